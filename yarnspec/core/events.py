@@ -1,0 +1,208 @@
+"""What happened, in the past tense: the only things that the core is told.
+
+Every event is frozen and carries plain values, so that it can be written to the event log, read back and replayed.
+Times are milliseconds since the Unix epoch.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Base of everything that is handed to ``Negotiator.handle``."""
+
+
+class HostReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One NodeManager as the ResourceManager reports it; ``host`` is the node id without its port."""
+
+    host: str
+    rack: str = "/default-rack"
+    state: str = "RUNNING"
+    memory_mb: int = 0
+    vcores: int = 0
+
+
+class AttemptStarted(Event, frozen=True):
+    """The AM container of an attempt runs and its negotiator begins."""
+
+    application_id: str
+    attempt: int
+    epoch: int
+    container_id: str
+    host: str
+    placement_mode: Literal["blacklist", "constraints"]
+
+
+class HostsReported(Event, frozen=True):
+    """The cluster's hosts (NodeManagers) and their states as the ResourceManager knows them now, all of them."""
+
+    hosts: tuple[HostReport, ...]
+
+
+class BlockRequested(Event, frozen=True):
+    """Somebody wants a host kept out of placement: a user or a submit flag now, detectors later."""
+
+    host: str
+    reason: str
+    by: str
+    duration_ms: int | None = None
+    force: bool = False
+    automatic: bool = False
+
+
+class UnblockRequested(Event, frozen=True):
+    """Somebody wants a blocked host back."""
+
+    host: str
+    by: str
+
+
+class DriverStarted(Event, frozen=True):
+    """The driver's process runs (its JVM and the user's Python program)."""
+
+    pid: int
+
+
+class DriverReady(Event, frozen=True):
+    """The driver's scheduler backend listens: executors can register from now on."""
+
+    driver_url: str
+    ui_url: str | None = None
+
+
+class DriverLost(Event, frozen=True):
+    """The driver's process ended in another way than the program's own end: a signal, a crash of the JVM."""
+
+    exit_code: int
+    reason: str
+
+
+class DriverFinished(Event, frozen=True):
+    """The user's program ended by itself; 0 is success, anything else is the program's own failure."""
+
+    exit_code: int
+    reason: str = ""
+    traceback: str = ""
+
+
+class DriverStopping(Event, frozen=True):
+    """Spark's context is stopping in order: executors that end from now on are not replaced."""
+
+
+class TargetExecutorsChanged(Event, frozen=True):
+    """Spark wants this many executors in all (fixed number, or dynamic allocation's current wish)."""
+
+    count: int
+
+
+class ExecutorsUnwanted(Event, frozen=True):
+    """Spark wants these executors ended (dynamic allocation's scale-down)."""
+
+    executor_ids: tuple[str, ...]
+
+
+class ContainerAllocated(Event, frozen=True):
+    """YARN gave a container, and it was accepted; ``executor_id`` is what will run in it."""
+
+    executor_id: str
+    container_id: str
+    host: str
+
+
+class ContainerStarted(Event, frozen=True):
+    """The executor in a container registered with the driver."""
+
+    executor_id: str
+    container_id: str
+    host: str
+    cores: int = 0
+
+
+class ContainerDropped(Event, frozen=True):
+    """YARN gave a container on a blocked host; it was released before launch and asked for again."""
+
+    container_id: str
+    host: str
+
+
+class ContainerLost(Event, frozen=True):
+    """A container ended. ``exit_code`` is YARN's (137, 143, -100 released or lost, -102 preempted, -104 memory)."""
+
+    executor_id: str
+    container_id: str
+    host: str
+    exit_code: int
+    diagnostics: str = ""
+
+
+class PlacementAcknowledged(Event, frozen=True):
+    """A version of the desired placement went out with an allocate call that succeeded."""
+
+    version: int
+
+
+class ResourceManagerReconnected(Event, frozen=True):
+    """The AM registered again after a restart or fail-over of the ResourceManager."""
+
+
+class PlacementProblem(Event, frozen=True):
+    """The proxy provider in the AM's JVM met something it could not do; it went on with the last good state."""
+
+    message: str
+
+
+class PendingExplained(Event, frozen=True):
+    """Why asked-for containers do not come, in the ResourceManager's own words (empty: nothing to say)."""
+
+    reason: str
+
+
+class StageStarted(Event, frozen=True):
+    """Spark submitted a stage attempt."""
+
+    stage: int
+    stage_attempt: int
+    name: str
+    tasks: int
+
+
+class StageFinished(Event, frozen=True):
+    """A stage attempt ended; ``failure`` is empty when it succeeded."""
+
+    stage: int
+    stage_attempt: int
+    failure: str = ""
+
+
+class TaskFinished(Event, frozen=True):
+    """A task attempt ended."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+    attempt: int
+    task_id: int
+    executor_id: str
+    host: str
+    state: str
+    launch_ms: int
+    finish_ms: int
+    failure: str = ""
+
+
+class ProgramWarned(Event, frozen=True):
+    """The user's program overrides a setting that yarnspec owns."""
+
+    key: str
+    value: str
+    message: str
+
+
+class TimerFired(Event, frozen=True):
+    """A timer that ``SetTimer`` asked for is due. One that is no longer wanted is dropped and counted."""
+
+    name: str
+    at_ms: int

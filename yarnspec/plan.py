@@ -1,0 +1,73 @@
+"""What the gateway ships to the application master: one file, ``plan.json``, read once by the negotiator.
+
+Nothing in here is secret: the file is uploaded to the application's staging directory, and every container of the
+application could read Skein's specification. Secrets travel in 0600 files of their own (``spark.properties``,
+``spark-secret``).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+PLAN_FILE = "plan.json"
+PLACEMENT_FILE = "placement.json"
+RM_EVENTS_FILE = "rm-events.jsonl"
+SPARK_PROPERTIES_FILE = "spark.properties"
+SPARK_SECRET_FILE = "spark-secret"  # noqa: S105 - the name of a file, not a secret
+JAR_FILE = "yarnspec.jar"
+HADOOP_CONF_JAR_FILE = "yarnspec-hadoop-conf.jar"
+ENVIRONMENT_LINK = "environment"
+SPARK_JARS_LINK = "spark-jars"
+EXECUTOR_SERVICE = "executor"
+
+
+class ExecutorSize(msgspec.Struct, frozen=True, kw_only=True):
+    """What one executor asks of YARN (``container_memory_mb``) and of its JVM (``heap_mb``)."""
+
+    heap_mb: int
+    container_memory_mb: int
+    cores: int
+    label: str = ""
+
+
+class Program(msgspec.Struct, frozen=True, kw_only=True):
+    """The user's PySpark program as spark-submit gets it inside the AM container.
+
+    ``primary`` and the entries of ``submit_arguments`` name localized files by their links in the container's working
+    directory, or remote URIs.
+    """
+
+    primary: str
+    arguments: tuple[str, ...] = ()
+    submit_arguments: tuple[str, ...] = ()
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that the negotiator needs to know and cannot ask anybody."""
+
+    schema: int = 1
+    name: str
+    user: str
+    program: Program
+    executors: ExecutorSize
+    initial_executors: int
+    placement_mode: Literal["blacklist", "constraints"]
+    host_attribute: str = "nm.yarn.io/host"
+    excluded_hosts: tuple[str, ...] = ()
+    force_excluded: bool = False
+    python: str
+    worker_python: str
+    spark_home: str | None = None
+    spark_jars: str | None = None
+    driver_heap_mb: int
+    driver_java_options: tuple[str, ...] = ()
+    driver_class_path: tuple[str, ...] = ()
+    driver_environment: dict[str, str] = {}
+    executor_environment: dict[str, str] = {}
+    executor_java_options: tuple[str, ...] = ()
+    executor_class_path: tuple[str, ...] = ()
+    owned_keys: dict[str, str] = {}
+    history_directory: str
+    options: dict[str, object] = {}
