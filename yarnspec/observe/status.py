@@ -1,0 +1,256 @@
+"""The fold of an application's records into its status document, live in the AM and from the history alike.
+
+``StatusFold.apply`` takes one record after the other and never raises: types that this version does not know and
+records that contradict earlier ones change nothing. Records of several epochs may follow each other; a new attempt ends
+the containers of the one before.
+
+Memory is bounded: of containers and stages that have ended only the newest are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from yarnspec.core import commands, events
+from yarnspec.observe.document import (
+    BlockedHost,
+    ContainerStatus,
+    Final,
+    Links,
+    Phase,
+    StatusDocument,
+)
+from yarnspec.observe.records import Record, UnreadableRecordError
+from yarnspec.observe.stages import Stages
+
+_ENDED_CONTAINERS = 2000
+_WARNINGS = 100
+
+
+class About(msgspec.Struct, frozen=True, kw_only=True):
+    """What the records do not say and the caller knows about an application."""
+
+    name: str = ""
+    user: str = ""
+    queue: str = ""
+    resource_manager_url: str | None = None
+
+
+class StatusFold:
+    """The status of one application, after each record; see the module."""
+
+    def __init__(self, application_id: str) -> None:
+        self._application_id = application_id
+        self._attempt = 0
+        self._epoch = 0
+        self._placement_mode = ""
+        self._started_ms: int | None = None
+        self._finished_ms: int | None = None
+        self._phase: Phase = ""
+        self._live: dict[str, ContainerStatus] = {}
+        self._ended: dict[str, ContainerStatus] = {}
+        self._dropped = 0
+        self._blocked: dict[str, BlockedHost] = {}
+        self._wanted = 0
+        self._pending_reason = ""
+        self._stages = Stages()
+        self._spark_ui: str | None = None
+        self._warnings: dict[str, None] = {}
+        self._final: Final | None = None
+
+    def apply(self, record: Record) -> None:
+        """Take in the next record."""
+        try:
+            message = record.message()
+        except UnreadableRecordError:
+            return
+        if message is None:
+            return
+        self._epoch = max(self._epoch, record.epoch)
+        if self._started_ms is None:
+            self._started_ms = record.time_ms
+        if isinstance(message, commands.Command):
+            self._apply_command(message, record.time_ms)
+        else:
+            self._apply_event(message)
+
+    def document(
+        self, about: About | None = None, *, warnings: Iterable[str] = (), running_tasks: int = 0
+    ) -> StatusDocument:
+        """The status now; ``warnings`` come on top of those from the records."""
+        about = about or About()
+        containers = (*self._ended.values(), *self._live.values())
+        running = sum(1 for one in self._live.values() if one.role == "executor" and one.state == "RUNNING")
+        ended = self._final is not None
+        on_blocked = any(one.role == "am" and one.host in self._blocked for one in self._live.values())
+        if on_blocked:
+            warnings = ("the application master's container sits on a blocked host", *warnings)
+        return StatusDocument(
+            application_id=self._application_id,
+            name=about.name,
+            user=about.user,
+            queue=about.queue,
+            state=self._final.status if self._final is not None else "RUNNING",
+            phase=self._phase_with(running),
+            attempt=self._attempt,
+            epoch=self._epoch,
+            placement_mode=self._placement_mode,
+            started_ms=self._started_ms,
+            finished_ms=self._finished_ms,
+            am_on_blocked_host=on_blocked,
+            containers=containers,
+            dropped_containers=self._dropped,
+            blocked_hosts=tuple(self._blocked.values()),
+            wanted_containers=self._wanted,
+            running_containers=running,
+            pending_reason=self._pending_reason if running < self._wanted and not ended else "",
+            stages=self._stages.newest(),
+            tasks=self._stages.counts(running_tasks),
+            links=Links(resource_manager=about.resource_manager_url, spark_ui=None if ended else self._spark_ui),
+            warnings=tuple(dict.fromkeys((*self._warnings, *warnings))),
+            final=self._final,
+        )
+
+    def _phase_with(self, running: int) -> Phase:
+        if self._final is not None:
+            return "finishing" if self._live_executors() else "ended"
+        if self._phase == "executing" and running == 0 and self._wanted > 0:
+            return "waiting"
+        return self._phase
+
+    def _live_executors(self) -> bool:
+        return any(one.role == "executor" for one in self._live.values())
+
+    def _apply_event(self, event: events.Event) -> None:
+        match event:
+            case events.AttemptStarted():
+                self._attempt_started(event)
+            case events.TargetExecutorsChanged():
+                self._wanted = max(0, event.count)
+            case events.PlacementProblem():
+                self._warn(f"placement: {event.message}")
+            case events.PendingExplained():
+                self._pending_reason = event.reason
+            case events.ProgramWarned():
+                self._warn(event.message or f"the program sets {event.key}, which yarnspec owns")
+            case events.StageStarted():
+                self._stages.started(event)
+            case events.StageFinished():
+                self._stages.finished(event)
+            case events.TaskFinished():
+                self._stages.task_finished(event)
+            case _:
+                self._apply_driver_event(event)
+                self._apply_container_event(event)
+
+    def _apply_driver_event(self, event: events.Event) -> None:
+        match event:
+            case events.DriverStarted():
+                self._phase = "starting"
+            case events.DriverReady():
+                self._phase = "executing"
+                self._spark_ui = event.ui_url
+            case events.DriverLost():
+                self._phase = "starting"
+                self._spark_ui = None
+                self._stages.driver_lost()
+                self._warn(f"the driver was lost: {event.reason or f'exit code {event.exit_code}'}")
+            case events.DriverStopping() | events.DriverFinished():
+                self._phase = "finishing"
+
+    def _apply_container_event(self, event: events.Event) -> None:
+        match event:
+            case events.ContainerAllocated():
+                self._container(event, "ALLOCATED")
+            case events.ContainerStarted():
+                self._container(event, "RUNNING")
+            case events.ContainerDropped():
+                self._dropped += 1
+            case events.ContainerLost():
+                self._container_lost(event)
+
+    def _apply_command(self, command: commands.Command, time_ms: int) -> None:
+        match command:
+            case commands.BlockHost():
+                self._blocked[command.host] = BlockedHost(
+                    host=command.host, reason=command.reason, until_ms=command.until_ms, by=command.by
+                )
+            case commands.UnblockHost():
+                self._blocked.pop(command.host, None)
+            case commands.RefuseBlock():
+                self._warn(f"not {command.kind}ed: {command.host}: {command.reason}")
+            case commands.AbandonAttempt():
+                self._phase = "finishing"
+                self._warn(f"attempt {self._attempt} was given up: {command.reason}")
+            case commands.FinishApplication():
+                self._finished_ms = time_ms
+                self._final = Final(
+                    status=command.status,
+                    exit_code=command.exit_code,
+                    reason=command.reason,
+                    diagnostics=command.diagnostics,
+                )
+
+    def _attempt_started(self, event: events.AttemptStarted) -> None:
+        for container in list(self._live.values()):
+            self._end(container, None, "its attempt ended")
+        self._attempt = max(self._attempt, event.attempt)
+        self._placement_mode = event.placement_mode
+        self._phase = "starting"
+        self._spark_ui = None
+        self._wanted = 0
+        self._pending_reason = ""
+        self._blocked.clear()
+        self._stages = Stages()
+        self._final = None
+        self._finished_ms = None
+        self._live[event.container_id] = ContainerStatus(
+            id=event.container_id, host=event.host, role="am", state="RUNNING", attempt=event.attempt
+        )
+
+    def _container(
+        self, event: events.ContainerAllocated | events.ContainerStarted, state: Literal["ALLOCATED", "RUNNING"]
+    ) -> None:
+        known = self._live.get(event.container_id)
+        if event.container_id in self._ended or (known is not None and known.role == "am"):
+            return
+        if known is not None and known.state == "RUNNING":
+            return
+        self._live[event.container_id] = ContainerStatus(
+            id=event.container_id,
+            host=event.host,
+            role="executor",
+            state=state,
+            executor_id=event.executor_id,
+            attempt=self._attempt,
+        )
+
+    def _container_lost(self, event: events.ContainerLost) -> None:
+        known = self._live.get(event.container_id)
+        if known is not None:
+            self._end(known, event.exit_code, event.diagnostics)
+
+    def _end(self, container: ContainerStatus, exit_code: int | None, diagnostics: str) -> None:
+        del self._live[container.id]
+        self._ended[container.id] = msgspec.structs.replace(
+            container, state="COMPLETE", exit_code=exit_code, diagnostics=diagnostics
+        )
+        while len(self._ended) > _ENDED_CONTAINERS:
+            del self._ended[next(iter(self._ended))]
+
+    def _warn(self, text: str) -> None:
+        self._warnings.pop(text, None)
+        self._warnings[text] = None
+        while len(self._warnings) > _WARNINGS:
+            del self._warnings[next(iter(self._warnings))]
+
+
+def fold(application_id: str, records: Iterable[Record], about: About | None = None) -> StatusDocument:
+    """The status after all these records."""
+    state = StatusFold(application_id)
+    for record in records:
+        state.apply(record)
+    return state.document(about)
