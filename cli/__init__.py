@@ -1,0 +1,1 @@
+"""The commands: arguments in, output out, and nothing else."""

@@ -1,0 +1,55 @@
+"""What went wrong, in words for the user, with the exit code that says which kind it is."""
+
+from __future__ import annotations
+
+
+class YarnspecError(Exception):
+    """An expected failure: its message says what is wrong and what to do about it."""
+
+    exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class ApplicationFailed(YarnspecError):  # noqa: N818 - named for what happened, as the user reads it
+    """The application ran and failed."""
+
+    exit_code = 1
+
+
+class UsageError(YarnspecError):
+    """The request itself is wrong: a missing local file, a malformed size, more than any host has."""
+
+    exit_code = 2
+
+
+class ClusterUnreachable(YarnspecError):  # noqa: N818
+    """The ResourceManager or HDFS does not answer."""
+
+    exit_code = 4
+
+
+class NotAllowed(YarnspecError):  # noqa: N818
+    """The cluster answers, and refuses."""
+
+    exit_code = 4
+
+
+class NotFound(YarnspecError):  # noqa: N818
+    """There is no such queue, host or application."""
+
+    exit_code = 5
+
+
+class ResourcesTimedOut(YarnspecError):  # noqa: N818
+    """The cluster did not give the containers in time."""
+
+    exit_code = 6
+
+
+class ApplicationKilled(YarnspecError):  # noqa: N818
+    """Somebody killed the application."""
+
+    exit_code = 7
