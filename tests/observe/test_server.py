@@ -1,0 +1,171 @@
+"""The negotiator's REST, over loopback, with a negotiator that is a few plain values."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import httpx2
+import msgspec
+import pytest
+
+from yarnspec.observe import rest
+from yarnspec.observe.document import StatusDocument
+from yarnspec.observe.eventlog import Line
+from yarnspec.observe.rest import Answer, BlockBody, HostEntry, OutputChunk, UnblockBody
+from yarnspec.observe.server import RestServer
+
+TOKEN = "right"
+
+
+class Negotiator:
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self.stdout = b""
+        self.ended = False
+        self.asked: list[BlockBody | UnblockBody] = []
+        self.polled = threading.Event()
+
+    def status(self) -> StatusDocument:
+        return StatusDocument(application_id="application_1_0001", state="RUNNING")
+
+    def events(self, after: int, limit_bytes: int, /) -> list[Line]:
+        self.polled.set()
+        assert limit_bytes > 0
+        return [line for line in self.lines if line.seq > after]
+
+    def output(self, stream: str, offset: int, limit_bytes: int, /) -> OutputChunk:
+        self.polled.set()
+        data = self.stdout[offset : offset + limit_bytes] if stream == "stdout" else b""
+        return OutputChunk(data=data, next_offset=offset + len(data), ended=self.ended, epoch=3)
+
+    def hosts(self) -> list[HostEntry]:
+        return [HostEntry(host="127.0.0.2", state="RUNNING")]
+
+    def block(self, body: BlockBody, /) -> Answer:
+        self.asked.append(body)
+        return Answer(accepted=True)
+
+    def unblock(self, body: UnblockBody, /) -> Answer:
+        self.asked.append(body)
+        return Answer(accepted=False, reason="it is not blocked")
+
+
+@pytest.fixture
+def negotiator() -> Negotiator:
+    return Negotiator()
+
+
+@pytest.fixture
+def server(negotiator: Negotiator) -> Iterator[RestServer]:
+    server = RestServer(negotiator, TOKEN, "127.0.0.1")
+    server.start()
+    yield server
+    assert server.stop()
+
+
+@pytest.fixture
+def client(server: RestServer) -> Iterator[httpx2.Client]:
+    with httpx2.Client(base_url=server.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=10) as client:
+        yield client
+
+
+def test_status_is_the_document(client: httpx2.Client) -> None:
+    document = msgspec.json.decode(client.get("/status").content, type=StatusDocument)
+    assert document.state == "RUNNING"
+
+
+@pytest.mark.parametrize("path", ["/status", "/events", "/output", "/hosts", "/hosts/block", "/nothing"])
+@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer wrong", "right", "bearer right"])
+def test_nothing_is_told_without_the_token(server: RestServer, path: str, header: str | None) -> None:
+    headers = [] if header is None else [(b"Authorization", header.encode())]
+    with httpx2.Client(base_url=server.url, timeout=10) as client:
+        answer = client.request("POST" if "block" in path else "GET", path, headers=headers)
+    assert answer.status_code == 401
+
+
+def test_two_tokens_are_refused(server: RestServer) -> None:
+    headers = [("Authorization", "Bearer wrong"), ("Authorization", f"Bearer {TOKEN}")]
+    with httpx2.Client(base_url=server.url, timeout=10) as client:
+        assert client.get("/status", headers=headers).status_code == 401
+
+
+def test_output_goes_on_where_the_last_answer_ended(client: httpx2.Client, negotiator: Negotiator) -> None:
+    negotiator.stdout = b"one\ntwo\n"
+    first = client.get("/output", params={"limit": 4})
+    assert (first.content, first.headers[rest.ENDED_HEADER], first.headers[rest.EPOCH_HEADER]) == (b"one\n", "0", "3")
+    second = client.get("/output", params={"offset": first.headers[rest.OFFSET_HEADER]})
+    assert second.content == b"two\n"
+
+
+def test_an_answer_of_output_has_a_limit(client: httpx2.Client, negotiator: Negotiator) -> None:
+    negotiator.stdout = b"x" * (rest.CHUNK_LIMIT_BYTES + 1)
+    assert len(client.get("/output", params={"limit": 10**9}).content) == rest.CHUNK_LIMIT_BYTES
+
+
+def test_a_long_poll_ends_with_the_first_byte(client: httpx2.Client, negotiator: Negotiator) -> None:
+    answers: list[bytes] = []
+    reader = threading.Thread(target=lambda: answers.append(client.get("/output", params={"wait_s": 9}).content))
+    reader.start()
+    assert negotiator.polled.wait(5)
+    negotiator.stdout = b"late"
+    reader.join(5)
+    assert answers == [b"late"]
+
+
+def test_events_come_in_lines_with_the_last_number(client: httpx2.Client, negotiator: Negotiator) -> None:
+    negotiator.lines = [Line(1, b'{"seq":1}\n'), Line(2, b'{"seq":2}\n')]
+    answer = client.get("/events", params={"after": 1, "wait_s": 5})
+    assert (answer.content, answer.headers[rest.LAST_SEQ_HEADER]) == (b'{"seq":2}\n', "2")
+    assert client.get("/events", params={"after": 2}).headers[rest.LAST_SEQ_HEADER] == "2"
+
+
+def test_stopping_ends_long_polls(negotiator: Negotiator) -> None:
+    server = RestServer(negotiator, TOKEN, "127.0.0.1")
+    server.start()
+    answers: list[int] = []
+
+    def wait() -> None:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        answers.append(httpx2.get(f"{server.url}/events?wait_s=30", headers=headers, timeout=40).status_code)
+
+    reader = threading.Thread(target=wait)
+    reader.start()
+    assert negotiator.polled.wait(5)
+    assert server.stop(deadline_s=4)
+    reader.join(5)
+    assert answers == [200]
+
+
+def test_blocks_reach_the_negotiator(client: httpx2.Client, negotiator: Negotiator) -> None:
+    body = BlockBody(host="127.0.0.3", reason="slow", by="me", duration_ms=1000)
+    answer = client.post("/hosts/block", content=msgspec.json.encode(body))
+    assert msgspec.json.decode(answer.content, type=Answer).accepted
+    refused = client.post("/hosts/unblock", json={"host": "127.0.0.9", "by": "me"})
+    assert msgspec.json.decode(refused.content, type=Answer).reason == "it is not blocked"
+    assert negotiator.asked == [body, UnblockBody(host="127.0.0.9", by="me")]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", 400),
+        (b"\xff", 400),
+        (b"[]", 400),
+        (b'{"host":"h","by":"me"}', 400),
+        (b'{"host":"","reason":"r","by":"me"}', 400),
+        (b'{"host":"h","reason":"r","by":"me","duration_ms":0}', 400),
+        (b'{"host":"h","reason":"r","by":"me","shell":"rm"}', 400),
+        (b'{"host":"' + b"h" * rest.BODY_LIMIT_BYTES, 413),
+    ],
+)
+def test_bad_requests_do_not_reach_it(client: httpx2.Client, negotiator: Negotiator, content: bytes, code: int) -> None:
+    assert client.post("/hosts/block", content=content).status_code == code
+    assert negotiator.asked == []
+
+
+@pytest.mark.parametrize(
+    "query", ["offset=-1", "offset=x", "offset=1e3", "stream=../../etc/passwd", "wait_s=x", "offset=9999999999999999999"]
+)
+def test_bad_queries_are_refused(client: httpx2.Client, query: str) -> None:
+    assert client.get(f"/output?{query}").status_code == 400

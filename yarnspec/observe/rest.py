@@ -1,0 +1,87 @@
+"""What goes over the negotiator's REST, for the server in the AM and the client on the gateway.
+
+====== ============== ===================================================================================
+GET    /status        the status document
+GET    /events        JSON lines of this epoch newer than ``after``; waits up to ``wait_s`` for the first one
+GET    /output        the driver's ``stream`` (stdout, stderr) from ``offset``; waits up to ``wait_s``
+GET    /hosts         the cluster's hosts, and which are blocked
+POST   /hosts/block   ``BlockBody`` → ``Answer``
+POST   /hosts/unblock ``UnblockBody`` → ``Answer``
+====== ============== ===================================================================================
+
+Every request carries ``Authorization: Bearer <token>``.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+OFFSET_HEADER = "Yarnspec-Offset"
+ENDED_HEADER = "Yarnspec-Ended"
+EPOCH_HEADER = "Yarnspec-Epoch"
+LAST_SEQ_HEADER = "Yarnspec-Last-Seq"
+
+BODY_LIMIT_BYTES = 64 * 1024
+CHUNK_LIMIT_BYTES = 1024 * 1024
+WAIT_LIMIT_S = 30.0
+
+
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the negotiator of an application listens, and the token that it accepts; only the user may read it."""
+
+    url: str
+    token: str
+    epoch: int
+    attempt: int
+
+    def __repr__(self) -> str:
+        """Without the token, which has no business in a log."""
+        return f"Endpoint(url={self.url!r}, epoch={self.epoch}, attempt={self.attempt})"
+
+
+class BlockBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request to keep a host out; ``duration_ms`` None means until it is unblocked."""
+
+    host: str
+    reason: str
+    by: str
+    duration_ms: int | None = None
+    force: bool = False
+
+
+class UnblockBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request to let a host in again."""
+
+    host: str
+    by: str
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a request."""
+
+    accepted: bool
+    reason: str = ""
+
+
+class HostEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One host of the cluster; the last fields are set when it is blocked."""
+
+    host: str
+    rack: str = ""
+    state: str = ""
+    containers: int = 0
+    blocked: bool = False
+    reason: str = ""
+    until_ms: int | None = None
+
+
+class OutputChunk(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of the driver's output; ``next_offset`` is where the next one starts.
+
+    ``ended``: the stream is complete once a reader stands at ``next_offset`` with no data left.
+    """
+
+    data: bytes
+    next_offset: int
+    ended: bool
+    epoch: int
