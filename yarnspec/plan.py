@@ -14,7 +14,7 @@ import msgspec
 PLAN_FILE = "plan.json"
 PLACEMENT_FILE = "placement.json"
 RM_EVENTS_FILE = "rm-events.jsonl"
-SPARK_PROPERTIES_FILE = "spark.properties"
+SPARK_PROPERTIES_FILE = "spark-properties.json"
 SPARK_SECRET_FILE = "spark-secret"  # noqa: S105 - the name of a file, not a secret
 JAR_FILE = "yarnspec.jar"
 HADOOP_CONF_JAR_FILE = "yarnspec-hadoop-conf.jar"

@@ -1,0 +1,114 @@
+"""What the negotiator answers over REST: reads from the log and the fold, and asks the loop for decisions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from yarnspec.am.shell import Shell
+from yarnspec.core import commands, events
+from yarnspec.core.commands import Command
+from yarnspec.core.events import HostReport
+from yarnspec.observe.document import StatusDocument
+from yarnspec.observe.eventlog import EventLog, Line
+from yarnspec.observe.rest import Answer, BlockBody, HostEntry, KillBody, OutputChunk, UnblockBody
+
+
+class Answers:
+    """Implements ``observe.server.Requests``; see there. Its methods are called from several threads."""
+
+    def __init__(
+        self,
+        *,
+        shell: Shell,
+        log: EventLog,
+        document: Callable[[], StatusDocument],
+        hosts: Callable[[], Sequence[HostReport]],
+        streams: dict[str, Path],
+        epoch: int,
+    ) -> None:
+        self._shell = shell
+        self._event_log = log
+        self._document = document
+        self._hosts = hosts
+        self._streams = streams
+        self._epoch = epoch
+        self._changed = threading.Condition()
+        self._readers = False
+        self._stream_ended = False
+        self._drained = False
+
+    def status(self) -> StatusDocument:
+        """The status now."""
+        return self._document()
+
+    def events(self, after: int, limit_bytes: int, /) -> list[Line]:
+        """Records of this epoch that are newer than ``after``."""
+        return self._event_log.after(after, limit_bytes)
+
+    def output(self, stream: str, offset: int, limit_bytes: int, /) -> OutputChunk:
+        """A piece of the driver's output."""
+        ended = self._stream_ended
+        try:
+            with self._streams[stream].open("rb") as file:
+                file.seek(offset)
+                data = file.read(limit_bytes)
+        except FileNotFoundError:
+            data = b""
+        if stream == "stdout":
+            with self._changed:
+                self._readers = True
+                if ended and not data:
+                    self._drained = True
+                    self._changed.notify_all()
+        return OutputChunk(data=data, next_offset=offset + len(data), ended=ended and not data, epoch=self._epoch)
+
+    def hosts(self) -> list[HostEntry]:
+        """The cluster's hosts, with what is on them and which are blocked."""
+        document = self._document()
+        blocked = {one.host: one for one in document.blocked_hosts}
+        live = [container.host for container in document.containers if container.state != "COMPLETE"]
+        return [
+            HostEntry(
+                host=report.host,
+                rack=report.rack,
+                state=report.state,
+                containers=live.count(report.host),
+                blocked=report.host in blocked,
+                reason=blocked[report.host].reason if report.host in blocked else "",
+                until_ms=blocked[report.host].until_ms if report.host in blocked else None,
+            )
+            for report in sorted(self._hosts(), key=lambda one: one.host)
+        ]
+
+    def block(self, body: BlockBody, /) -> Answer:
+        """Ask for a block and wait for the decision."""
+        return self._decision(
+            events.BlockRequested(
+                host=body.host, reason=body.reason, by=body.by, duration_ms=body.duration_ms, force=body.force
+            )
+        )
+
+    def unblock(self, body: UnblockBody, /) -> Answer:
+        """Ask for the end of a block and wait for the decision."""
+        return self._decision(events.UnblockRequested(host=body.host, by=body.by))
+
+    def kill(self, body: KillBody, /) -> Answer:
+        """An application is ended through YARN, which also works when no negotiator answers."""
+        return Answer(accepted=False, reason=f"{body.by}: end an application with yarnspec kill")
+
+    def end_streams(self, drain_s: float) -> None:
+        """The driver has ended: let a reader that follows its output have the rest, for up to ``drain_s`` seconds."""
+        self._stream_ended = True
+        with self._changed:
+            if self._readers:
+                self._changed.wait_for(lambda: self._drained, drain_s)
+
+    def _decision(self, event: events.Event) -> Answer:
+        answer: list[Command] = self._shell.ask(event)
+        refused = next((one for one in answer if isinstance(one, commands.RefuseBlock)), None)
+        if refused is not None:
+            return Answer(accepted=False, reason=refused.reason)
+        done = next((one for one in answer if isinstance(one, commands.BlockHost | commands.UnblockHost)), None)
+        return Answer(accepted=True, reason=done.reason if done is not None else "nothing had to change")

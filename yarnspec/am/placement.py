@@ -1,0 +1,62 @@
+"""The desired placement as a file that the provider in Skein's JVM reads before each allocate call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from yarnspec.core.commands import UpdatePlacement, WantedContainer
+from yarnspec.plan import PLACEMENT_FILE
+
+
+class Finish(msgspec.Struct, frozen=True, kw_only=True):
+    """How the application ends for good; the provider unregisters it with this (yarn-facts.md, 5)."""
+
+    status: Literal["SUCCEEDED", "FAILED", "KILLED"]
+    diagnostics: str
+    tracking_url: str | None = None
+
+
+class Placement(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole desired state, version by version."""
+
+    version: int = 0
+    mode: Literal["blacklist", "constraints"]
+    host_attribute: str
+    blocked_hosts: tuple[str, ...] = ()
+    wanted: tuple[WantedContainer, ...] = ()
+    tracking_url: str | None = None
+    finish: Finish | None = None
+
+
+class PlacementFile:
+    """Keeps ``placement.json`` equal to what was commanded last. For one thread."""
+
+    def __init__(self, directory: Path, mode: Literal["blacklist", "constraints"], host_attribute: str) -> None:
+        self._path = directory / PLACEMENT_FILE
+        self._state = Placement(mode=mode, host_attribute=host_attribute)
+        self._write()
+
+    def update(self, command: UpdatePlacement) -> None:
+        """Replace blocked hosts and wanted containers."""
+        self._state = msgspec.structs.replace(
+            self._state, version=command.version, blocked_hosts=command.blocked_hosts, wanted=command.wanted
+        )
+        self._write()
+
+    def track(self, url: str | None) -> None:
+        """Where YARN's link to the application leads."""
+        self._state = msgspec.structs.replace(self._state, tracking_url=url)
+        self._write()
+
+    def finish(self, finish: Finish) -> None:
+        """End the application for good."""
+        self._state = msgspec.structs.replace(self._state, finish=finish, wanted=())
+        self._write()
+
+    def _write(self) -> None:
+        temporary = self._path.with_suffix(".new")
+        temporary.write_bytes(msgspec.json.encode(self._state))
+        temporary.replace(self._path)

@@ -1,0 +1,209 @@
+"""The loop in the AM container: events in, one at a time, to the core; its commands out, one at a time, to the world.
+
+Everything that may change the application goes through this one thread. Other threads only post events. Each event and
+each command is logged before it is performed.
+"""
+
+from __future__ import annotations
+
+import heapq
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import structlog
+
+from yarnspec.am.containers import ExecutorContainers
+from yarnspec.am.placement import PlacementFile
+from yarnspec.core import commands, events
+from yarnspec.core.commands import AbandonAttempt, Command, FinishApplication
+from yarnspec.core.events import Event
+from yarnspec.core.negotiator import Negotiator
+from yarnspec.observe.document import StatusDocument
+from yarnspec.observe.eventlog import EventLog
+from yarnspec.observe.status import About, StatusFold
+from yarnspec.spark.bridge import BRIDGE_ERRORS, DriverBridge
+
+_log = structlog.get_logger()
+
+Ending = FinishApplication | AbandonAttempt
+"""The commands after which the loop ends."""
+
+
+class DriverLife(Protocol):
+    """What the shell needs of the driver."""
+
+    def start(self) -> int:
+        """Start it; returns its process id."""
+
+    def stop(self) -> None:
+        """End it and everything below it."""
+
+
+class Shell:
+    """Performs the core's commands.
+
+    Args:
+        negotiator: the core.
+        log: the event log of this epoch.
+        fold: the status, kept up with the log.
+        containers: the executors' containers.
+        placement: the file that the provider reads.
+        driver: the driver of this epoch.
+        executor_environment: the environment of a new executor's container, by executor id.
+        clock_ms: milliseconds since the Unix epoch.
+    """
+
+    def __init__(
+        self,
+        *,
+        negotiator: Negotiator,
+        log: EventLog,
+        fold: StatusFold,
+        containers: ExecutorContainers,
+        placement: PlacementFile,
+        driver: DriverLife,
+        executor_environment: Callable[[str], dict[str, str]],
+        clock_ms: Callable[[], int] = lambda: int(time.time() * 1000),
+    ) -> None:
+        self._negotiator = negotiator
+        self._event_log = log
+        self._fold = fold
+        self._containers = containers
+        self._placement = placement
+        self._driver = driver
+        self._executor_environment = executor_environment
+        self._clock_ms = clock_ms
+        self._inbox: queue.Queue[tuple[Event, queue.Queue[list[Command]] | None]] = queue.Queue()
+        self._timers: dict[str, int] = {}
+        self._timer_heap: list[tuple[int, str]] = []
+        self._bridge: DriverBridge | None = None
+        self._blocked_hosts: tuple[str, ...] = ()
+        self._ending: Ending | None = None
+        self._fold_lock = threading.Lock()
+
+    def document(self, about: About, warnings: Iterable[str] = ()) -> StatusDocument:
+        """The status now. From any thread."""
+        with self._fold_lock:
+            return self._fold.document(about, warnings=warnings)
+
+    def post(self, event: Event) -> None:
+        """Hand over an event; returns at once. From any thread."""
+        self._inbox.put((event, None))
+
+    def ask(self, event: Event, deadline_s: float = 10.0) -> list[Command]:
+        """Hand over an event and wait for what the core answered to it. From any thread but the shell's own.
+
+        Raises:
+            TimeoutError: no answer within the deadline.
+        """
+        answer: queue.Queue[list[Command]] = queue.Queue(maxsize=1)
+        self._inbox.put((event, answer))
+        try:
+            return answer.get(timeout=deadline_s)
+        except queue.Empty as error:
+            message = f"the negotiator did not answer within {deadline_s:g} s"
+            raise TimeoutError(message) from error
+
+    def run(self) -> Ending:
+        """Work until the core ends the application or the attempt; returns that command."""
+        while self._ending is None:
+            try:
+                event, answer = self._inbox.get(timeout=self._until_next_timer_s())
+            except queue.Empty:
+                self._fire_timers()
+                continue
+            done = self._handle(event)
+            if answer is not None:
+                answer.put(done)
+            if isinstance(event, events.DriverReady) and event.ui_url:
+                self._placement.track(event.ui_url)
+            self._fire_timers()
+        return self._ending
+
+    def driver_connected(self, bridge: DriverBridge) -> None:
+        """The driver's bridge is there: tell it which hosts are blocked. From any thread."""
+        bridge.set_blocked_hosts(self._blocked_hosts)
+        self._bridge = bridge
+        # A change between the two lines above would have missed the bridge.
+        bridge.set_blocked_hosts(self._blocked_hosts)
+
+    def _until_next_timer_s(self) -> float:
+        if not self._timer_heap:
+            return 5.0
+        return min(5.0, max(0.0, (self._timer_heap[0][0] - self._clock_ms()) / 1000))
+
+    def _fire_timers(self) -> None:
+        while self._timer_heap and self._timer_heap[0][0] <= self._clock_ms():
+            at_ms, name = heapq.heappop(self._timer_heap)
+            if self._timers.get(name) == at_ms:
+                del self._timers[name]
+                self._handle(events.TimerFired(name=name, at_ms=at_ms))
+
+    def _handle(self, event: Event) -> list[Command]:
+        now_ms = self._clock_ms()
+        self._record(event, now_ms)
+        answer = self._negotiator.handle(event, now_ms)
+        for command in answer:
+            self._record(command, now_ms)
+        for command in answer:
+            try:
+                self._perform(command)
+            except Exception as error:
+                _log.exception("a command failed", command=type(command).__name__)
+                self.post(events.PlacementProblem(message=f"{type(command).__name__} failed: {error}"))
+        return answer
+
+    def _record(self, message: Event | Command, now_ms: int) -> None:
+        record = self._event_log.append(message, now_ms)
+        with self._fold_lock:
+            self._fold.apply(record)
+
+    def _perform(self, command: Command) -> None:  # noqa: PLR0912 - one branch a command
+        match command:
+            case commands.StartDriver():
+                try:
+                    self.post(events.DriverStarted(pid=self._driver.start()))
+                except Exception as error:
+                    _log.exception("the driver could not be started")
+                    self.post(events.DriverLost(exit_code=127, reason=f"the driver could not be started: {error}"))
+            case commands.StopDriver():
+                self._driver.stop()
+            case commands.RequestContainers(executor_ids=executor_ids):
+                for executor_id in executor_ids:
+                    self._containers.request(executor_id, self._executor_environment(executor_id))
+            case commands.ReleaseContainer(executor_id=executor_id):
+                self._containers.release(executor_id)
+            case commands.UpdatePlacement(blocked_hosts=blocked):
+                self._placement.update(command)
+                self._tell_driver(blocked)
+            case commands.RemoveExecutor():
+                self._remove_executor(command)
+            case commands.SetTimer(name=name, at_ms=at_ms):
+                self._timers[name] = at_ms
+                heapq.heappush(self._timer_heap, (at_ms, name))
+            case commands.FinishApplication() | commands.AbandonAttempt():
+                self._ending = command
+            case commands.BlockHost() | commands.UnblockHost() | commands.RefuseBlock():
+                _log.info(type(command).__name__, host=command.host, reason=command.reason)
+
+    def _tell_driver(self, blocked: tuple[str, ...]) -> None:
+        changed = blocked != self._blocked_hosts
+        self._blocked_hosts = blocked
+        if changed and self._bridge is not None:
+            try:
+                self._bridge.set_blocked_hosts(blocked)
+            except BRIDGE_ERRORS as error:
+                _log.warning("the driver could not be told of blocked hosts", why=str(error))
+
+    def _remove_executor(self, command: commands.RemoveExecutor) -> None:
+        if self._bridge is None:
+            return
+        try:
+            self._bridge.remove_executor(
+                command.executor_id, command.exit_code, command.caused_by_app, command.reason
+            )
+        except BRIDGE_ERRORS as error:
+            _log.warning("the driver could not be told of a lost executor", why=str(error))

@@ -1,0 +1,165 @@
+"""Where events come from: threads that watch the provider, the driver and the ResourceManager."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from yarnspec.am.containers import ExecutorContainers
+from yarnspec.am.tail import FileTail
+from yarnspec.core import events
+from yarnspec.core.events import Event
+from yarnspec.spark.bridge import BRIDGE_ERRORS, DriverBridge
+
+_log = structlog.get_logger()
+Post = Callable[[Event], None]
+
+_TAIL_PAUSE_S = 0.05
+_POLL_S = 1.0
+_ANNOUNCE_PAUSE_S = 0.05
+
+
+class Watcher:
+    """A thread that runs ``step`` until it is told to stop; an error in a step is logged and does not end it."""
+
+    def __init__(self, name: str, step: Callable[[], None], pause_s: float) -> None:
+        self._step = step
+        self._pause_s = pause_s
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self, deadline_s: float = 2.0) -> None:
+        """End after the step that runs now; waits up to ``deadline_s``."""
+        self._stop.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(deadline_s)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._step()
+            except Exception:
+                _log.exception("a watcher failed and goes on", watcher=self._thread.name)
+                self._stop.wait(1.0)
+            self._stop.wait(self._pause_s)
+
+
+class ProviderEvents:
+    """What the proxy provider in Skein's JVM did and saw, as the core's events."""
+
+    def __init__(self, path: Path, containers: ExecutorContainers, post: Post, on_hosts_changed: Callable[[], None]) -> None:
+        self._tail = FileTail(path)
+        self._containers = containers
+        self._post = post
+        self._on_hosts_changed = on_hosts_changed
+        self.finished = threading.Event()
+        self.watcher = Watcher("provider-events", self._step, _TAIL_PAUSE_S)
+
+    def _step(self) -> None:
+        for line in self._tail.lines():
+            self._take(json.loads(line))
+
+    def _take(self, told: dict[str, Any]) -> None:
+        kind = told["type"]
+        if kind == "acknowledged":
+            self._post(events.PlacementAcknowledged(version=told["version"]))
+        elif kind == "allocated":
+            executor_id = self._containers.allocated(told["container_id"], told["host"])
+            if executor_id is not None:
+                self._post(
+                    events.ContainerAllocated(
+                        executor_id=executor_id, container_id=told["container_id"], host=told["host"]
+                    )
+                )
+        elif kind == "dropped":
+            self._post(events.ContainerDropped(container_id=told["container_id"], host=told["host"]))
+        elif kind == "completed":
+            found = self._containers.of_container(told["container_id"])
+            if found is not None:
+                self._post(
+                    events.ContainerLost(
+                        executor_id=found[0],
+                        container_id=told["container_id"],
+                        host=found[1],
+                        exit_code=told["exit_code"],
+                        diagnostics=told.get("diagnostics") or "",
+                    )
+                )
+        elif kind == "registered":
+            if told.get("reregistration"):
+                self._post(events.ResourceManagerReconnected())
+        elif kind in {"error", "rejected"}:
+            self._post(events.PlacementProblem(message=str(told.get("message") or told.get("why") or told)))
+        elif kind == "nodes":
+            self._on_hosts_changed()
+        elif kind == "finished":
+            self.finished.set()
+
+
+class DriverEvents:
+    """What the driver's scheduler backend tells, as the core's events."""
+
+    def __init__(
+        self, announcement: Path, containers: ExecutorContainers, post: Post, on_connected: Callable[[DriverBridge], None]
+    ) -> None:
+        self._announcement = announcement
+        self._containers = containers
+        self._post = post
+        self._on_connected = on_connected
+        self._bridge: DriverBridge | None = None
+        self._seen = 0
+        self.watcher = Watcher("driver-events", self._step, _ANNOUNCE_PAUSE_S)
+
+    def _step(self) -> None:
+        if self._bridge is None:
+            announced = DriverBridge.announced(self._announcement)
+            if announced is None:
+                return
+            self._bridge = DriverBridge(announced)
+            self._on_connected(self._bridge)
+        try:
+            told = self._bridge.poll(self._seen, _POLL_S)
+        except BRIDGE_ERRORS as error:
+            _log.info("the driver's bridge ended", why=str(error).splitlines()[0] if str(error) else type(error).__name__)
+            self.watcher.stop()
+            return
+        for one in told:
+            self._seen = one["seq"]
+            event = self._event(one)
+            if event is not None:
+                self._post(event)
+
+    def _event(self, told: dict[str, Any]) -> Event | None:
+        kind = told["type"]
+        fields = {name: value for name, value in told.items() if name not in {"seq", "type"}}
+        if kind == "backend_started":
+            return events.DriverReady(driver_url=told["driver_url"], ui_url=told.get("ui_url"))
+        if kind == "target_executors":
+            return events.TargetExecutorsChanged(count=told["count"])
+        if kind == "kill_executors":
+            return events.ExecutorsUnwanted(executor_ids=tuple(told["ids"]))
+        if kind == "executor_registered":
+            return events.ContainerStarted(
+                executor_id=told["executor_id"],
+                container_id=self._containers.container_of(told["executor_id"]) or "",
+                host=told["host"],
+                cores=told["cores"],
+            )
+        if kind == "stage_started":
+            return events.StageStarted(**fields)
+        if kind == "stage_finished":
+            return events.StageFinished(**fields)
+        if kind == "task_finished":
+            return events.TaskFinished(**fields)
+        if kind == "stopping":
+            return events.DriverStopping()
+        return None

@@ -1,0 +1,201 @@
+"""The driver as a child process of the negotiator: stock spark-submit with our cluster manager on its class path."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE, SPARK_JARS_LINK, Plan
+from yarnspec.spark.runtime import MASTER, MODULE_OPTIONS, driver_class_path, spark_home
+
+STDOUT_FILE = "driver.stdout"
+STDERR_FILE = "driver.stderr"
+BRIDGE_FILE = "driver-bridge.json"
+OWNED_KEYS_FILE = "owned-keys.json"
+PROGRAM_REPORT_FILE = "program-report.jsonl"
+
+_CRASH_CODES = frozenset({52, 53, 56, 134, 135, 137, 139, 143})
+"""Exit codes by which a JVM or its Python child tells of a signal or of running out of memory, not of a program's
+own end: 128 + signal, and Spark's codes for uncaught errors and OutOfMemoryError."""
+
+
+class DriverExit(msgspec.Struct, frozen=True):
+    """How a driver ended: ``crashed`` when another attempt may go better, else the program's own result."""
+
+    exit_code: int
+    crashed: bool
+    traceback: str = ""
+
+
+class Driver:
+    """One life of the driver: its JVM and, below it, the user's Python program.
+
+    Args:
+        plan: what to run.
+        directory: the AM container's working directory.
+        log_directory: where stdout and stderr go.
+        properties: Spark's properties (written to a 0600 file by the caller, secrets included).
+    """
+
+    def __init__(self, plan: Plan, *, directory: Path, log_directory: Path, properties: Path) -> None:
+        self._plan = plan
+        self._directory = directory
+        self._log_directory = log_directory
+        self._properties = properties
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def stdout(self) -> Path:
+        """The file that holds all the program's standard output so far."""
+        return self._log_directory / STDOUT_FILE
+
+    @property
+    def stderr(self) -> Path:
+        """The file that holds the driver's log and the program's standard error."""
+        return self._log_directory / STDERR_FILE
+
+    def command(self) -> list[str]:
+        """The JVM's command line: no secret stands in it."""
+        plan = self._plan
+        home = Path(plan.spark_home) if plan.spark_home else spark_home()
+        if plan.spark_jars is None:
+            jars = home / "jars"
+        elif plan.spark_jars == SPARK_JARS_LINK:
+            jars = self._directory / SPARK_JARS_LINK
+        else:
+            jars = Path(plan.spark_jars)
+        class_path = [
+            str(self._directory / JAR_FILE),
+            *plan.driver_class_path,
+            str(self._directory / HADOOP_CONF_JAR_FILE),
+            *driver_class_path(jars),
+        ]
+        java_home = os.environ.get("JAVA_HOME")
+        return [
+            f"{java_home}/bin/java" if java_home else "java",
+            f"-Xmx{plan.driver_heap_mb}m",
+            "-XX:OnOutOfMemoryError=kill -9 %p",
+            *MODULE_OPTIONS,
+            *plan.driver_java_options,
+            "-cp",
+            ":".join(class_path),
+            "org.apache.spark.deploy.SparkSubmit",
+            "--master",
+            MASTER,
+            "--properties-file",
+            str(self._properties),
+            *plan.program.submit_arguments,
+            plan.program.primary,
+            *plan.program.arguments,
+        ]
+
+    def environment(self) -> dict[str, str]:
+        """The driver's environment: the user's variables, Spark's, and the hook in the program's Python."""
+        plan = self._plan
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("SKEIN_")}
+        environment.pop("JDK_JAVA_OPTIONS", None)
+        environment.update(plan.driver_environment)
+        hook = str(Path(__file__).parent / "program_hook")
+        python_path = environment.get("PYTHONPATH")
+        environment |= {
+            "PYTHONPATH": f"{hook}:{python_path}" if python_path else hook,
+            "PYSPARK_PYTHON": plan.worker_python,
+            "PYSPARK_DRIVER_PYTHON": plan.python,
+            "SPARK_HOME": plan.spark_home or str(spark_home()),
+            "SPARK_ENV_LOADED": "1",
+            "SPARK_SCALA_VERSION": "2.13",
+            "YARNSPEC_OWNED_KEYS": str(self._directory / OWNED_KEYS_FILE),
+            "YARNSPEC_PROGRAM_REPORT": str(self._directory / PROGRAM_REPORT_FILE),
+        }
+        # Pickled functions must not differ from one driver life to the next (spark-hooks.md).
+        environment.setdefault("PYTHONHASHSEED", "0")
+        return environment
+
+    def start(self, on_exit: Callable[[DriverExit], None]) -> int:
+        """Start the JVM; ``on_exit`` is called once, from a thread of its own. Returns the process id.
+
+        The JVM stays in the AM's process group on purpose: when YARN ends the container, it ends the whole group.
+        """
+        (self._directory / BRIDGE_FILE).unlink(missing_ok=True)
+        (self._directory / OWNED_KEYS_FILE).write_bytes(msgspec.json.encode(self._plan.owned_keys))
+        with self.stdout.open("wb") as out, self.stderr.open("wb") as err:
+            process = subprocess.Popen(  # noqa: S603 - the command is ours
+                self.command(), stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment()
+            )
+        self._process = process
+
+        def wait() -> None:
+            code = process.wait()
+            on_exit(self._exit(code))
+
+        threading.Thread(target=wait, name="driver-wait", daemon=True).start()
+        return process.pid
+
+    def stop(self, grace_s: float = 5.0) -> None:
+        """End the JVM and everything below it: in order first, by force after ``grace_s`` seconds."""
+        process = self._process
+        if process is None:
+            return
+        family = [process.pid, *_descendants(process.pid)] if process.poll() is None else []
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for pid in family:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            try:
+                process.wait(timeout=grace_s)
+            except subprocess.TimeoutExpired:
+                continue
+
+    def _exit(self, code: int) -> DriverExit:
+        crashed = code < 0 or code in _CRASH_CODES
+        if code == 0:
+            return DriverExit(exit_code=0, crashed=False)
+        traceback = last_traceback(self.stderr)
+        if crashed and traceback and code == 1:
+            crashed = False
+        return DriverExit(exit_code=code, crashed=crashed, traceback=traceback)
+
+
+def last_traceback(log: Path, limit_bytes: int = 256 * 1024) -> str:
+    """The last Python traceback in the tail of a log, or the last lines when there is none."""
+    try:
+        with log.open("rb") as stream:
+            stream.seek(max(0, log.stat().st_size - limit_bytes))
+            text = stream.read().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    lines = text.splitlines()
+    starts = [number for number, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")]
+    if not starts:
+        return "\n".join(lines[-15:])
+    block = [lines[starts[-1]]]
+    for line in lines[starts[-1] + 1 :]:
+        block.append(line)
+        if re.match(r"^[\w.]+(Error|Exception|Interrupt|Exit|Warning|Failed)\b", line):
+            break
+    return "\n".join(block[:60])
+
+
+def _descendants(pid: int) -> list[int]:
+    """All processes below ``pid``, from /proc, children before grandchildren."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry.name))
+    found = []
+    waiting = [pid]
+    while waiting:
+        below = children.get(waiting.pop(0), [])
+        found += below
+        waiting += below
+    return found

@@ -1,0 +1,75 @@
+"""How an executor is started in its container: a stock Spark executor, and nothing that could command the AM."""
+
+from __future__ import annotations
+
+import shlex
+
+from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE, Plan
+from yarnspec.spark.runtime import MODULE_OPTIONS
+
+EXECUTOR_ID = "YARNSPEC_EXECUTOR_ID"
+DRIVER_ADDRESS = "YARNSPEC_DRIVER_ADDRESS"
+EPOCH = "YARNSPEC_EPOCH"
+
+_DRIVER_WAIT_S = 180
+
+
+def launch_script(plan: Plan, *, authenticate: bool, network_options: tuple[str, ...] = ()) -> str:
+    """The bash script of Skein's ``executor`` service.
+
+    Skein puts the application's key pair into every container; the script removes it before anything of the user's
+    runs. The driver's address comes from the container's environment, since the containers are asked for before the
+    driver listens: the script waits for it. The shared secret never stands in an argument or in the container's
+    environment (YARN writes that into a log): it is exported here, from a shipped file (yarn-facts.md).
+
+    Args:
+        plan: sizes, Python, class path, options.
+        authenticate: whether ``spark.authenticate`` is on.
+        network_options: ``-Dspark.…`` options an executor needs before it has the driver's configuration.
+    """
+    java_options = [f"-Xmx{plan.executors.heap_mb}m", *MODULE_OPTIONS, *plan.executor_java_options, *network_options]
+    if authenticate:
+        java_options.append("-Dspark.authenticate=true")
+    jars = f"$PWD/{SPARK_JARS_LINK}" if plan.spark_jars == SPARK_JARS_LINK else shlex.quote(plan.spark_jars or "")
+    exports = "\n".join(f"export {key}={shlex.quote(value)}" for key, value in plan.executor_environment.items())
+    class_path = ":".join([*plan.executor_class_path, f"$PWD/{HADOOP_CONF_JAR_FILE}"])
+    secret = f'export _SPARK_AUTH_SECRET="$(cat {SPARK_SECRET_FILE})"' if authenticate else ""
+    return f"""\
+set -eu
+mkdir -p tmp
+for credential in .skein.crt .skein.pem; do
+  rm -f "$(readlink -f "$credential")" "$credential"
+done
+{exports}
+{secret}
+python={shlex.quote(plan.worker_python)}
+if [ -z "${{SPARK_HOME:-}}" ]; then
+  SPARK_HOME=$({shlex.quote(plan.python)} -c 'import importlib.util as u; print(u.find_spec("pyspark").submodule_search_locations[0])')
+fi
+export SPARK_HOME PYSPARK_PYTHON="$python"
+spark_jars={jars or '""'}
+[ -n "$spark_jars" ] || spark_jars="$SPARK_HOME/jars"
+host=${{{DRIVER_ADDRESS}%:*}}
+port=${{{DRIVER_ADDRESS}##*:}}
+give_up=$((SECONDS + {_DRIVER_WAIT_S}))
+until (exec 3<>"/dev/tcp/$host/$port") 2>/dev/null; do
+  if [ "$SECONDS" -ge "$give_up" ]; then
+    echo "the driver at ${DRIVER_ADDRESS} did not listen within {_DRIVER_WAIT_S} s" >&2
+    exit 1
+  fi
+  sleep 0.1
+done
+exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" {" ".join(shlex.quote(option) for option in java_options)} \\
+  -Djava.io.tmpdir="$PWD/tmp" \\
+  -Dspark.yarn.app.container.log.dir="${{LOG_DIRS%%,*}}" \\
+  -cp "$PWD:{class_path}:$spark_jars/*" \\
+  org.apache.spark.executor.CoarseGrainedExecutorBackend \\
+  --driver-url "spark://CoarseGrainedScheduler@${DRIVER_ADDRESS}" \\
+  --executor-id "${EXECUTOR_ID}" --bind-address "$NM_HOST" --hostname "$NM_HOST" \\
+  --cores {plan.executors.cores} --app-id "$SKEIN_APPLICATION_ID" --resourceProfileId 0
+"""  # noqa: E501 - a command of the script stands on one line
+
+
+def container_environment(executor_id: str, driver_address: str, epoch: int) -> dict[str, str]:
+    """What differs from one executor's container to the next; plain words only (yarn-facts.md, 6)."""
+    return {EXECUTOR_ID: executor_id, DRIVER_ADDRESS: driver_address, EPOCH: str(epoch)}

@@ -1,0 +1,127 @@
+"""Runs first in the user's program: keeps the settings that yarnspec owns, and dies with the driver's JVM.
+
+This directory is put on the PYTHONPATH of the driver's Python only. Spark lets a program's own SparkConf beat every
+flag of submit; a program that names another master would run there, without anybody noticing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib.machinery
+import importlib.util
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+_HERE = str(Path(__file__).parent)
+_MASTERS = ("yarn", "local-yarnspec")
+_PR_SET_PDEATHSIG = 1
+
+
+def _die_with_the_jvm() -> None:
+    """Without this, a killed JVM leaves the program running (spark-hooks.md)."""
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if parent == 1 or os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _leave_the_path() -> None:
+    """What the program starts itself must not meet this hook."""
+    sys.path[:] = [entry for entry in sys.path if entry != _HERE]
+    entries = os.environ.get("PYTHONPATH", "").split(":")
+    os.environ["PYTHONPATH"] = ":".join(entry for entry in entries if entry != _HERE)
+
+
+def _run_the_next_sitecustomize() -> None:
+    """Another ``sitecustomize`` further down the path is run as it would have been without us."""
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize")
+    if spec is not None and spec.loader is not None:
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+
+
+def _program_line() -> str:
+    """``file:line`` of the nearest caller outside pyspark and outside this hook."""
+    frame = sys._getframe(1)  # noqa: SLF001 - the only way to the caller's line
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if name != __file__ and f"{os.sep}pyspark{os.sep}" not in name and not name.startswith("<"):
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return "unknown line"
+
+
+def _guard(owned: dict[str, str], report: Path) -> None:
+    from pyspark.conf import SparkConf
+    from pyspark.core.context import SparkContext
+    from pyspark.sql.session import SparkSession
+
+    set_at: dict[str, str] = {}
+
+    def remember(key: Any) -> None:
+        if key in owned or key == "spark.master":
+            set_at[key] = _program_line()
+
+    def watch(owner: type, name: str, key_of: Any) -> None:
+        original = getattr(owner, name)
+
+        def watched(self: Any, *args: Any, **kwargs: Any) -> Any:
+            for key in key_of(*args, **kwargs):
+                remember(key)
+            return original(self, *args, **kwargs)
+
+        watched.__doc__ = original.__doc__
+        watched.__name__ = name
+        setattr(owner, name, watched)
+
+    def config_keys(key: Any = None, value: Any = None, *, conf: Any = None, map: Any = None) -> list[Any]:  # noqa: A002, ARG001
+        if conf is not None:
+            return [name for name, _ in conf.getAll()]
+        return list(map) if map is not None else [key]
+
+    watch(SparkConf, "set", lambda key, value: [key])  # noqa: ARG005
+    watch(SparkConf, "setAll", lambda pairs: [key for key, _ in pairs])
+    watch(SparkConf, "setMaster", lambda value: ["spark.master"])  # noqa: ARG005
+    watch(SparkSession.Builder, "master", lambda master: ["spark.master"])  # noqa: ARG005
+    watch(SparkSession.Builder, "config", config_keys)
+
+    original = SparkContext._initialize_context
+
+    def initialize(self: Any, jconf: Any) -> Any:
+        master = jconf.get("spark.master", "")
+        if master not in _MASTERS:
+            where = set_at.get("spark.master") or _program_line()
+            message = (
+                f"yarnspec: {where} sets the master {master!r}; a program run by yarnspec submit runs on YARN. "
+                "Remove it there, or say 'yarn'."
+            )
+            raise SystemExit(message)
+        jconf.set("spark.master", owned.get("spark.master", master))
+        for key, value in owned.items():
+            given = jconf.get(key, None)
+            if key != "spark.master" and given != value:
+                where = set_at.get(key, "the program")
+                text = f"yarnspec: warning: {where} sets {key}, which yarnspec owns; its own value is used"
+                sys.stderr.write(text + "\n")
+                with report.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps({"key": key, "value": str(given), "message": text}) + "\n")
+                jconf.set(key, value)
+        return original(self, jconf)
+
+    SparkContext._initialize_context = initialize
+
+
+_leave_the_path()
+_run_the_next_sitecustomize()
+if "PYSPARK_GATEWAY_PORT" in os.environ and "YARNSPEC_OWNED_KEYS" in os.environ:
+    _die_with_the_jvm()
+    with contextlib.suppress(ImportError):
+        _guard(
+            json.loads(Path(os.environ["YARNSPEC_OWNED_KEYS"]).read_text(encoding="utf-8")),
+            Path(os.environ["YARNSPEC_PROGRAM_REPORT"]),
+        )

@@ -1,0 +1,73 @@
+"""Spark's properties as the AM completes them: what only it knows is added, secrets stay in a 0600 file."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import msgspec
+
+from yarnspec.spark.driver import BRIDGE_FILE
+from yarnspec.spark.runtime import MASTER
+
+
+def read_shipped(path: Path) -> dict[str, str]:
+    """The properties that the gateway shipped, as JSON."""
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+
+
+def free_port(host: str) -> int:
+    """A port on ``host`` that is free now; the driver gets it, so that executors can be told before it listens."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def complete(
+    shipped: dict[str, str],
+    *,
+    application_id: str,
+    epoch: int,
+    host: str,
+    driver_port: int,
+    executors: int,
+    directory: Path,
+    secret: str | None,
+) -> dict[str, str]:
+    """Add to the shipped properties what is known only where the driver runs."""
+    added = {
+        "spark.master": MASTER,
+        "spark.submit.deployMode": "client",
+        "spark.driver.host": host,
+        "spark.driver.bindAddress": host,
+        "spark.driver.port": str(driver_port),
+        "spark.ui.port": shipped.get("spark.ui.port", "0"),
+        "spark.ui.proxyBase": f"/proxy/{application_id}",
+        "spark.yarnspec.app.id": application_id,
+        "spark.yarnspec.epoch": str(epoch),
+        "spark.yarnspec.executors": str(executors),
+        "spark.yarnspec.bridge.file": str(directory / BRIDGE_FILE),
+        "spark.yarnspec.negotiator.pid": str(os.getpid()),
+    }
+    if secret is not None:
+        added |= {"spark.authenticate": "true", "spark.authenticate.secret": secret}
+    return shipped | added
+
+
+def write(path: Path, properties: dict[str, str]) -> None:
+    """Write a Java properties file that only its owner can read."""
+    lines = [f"{_escape(key, is_key=True)}={_escape(value)}" for key, value in sorted(properties.items())]
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write("\n".join(lines) + "\n")
+
+
+def _escape(text: str, *, is_key: bool = False) -> str:
+    escaped = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    if is_key:
+        for special in "=: #!":
+            escaped = escaped.replace(special, "\\" + special)
+    elif escaped.startswith(" "):
+        escaped = "\\" + escaped
+    return escaped

@@ -1,0 +1,67 @@
+"""Where Spark is, and how a JVM of Spark 4.3 must be started."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from yarnspec.errors import UsageError
+
+SPARK_VERSION = "4.3"
+
+MASTER = "local-yarnspec"
+"""The master name that our cluster manager claims; spark-submit only looks at its prefix (spark-hooks.md)."""
+
+MODULE_OPTIONS = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    "--add-modules=jdk.incubator.vector",
+    *(
+        f"--add-opens=java.base/{package}=ALL-UNNAMED"
+        for package in (
+            "java.lang",
+            "java.lang.invoke",
+            "java.lang.reflect",
+            "java.io",
+            "java.net",
+            "java.nio",
+            "java.util",
+            "java.util.concurrent",
+            "java.util.concurrent.atomic",
+            "jdk.internal.ref",
+            "sun.nio.ch",
+            "sun.nio.cs",
+            "sun.security.action",
+            "sun.util.calendar",
+        )
+    ),
+    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+    "--sun-misc-unsafe-memory-access=allow",
+    "--enable-native-access=ALL-UNNAMED",
+)
+"""What ``org.apache.spark.launcher.JavaModuleOptions`` of Spark 4.3.0 prints; a test compares the two."""
+
+
+def spark_home() -> Path:
+    """The directory of the installed pyspark, which is a whole Spark distribution.
+
+    Raises:
+        UsageError: pyspark is missing, or its version is not the one our hooks were written for.
+    """
+    found = importlib.util.find_spec("pyspark")
+    if found is None or not found.submodule_search_locations:
+        message = "pyspark is not installed in this Python; install yarnspec with its dependencies"
+        raise UsageError(message)
+    home = Path(found.submodule_search_locations[0])
+    version = next(iter(home.glob("jars/spark-core_2.13-*.jar")), Path("unknown")).stem.rpartition("-")[2]
+    if not version.startswith(f"{SPARK_VERSION}."):
+        message = f"Spark {version} at {home} does not fit: this yarnspec works with Spark {SPARK_VERSION}.x only"
+        raise UsageError(message)
+    return home
+
+
+def driver_class_path(jars: Path) -> list[str]:
+    """Spark's jars without its own YARN client, so that nothing else can claim the master ``yarn``."""
+    return sorted(str(jar) for jar in jars.glob("*.jar") if not jar.name.startswith("spark-yarn_"))
