@@ -1,0 +1,62 @@
+"""`yarnspec config show`: the options in effect, and where each value came from."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from yarnspec import options
+from yarnspec.cli.groups import SuggestingGroup
+
+
+@click.group(cls=SuggestingGroup)
+def command() -> None:
+    """Show the options, their values and where each comes from."""
+
+
+@command.command()
+@click.option("--origin", is_flag=True, help="Also show where each value comes from.")
+@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", help="Form of the output.")
+@click.option("--set", "settings", multiple=True, metavar="GROUP.NAME=VALUE", help="Set an option; may be repeated.")
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="YAML file with options.",
+)
+def show(*, origin: bool, output: str, settings: tuple[str, ...], config_file: Path | None) -> None:
+    """Print every option with its value, as a submit with the same flags, file and environment would see it.
+
+    Without --origin the YAML output is a configuration file for --config.
+    """
+    loaded = options.load(config_file, settings)
+    for warning in loaded.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if output == "table":
+        _print_table(loaded, origin=origin)
+        return
+    document: dict[str, dict[str, object]] = {}
+    for key, value in loaded.values().items():
+        group, name = key.split(".", 1)
+        entry = {"value": value, "origin": loaded.origins[key]} if origin else value
+        document.setdefault(group, {})[name] = entry
+    if output == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode({"schema": 1} | document), indent=2).decode())
+    else:
+        click.echo(yaml.safe_dump(document, sort_keys=False), nl=False)
+
+
+def _print_table(loaded: options.Loaded, *, origin: bool) -> None:
+    table = Table("option", "value", *(["origin"] if origin else []), box=None, pad_edge=False)
+    for key, value in loaded.values().items():
+        shown = str(value).lower() if isinstance(value, bool) else str(value)
+        table.add_row(key, shown, *([loaded.origins[key]] if origin else []))
+    # A pipe has no width: nothing may be cut off there.
+    Console(file=sys.stdout, soft_wrap=not sys.stdout.isatty(), highlight=False).print(table)

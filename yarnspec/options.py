@@ -1,0 +1,336 @@
+"""yarnspec's own options: ``--set`` wins over the environment, that over ``--config FILE``, that over the defaults.
+
+The defaults stand in ``conf/yarnspec.yaml`` and nowhere else; the classes here give them types. A field's unit is the
+end of its name (``wait_timeout_ms``, ``skein_memory_mb``), the option's name is what is before it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import typing
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import msgspec
+import yaml
+
+from yarnspec.errors import UsageError
+from yarnspec.units import format_duration, format_size, parse_duration_ms, parse_size_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+Value = str | int | float | bool
+Origin = Literal["default", "file", "environment", "flag"]
+
+
+class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How containers are kept off hosts, and off how many."""
+
+    mode: Literal["auto", "blacklist", "constraints"]
+    max_blocked_share: typing.Annotated[float, msgspec.Meta(ge=0, le=1)]
+    host_attribute: str
+
+
+class Resources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long an application waits for what it asked for."""
+
+    wait_timeout_ms: int
+
+
+class Submit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What ``yarnspec submit`` does around the application."""
+
+    wait: bool
+    poll_interval_ms: int
+    cache_directory: str
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where an application's events stay after its end, and how long."""
+
+    directory: str
+    retention_ms: int
+
+
+class ApplicationMaster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Attempts, memory and patience of the application master."""
+
+    max_attempts: typing.Annotated[int, msgspec.Meta(ge=1)]
+    skein_memory_mb: int
+    negotiator_memory_mb: int
+    driver_start_timeout_ms: int
+    driver_stop_grace_ms: int
+
+
+class Executor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When executors that die are a sign that none can live."""
+
+    young_age_ms: int
+    max_young_failures: typing.Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Patience with the ResourceManager and HDFS."""
+
+    connect_timeout_ms: int
+    request_timeout_ms: int
+    attempts: typing.Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All options, in effect."""
+
+    placement: Placement
+    resources: Resources
+    submit: Submit
+    history: History
+    am: ApplicationMaster
+    executor: Executor
+    cluster: Cluster
+
+
+class Alias(NamedTuple):
+    """Another system's name for an option: what it is called here, and how its value is written here."""
+
+    key: str
+    convert: Callable[[Value], Value]
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+# Names that the papers and proposals behind yarnspec use. Of two for one option the later one here wins.
+ALIASES: dict[str, Alias] = {
+    "jobmanager.adaptive-scheduler.resource-wait-timeout": Alias("resources.wait_timeout", _same),
+    "jobmanager.adaptive-scheduler.submission.resource-wait-timeout": Alias("resources.wait_timeout", _same),
+}
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """The options in effect, where each value came from, and what the user should be told about them."""
+
+    options: Options
+    origins: dict[str, str]
+    warnings: tuple[str, ...] = ()
+
+    def values(self) -> dict[str, Value]:
+        """Every option's value by its name, as the configuration file writes it."""
+        return {key: field.write(field.get(self.options)) for key, field in fields().items()}
+
+
+class Field:
+    """One option: its name, its place in ``Options`` and how its value is read and written."""
+
+    def __init__(self, group: str, attribute: str, kind: object) -> None:
+        self.group = group
+        self.attribute = attribute
+        self.bounds: object = kind
+        self.kind = typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
+        name, _, unit = attribute.rpartition("_")
+        self.unit = unit if unit in ("ms", "mb") else ""
+        self.key = f"{group}.{name if self.unit else attribute}"
+
+    def get(self, options: Options) -> Value:
+        """Return the value in ``options``."""
+        value: Value = getattr(getattr(options, self.group), self.attribute)
+        return value
+
+    def write(self, value: Value) -> Value:
+        """Return the value as the configuration file has it."""
+        if self.unit == "ms":
+            return format_duration(int(value))
+        if self.unit == "mb":
+            return format_size(int(value) * 1024**2)
+        return value
+
+    def read(self, value: Value) -> Value:
+        """Return the typed value of what a user wrote; raise ValueError when it is none."""
+        text = str(value).strip()
+        if self.unit == "ms":
+            return _positive(parse_duration_ms(text), text)
+        if self.unit == "mb":
+            return _positive(parse_size_bytes(text) // 1024**2, text)
+        if self.kind is bool:
+            return _read_bool(text)
+        if self.kind in (int, float):
+            return self._read_number(text)
+        choices = typing.get_args(self.kind)
+        if choices and text not in choices:
+            raise ValueError(f"'{text}' is none of {', '.join(choices)}.{suggest(text, choices)}")
+        if not text:
+            raise ValueError("it must not be empty")
+        return text
+
+    def _read_number(self, text: str) -> Value:
+        try:
+            number: Value = int(text) if self.kind is int else float(text)
+        except ValueError as error:
+            raise ValueError(f"'{text}' is not {'a whole number' if self.kind is int else 'a number'}") from error
+        if number != number:  # noqa: PLR0124 - the test for "not a number"
+            raise ValueError(f"'{text}' is not a number")
+        try:
+            checked: Value = msgspec.convert(number, self.bounds)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"'{text}' is out of range: {str(error).replace('`', '').lower()}") from error
+        return checked
+
+
+@cache
+def fields() -> dict[str, Field]:
+    """Every option by its name, in the order of the configuration file."""
+    found = [
+        Field(group, attribute, kind)
+        for group, struct in typing.get_type_hints(Options).items()
+        for attribute, kind in typing.get_type_hints(struct, include_extras=True).items()
+    ]
+    return {field.key: field for field in found}
+
+
+@cache
+def default_text() -> str:
+    """The commented configuration file that holds every default."""
+    return files("yarnspec.conf").joinpath("yarnspec.yaml").read_text(encoding="utf-8")
+
+
+@cache
+def default_options() -> Options:
+    """The options when nobody sets anything."""
+    return load(environ={}).options
+
+
+def load(
+    config_file: Path | None = None, settings: Iterable[str] = (), environ: Mapping[str, str] | None = None
+) -> Loaded:
+    """Merge the defaults, the file, the environment and ``GROUP.NAME=VALUE`` settings; raise UsageError for bad ones.
+
+    A name of another system (``ALIASES``) counts only where the option's own name is not used at all, in any of them.
+    """
+    layers: list[tuple[Origin, str, dict[str, Value]]] = []
+    if config_file is not None:
+        layers.append(("file", str(config_file), _read_file(config_file)))
+    layers.append(("environment", "environment", _read_environment(os.environ if environ is None else environ)))
+    layers.append(("flag", "--set", _read_settings(settings)))
+
+    defaults = _flatten(yaml.safe_load(default_text()), "conf/yarnspec.yaml")
+    chosen: dict[str, tuple[Value, str]] = {key: (value, "default") for key, value in defaults.items()}
+    foreign: dict[str, tuple[int, Value, str]] = {}
+    warnings: list[str] = []
+    for origin, where, values in layers:
+        for key, value in values.items():
+            source = f"file {where}" if origin == "file" else origin
+            if key in ALIASES:
+                rank = list(ALIASES).index(key)
+                target, convert = ALIASES[key]
+                warnings.append(f"option '{key}' ({source}) is deprecated: its name is '{target}' now")
+                if rank >= foreign.get(target, (-1,))[0]:
+                    foreign[target] = (rank, convert(value), f"{source}, as {key}")
+            elif key in chosen:
+                chosen[key] = (value, source)
+            else:
+                raise UsageError(f"{where}: there is no option '{key}'.{suggest(key, [*fields(), *ALIASES])}")
+    for key, (_, value, source) in foreign.items():
+        if chosen[key][1] == "default":
+            chosen[key] = (value, source)
+        else:
+            warnings.append(f"option '{key}' is set as well ({chosen[key][1]}): its deprecated name is ignored")
+    return Loaded(
+        options=_build({key: value for key, (value, _) in chosen.items()}, {k: o for k, (_, o) in chosen.items()}),
+        origins={key: chosen[key][1] for key in fields()},
+        warnings=tuple(warnings),
+    )
+
+
+def options_from_dict(values: object) -> Options:
+    """Read back what ``msgspec.to_builtins(options)`` made, as the gateway ships it to the application master."""
+    return msgspec.convert(values, Options)
+
+
+def environment_name(key: str) -> str:
+    """Name the environment variable of an option: ``placement.mode`` is ``YARNSPEC_PLACEMENT__MODE``."""
+    return "YARNSPEC_" + key.replace(".", "__").replace("-", "_").upper()
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean …?`` with the nearest of the known words, or nothing."""
+    near = difflib.get_close_matches(word, list(known), n=2, cutoff=0.6)
+    return " Did you mean " + " or ".join(f"'{each}'" for each in near) + "?" if near else ""
+
+
+def _read_file(path: Path) -> dict[str, Value]:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the configuration file {path}: {error}") from error
+    except yaml.YAMLError as error:
+        raise UsageError(f"the configuration file {path} is not YAML: {error}") from error
+    return _flatten(content, str(path))
+
+
+def _flatten(content: object, where: str, prefix: str = "") -> dict[str, Value]:
+    """Turn nested mappings into dotted names; names that are dotted already stay as they are."""
+    if content is None and not prefix:
+        return {}
+    if not isinstance(content, dict):
+        raise UsageError(f"{where}: '{prefix or 'the file'}' must hold groups of options, not {content!r}")
+    flat: dict[str, Value] = {}
+    for name, value in content.items():
+        key = f"{prefix}.{name}" if prefix else str(name)
+        if isinstance(value, dict):
+            flat |= _flatten(value, where, key)
+        elif isinstance(value, (str, int, float, bool)):
+            flat[key] = value
+        else:
+            raise UsageError(f"{where}: the value of '{key}' must be text, a number or true/false, not {value!r}")
+    return flat
+
+
+def _read_environment(environ: Mapping[str, str]) -> dict[str, Value]:
+    known = {environment_name(key): key for key in [*fields(), *ALIASES]}
+    values: dict[str, Value] = {}
+    for name, value in environ.items():
+        # Variables without the double underscore belong to other parts of yarnspec.
+        if not name.startswith("YARNSPEC_") or "__" not in name:
+            continue
+        if name not in known:
+            raise UsageError(f"environment: no option belongs to the variable '{name}'.{suggest(name, known)}")
+        values[known[name]] = value
+    return values
+
+
+def _read_settings(settings: Iterable[str]) -> dict[str, Value]:
+    values: dict[str, Value] = {}
+    for setting in settings:
+        key, separator, value = setting.partition("=")
+        if not separator or not key:
+            raise UsageError(f"--set {setting}: write it as GROUP.NAME=VALUE")
+        values[key.strip()] = value
+    return values
+
+
+def _build(values: dict[str, Value], origins: dict[str, str]) -> Options:
+    groups: dict[str, dict[str, Value]] = {}
+    for key, field in fields().items():
+        try:
+            typed = field.read(values[key])
+        except ValueError as error:
+            raise UsageError(f"option '{key}' ({origins[key]}): {error}") from error
+        groups.setdefault(field.group, {})[field.attribute] = typed
+    return msgspec.convert(groups, Options)
+
+
+def _positive(value: int, text: str) -> int:
+    if value <= 0:
+        raise ValueError(f"'{text}' must be more than nothing")
+    return value
+
+
+def _read_bool(text: str) -> bool:
+    words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+    if text.lower() not in words:
+        raise ValueError(f"'{text}' is neither true nor false")
+    return words[text.lower()]
