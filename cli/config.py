@@ -22,7 +22,7 @@ def command() -> None:
 
 @command.command()
 @click.option("--origin", is_flag=True, help="Also show where each value comes from.")
-@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", help="Form of the output.")
+@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", help="Output form.")
 @click.option("--set", "settings", multiple=True, metavar="GROUP.NAME=VALUE", help="Set an option; may be repeated.")
 @click.option(
     "--config",
@@ -59,4 +59,4 @@ def _print_table(loaded: options.Loaded, *, origin: bool) -> None:
         shown = str(value).lower() if isinstance(value, bool) else str(value)
         table.add_row(key, shown, *([loaded.origins[key]] if origin else []))
     # A pipe has no width: nothing may be cut off there.
-    Console(file=sys.stdout, soft_wrap=not sys.stdout.isatty(), highlight=False).print(table)
+    Console(file=sys.stdout, width=None if sys.stdout.isatty() else 10_000, highlight=False).print(table)
