@@ -1,0 +1,90 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import org.apache.hadoop.security.Credentials;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.spark.SecurityManager$;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.ExternalClusterManager;
+import org.apache.spark.scheduler.SchedulerBackend;
+import org.apache.spark.scheduler.TaskScheduler;
+import org.apache.spark.scheduler.TaskSchedulerImpl;
+
+/**
+ * Answers Spark when it asks who runs the cluster behind the masters {@code local-yarnspec} and {@code yarn}.
+ *
+ * <p>The launcher starts the driver with {@code local-yarnspec}: spark-submit lets every name through that begins with
+ * {@code local}, and SparkContext gives all but {@code local} and {@code local[…]} to the manager that claims them.
+ * {@code yarn} is claimed for programs that set the master in their code; Spark's own YARN client is left out of the
+ * driver's class path, so nobody else claims it.
+ */
+public final class ClusterManager implements ExternalClusterManager {
+    static final String MASTER = "local-yarnspec";
+    static final String YARN_MASTER = "yarn";
+    static final String SPARK_VERSION = "4.3.";
+
+    @Override
+    public boolean canCreate(String masterUrl) {
+        return isOurs(masterUrl);
+    }
+
+    static boolean isOurs(String masterUrl) {
+        return MASTER.equals(masterUrl) || YARN_MASTER.equals(masterUrl);
+    }
+
+    @Override
+    public TaskScheduler createTaskScheduler(SparkContext context, String masterUrl) {
+        requireVersion(context.version());
+        restoreSecret(context.conf());
+        return new HostBlockingScheduler(context);
+    }
+
+    @Override
+    public SchedulerBackend createSchedulerBackend(SparkContext context, String masterUrl, TaskScheduler scheduler) {
+        Bridge bridge = Bridge.open(context.conf());
+        HostBlockingScheduler blocking = (HostBlockingScheduler) scheduler;
+        ContainerBackend backend =
+                new ContainerBackend(blocking, context, bridge.outbox(), bridge.nextContextNumber());
+        Progress progress = new Progress();
+        bridge.attach(blocking, backend, progress);
+        // A queue of its own: another listener that is slow cannot make the bus drop what the negotiator needs.
+        context.listenerBus().addToQueue(new ApplicationFeed(bridge.outbox(), progress), "yarnspec");
+        return backend;
+    }
+
+    @Override
+    public void initialize(TaskScheduler scheduler, SchedulerBackend backend) {
+        ((TaskSchedulerImpl) scheduler).initialize(backend);
+    }
+
+    /** Fails with a sentence that names both versions: these classes are built on one line of Spark's internals. */
+    static void requireVersion(String version) {
+        if (version == null || !version.startsWith(SPARK_VERSION)) {
+            throw new IllegalStateException("yarnspec works with Spark " + SPARK_VERSION + "x, but this driver runs Spark "
+                    + version + ". Use pyspark " + SPARK_VERSION + "x, or point --spark-jars at its jars.");
+        }
+    }
+
+    /**
+     * Puts the application's secret where Spark looks first.
+     *
+     * <p>With the master {@code yarn} Spark makes up a secret of its own and stores it in the user's credentials,
+     * which win over the configuration; our executors hold the configured one and could never register.
+     */
+    private static void restoreSecret(SparkConf conf) {
+        String key = SecurityManager$.MODULE$.SPARK_AUTH_SECRET_CONF();
+        if (!conf.getBoolean("spark.authenticate", false) || !conf.contains(key)) {
+            return;
+        }
+        Credentials credentials = new Credentials();
+        credentials.addSecretKey(
+                SecurityManager$.MODULE$.SECRET_LOOKUP_KEY(), conf.get(key).getBytes(StandardCharsets.UTF_8));
+        try {
+            UserGroupInformation.getCurrentUser().addCredentials(credentials);
+        } catch (IOException e) {
+            throw new IllegalStateException("The application's secret cannot be stored in the user's credentials.", e);
+        }
+    }
+}
