@@ -33,6 +33,8 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     mode: Literal["auto", "blacklist", "constraints"]
     max_blocked_share: typing.Annotated[float, msgspec.Meta(ge=0, le=1)]
     host_attribute: str
+    automatic_block_ms: int
+    hosts_wait_ms: int
 
 
 class Resources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,10 +69,15 @@ class ApplicationMaster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 
 class Executor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When executors that die are a sign that none can live."""
+    """When executors that die are a sign that none can live, and how fast they are replaced.
+
+    How many may die is Spark's own setting, ``spark.executor.maxNumFailures``.
+    """
 
     young_age_ms: int
-    max_young_failures: typing.Annotated[int, msgspec.Meta(ge=1)]
+    failure_window_ms: int
+    backoff_first_ms: int
+    backoff_max_ms: int
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
