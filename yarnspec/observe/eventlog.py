@@ -46,6 +46,13 @@ class Line(NamedTuple):
     data: bytes
 
 
+class EventChunk(NamedTuple):
+    """Some records of one epoch, oldest first."""
+
+    epoch: int
+    lines: list[Line]
+
+
 class EventLog:
     """The records of this epoch; see the module.
 
@@ -104,8 +111,8 @@ class EventLog:
             self._changed.notify_all()
         return record
 
-    def after(self, seq: int, limit_bytes: int = 1024 * 1024) -> list[Line]:
-        """The records in memory that are newer than ``seq``, oldest first; at least one when there is any."""
+    def after(self, seq: int, limit_bytes: int = 1024 * 1024) -> EventChunk:
+        """The records in memory that are newer than ``seq``; at least one when there is any."""
         with self._changed:
             lines = sorted([*self._task_ends.after(seq, limit_bytes), *self._others.after(seq, limit_bytes)])
         taken: list[Line] = []
@@ -115,7 +122,7 @@ class EventLog:
             if taken and size_bytes > limit_bytes:
                 break
             taken.append(line)
-        return taken
+        return EventChunk(self.epoch, taken)
 
     def close(self, deadline_s: float) -> bool:
         """Write what is left and close the file; False when that did not end in time or failed (see ``problem``)."""

@@ -2,8 +2,10 @@
 
 ====== ============== ===================================================================================
 GET    /status        the status document
-GET    /events        JSON lines of this epoch newer than ``after``; waits up to ``wait_s`` for the first one
-GET    /output        the driver's ``stream`` (stdout, stderr) from ``offset``; waits up to ``wait_s``
+GET    /events        JSON lines of this epoch newer than ``after`` (all, when it is another one than ``epoch`` says);
+                      waits up to ``wait_s`` for the first one
+GET    /output        the driver's ``stream`` (stdout, stderr) from ``offset``; waits up to ``wait_s``; the answer's
+                      headers say where the next one starts, of which epoch it is, and whether it is complete
 GET    /hosts         the cluster's hosts, and which are blocked
 POST   /hosts/block   ``BlockBody`` → ``Answer``
 POST   /hosts/unblock ``UnblockBody`` → ``Answer``
@@ -19,7 +21,6 @@ import msgspec
 OFFSET_HEADER = "Yarnspec-Offset"
 ENDED_HEADER = "Yarnspec-Ended"
 EPOCH_HEADER = "Yarnspec-Epoch"
-LAST_SEQ_HEADER = "Yarnspec-Last-Seq"
 
 BODY_LIMIT_BYTES = 64 * 1024
 CHUNK_LIMIT_BYTES = 1024 * 1024

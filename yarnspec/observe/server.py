@@ -30,7 +30,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from yarnspec.observe import rest
 from yarnspec.observe.document import StatusDocument
-from yarnspec.observe.eventlog import Line
+from yarnspec.observe.eventlog import EventChunk
 from yarnspec.observe.rest import Answer, BlockBody, HostEntry, OutputChunk, UnblockBody
 
 _LOGGER = logging.getLogger(__name__)
@@ -45,8 +45,8 @@ class Requests(Protocol):
     def status(self) -> StatusDocument:
         """The status now."""
 
-    def events(self, after: int, limit_bytes: int, /) -> list[Line]:
-        """Records of this epoch newer than ``after``, without waiting (``EventLog.after``)."""
+    def events(self, after: int, limit_bytes: int, /) -> EventChunk:
+        """Records of this epoch newer than ``after``, without waiting: ``EventLog.after``."""
 
     def output(self, stream: str, offset: int, limit_bytes: int, /) -> OutputChunk:
         """The driver's ``stdout`` or ``stderr`` from ``offset`` on, without waiting."""
@@ -89,14 +89,17 @@ def make_app(requests: Requests, token: str, stopping: Callable[[], bool] = lamb
 
     async def events(request: Request) -> Response:
         after = _whole_number(request, "after", 0)
+        epoch = _whole_number(request, "epoch", 0)
 
-        async def read() -> list[Line]:
-            return await run_in_threadpool(requests.events, after, rest.CHUNK_LIMIT_BYTES)
+        async def read() -> EventChunk:
+            chunk = await run_in_threadpool(requests.events, after, rest.CHUNK_LIMIT_BYTES)
+            if epoch and chunk.epoch != epoch:
+                return await run_in_threadpool(requests.events, 0, rest.CHUNK_LIMIT_BYTES)
+            return chunk
 
-        lines = await _first_with(read, bool, _wait_s(request), stopping)
-        last = lines[-1].seq if lines else after
-        data = b"".join(line.data for line in lines)
-        return Response(data, 200, {rest.LAST_SEQ_HEADER: str(last)}, "application/x-ndjson")
+        chunk = await _first_with(read, lambda one: bool(one.lines), _wait_s(request), stopping)
+        data = b"".join(line.data for line in chunk.lines)
+        return Response(data, 200, {rest.EPOCH_HEADER: str(chunk.epoch)}, "application/x-ndjson")
 
     async def output(request: Request) -> Response:
         stream = request.query_params.get("stream", "stdout")

@@ -1,0 +1,222 @@
+"""Talks to the negotiator of a running application, and finds it again when a new attempt takes over.
+
+The negotiator announces itself in a file of the application's staging directory, which only the user can read. A new
+attempt replaces that file; so before every retry it is read again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Literal, TypeVar
+
+import httpx2
+import msgspec
+import tenacity
+
+from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
+from yarnspec.observe import rest
+from yarnspec.observe.document import StatusDocument
+from yarnspec.observe.records import Record, decode_lines
+from yarnspec.observe.rest import Answer, BlockBody, Endpoint, HostEntry, OutputChunk, UnblockBody
+
+_PAUSE_S = 1.0
+_FIRST_RETRY_S = 0.1
+_LONGEST_RETRY_S = 2.0
+_Answer = TypeVar("_Answer")
+
+
+class NegotiatorUnreachable(ClusterUnreachable):
+    """The application's negotiator does not answer: it does not run yet, not any more, or the network is in between."""
+
+
+class _TryAgain(Exception):  # noqa: N818 - tells tenacity something, nobody else
+    """The answer says that another one may come."""
+
+
+class EventsRead(msgspec.Struct, frozen=True, kw_only=True):
+    """Records from a live negotiator."""
+
+    epoch: int
+    records: tuple[Record, ...]
+
+
+class OutputPiece(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of the driver's output. ``restarted``: the driver began again, and so does its output."""
+
+    data: bytes
+    epoch: int
+    restarted: bool = False
+
+
+class NegotiatorClient:
+    """The REST of one application's negotiator.
+
+    ``read_endpoint`` returns the bytes of the announcing file, or None when there is none. A request is tried again for
+    ``patience_s``; ``timeout_s`` is for each try.
+    """
+
+    def __init__(
+        self,
+        application_id: str,
+        read_endpoint: Callable[[], bytes | None],
+        *,
+        timeout_s: float = 10.0,
+        patience_s: float = 10.0,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.application_id = application_id
+        self._read_endpoint = read_endpoint
+        self._endpoint: Endpoint | None = None
+        self._timeout_s = timeout_s
+        self._patience_s = patience_s
+        self._pause = pause
+        # The hosts of a cluster are reached directly; a proxy from the environment is for the world outside.
+        self._http = httpx2.Client(timeout=timeout_s, trust_env=False, follow_redirects=False)
+
+    def __enter__(self) -> NegotiatorClient:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def status(self) -> StatusDocument:
+        """The status document of this moment."""
+        return self._decoded(self._ask("GET", "/status"), StatusDocument)
+
+    def events(self, epoch: int = 0, after: int = 0, wait_s: float = 0.0) -> EventsRead:
+        """Records of the running epoch newer than ``after``; from its first one when it is another than ``epoch``."""
+        answer = self._ask("GET", "/events", {"epoch": epoch, "after": after, "wait_s": wait_s}, wait_s=wait_s)
+        return EventsRead(epoch=_header(answer, rest.EPOCH_HEADER), records=tuple(decode_lines(answer.content)))
+
+    def hosts(self) -> list[HostEntry]:
+        """The cluster's hosts as the negotiator knows them."""
+        return self._decoded(self._ask("GET", "/hosts"), list[HostEntry])
+
+    def block(self, body: BlockBody) -> Answer:
+        """Ask for a host to be kept out."""
+        return self._decoded(self._ask("POST", "/hosts/block", body=msgspec.json.encode(body)), Answer)
+
+    def unblock(self, body: UnblockBody) -> Answer:
+        """Ask for a host to be let in again."""
+        return self._decoded(self._ask("POST", "/hosts/unblock", body=msgspec.json.encode(body)), Answer)
+
+    def output_once(self, stream: Literal["stdout", "stderr"], offset: int, wait_s: float = 0.0) -> OutputChunk:
+        """One piece of the driver's output."""
+        answer = self._ask("GET", "/output", {"stream": stream, "offset": offset, "wait_s": wait_s}, wait_s=wait_s)
+        return OutputChunk(
+            data=answer.content,
+            next_offset=_header(answer, rest.OFFSET_HEADER),
+            ended=_header(answer, rest.ENDED_HEADER) == 1,
+            epoch=_header(answer, rest.EPOCH_HEADER),
+        )
+
+    def output(
+        self,
+        application_ended: Callable[[], bool],
+        *,
+        stream: Literal["stdout", "stderr"] = "stdout",
+        wait_s: float = 10.0,
+    ) -> Iterator[OutputPiece]:
+        """The driver's output from its beginning until it is complete, across attempts.
+
+        While no negotiator answers (not started yet, between two attempts) it asks ``application_ended`` once a second
+        whether to go on. When a driver begins again, a piece without data says so before its first byte.
+        """
+        epoch = offset = 0
+        while True:
+            try:
+                chunk = self.output_once(stream, offset, wait_s)
+            except NegotiatorUnreachable:
+                if application_ended():
+                    return
+                self._pause(_PAUSE_S)
+                continue
+            if chunk.epoch != epoch:
+                fresh, offset_was = epoch == 0, offset
+                epoch, offset = chunk.epoch, 0
+                if not fresh:
+                    yield OutputPiece(data=b"", epoch=epoch, restarted=True)
+                if offset_was:
+                    continue
+            offset = chunk.next_offset
+            if chunk.data:
+                yield OutputPiece(data=chunk.data, epoch=epoch)
+            elif chunk.ended:
+                return
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None = None,
+        *,
+        body: bytes | None = None,
+        wait_s: float = 0.0,
+    ) -> httpx2.Response:
+        retrying = tenacity.Retrying(
+            stop=tenacity.stop_after_delay(self._patience_s),
+            wait=tenacity.wait_exponential(multiplier=_FIRST_RETRY_S, max=_LONGEST_RETRY_S),
+            retry=tenacity.retry_if_exception_type((httpx2.TransportError, _TryAgain)),
+            sleep=self._pause,
+            reraise=True,
+        )
+        try:
+            return retrying(self._ask_once, method, path, query, body, wait_s)
+        except (httpx2.TransportError, _TryAgain) as error:
+            self._endpoint = None
+            message = f"the negotiator of {self.application_id} does not answer: {error or type(error).__name__}"
+            raise NegotiatorUnreachable(message) from error
+
+    def _ask_once(
+        self, method: str, path: str, query: Mapping[str, Any] | None, body: bytes | None, wait_s: float
+    ) -> httpx2.Response:
+        endpoint = self._endpoint or self._find()
+        self._endpoint = None  # Kept only when this try goes well: else the next one reads the file again.
+        answer = self._http.request(
+            method,
+            f"{endpoint.url}{path}",
+            params=query,
+            content=body,
+            headers={"Authorization": f"Bearer {endpoint.token}"},
+            timeout=self._timeout_s + wait_s,
+        )
+        if answer.status_code in (401, 503) or answer.status_code == 500:  # noqa: PLR2004
+            # 401: an attempt of before listened there. 503: too many requests at once. 500: it is ending.
+            text = f"it answers {answer.status_code}"
+            raise _TryAgain(text)
+        self._endpoint = endpoint
+        if answer.status_code == 404:  # noqa: PLR2004
+            message = f"the negotiator of {self.application_id} knows no {path}: it is of another version"
+            raise NotFound(message)
+        if answer.status_code != 200:  # noqa: PLR2004
+            message = f"the negotiator of {self.application_id} refused {path}: {answer.text.strip()}"
+            raise UsageError(message)
+        return answer
+
+    def _find(self) -> Endpoint:
+        data = self._read_endpoint()
+        if data is None:
+            message = f"the negotiator of {self.application_id} does not run (yet, or any more)"
+            raise NegotiatorUnreachable(message)
+        try:
+            return msgspec.json.decode(data, type=Endpoint)
+        except msgspec.DecodeError as error:  # read while it was being replaced
+            raise _TryAgain(str(error)) from error
+
+    def _decoded(self, answer: httpx2.Response, kind: type[_Answer]) -> _Answer:
+        try:
+            return msgspec.json.decode(answer.content, type=kind)
+        except msgspec.DecodeError as error:
+            message = f"the negotiator of {self.application_id} gave an answer that is not understood: {error}"
+            raise NegotiatorUnreachable(message) from error
+
+
+def _header(answer: httpx2.Response, name: str) -> int:
+    text = answer.headers.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() else 0
