@@ -105,11 +105,16 @@ class ExecutorsUnwanted(Event, frozen=True):
 
 
 class ContainerAllocated(Event, frozen=True):
-    """YARN gave a container, and it was accepted; ``executor_id`` is what will run in it."""
+    """YARN gave a container, and it was accepted; ``executor_id`` is what will run in it.
+
+    ``wanted_id`` is the placement that YARN's answer satisfied. It is another one than ``executor_id`` when the
+    provider had bound that executor's request to another placement; empty: the same one.
+    """
 
     executor_id: str
     container_id: str
     host: str
+    wanted_id: str = ""
 
 
 class ContainerStarted(Event, frozen=True):
@@ -202,7 +207,10 @@ class ProgramWarned(Event, frozen=True):
 
 
 class TimerFired(Event, frozen=True):
-    """A timer that ``SetTimer`` asked for is due. One that is no longer wanted is dropped and counted."""
+    """A timer that ``SetTimer`` asked for is due; ``at_ms`` is the time that the command named.
+
+    One that is no longer wanted is dropped and counted.
+    """
 
     name: str
     at_ms: int

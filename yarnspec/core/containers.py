@@ -1,0 +1,227 @@
+"""How many containers are wanted, and what became of each.
+
+One row an executor. Its states, and who moves it:
+
+    wanted ──allocated──▶ allocated ──registered──▶ running ──▶ (lost: the row goes)
+       │                      │                        │
+       └── withdrawn          └──────── unwanted ──────┴──▶ releasing ──▶ (lost: the row goes)
+
+A row counts towards the target until it is releasing or lost. What is missing is asked for again with new executor
+ids, except what is held back: replacements that wait for a back-off or for the driver.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from yarnspec.core.commands import WantedContainer
+from yarnspec.core.events import ContainerAllocated, ContainerLost, ContainerStarted
+from yarnspec.core.settings import Settings
+
+IDS_PER_EPOCH = 10_000
+
+State = Literal["wanted", "allocated", "running", "releasing"]
+
+
+@dataclass(slots=True)
+class Executor:
+    """One executor and its container."""
+
+    executor_id: str
+    state: State
+    container_id: str = ""
+    host: str = ""
+    cores: int = 0
+    registered_ms: int | None = None
+    why: str = ""
+
+    def healthy(self, now_ms: int, young_ms: int) -> bool:
+        """Whether it has been registered for so long that its start cannot be called a failure."""
+        return self.registered_ms is not None and now_ms - self.registered_ms >= young_ms
+
+
+class Containers:
+    """The table of executors of one attempt; it decides nothing about time."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._rows: dict[str, Executor] = {}
+        self._placements: dict[str, WantedContainer] = {}
+        self._withdrawn: set[str] = set()
+        self._first_id = 0
+        self._issued = 0
+        self.target = settings.initial_executors
+        self.held = 0
+        self.unknown = 0
+        self.placements_changed = False  # since the last version that was sent
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Number executors from this epoch's range on."""
+        self._first_id = (epoch - 1) * IDS_PER_EPOCH
+        self._issued = 0
+
+    # what there is
+
+    @property
+    def rows(self) -> tuple[Executor, ...]:
+        """All executors in the order in which they were asked for."""
+        return tuple(self._rows.values())
+
+    @property
+    def placements(self) -> tuple[WantedContainer, ...]:
+        """The placements of containers that are still to come, in the order in which they were asked for."""
+        return tuple(self._placements.values())
+
+    def count(self, *states: State) -> int:
+        """How many executors are in one of these states."""
+        return sum(row.state in states for row in self._rows.values())
+
+    @property
+    def live(self) -> int:
+        """How many executors count towards the target."""
+        return self.count("wanted", "allocated", "running")
+
+    @property
+    def ids_left(self) -> int:
+        """How many executors this epoch can still ask for."""
+        return IDS_PER_EPOCH - 1 - self._issued
+
+    @property
+    def missing(self) -> int:
+        """How many containers are to be asked for now."""
+        return max(0, self.target - self.live - self.held)
+
+    def healthy(self, now_ms: int) -> int:
+        """How many running executors have outlived the time in which an end counts as a failed start."""
+        young_ms = self._settings.young_ms
+        return sum(row.state == "running" and row.healthy(now_ms, young_ms) for row in self._rows.values())
+
+    def summary(self) -> str:
+        """The counts, for reasons."""
+        return (
+            f"target {self.target}: {self.count('running')} running, {self.count('allocated')} starting, "
+            f"{self.count('wanted')} asked for" + (f", {self.held} held back" if self.held else "")
+        )
+
+    # what is wanted
+
+    def aim(self, target: int) -> None:
+        """Take a new target; what is held back never exceeds what the target leaves open."""
+        self.target = target
+        self.held = min(self.held, max(0, target - self.live))
+
+    def ask(self) -> tuple[str, ...]:
+        """Make rows for what is missing, as far as ids are left, and give their new ids."""
+        ids = []
+        for _ in range(min(self.missing, self.ids_left)):
+            self._issued += 1
+            executor_id = str(self._first_id + self._issued)
+            self._rows[executor_id] = Executor(executor_id=executor_id, state="wanted")
+            self._placements[executor_id] = WantedContainer(
+                id=executor_id,
+                memory_mb=self._settings.executor_memory_mb,
+                vcores=self._settings.executor_vcores,
+                label=self._settings.executor_label,
+            )
+            ids.append(executor_id)
+        self.placements_changed |= bool(ids)
+        return tuple(ids)
+
+    def withdraw_surplus(self) -> tuple[str, ...]:
+        """Take back requests beyond the target, the newest first; executors that have a container stay."""
+        surplus = self.live - self.target
+        if surplus <= 0:
+            return ()
+        waiting = [row.executor_id for row in self._rows.values() if row.state == "wanted"]
+        return tuple(self._withdraw(executor_id) for executor_id in waiting[::-1][:surplus])
+
+    def release(self, executor_id: str, why: str) -> bool:
+        """Give up an executor that Spark does not want any more; False when there is nothing to give up."""
+        row = self._rows.get(executor_id)
+        if row is None:
+            self.unknown += 1
+            return False
+        if row.state == "releasing":
+            return False
+        if row.state == "wanted":
+            self._withdraw(executor_id)
+        else:
+            row.state = "releasing"
+            row.why = why
+        return True
+
+    # what happened
+
+    def allocated(self, event: ContainerAllocated) -> Literal["taken", "unwanted", "ignored"]:
+        """A container came: for a request that stands, for one that was withdrawn, or for none that is known."""
+        row = self._rows.get(event.executor_id)
+        if row is None:
+            return self._late(event.executor_id, event.container_id, event.host)
+        if row.state != "wanted":
+            self.unknown += not self._same(row, event.container_id)
+            return "ignored"
+        # No new version for this alone: the provider knows what it was given, and a version for each allocation would
+        # make it look at its bindings again for nothing. The next version leaves the placement out.
+        row.state = "allocated"
+        row.container_id = event.container_id
+        row.host = event.host
+        self._drop_placement(event.wanted_id or event.executor_id)
+        return "taken"
+
+    def started(self, event: ContainerStarted, now_ms: int) -> Literal["taken", "unwanted", "ignored"]:
+        """An executor registered, perhaps before its allocation was heard of."""
+        row = self._rows.get(event.executor_id)
+        if row is None:
+            return self._late(event.executor_id, event.container_id, event.host)
+        if row.state not in ("wanted", "allocated") or not self._same(row, event.container_id):
+            self.unknown += not self._same(row, event.container_id)
+            return "ignored"
+        if row.state == "wanted":
+            self._drop_placement(event.executor_id)
+        row.state = "running"
+        row.container_id = event.container_id or row.container_id
+        row.host = event.host
+        row.cores = event.cores
+        row.registered_ms = now_ms
+        return "taken"
+
+    def lost(self, event: ContainerLost) -> Executor | None:
+        """Take an ended executor out of the table; None when it is not known (any more)."""
+        row = self._rows.get(event.executor_id)
+        if row is None or not self._same(row, event.container_id):
+            self.unknown += 1
+            return None
+        del self._rows[event.executor_id]
+        if row.state == "wanted":
+            self._drop_placement(event.executor_id)
+            self.placements_changed = True
+        return row
+
+    def _late(self, executor_id: str, container_id: str, host: str) -> Literal["unwanted", "ignored"]:
+        if executor_id not in self._withdrawn:
+            self.unknown += 1
+            return "ignored"
+        self._withdrawn.discard(executor_id)
+        self._rows[executor_id] = Executor(
+            executor_id=executor_id, state="releasing", container_id=container_id, host=host, why="withdrawn"
+        )
+        return "unwanted"
+
+    def _withdraw(self, executor_id: str) -> str:
+        del self._rows[executor_id]
+        self._withdrawn.add(executor_id)
+        self._drop_placement(executor_id)
+        self.placements_changed = True
+        return executor_id
+
+    def _drop_placement(self, wanted_id: str) -> None:
+        # YARN's answer to one request may have been placed as another one of the same kind: when the named placement
+        # is gone already, the newest one goes, so that there are as many placements as requests.
+        if wanted_id not in self._placements:
+            wanted_id = next(reversed(self._placements))
+        del self._placements[wanted_id]
+
+    @staticmethod
+    def _same(row: Executor, container_id: str) -> bool:
+        return not container_id or not row.container_id or row.container_id == container_id

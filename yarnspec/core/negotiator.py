@@ -1,0 +1,388 @@
+"""The one door of the core: ``handle(event, now_ms) -> commands``.
+
+An event first goes to the part that it concerns, which answers with commands of its own. Then what there is is
+compared with what is wanted, and the difference becomes commands, always in this order: containers withdrawn, the new
+placement, containers asked for, timers. After the command that ends the attempt there are no more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import Any
+
+from yarnspec.core import events as ev
+from yarnspec.core.blame import blame, shorten
+from yarnspec.core.blocklist import SUBMIT, TIMER_PREFIX, Blocklist
+from yarnspec.core.commands import (
+    AbandonAttempt,
+    Command,
+    FinishApplication,
+    ReleaseContainer,
+    RemoveExecutor,
+    RequestContainers,
+    StartDriver,
+    StopDriver,
+)
+from yarnspec.core.containers import IDS_PER_EPOCH, Containers
+from yarnspec.core.deaths import YoungDeath, YoungDeaths
+from yarnspec.core.hosts import Hosts
+from yarnspec.core.lifecycle import WAIT_TIMER, Lifecycle
+from yarnspec.core.placement import Placement
+from yarnspec.core.progress import Progress
+from yarnspec.core.settings import Settings
+from yarnspec.core.timers import Timers
+from yarnspec.core.view import ContainerView, View
+
+BACKOFF_TIMER = "replacement-backoff"
+HOSTS_TIMER = "hosts-wait"
+
+_EXIT_FAILED = 1
+_EXIT_NO_RESOURCES = 6
+_KEPT_WARNINGS = 50
+
+
+class Negotiator:
+    """Decides, for one attempt of one application, what is to be done about what happened."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._timers = Timers()
+        self._hosts = Hosts()
+        self._blocklist = Blocklist(
+            self._hosts, self._timers, share=settings.blocked_share, automatic_block_ms=settings.automatic_block_ms
+        )
+        self._containers = Containers(settings)
+        self._deaths = YoungDeaths(settings)
+        self._placement = Placement()
+        self._lifecycle = Lifecycle(settings, self._timers)
+        self._progress = Progress()
+        self._attempt: ev.AttemptStarted | None = None
+        self._undecided = bool(settings.excluded_hosts)
+        self._early_blocks: list[ev.BlockRequested] = []
+        self._warnings: deque[str] = deque(maxlen=_KEPT_WARNINGS)
+        self._counters: Counter[str] = Counter()
+        self._routes: dict[type[ev.Event], Callable[[Any, int], list[Command]]] = {
+            ev.AttemptStarted: self._attempt_started,
+            ev.HostsReported: self._hosts_reported,
+            ev.BlockRequested: self._block_requested,
+            ev.UnblockRequested: lambda event, _: self._blocklist.release(event),
+            ev.DriverReady: self._driver_ready,
+            ev.DriverStopping: self._driver_stopping,
+            ev.DriverFinished: self._driver_finished,
+            ev.DriverLost: self._driver_lost,
+            ev.TargetExecutorsChanged: self._target_changed,
+            ev.ExecutorsUnwanted: self._executors_unwanted,
+            ev.ContainerAllocated: self._container_allocated,
+            ev.ContainerStarted: self._container_started,
+            ev.ContainerLost: self._container_lost,
+            ev.PlacementAcknowledged: self._placement_acknowledged,
+            ev.PendingExplained: self._pending_explained,
+            ev.PlacementProblem: self._placement_problem,
+            ev.ProgramWarned: self._program_warned,
+            ev.StageStarted: lambda event, _: self._note(self._progress.stage_started, event),
+            ev.StageFinished: lambda event, _: self._note(self._progress.stage_finished, event),
+            ev.TaskFinished: lambda event, _: self._note(self._progress.task_finished, event),
+            ev.TimerFired: self._timer_fired,
+        }
+
+    def handle(self, event: ev.Event, now_ms: int) -> list[Command]:
+        """Take one event and give the commands that follow from it, in the order in which they are to be done."""
+        self._counters[type(event).__name__] += 1
+        if self._lifecycle.over:
+            self._counters["after_end"] += 1
+            return []
+        route = self._routes.get(type(event))
+        commands = route(event, now_ms) if route is not None else []
+        if not self._lifecycle.over:
+            commands += self._settle(f"after {type(event).__name__}", now_ms)
+        return commands
+
+    def view(self) -> View:
+        """The state for the status document."""
+        attempt = self._attempt
+        return View(
+            application_id=attempt.application_id if attempt else "",
+            attempt=attempt.attempt if attempt else 0,
+            epoch=self._lifecycle.epoch,
+            container_id=attempt.container_id if attempt else "",
+            host=attempt.host if attempt else "",
+            placement_mode=attempt.placement_mode if attempt else "",
+            am_on_blocked_host=attempt is not None and attempt.host in self._blocklist,
+            phase=self._lifecycle.phase(self._containers),
+            target=self._containers.target,
+            wanted=self._containers.count("wanted"),
+            allocated=self._containers.count("allocated"),
+            running=self._containers.count("running"),
+            held_back=self._containers.held,
+            containers=tuple(
+                ContainerView(
+                    executor_id=row.executor_id,
+                    container_id=row.container_id,
+                    host=row.host,
+                    state=row.state,
+                    cores=row.cores,
+                    on_blocked_host=row.host in self._blocklist,
+                )
+                for row in self._containers.rows
+            ),
+            blocked_hosts=self._blocklist.blocks,
+            stages=self._progress.view(),
+            pending_reason=self._lifecycle.pending_reason,
+            placement_version=self._placement.version,
+            acknowledged_version=self._placement.acknowledged,
+            placement_lag=self._placement.lag,
+            warnings=tuple(self._warnings),
+            counters={
+                **dict(sorted(self._counters.items())),
+                "stale_timers": self._timers.stale,
+                "unknown_executors": self._containers.unknown,
+                "young_deaths": self._deaths.total,
+                "refused_blocks": self._blocklist.refused,
+            },
+        )
+
+    # the attempt and the hosts
+
+    def _attempt_started(self, event: ev.AttemptStarted, now_ms: int) -> list[Command]:
+        if self._lifecycle.started:
+            return self._stale()
+        self._attempt = event
+        self._lifecycle.begin(event.epoch)
+        self._containers.begin_epoch(event.epoch)
+        said = f"attempt {event.attempt} runs on {event.host}; epoch {event.epoch} begins"
+        commands: list[Command] = [StartDriver(epoch=event.epoch, reason=said)]
+        if self._undecided:
+            wait_ms = self._settings.hosts_wait_ms
+            said = f"no container is asked for until the excluded hosts are blocked, {wait_ms // 1000} s at most"
+            commands.append(self._timers.set(HOSTS_TIMER, now_ms + wait_ms, said))
+        return commands
+
+    def _hosts_reported(self, event: ev.HostsReported, now_ms: int) -> list[Command]:
+        first = not self._hosts.reported
+        self._hosts.replace(event.hosts)
+        commands = self._decide_exclusions(now_ms) if first else []
+        return commands + self._blocklist.keep_one_host()
+
+    def _decide_exclusions(self, now_ms: int) -> list[Command]:
+        commands: list[Command] = []
+        if self._undecided:
+            self._undecided = False
+            self._timers.cancel(HOSTS_TIMER)
+            for host in self._settings.excluded_hosts:
+                wish = ev.BlockRequested(
+                    host=host, reason="excluded at submit", by=SUBMIT, force=self._settings.force_excluded
+                )
+                commands += self._blocklist.request(wish, now_ms)
+        early, self._early_blocks = self._early_blocks, []
+        for wish in early:
+            commands += self._blocklist.request(wish, now_ms)
+        return commands
+
+    def _block_requested(self, event: ev.BlockRequested, now_ms: int) -> list[Command]:
+        if event.by == SUBMIT and not self._hosts.reported:
+            self._early_blocks.append(event)
+            return []
+        return self._blocklist.request(event, now_ms)
+
+    # the driver
+
+    def _driver_ready(self, _event: ev.DriverReady, _now_ms: int) -> list[Command]:
+        if not self._lifecycle.started:
+            return self._stale()
+        self._lifecycle.driver = "ready"
+        if not self._timers.wanted(BACKOFF_TIMER):
+            self._containers.held = 0
+        return []
+
+    def _driver_stopping(self, _event: ev.DriverStopping, _now_ms: int) -> list[Command]:
+        if not self._lifecycle.started:
+            return self._stale()
+        self._lifecycle.driver = "stopping"
+        return []
+
+    def _driver_finished(self, event: ev.DriverFinished, _now_ms: int) -> list[Command]:
+        if not self._lifecycle.started:
+            return self._stale()
+        self._lifecycle.over = "finished"
+        if event.exit_code == 0:
+            said = event.reason or "the program ended with exit code 0"
+            return [FinishApplication(status="SUCCEEDED", exit_code=0, reason=said)]
+        said = f"the program ended with exit code {event.exit_code}" + (f": {event.reason}" if event.reason else "")
+        return [
+            FinishApplication(
+                status="FAILED",
+                exit_code=_EXIT_FAILED,
+                reason=said,
+                diagnostics=event.traceback or event.reason or said,
+            )
+        ]
+
+    def _driver_lost(self, event: ev.DriverLost, _now_ms: int) -> list[Command]:
+        if not self._lifecycle.started:
+            return self._stale()
+        self._lifecycle.over = "abandoned"
+        said = f"the driver of epoch {self._lifecycle.epoch} was lost with exit code {event.exit_code}: {event.reason}"
+        return [AbandonAttempt(exit_code=event.exit_code or _EXIT_FAILED, reason=said, diagnostics=said)]
+
+    # the containers
+
+    def _target_changed(self, event: ev.TargetExecutorsChanged, _now_ms: int) -> list[Command]:
+        self._containers.aim(max(0, event.count))
+        return []
+
+    def _executors_unwanted(self, event: ev.ExecutorsUnwanted, _now_ms: int) -> list[Command]:
+        said = f"Spark wants executors {', '.join(event.executor_ids)} ended ({self._containers.summary()})"
+        return [
+            ReleaseContainer(executor_id=executor_id, reason=said)
+            for executor_id in event.executor_ids
+            if self._containers.release(executor_id, "Spark wanted it ended")
+        ]
+
+    def _container_allocated(self, event: ev.ContainerAllocated, _now_ms: int) -> list[Command]:
+        outcome = self._containers.allocated(event)
+        if outcome == "taken" and event.host in self._blocklist:
+            self._counters["allocated_on_blocked_host"] += 1
+        return self._send_back(event.executor_id, event.container_id) if outcome == "unwanted" else []
+
+    def _container_started(self, event: ev.ContainerStarted, now_ms: int) -> list[Command]:
+        outcome = self._containers.started(event, now_ms)
+        return self._send_back(event.executor_id, event.container_id) if outcome == "unwanted" else []
+
+    def _send_back(self, executor_id: str, container_id: str) -> list[Command]:
+        said = f"container {container_id} came for executor {executor_id} after its request was withdrawn"
+        return [ReleaseContainer(executor_id=executor_id, reason=said)]
+
+    def _container_lost(self, event: ev.ContainerLost, now_ms: int) -> list[Command]:
+        row = self._containers.lost(event)
+        if row is None or self._lifecycle.stopping:
+            return []
+        host = event.host or row.host
+        if row.state == "releasing":
+            said = f"executor {row.executor_id} ended on {host} as asked: {row.why} (exit code {event.exit_code})"
+            return self._tell_spark(row.executor_id, event.exit_code, said, caused_by_app=False)
+        verdict = blame(
+            exit_code=event.exit_code,
+            diagnostics=event.diagnostics,
+            host=host,
+            host_state=self._hosts.gone(host),
+            memory_mb=self._settings.executor_memory_mb,
+        )
+        said = f"executor {row.executor_id} on {host or 'an unknown host'}: {verdict.text}"
+        commands = self._tell_spark(row.executor_id, event.exit_code, said, caused_by_app=verdict.caused_by_app)
+        was_healthy = row.healthy(now_ms, self._settings.young_ms)
+        if was_healthy or self._containers.healthy(now_ms):
+            self._deaths.saw_healthy(now_ms)
+        if was_healthy or not verdict.repeats:
+            return commands
+        return commands + self._died_young(
+            YoungDeath(now_ms, row.executor_id, host, event.exit_code, verdict.text), event.diagnostics, now_ms
+        )
+
+    def _tell_spark(self, executor_id: str, exit_code: int, reason: str, *, caused_by_app: bool) -> list[Command]:
+        if not self._lifecycle.ready:
+            return []
+        return [
+            RemoveExecutor(executor_id=executor_id, exit_code=exit_code, caused_by_app=caused_by_app, reason=reason)
+        ]
+
+    def _died_young(self, death: YoungDeath, diagnostics: str, now_ms: int) -> list[Command]:
+        open_places = self._containers.missing
+        if not self._lifecycle.ready:
+            # Where no driver listens yet every executor ends like this: ask again when there is one.
+            self._containers.held += min(1, open_places)
+            return []
+        self._deaths.record(death)
+        verdict = self._deaths.verdict(self._containers.target)
+        if verdict:
+            return self._fail(_EXIT_FAILED, verdict, diagnostics)
+        if not open_places:
+            return []
+        self._containers.held += 1
+        if self._timers.wanted(BACKOFF_TIMER):
+            return []
+        delay_ms = self._deaths.backoff_ms()
+        said = (
+            f"executor {death.executor_id} died young: replacements wait {delay_ms / 1000:g} s "
+            f"({len(self._deaths.counted)} of {self._deaths.limit(self._containers.target)} such deaths)"
+        )
+        return [self._timers.set(BACKOFF_TIMER, now_ms + delay_ms, said)]
+
+    # the rest
+
+    def _placement_acknowledged(self, event: ev.PlacementAcknowledged, _now_ms: int) -> list[Command]:
+        return [] if self._placement.acknowledge(event.version) else self._stale()
+
+    def _pending_explained(self, event: ev.PendingExplained, _now_ms: int) -> list[Command]:
+        self._lifecycle.pending_reason = event.reason
+        return []
+
+    def _placement_problem(self, event: ev.PlacementProblem, _now_ms: int) -> list[Command]:
+        self._warn(f"placement: {event.message}")
+        return []
+
+    def _program_warned(self, event: ev.ProgramWarned, _now_ms: int) -> list[Command]:
+        self._warn(event.message or f"the program sets {event.key}, which yarnspec owns")
+        return []
+
+    def _timer_fired(self, event: ev.TimerFired, now_ms: int) -> list[Command]:
+        due = self._timers.take(event, now_ms)
+        if due is False:
+            return []
+        if due is not True:
+            return [due]
+        if event.name.startswith(TIMER_PREFIX):
+            return self._blocklist.expire(event.name.removeprefix(TIMER_PREFIX))
+        if event.name == BACKOFF_TIMER:
+            self._containers.held = 0
+        elif event.name == HOSTS_TIMER:
+            self._warn("the cluster's hosts could not be listed; the hosts excluded at submit are blocked unchecked")
+            return self._decide_exclusions(now_ms)
+        elif event.name == WAIT_TIMER:
+            verdict = self._lifecycle.timed_out(self._containers, now_ms, self._blocklist.hosts)
+            return self._fail(_EXIT_NO_RESOURCES, verdict, "") if verdict else []
+        return []
+
+    # what follows from every event
+
+    def _settle(self, why: str, now_ms: int) -> list[Command]:
+        commands: list[Command] = []
+        asked: tuple[str, ...] = ()
+        containers = self._containers
+        if self._lifecycle.started and not self._lifecycle.stopping and not self._undecided:
+            before = containers.summary()
+            commands += [
+                ReleaseContainer(executor_id=executor_id, reason=f"more asked for than wanted ({before})")
+                for executor_id in containers.withdraw_surplus()
+            ]
+            asked = containers.ask()
+            if containers.missing and not containers.live:
+                said = f"epoch {self._lifecycle.epoch} has used up its {IDS_PER_EPOCH - 1} executor ids"
+                return commands + self._fail(_EXIT_FAILED, said, "")
+        if containers.placements_changed or self._placement.blocked != self._blocklist.hosts:
+            containers.placements_changed = False
+            commands.append(self._placement.next(self._blocklist.hosts, containers.placements, why))
+        if asked:
+            said = f"{len(asked)} containers are missing {why} ({containers.summary()})"
+            commands.append(RequestContainers(executor_ids=asked, reason=said))
+        return commands + self._lifecycle.watch(containers, now_ms)
+
+    def _fail(self, exit_code: int, reason: str, diagnostics: str) -> list[Command]:
+        self._lifecycle.over = "finished"
+        text = f"{reason}\n{shorten(diagnostics, 2000)}" if diagnostics.strip() else reason
+        return [
+            StopDriver(reason=reason),
+            FinishApplication(status="FAILED", exit_code=exit_code, reason=reason, diagnostics=text),
+        ]
+
+    def _note(self, take: Callable[[Any], None], event: ev.Event) -> list[Command]:
+        take(event)
+        return []
+
+    def _stale(self) -> list[Command]:
+        self._counters["out_of_order"] += 1
+        return []
+
+    def _warn(self, message: str) -> None:
+        if message not in self._warnings:
+            self._warnings.append(message)
