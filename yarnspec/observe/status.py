@@ -207,6 +207,7 @@ class StatusFold:
         self._stages = Stages()
         self._final = None
         self._finished_ms = None
+        self._ended.pop(event.container_id, None)  # the same AM may begin again with a new driver
         self._live[event.container_id] = ContainerStatus(
             id=event.container_id, host=event.host, role="am", state="RUNNING", attempt=event.attempt
         )
