@@ -58,8 +58,11 @@ class Negotiator:
         self._lifecycle = Lifecycle(settings, self._timers)
         self._progress = Progress()
         self._attempt: ev.AttemptStarted | None = None
-        self._undecided = bool(settings.excluded_hosts)
-        self._early_blocks: list[ev.BlockRequested] = []
+        # Exclusions that wait for the first report of hosts; no container is asked for before they are decided.
+        self._exclusions = [
+            ev.BlockRequested(host=host, reason="excluded at submit", by=SUBMIT, force=settings.force_excluded)
+            for host in settings.excluded_hosts
+        ]
         self._warnings: deque[str] = deque(maxlen=_KEPT_WARNINGS)
         self._counters: Counter[str] = Counter()
         self._routes: dict[type[ev.Event], Callable[[Any, int], list[Command]]] = {
@@ -95,7 +98,7 @@ class Negotiator:
         route = self._routes.get(type(event))
         commands = route(event, now_ms) if route is not None else []
         if not self._lifecycle.over:
-            commands += self._settle(f"after {type(event).__name__}", now_ms)
+            commands += self._settle(_after(event), now_ms)
         return commands
 
     def view(self) -> View:
@@ -152,37 +155,31 @@ class Negotiator:
         self._containers.begin_epoch(event.epoch)
         said = f"attempt {event.attempt} runs on {event.host}; epoch {event.epoch} begins"
         commands: list[Command] = [StartDriver(epoch=event.epoch, reason=said)]
-        if self._undecided:
-            wait_ms = self._settings.hosts_wait_ms
-            said = f"no container is asked for until the excluded hosts are blocked, {wait_ms // 1000} s at most"
-            commands.append(self._timers.set(HOSTS_TIMER, now_ms + wait_ms, said))
-        return commands
+        return commands + self._await_hosts(now_ms)
+
+    def _await_hosts(self, now_ms: int) -> list[Command]:
+        if not self._exclusions or not self._lifecycle.started or self._timers.wanted(HOSTS_TIMER):
+            return []
+        wait_ms = self._settings.hosts_wait_ms
+        said = (
+            f"no container is asked for until {len(self._exclusions)} excluded hosts are blocked, {wait_ms / 1000:g} s "
+            "at most"
+        )
+        return [self._timers.set(HOSTS_TIMER, now_ms + wait_ms, said)]
 
     def _hosts_reported(self, event: ev.HostsReported, now_ms: int) -> list[Command]:
-        first = not self._hosts.reported
         self._hosts.replace(event.hosts)
-        commands = self._decide_exclusions(now_ms) if first else []
-        return commands + self._blocklist.keep_one_host()
+        return self._decide_exclusions(now_ms) + self._blocklist.keep_one_host()
 
     def _decide_exclusions(self, now_ms: int) -> list[Command]:
-        commands: list[Command] = []
-        if self._undecided:
-            self._undecided = False
-            self._timers.cancel(HOSTS_TIMER)
-            for host in self._settings.excluded_hosts:
-                wish = ev.BlockRequested(
-                    host=host, reason="excluded at submit", by=SUBMIT, force=self._settings.force_excluded
-                )
-                commands += self._blocklist.request(wish, now_ms)
-        early, self._early_blocks = self._early_blocks, []
-        for wish in early:
-            commands += self._blocklist.request(wish, now_ms)
-        return commands
+        self._timers.cancel(HOSTS_TIMER)
+        exclusions, self._exclusions = self._exclusions, []
+        return [command for wish in exclusions for command in self._blocklist.request(wish, now_ms)]
 
     def _block_requested(self, event: ev.BlockRequested, now_ms: int) -> list[Command]:
         if event.by == SUBMIT and not self._hosts.reported:
-            self._early_blocks.append(event)
-            return []
+            self._exclusions.append(event)
+            return self._await_hosts(now_ms)
         return self._blocklist.request(event, now_ms)
 
     # the driver
@@ -349,7 +346,7 @@ class Negotiator:
         commands: list[Command] = []
         asked: tuple[str, ...] = ()
         containers = self._containers
-        if self._lifecycle.started and not self._lifecycle.stopping and not self._undecided:
+        if self._lifecycle.started and not self._lifecycle.stopping and not self._exclusions:
             before = containers.summary()
             commands += [
                 ReleaseContainer(executor_id=executor_id, reason=f"more asked for than wanted ({before})")
@@ -386,3 +383,12 @@ class Negotiator:
     def _warn(self, message: str) -> None:
         if message not in self._warnings:
             self._warnings.append(message)
+
+
+def _after(event: ev.Event) -> str:
+    """The event in few words, for the reasons of what follows from it; the event log has it whole."""
+    for field in ("executor_id", "host", "name", "count", "epoch"):
+        value = getattr(event, field, None)
+        if value is not None:
+            return f"after {type(event).__name__} ({field} {value})"
+    return f"after {type(event).__name__}"
