@@ -11,8 +11,8 @@ from yarnspec.core import commands, events
 from yarnspec.core.commands import Command
 from yarnspec.core.events import HostReport
 from yarnspec.observe.document import StatusDocument
-from yarnspec.observe.eventlog import EventLog, Line
-from yarnspec.observe.rest import Answer, BlockBody, HostEntry, KillBody, OutputChunk, UnblockBody
+from yarnspec.observe.eventlog import EventChunk, EventLog
+from yarnspec.observe.rest import Answer, BlockBody, HostEntry, OutputChunk, UnblockBody
 
 
 class Answers:
@@ -43,7 +43,7 @@ class Answers:
         """The status now."""
         return self._document()
 
-    def events(self, after: int, limit_bytes: int, /) -> list[Line]:
+    def events(self, after: int, limit_bytes: int, /) -> EventChunk:
         """Records of this epoch that are newer than ``after``."""
         return self._event_log.after(after, limit_bytes)
 
@@ -93,10 +93,6 @@ class Answers:
     def unblock(self, body: UnblockBody, /) -> Answer:
         """Ask for the end of a block and wait for the decision."""
         return self._decision(events.UnblockRequested(host=body.host, by=body.by))
-
-    def kill(self, body: KillBody, /) -> Answer:
-        """An application is ended through YARN, which also works when no negotiator answers."""
-        return Answer(accepted=False, reason=f"{body.by}: end an application with yarnspec kill")
 
     def end_streams(self, drain_s: float) -> None:
         """The driver has ended: let a reader that follows its output have the rest, for up to ``drain_s`` seconds."""
