@@ -1,0 +1,222 @@
+"""What stays of applications after their end, in a directory of the cluster's file system.
+
+::
+
+    <history.directory>/<application id>/application.json      ApplicationEntry, written by the first attempt
+                                         epoch-<E>/events.jsonl  the records of one epoch (records.py)
+                                         result.json           Result, written once, before YARN is told of the end
+                                         status.json           the last status document
+
+An application that was killed, or whose AM was lost for good, has no result and no status: its events are all there is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from yarnspec.observe.document import StatusDocument
+from yarnspec.observe.eventlog import LineWriter
+from yarnspec.observe.records import Record, UnreadableRecordError, decode
+
+APPLICATION_FILE = "application.json"
+EVENTS_FILE = "events.jsonl"
+RESULT_FILE = "result.json"
+STATUS_FILE = "status.json"
+
+_APPLICATION = re.compile(r"application_\d+_\d{4,}")
+_EPOCH = re.compile(r"epoch-([1-9]\d{0,8})")
+_PIECE_BYTES = 4 * 1024 * 1024
+_Document = TypeVar("_Document")
+
+
+class Entry(Protocol):
+    """One file or directory in a listing."""
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether it is a directory."""
+
+    @property
+    def modified_ms(self) -> int:
+        """When it was last changed."""
+
+    @property
+    def owner(self) -> str:
+        """The user whose it is."""
+
+
+class HistoryFiles(Protocol):
+    """What the history needs of a file system; a missing file is FileNotFoundError."""
+
+    def list(self, path: str) -> Sequence[Entry]:
+        """What is in a directory."""
+
+    def read(self, path: str, *, offset: int = 0, size_bytes: int | None = None) -> bytes:
+        """Bytes of a file."""
+
+    def write(self, path: str, data: bytes, *, mode: int = 0o600) -> None:
+        """Replace a small file as a whole."""
+
+    def make_directories(self, path: str, *, mode: int = 0o700) -> None:
+        """Make a directory and those above it."""
+
+    def delete(self, path: str) -> bool:
+        """Delete a directory with everything in it."""
+
+    def open_log(self, path: str, *, mode: int = 0o600) -> LineWriter:
+        """Begin a growing file."""
+
+    def recover_log(self, path: str) -> None:
+        """Take a growing file from a writer that is gone, so that all of it can be read."""
+
+
+class ApplicationEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of an application from its start."""
+
+    schema: int = 1
+    application_id: str
+    name: str
+    user: str
+    queue: str
+    started_ms: int
+    placement_mode: str = ""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """How an application ended; ``exit_code`` is what ``yarnspec submit --wait`` answers."""
+
+    schema: int = 1
+    status: str
+    exit_code: int
+    reason: str
+    diagnostics: str = ""
+    traceback: str = ""
+    finished_ms: int
+
+
+class History:
+    """The history directory, for those who write it (the AM) and those who read it (the gateway)."""
+
+    def __init__(self, files: HistoryFiles, directory: str) -> None:
+        self._files = files
+        self._directory = directory.rstrip("/")
+
+    def path(self, application_id: str) -> str:
+        """The directory of one application."""
+        if not _APPLICATION.fullmatch(application_id):
+            message = f"{application_id!r} is no application id"
+            raise ValueError(message)
+        return f"{self._directory}/{application_id}"
+
+    def begin(self, entry: ApplicationEntry) -> None:
+        """Write who the application is, unless an earlier attempt did."""
+        directory = self.path(entry.application_id)
+        self._files.make_directories(directory)
+        if self.application(entry.application_id) is None:
+            self._write(f"{directory}/{APPLICATION_FILE}", entry)
+
+    def open_events(self, application_id: str, epoch: int) -> LineWriter:
+        """The growing file for the records of a new epoch."""
+        directory = f"{self.path(application_id)}/epoch-{epoch}"
+        self._files.make_directories(directory)
+        return self._files.open_log(f"{directory}/{EVENTS_FILE}")
+
+    def finish(self, application_id: str, result: Result, document: StatusDocument) -> None:
+        """Write the end: the status first, since who sees a result expects a status."""
+        directory = self.path(application_id)
+        self._files.make_directories(directory)
+        self._write(f"{directory}/{STATUS_FILE}", document)
+        self._write(f"{directory}/{RESULT_FILE}", result)
+
+    def application(self, application_id: str) -> ApplicationEntry | None:
+        """Who the application is; None when there is no history of it."""
+        return self._read(f"{self.path(application_id)}/{APPLICATION_FILE}", ApplicationEntry)
+
+    def result(self, application_id: str) -> Result | None:
+        """How it ended; None while it runs, and when nobody could write it."""
+        return self._read(f"{self.path(application_id)}/{RESULT_FILE}", Result)
+
+    def status(self, application_id: str) -> StatusDocument | None:
+        """Its last status; None as for ``result``."""
+        return self._read(f"{self.path(application_id)}/{STATUS_FILE}", StatusDocument)
+
+    def epochs(self, application_id: str) -> list[int]:
+        """The epochs that have a directory, first to last."""
+        try:
+            entries = self._files.list(self.path(application_id))
+        except FileNotFoundError:
+            return []
+        return sorted(int(found[1]) for entry in entries if (found := _EPOCH.fullmatch(entry.name)))
+
+    def events(self, application_id: str, epoch: int, *, writer_gone: bool) -> Iterator[Record]:
+        """The records of an epoch, as far as its file has them.
+
+        ``writer_gone``: the application, or this attempt of it, has ended. Then the file is taken from a writer that
+        did not close it, which HDFS wants before it shows the last block. Never say so of a writer that lives.
+        """
+        for line in self.event_lines(application_id, epoch, writer_gone=writer_gone):
+            try:
+                yield decode(line)
+            except UnreadableRecordError:
+                if line.endswith(b"\n"):
+                    raise
+                return  # torn by the writer's end
+
+    def event_lines(self, application_id: str, epoch: int, *, writer_gone: bool) -> Iterator[bytes]:
+        """The same as lines of bytes; the last one has no line end when the writer was cut off in it."""
+        path = f"{self.path(application_id)}/epoch-{epoch}/{EVENTS_FILE}"
+        offset, rest = 0, b""
+        try:
+            if writer_gone:
+                self._files.recover_log(path)
+            while piece := self._files.read(path, offset=offset, size_bytes=_PIECE_BYTES):
+                offset += len(piece)
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    yield line + b"\n"
+        except FileNotFoundError:
+            return
+        if rest:
+            yield rest
+
+    def sweep(self, *, user: str, now_ms: int, retention_ms: int, may_be_alive: Callable[[str], bool]) -> list[str]:
+        """Delete what is older than ``retention_ms``; returns the ids of those applications.
+
+        Only entries of ``user`` that look like an application's are touched. An entry without a result is asked about
+        with ``may_be_alive`` first, however old it is.
+        """
+        try:
+            entries = self._files.list(self._directory)
+        except FileNotFoundError:
+            return []
+        deleted = []
+        for entry in entries:
+            if not (entry.is_directory and entry.owner == user and _APPLICATION.fullmatch(entry.name)):
+                continue
+            if now_ms - entry.modified_ms < retention_ms:
+                continue
+            result = self.result(entry.name)
+            if result is None and may_be_alive(entry.name):
+                continue
+            if result is not None and now_ms - result.finished_ms < retention_ms:
+                continue
+            if self._files.delete(self.path(entry.name)):
+                deleted.append(entry.name)
+        return deleted
+
+    def _write(self, path: str, document: msgspec.Struct) -> None:
+        self._files.write(path, msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+
+    def _read(self, path: str, kind: type[_Document]) -> _Document | None:
+        try:
+            return msgspec.json.decode(self._files.read(path), type=kind)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
