@@ -1,0 +1,130 @@
+package org.yarnspec.rm;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import org.apache.hadoop.yarn.api.ApplicationMasterProtocol;
+import org.apache.hadoop.yarn.api.protocolrecords.AllocateRequest;
+import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
+import org.apache.hadoop.yarn.api.protocolrecords.FinishApplicationMasterRequest;
+import org.apache.hadoop.yarn.api.protocolrecords.FinishApplicationMasterResponse;
+import org.apache.hadoop.yarn.api.protocolrecords.RegisterApplicationMasterRequest;
+import org.apache.hadoop.yarn.api.protocolrecords.RegisterApplicationMasterResponse;
+import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
+import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.yarnspec.rm.Placement.Finish;
+
+/**
+ * The application master's calls to the ResourceManager, with the desired placement put into them.
+ *
+ * <p>Nothing of ours is ever thrown at the caller: Skein's allocator ends the application on any exception. What goes
+ * wrong here is reported, and the call goes through as it came. The ResourceManager's own exceptions pass untouched, as
+ * Hadoop's retry policies above decide by them.
+ */
+final class PlacingMaster {
+
+  /** Something done once, in the thread of the first allocate call. */
+  interface Cure {
+    void apply() throws ReflectiveOperationException;
+  }
+
+  private final RmEvents events;
+  private final PlacementFile file;
+  private final AllocateRewriter rewriter;
+  private final AnswerEvents answers;
+  private final LastWord lastWord;
+  private final Cure cure;
+  private boolean cured;
+  private Finish incurable;
+
+  PlacingMaster(Path directory, Cure cure) {
+    this.events = new RmEvents(directory.resolve("rm-events.jsonl"));
+    this.file = new PlacementFile(directory.resolve("placement.json"), events);
+    this.rewriter = new AllocateRewriter(events);
+    this.answers = new AnswerEvents(events, rewriter);
+    this.lastWord = new LastWord(events);
+    this.cure = cure;
+  }
+
+  RegisterApplicationMasterResponse register(
+      RegisterApplicationMasterRequest request, ApplicationMasterProtocol resourceManager)
+      throws YarnException, IOException {
+    RegisterApplicationMasterResponse response = resourceManager.registerApplicationMaster(request);
+    guarded(
+        "registration",
+        () -> {
+          synchronized (this) {
+            rewriter.registered(request.getTrackingUrl(), response.getMaximumResourceCapability());
+            answers.registered(response);
+          }
+        });
+    return response;
+  }
+
+  AllocateResponse allocate(AllocateRequest request, ApplicationMasterProtocol resourceManager)
+      throws YarnException, IOException {
+    cureOnce();
+    Placement placement = file.read();
+    Finish finish = incurable != null ? incurable : placement.finish();
+    if (finish != null || lastWord.said()) {
+      return lastWord.insteadOf(request, finish, resourceManager);
+    }
+    AllocateResponse response = resourceManager.allocate(rewritten(request, placement));
+    guarded(
+        "answer",
+        () -> {
+          // Read again: a host that was blocked while the call was under way gets no container either.
+          Placement now = file.read();
+          synchronized (this) {
+            rewriter.succeeded();
+            rewriter.filter(response, now);
+            answers.allocated(response);
+          }
+        });
+    return response;
+  }
+
+  FinishApplicationMasterResponse finish(
+      FinishApplicationMasterRequest request, ApplicationMasterProtocol resourceManager)
+      throws YarnException, IOException {
+    Finish finish = incurable != null ? incurable : file.read().finish();
+    return lastWord.insteadOf(request, finish, resourceManager);
+  }
+
+  private synchronized AllocateRequest rewritten(AllocateRequest request, Placement placement) {
+    AllocateRequest[] sent = {request};
+    guarded("request", () -> sent[0] = rewriter.rewrite(request, placement));
+    if (sent[0] == request) {
+      guarded("request passed through", () -> rewriter.passedThrough(request));
+    }
+    return sent[0];
+  }
+
+  private void cureOnce() {
+    if (cured) {
+      return;
+    }
+    cured = true;
+    try {
+      cure.apply();
+    } catch (ReflectiveOperationException | RuntimeException | LinkageError failure) {
+      String message =
+          "this is not the Skein that yarnspec knows: its container requests would get lost, so the application ends ("
+              + failure
+              + ")";
+      System.err.println("yarnspec: " + message);
+      events.error(message);
+      incurable = new Finish(FinalApplicationStatus.FAILED, message, null);
+    }
+  }
+
+  private void guarded(String part, Runnable work) {
+    try {
+      work.run();
+    } catch (VirtualMachineError fatal) {
+      throw fatal;
+    } catch (Throwable failure) {
+      failure.printStackTrace();
+      events.error("the " + part + " of a call to the ResourceManager was left as it is: " + failure);
+    }
+  }
+}
