@@ -8,13 +8,13 @@ import pytest
 
 from yarnspec.core.events import DriverStarted
 from yarnspec.observe.document import StatusDocument
-from yarnspec.observe.history import ApplicationEntry, History, Result
+from yarnspec.observe.history import ApplicationRecord, History, Result
 from yarnspec.observe.records import encode, record_of
 from yarnspec.yarn.local_files import LocalFiles
 
 APP = "application_1700000000000_0001"
 DAY_MS = 24 * 3600 * 1000
-ENTRY = ApplicationEntry(application_id=APP, name="etl", user="me", queue="default", started_ms=1)
+ENTRY = ApplicationRecord(application_id=APP, name="etl", user="me", queue="default", started_ms=1)
 RESULT = Result(status="FAILED", exit_code=1, reason="ValueError", finished_ms=5)
 STATUS = StatusDocument(application_id=APP, state="FAILED")
 
@@ -52,7 +52,7 @@ def test_what_was_written_is_read(history: History) -> None:
 
 def test_the_first_attempt_says_who_it_is(history: History) -> None:
     history.begin(ENTRY)
-    history.begin(ApplicationEntry(application_id=APP, name="etl", user="me", queue="default", started_ms=99))
+    history.begin(ApplicationRecord(application_id=APP, name="etl", user="me", queue="default", started_ms=99))
     found = history.application(APP)
     assert found is not None
     assert found.started_ms == 1

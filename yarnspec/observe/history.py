@@ -2,7 +2,7 @@
 
 ::
 
-    <history.directory>/<application id>/application.json      ApplicationEntry, written by the first attempt
+    <history.directory>/<application id>/application.json      ApplicationRecord, written by the first attempt
                                          epoch-<E>/events.jsonl  the records of one epoch (records.py)
                                          result.json           Result, written once, before YARN is told of the end
                                          status.json           the last status document
@@ -78,7 +78,7 @@ class HistoryFiles(Protocol):
         """Take a growing file from a writer that is gone, so that all of it can be read."""
 
 
-class ApplicationEntry(msgspec.Struct, frozen=True, kw_only=True):
+class ApplicationRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of an application from its start."""
 
     schema: int = 1
@@ -116,7 +116,7 @@ class History:
             raise ValueError(message)
         return f"{self._directory}/{application_id}"
 
-    def begin(self, entry: ApplicationEntry) -> None:
+    def begin(self, entry: ApplicationRecord) -> None:
         """Write who the application is, unless an earlier attempt did."""
         directory = self.path(entry.application_id)
         self._files.make_directories(directory)
@@ -136,9 +136,9 @@ class History:
         self._write(f"{directory}/{STATUS_FILE}", document)
         self._write(f"{directory}/{RESULT_FILE}", result)
 
-    def application(self, application_id: str) -> ApplicationEntry | None:
+    def application(self, application_id: str) -> ApplicationRecord | None:
         """Who the application is; None when there is no history of it."""
-        return self._read(f"{self.path(application_id)}/{APPLICATION_FILE}", ApplicationEntry)
+        return self._read(f"{self.path(application_id)}/{APPLICATION_FILE}", ApplicationRecord)
 
     def result(self, application_id: str) -> Result | None:
         """How it ended; None while it runs, and when nobody could write it."""
