@@ -23,9 +23,7 @@ _DURATION_MS = {
 }
 # Powers of 1024 under every name, as Spark and Hadoop read them.
 _SIZE_BYTES = {"b": 1} | {
-    letter + ending: 1024**power
-    for power, letter in enumerate("kmgtp", start=1)
-    for ending in ("", "i", "b", "ib")
+    letter + ending: 1024**power for power, letter in enumerate("kmgtp", start=1) for ending in ("", "i", "b", "ib")
 }
 _QUANTITY = re.compile(r"\s*([0-9]+)\s*([a-z]*)\s*", re.ASCII)
 # Java's Long: what is larger cannot be asked of YARN or told to a JVM.
