@@ -275,7 +275,7 @@ class SubmitCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write spark-submit's flags and ours apart."""
-        shown = {}
+        shown: dict[str, tuple[str, str]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
