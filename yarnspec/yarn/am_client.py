@@ -1,0 +1,135 @@
+"""Ask Skein's AM for containers, from inside the AM container."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Literal, Protocol, cast
+
+import msgspec
+import skein
+
+from yarnspec.plan import EXECUTOR_SERVICE
+from yarnspec.yarn.resource_manager import host_of
+from yarnspec.yarn.skein_application import check_environment
+
+ContainerState = Literal["WAITING", "REQUESTED", "RUNNING", "SUCCEEDED", "FAILED", "KILLED"]
+ALL_STATES: tuple[ContainerState, ...] = ("WAITING", "REQUESTED", "RUNNING", "SUCCEEDED", "FAILED", "KILLED")
+
+
+class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One container of the executors' service as Skein sees it; ids are empty until YARN allocated it.
+
+    SUCCEEDED does not mean that it ever ran (a launch that failed counts as well): the exit codes are in the
+    provider's events.
+    """
+
+    instance: int
+    state: ContainerState
+    yarn_container_id: str
+    host: str
+    exit_message: str = ""
+
+
+class ContainerServiceError(Exception):
+    """Skein's AM did not do what it was asked to; the text is its answer."""
+
+
+class ContainerService(Protocol):
+    """Where executors come from. Every method raises ContainerServiceError when the AM refuses or is gone."""
+
+    def add_container(self, environment: Mapping[str, str]) -> int:
+        """Ask for one more container with these additional environment variables; answers its instance number."""
+
+    def containers(self, states: tuple[ContainerState, ...] = ALL_STATES) -> dict[int, ContainerStatus]:
+        """The containers of the service by instance number."""
+
+    def kill(self, instance: int) -> None:
+        """End a container, or withdraw the request for it; one that ended already is left as it is."""
+
+    def shutdown(self, status: Literal["SUCCEEDED", "FAILED", "KILLED"], diagnostics: str) -> None:
+        """End the application and all of its containers."""
+
+    def set_page(self, route: str, target: str, link_name: str) -> str:
+        """Show a web page of ours (``target`` URL) in the application's pages; answers its address."""
+
+    def set_progress(self, fraction: float) -> None:
+        """Tell YARN how far the application is, between 0 and 1."""
+
+    def close(self) -> None:
+        """Close the connection; the application goes on."""
+
+
+class SkeinContainers:
+    """The ContainerService of the application whose AM container this process runs in."""
+
+    def __init__(self, client: skein.ApplicationClient) -> None:
+        self._client = client
+
+    @classmethod
+    def from_current(cls) -> SkeinContainers:
+        """Connect to the AM of the container that this process runs in."""
+        try:
+            return cls(skein.ApplicationClient.from_current())
+        except (ValueError, OSError) as error:
+            raise ContainerServiceError(f"This process does not run in a container of Skein's: {error}") from error
+
+    @property
+    def application_id(self) -> str:
+        """The YARN application id."""
+        return str(self._client.id)
+
+    def add_container(self, environment: Mapping[str, str]) -> int:
+        """Ask for one more container."""
+        check_environment(dict(environment))
+        with _answers():
+            return int(self._client.add_container(EXECUTOR_SERVICE, env=dict(environment)).instance)
+
+    def containers(self, states: tuple[ContainerState, ...] = ALL_STATES) -> dict[int, ContainerStatus]:
+        """The containers of the service."""
+        with _answers():
+            found = self._client.get_containers(services=[EXECUTOR_SERVICE], states=list(states))
+        return {
+            int(container.instance): ContainerStatus(
+                instance=int(container.instance),
+                state=cast(ContainerState, str(container.state)),
+                yarn_container_id=container.yarn_container_id or "",
+                host=host_of(container.yarn_node_http_address) if container.yarn_node_http_address else "",
+                exit_message=container.exit_message or "",
+            )
+            for container in found
+        }
+
+    def kill(self, instance: int) -> None:
+        """End a container, or withdraw the request for it."""
+        with _answers():
+            self._client.kill_container(f"{EXECUTOR_SERVICE}_{instance}")
+
+    def shutdown(self, status: Literal["SUCCEEDED", "FAILED", "KILLED"], diagnostics: str) -> None:
+        """End the application."""
+        with _answers():
+            self._client.shutdown(status, diagnostics)
+
+    def set_page(self, route: str, target: str, link_name: str) -> str:
+        """Show a page of ours; one of the same route, an earlier driver's, is replaced."""
+        with _answers():
+            if route in self._client.ui.get_pages():
+                self._client.ui.remove_page(route)
+            return str(self._client.ui.add_page(route, target, link_name=link_name).address)
+
+    def set_progress(self, fraction: float) -> None:
+        """Tell YARN how far the application is."""
+        with _answers():
+            self._client.set_progress(min(1.0, max(0.0, fraction)))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+
+@contextlib.contextmanager
+def _answers() -> Iterator[None]:
+    try:
+        yield
+    except (skein.exceptions.SkeinError, ValueError, KeyError, OSError) as error:
+        raise ContainerServiceError(f"Skein's AM: {error}") from error

@@ -1,0 +1,223 @@
+"""HDFS behind the protocol of files.py, without a JVM (hdfs-native).
+
+Closing a *new* file takes hdfs-native about 0.4 s, ``hsync`` of an open one 1 ms: hence the growing logs. A file whose
+writer never closed it reads as if it ended before the last block until its lease is recovered.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import hdfs_native
+import tenacity
+
+from yarnspec.errors import ClusterUnreachable, NotAllowed
+from yarnspec.yarn.deadlines import DeadlinePassed, run_with_deadline
+from yarnspec.yarn.files import LEASE_TIMEOUT_S, TIMEOUT_S, FileInfo, chunks
+from yarnspec.yarn.hadoop_conf import HadoopConf
+
+SCHEMES = frozenset({"hdfs", "viewfs"})
+_USED_PREFIXES = ("fs.", "dfs.", "hadoop.")
+_LEASE_POLL_S = 0.2
+
+Result = TypeVar("Result")
+
+
+class HdfsFiles:
+    """One HDFS (or viewfs) as one user sees it."""
+
+    def __init__(self, conf: HadoopConf, url: str, *, timeout_s: float = TIMEOUT_S) -> None:
+        self._url = url.rstrip("/")
+        self._timeout_s = timeout_s
+        self._user = conf.user
+        self._home_prefix = conf.get("dfs.user.home.dir.prefix", "/user") or "/user"
+        settings = {key: value for key, value in conf.items() if key.startswith(_USED_PREFIXES)}
+        # The settings as we resolved them, not read again by the library: one reading of the configuration, ours.
+        self._client = self._call("connect", lambda: hdfs_native.Client(self._url, settings))
+
+    @property
+    def home(self) -> str:
+        """The user's home directory."""
+        return f"{self._home_prefix.rstrip('/')}/{self._user}"
+
+    def url(self, path: str) -> str:
+        """The full URL of a path."""
+        return self._url + path
+
+    def info(self, path: str) -> FileInfo:
+        """Size, times, owner and mode."""
+        return _info(self._call(f"info {path}", lambda: self._client.get_file_info(path)), path)
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file or directory."""
+        try:
+            self.info(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def list(self, path: str) -> list[FileInfo]:
+        """What is in a directory."""
+        self.info(path)  # listing what does not exist may be an empty answer
+        found = self._call(f"list {path}", lambda: list(self._client.list_status(path)))
+        entries = (_info(status, status.path) for status in found)
+        return sorted(entries, key=lambda entry: entry.path)
+
+    def read(self, path: str, *, offset: int = 0, size_bytes: int | None = None) -> bytes:
+        """The bytes from ``offset`` on."""
+
+        def read() -> bytes:
+            reader = self._client.read(path)
+            left = max(0, len(reader) - offset)
+            wanted = left if size_bytes is None else min(size_bytes, left)
+            return bytes(reader.read_range(offset, wanted)) if wanted else b""
+
+        return self._call(f"read {path}", read)
+
+    def write(self, path: str, data: bytes, *, mode: int = 0o600) -> None:
+        """Replace a whole small file in one step."""
+        self._write(path, [data], mode)
+
+    def upload(self, local: Path, path: str, *, mode: int = 0o600) -> None:
+        """Copy a local file of any size."""
+        self._write(path, chunks(local), mode)
+
+    def make_directories(self, path: str, *, mode: int = 0o700) -> None:
+        """Make a directory and the missing ones above it."""
+        self._call(f"make directory {path}", lambda: self._client.mkdirs(path, mode, create_parent=True))
+
+    def set_mode(self, path: str, mode: int) -> None:
+        """Change the permissions."""
+        self._call(f"set mode of {path}", lambda: self._client.set_permission(path, mode))
+
+    def rename(self, source: str, target: str, *, overwrite: bool = False) -> None:
+        """Move a file or directory in one step."""
+        self._call(f"rename {source}", lambda: self._client.rename(source, target, overwrite))
+
+    def delete(self, path: str) -> bool:
+        """Delete a file or a whole directory."""
+        try:
+            return bool(self._call(f"delete {path}", lambda: self._client.delete(path, True)))
+        except FileNotFoundError:
+            return False
+
+    def open_log(self, path: str, *, mode: int = 0o600) -> HdfsLog:
+        """Begin a new growing file."""
+        options = hdfs_native.WriteOptions(permission=mode, overwrite=False, create_parent=True)
+        return HdfsLog(self._call(f"create {path}", lambda: self._client.create(path, options)), path, self._call)
+
+    def recover_log(self, path: str, *, timeout_s: float = LEASE_TIMEOUT_S) -> None:
+        """Take a growing file from a writer that died: its lease is recovered."""
+        deadline = time.monotonic() + timeout_s
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_result(lambda closed: not closed),
+            wait=tenacity.wait_fixed(_LEASE_POLL_S),
+            stop=tenacity.stop_after_delay(timeout_s),
+        )
+        try:
+            retrying(
+                lambda: self._call(
+                    f"recover {path}",
+                    lambda: self._client.recover_lease(path),
+                    timeout_s=max(1.0, deadline - time.monotonic()),
+                )
+            )
+        except tenacity.RetryError as error:
+            raise ClusterUnreachable(
+                f"HDFS did not recover the lease of {path} within {timeout_s:g} s; are its DataNodes up?"
+            ) from error
+
+    def _write(self, path: str, data: Iterable[bytes], mode: int) -> None:
+        directory, _, name = path.rpartition("/")
+        temporary = f"{directory}/.{name}.{uuid.uuid4().hex}"
+        options = hdfs_native.WriteOptions(permission=mode, overwrite=True, create_parent=True)
+        writer = self._call(f"create {path}", lambda: self._client.create(temporary, options))
+        try:
+            for piece in data:
+                # The deadline is for each piece: a large file may take as long as it needs while it moves on.
+                self._call(f"write {path}", lambda piece=piece: writer.write(piece))  # type: ignore[misc]
+            self._call(f"close {path}", writer.close)
+            self._call(f"rename to {path}", lambda: self._client.rename(temporary, path, True))
+        except BaseException:
+            self._forget(temporary)
+            raise
+
+    def _forget(self, path: str) -> None:
+        try:
+            self.delete(path)
+        except (ClusterUnreachable, NotAllowed, OSError):
+            return  # the error that led here is the one to tell
+
+    def _call(self, what: str, call: Callable[[], Result], *, timeout_s: float | None = None) -> Result:
+        try:
+            return run_with_deadline(call, self._timeout_s if timeout_s is None else timeout_s, what)
+        except DeadlinePassed as error:
+            raise ClusterUnreachable(
+                f"HDFS at {self._url} does not answer: {error}. "
+                "Check that it runs and that HADOOP_CONF_DIR names the right cluster."
+            ) from error
+        except (FileNotFoundError, FileExistsError, IsADirectoryError):
+            raise
+        except PermissionError as error:
+            raise NotAllowed(f"HDFS at {self._url} refuses {self._user} to {what}: {_first_line(error)}") from error
+        except (OSError, RuntimeError, ValueError) as error:
+            raise self._translated(what, error) from error
+
+    def _translated(self, what: str, error: Exception) -> Exception:
+        text = str(error)
+        line = _first_line(error)
+        if "AccessControlException" in text or "Permission denied" in text:
+            return NotAllowed(f"HDFS at {self._url} refuses {self._user} to {what}: {line}")
+        if "FileAlreadyExistsException" in text or "AlreadyExists" in text or "already exists" in text:
+            return FileExistsError(line)
+        if "FileNotFoundException" in text or "not found" in text.lower():
+            return FileNotFoundError(line)
+        return ClusterUnreachable(f"HDFS at {self._url} could not {what}: {line}")
+
+
+class HdfsLog:
+    """A growing file in HDFS: one open file, ``hsync`` at each sync."""
+
+    def __init__(self, writer: Any, path: str, call: Callable[[str, Callable[[], Any]], Any]) -> None:
+        self._writer = writer
+        self._path = path
+        self._call = call
+
+    def append(self, data: bytes) -> None:
+        """Add bytes at the end."""
+        writer = self._open()
+        self._call(f"append to {self._path}", lambda: writer.write(data))
+
+    def sync(self) -> None:
+        """Bring everything to the DataNodes' disks."""
+        self._call(f"sync {self._path}", self._open().hsync)
+
+    def close(self) -> None:
+        """Finish the file."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            self._call(f"close {self._path}", writer.close)
+
+    def _open(self) -> Any:
+        if self._writer is None:
+            raise ValueError("The log is closed.")
+        return self._writer
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _info(status: Any, path: str) -> FileInfo:
+    return FileInfo(
+        path=path,
+        is_directory=bool(status.isdir),
+        size_bytes=int(status.length),
+        modified_ms=int(status.modification_time),
+        owner=str(status.owner),
+        mode=int(status.permission) & 0o7777,
+    )
