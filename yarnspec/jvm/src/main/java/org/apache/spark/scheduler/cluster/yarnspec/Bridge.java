@@ -13,7 +13,9 @@ import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
+import py4j.CallbackClient;
 import py4j.GatewayServer;
 
 /**
@@ -73,9 +75,14 @@ public final class Bridge {
         byte[] random = new byte[TOKEN_BYTES];
         new SecureRandom().nextBytes(random);
         String token = HexFormat.of().formatHex(random);
+        InetAddress loopback = InetAddress.getByAddress("localhost", new byte[] {127, 0, 0, 1});
+        // We never call Python back, but py4j wants a client for it. With 0 seconds of idle time it starts no cleaning
+        // thread, which would keep the JVM alive after the program's end.
+        CallbackClient unused = new CallbackClient(GatewayServer.DEFAULT_PYTHON_PORT, loopback, 0, TimeUnit.SECONDS);
         GatewayServer server = new GatewayServer.GatewayServerBuilder(this)
-                .javaAddress(InetAddress.getByAddress("localhost", new byte[] {127, 0, 0, 1}))
+                .javaAddress(loopback)
                 .javaPort(0)
+                .callbackClient(unused)
                 .authToken(token)
                 .build();
         // py4j's threads inherit being a daemon from the one that starts them; else they would keep the JVM alive.
