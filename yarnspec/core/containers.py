@@ -153,6 +153,15 @@ class Containers:
 
     # what happened
 
+    def request_failed(self, executor_id: str) -> bool:
+        """A request did not reach YARN, as far as is known; a container that comes all the same is given back."""
+        row = self._rows.get(executor_id)
+        if row is None or row.state != "wanted":
+            self.unknown += row is None
+            return False
+        self._withdraw(executor_id)
+        return True
+
     def allocated(self, event: ContainerAllocated) -> Literal["taken", "unwanted", "ignored"]:
         """A container came: for a request that stands, for one that was withdrawn, or for none that is known."""
         row = self._rows.get(event.executor_id)

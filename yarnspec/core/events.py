@@ -117,6 +117,13 @@ class ContainerAllocated(Event, frozen=True):
     wanted_id: str = ""
 
 
+class RequestFailed(Event, frozen=True):
+    """These executors' containers could not be asked for; they are asked for again, under new ids, after a pause."""
+
+    executor_ids: tuple[str, ...]
+    message: str = ""
+
+
 class ContainerStarted(Event, frozen=True):
     """The executor in a container registered with the driver."""
 

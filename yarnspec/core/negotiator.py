@@ -76,6 +76,7 @@ class Negotiator:
             ev.DriverLost: self._driver_lost,
             ev.TargetExecutorsChanged: self._target_changed,
             ev.ExecutorsUnwanted: self._executors_unwanted,
+            ev.RequestFailed: self._request_failed,
             ev.ContainerAllocated: self._container_allocated,
             ev.ContainerStarted: self._container_started,
             ev.ContainerLost: self._container_lost,
@@ -236,6 +237,11 @@ class Negotiator:
             if self._containers.release(executor_id, "Spark wanted it ended")
         ]
 
+    def _request_failed(self, event: ev.RequestFailed, now_ms: int) -> list[Command]:
+        failed = sum(self._containers.request_failed(executor_id) for executor_id in event.executor_ids)
+        self._warn(f"asking for containers failed: {event.message}")
+        return self._hold_back(failed, f"{failed} requests failed: {shorten(event.message)}", now_ms)
+
     def _container_allocated(self, event: ev.ContainerAllocated, _now_ms: int) -> list[Command]:
         outcome = self._containers.allocated(event)
         if outcome == "taken" and event.host in self._blocklist:
@@ -284,25 +290,25 @@ class Negotiator:
         ]
 
     def _died_young(self, death: YoungDeath, diagnostics: str, now_ms: int) -> list[Command]:
-        open_places = self._containers.missing
         if not self._lifecycle.ready:
             # Where no driver listens yet every executor ends like this: ask again when there is one.
-            self._containers.held += min(1, open_places)
+            self._containers.held += min(1, self._containers.missing)
             return []
         self._deaths.record(death)
         verdict = self._deaths.verdict(self._containers.target)
         if verdict:
             return self._fail(_EXIT_FAILED, verdict, diagnostics)
-        if not open_places:
-            return []
-        self._containers.held += 1
-        if self._timers.wanted(BACKOFF_TIMER):
+        counted, limit = len(self._deaths.counted), self._deaths.limit(self._containers.target)
+        said = f"executor {death.executor_id} died young ({counted} such deaths, {limit} may be)"
+        return self._hold_back(1, said, now_ms)
+
+    def _hold_back(self, count: int, why: str, now_ms: int) -> list[Command]:
+        count = min(count, self._containers.missing)
+        self._containers.held += count
+        if not count or self._timers.wanted(BACKOFF_TIMER):
             return []
         delay_ms = self._deaths.backoff_ms()
-        said = (
-            f"executor {death.executor_id} died young: replacements wait {delay_ms / 1000:g} s "
-            f"({len(self._deaths.counted)} of {self._deaths.limit(self._containers.target)} such deaths)"
-        )
+        said = f"{why}: replacements wait {delay_ms / 1000:g} s"
         return [self._timers.set(BACKOFF_TIMER, now_ms + delay_ms, said)]
 
     # the rest

@@ -1,0 +1,251 @@
+"""Blocking and unblocking hosts, through the one door."""
+
+from __future__ import annotations
+
+import pytest
+from world import HOSTS, World, hosts, names, of, only
+
+from yarnspec.core import events as ev
+from yarnspec.core.commands import (
+    BlockHost,
+    RefuseBlock,
+    RequestContainers,
+    SetTimer,
+    UnblockHost,
+    UpdatePlacement,
+)
+
+H2, H3, H4, H5 = HOSTS
+MINUTE_MS = 60_000
+
+
+@pytest.fixture
+def world() -> World:
+    made = World()
+    made.start()
+    return made
+
+
+def test_a_block_reaches_the_placement_and_sets_its_end(world: World) -> None:
+    answer = world.block(H3, duration_ms=MINUTE_MS)
+    assert names(answer) == ["BlockHost", "SetTimer", "UpdatePlacement"]
+    block = only(BlockHost, answer)
+    assert (block.host, block.until_ms, block.by) == (H3, world.now_ms + MINUTE_MS, "user")
+    assert "slow" in block.reason
+    assert "60 s" in block.reason
+    assert "1 blocked of 4" in block.reason
+    placement = only(UpdatePlacement, answer)
+    assert placement.blocked_hosts == (H3,)
+    assert placement.version == 2
+    assert [one.id for one in placement.wanted] == ["1", "2"]
+
+
+def test_a_block_expires_by_its_timer_with_a_reason(world: World) -> None:
+    timer = only(SetTimer, world.block(H3, duration_ms=MINUTE_MS))
+    answer = world.fire(timer.name, timer.at_ms)
+    assert only(UnblockHost, answer).host == H3
+    assert "60 s" in only(UnblockHost, answer).reason
+    assert only(UpdatePlacement, answer).blocked_hosts == ()
+    assert world.negotiator.view().blocked_hosts == ()
+
+
+def test_a_block_without_duration_stays_until_somebody_unblocks(world: World) -> None:
+    assert names(world.block(H3)) == ["BlockHost", "UpdatePlacement"]
+    answer = world.tell(ev.UnblockRequested(host=H3, by="user"))
+    assert "by user" in only(UnblockHost, answer).reason
+    assert only(UpdatePlacement, answer).blocked_hosts == ()
+
+
+def test_a_longer_block_extends(world: World) -> None:
+    first = only(SetTimer, world.block(H3, duration_ms=MINUTE_MS))
+    answer = world.block(H3, duration_ms=3 * MINUTE_MS, reason="still slow")
+    assert only(BlockHost, answer).until_ms == world.now_ms + 3 * MINUTE_MS
+    assert of(UpdatePlacement, answer) == []
+    assert world.fire(first.name, first.at_ms) == []
+    assert world.negotiator.view().counters["stale_timers"] == 1
+    second = only(SetTimer, answer)
+    assert only(UnblockHost, world.fire(second.name, second.at_ms)).host == H3
+
+
+@pytest.mark.parametrize("first_ms", [None, 3 * MINUTE_MS])
+def test_a_shorter_block_does_not_shorten(world: World, first_ms: int | None) -> None:
+    until_ms = only(BlockHost, world.block(H3, duration_ms=first_ms)).until_ms
+    answer = world.block(H3, duration_ms=MINUTE_MS)
+    assert names(answer) == ["BlockHost"]
+    assert only(BlockHost, answer).until_ms == until_ms
+    assert "already blocked" in only(BlockHost, answer).reason
+
+
+def test_an_endless_block_forgets_the_end_of_the_one_before(world: World) -> None:
+    timer = only(SetTimer, world.block(H3, duration_ms=MINUTE_MS))
+    world.block(H3)
+    assert world.fire(timer.name, timer.at_ms) == []
+    assert [block.host for block in world.negotiator.view().blocked_hosts] == [H3]
+
+
+def test_a_timer_that_fires_early_by_the_clock_is_set_again(world: World) -> None:
+    timer = only(SetTimer, world.block(H3, duration_ms=MINUTE_MS))
+    answer = world.tell(ev.TimerFired(name=timer.name, at_ms=timer.at_ms))
+    assert only(SetTimer, answer).at_ms == timer.at_ms
+    assert names(answer) == ["SetTimer"]
+
+
+def test_an_unknown_host_is_refused_with_near_names(world: World) -> None:
+    answer = world.block("127.0.0.33")
+    assert names(answer) == ["RefuseBlock"]
+    assert H3 in only(RefuseBlock, answer).reason
+    world.tell(hosts("worker7.example.com", "worker8.example.com"))
+    assert "did you mean worker7.example.com?" in only(RefuseBlock, world.block("worker7")).reason
+
+
+def test_a_users_block_over_the_share_needs_force(world: World) -> None:
+    world.block(H3)
+    refused = only(RefuseBlock, world.block(H4))
+    assert "2 of 4" in refused.reason
+    assert "max(1, 0.33 x 4)" in refused.reason
+    assert "force" in refused.reason
+    assert only(BlockHost, world.block(H4, force=True)).host == H4
+
+
+def test_an_automatic_block_over_the_share_is_refused_even_with_force(world: World) -> None:
+    world.block(H3)
+    refused = only(RefuseBlock, world.block(H4, automatic=True, by="detector", force=True))
+    assert "2 of 4" in refused.reason
+    assert "force it" not in refused.reason
+
+
+def test_all_hosts_are_never_blocked_not_even_by_force(world: World) -> None:
+    for host in (H2, H3, H4):
+        assert of(BlockHost, world.block(host, force=True))
+    assert "would be left" in only(RefuseBlock, world.block(H5, force=True)).reason
+
+
+def test_the_only_host_cannot_be_blocked() -> None:
+    world = World()
+    world.start(report=False)
+    world.tell(hosts(H2))
+    assert of(RefuseBlock, world.block(H2, force=True))
+
+
+def test_the_share_counts_running_hosts_only() -> None:
+    world = World()
+    world.start(report=False)
+    many = [f"10.0.0.{n}" for n in range(1, 11)]
+    world.tell(hosts(*many))
+    world.block(many[0])
+    assert of(BlockHost, world.block(many[1]))
+    assert of(BlockHost, world.block(many[2]))
+    world.tell(
+        ev.HostsReported(
+            hosts=tuple(ev.HostReport(host=host, state="RUNNING" if n < 6 else "LOST") for n, host in enumerate(many))
+        )
+    )
+    assert "max(1, 0.33 x 6)" in only(RefuseBlock, world.block(many[4])).reason
+
+
+@pytest.mark.parametrize(("share", "running", "limit"), [(0.29, 100, 29), (0.33, 100, 33), (0.33, 2, 1), (0.0, 9, 1)])
+def test_the_limit_is_the_floor_of_the_share_and_at_least_one(share: float, running: int, limit: int) -> None:
+    world = World(blocked_share=share)
+    world.start(report=False)
+    names_ = [f"10.0.1.{n}" for n in range(running)]
+    world.tell(hosts(*names_))
+    accepted = sum(bool(of(BlockHost, world.block(name, automatic=True))) for name in names_)
+    assert accepted == limit
+
+
+def test_an_automatic_block_always_ends(world: World) -> None:
+    block = only(BlockHost, world.block(H3, automatic=True, by="detector"))
+    assert block.until_ms == world.now_ms + 600_000
+
+
+def test_a_block_survives_its_host_going_away_and_coming_back(world: World) -> None:
+    world.block(H3)
+    assert world.tell(hosts(h3="LOST")) == []
+    assert world.tell(hosts(H2, H4, H5)) == []
+    assert world.tell(hosts()) == []
+    assert [block.host for block in world.negotiator.view().blocked_hosts] == [H3]
+
+
+def test_a_host_that_goes_away_is_not_blocked_for_it(world: World) -> None:
+    assert world.tell(hosts(h2="LOST", h3="SHUTDOWN", h4="DECOMMISSIONED")) == []
+
+
+def test_an_automatic_block_gives_way_when_nothing_else_is_left(world: World) -> None:
+    world.block(H3, automatic=True, by="detector")
+    answer = world.tell(hosts(h2="LOST", h4="LOST", h5="LOST"))
+    assert only(UnblockHost, answer).host == H3
+    assert only(UpdatePlacement, answer).blocked_hosts == ()
+
+
+def test_a_users_block_does_not_give_way(world: World) -> None:
+    world.block(H3)
+    assert world.tell(hosts(h2="LOST", h4="LOST", h5="LOST")) == []
+
+
+def test_unblocking_what_is_not_blocked_is_refused(world: World) -> None:
+    world.block(H3)
+    refused = only(RefuseBlock, world.tell(ev.UnblockRequested(host=H4, by="user")))
+    assert refused.kind == "unblock"
+    assert H3 in refused.reason
+
+
+@pytest.mark.parametrize("duration_ms", [0, -5])
+def test_a_block_of_no_length_is_refused(world: World, duration_ms: int) -> None:
+    assert "ms is none" in only(RefuseBlock, world.block(H3, duration_ms=duration_ms)).reason
+
+
+def test_before_the_hosts_are_known_a_user_is_told_to_wait() -> None:
+    world = World()
+    world.start(report=False)
+    assert "not known yet" in only(RefuseBlock, world.block(H3)).reason
+
+
+def test_hosts_excluded_at_submit_are_blocked_before_the_first_container_is_asked_for() -> None:
+    world = World(excluded_hosts=(H3,))
+    started = world.start(report=False)
+    assert names(started) == ["StartDriver", "SetTimer", "SetTimer"]
+    answer = world.tell(hosts())
+    assert names(answer) == ["BlockHost", "UpdatePlacement", "RequestContainers"]
+    placement = only(UpdatePlacement, answer)
+    assert placement.version == 1
+    assert placement.blocked_hosts == (H3,)
+    again = world.block(H3, by="submit", reason="excluded at submit")
+    assert names(again) == ["BlockHost"]
+
+
+def test_exclusions_that_come_as_events_before_the_start_hold_the_containers_too() -> None:
+    world = World()
+    assert world.block(H3, by="submit") == []
+    assert of(RequestContainers, world.start(report=False)) == []
+    answer = world.tell(hosts())
+    assert only(UpdatePlacement, answer).blocked_hosts == (H3,)
+    assert only(RequestContainers, answer).executor_ids == ("1", "2")
+
+
+def test_excluding_more_than_the_share_at_submit_needs_force() -> None:
+    refused = World(excluded_hosts=(H3, H4))
+    answer = refused.start()
+    assert only(BlockHost, answer).host == H3
+    assert only(RefuseBlock, answer).host == H4
+    forced = World(excluded_hosts=(H3, H4), force_excluded=True)
+    assert [one.host for one in of(BlockHost, forced.start())] == [H3, H4]
+
+
+def test_without_a_report_of_hosts_exclusions_are_taken_unchecked_after_a_while() -> None:
+    world = World(excluded_hosts=(H3,))
+    timer = of(SetTimer, world.start(report=False))[0]
+    answer = world.fire(timer.name, timer.at_ms)
+    assert only(UpdatePlacement, answer).blocked_hosts == (H3,)
+    assert only(RequestContainers, answer).executor_ids == ("1", "2")
+    assert "could not be listed" in world.negotiator.view().warnings[0]
+
+
+def test_a_host_excluded_at_submit_that_is_down_now_is_blocked_all_the_same() -> None:
+    world = World(excluded_hosts=("127.0.0.9",))
+    assert only(BlockHost, world.start()).host == "127.0.0.9"
+
+
+def test_the_am_on_a_blocked_host_is_shown(world: World) -> None:
+    assert not world.negotiator.view().am_on_blocked_host
+    world.block(H2)
+    assert world.negotiator.view().am_on_blocked_host
