@@ -83,7 +83,12 @@ sealed interface RmAsk {
 
     @Override
     public boolean says(RmAsk wish) {
-      return !spent && wish instanceof ByName other && parts.equals(other.parts);
+      // Hadoop's equality of requests leaves out whether locality may be relaxed.
+      return !spent && wish instanceof ByName other && parts.equals(other.parts) && relaxed().equals(other.relaxed());
+    }
+
+    private List<Boolean> relaxed() {
+      return parts.stream().map(ResourceRequest::getRelaxLocality).toList();
     }
   }
 
