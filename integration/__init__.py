@@ -1,0 +1,1 @@
+"""Tests, demo and programs that need a real YARN cluster: they start one on this machine."""

@@ -1,0 +1,1 @@
+"""TPC-H: its data, its 22 queries, and what they must give."""
