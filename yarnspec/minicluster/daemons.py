@@ -1,0 +1,107 @@
+"""The JVMs of a mini cluster: how each one is started."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+from yarnspec.errors import ClusterUnreachable
+from yarnspec.minicluster.configuration import DATA_NODE, NAME_NODE, RESOURCE_MANAGER
+from yarnspec.minicluster.processes import ProcessIdentity, start_detached
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from yarnspec.minicluster.home import Home
+    from yarnspec.minicluster.record import Record
+
+_YARN_SERVER = "org.apache.hadoop.yarn.server"
+_MAIN = {
+    RESOURCE_MANAGER: f"{_YARN_SERVER}.resourcemanager.ResourceManager",
+    NAME_NODE: "org.apache.hadoop.hdfs.server.namenode.NameNode",
+    DATA_NODE: "org.apache.hadoop.hdfs.server.datanode.DataNode",
+}
+_NODE_MANAGER = f"{_YARN_SERVER}.nodemanager.NodeManager"
+_HEAP_MB = {RESOURCE_MANAGER: 384}
+_OPENED = ("java.lang", "java.util", "java.net", "java.nio")
+_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
+_MARK = "YARNSPEC_MINICLUSTER"
+
+
+def mark(home: Home) -> str:
+    """Return what the environment of every daemon of this home contains (NUL ends each entry)."""
+    return f"{_MARK}={home.root}\0"
+
+
+def container_mark(home: Home, host: str) -> str:
+    """Return what the environment of every container of this host contains: YARN sets it."""
+    return f"LOCAL_DIRS={home.local(host)}/"
+
+
+def start_daemon(home: Home, record: Record, name: str) -> ProcessIdentity:
+    """Start one daemon; it writes its log into the home's logs."""
+    return start_detached(
+        _java(home, record, name), directory=home.root, log=home.log(name), environment=_environment(home, record)
+    )
+
+
+def format_name_node(home: Home, record: Record) -> None:
+    """Make HDFS's empty name directory, unless there is one."""
+    if (home.hdfs / "name" / "current" / "VERSION").is_file():
+        return
+    command = [*_java(home, record, NAME_NODE), "-format", "-force", "-nonInteractive"]
+    with home.log(NAME_NODE).open("ab") as log:
+        run = subprocess.run(
+            command,
+            cwd=home.root,
+            env=_environment(home, record),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            timeout=60,
+            check=False,
+        )
+    if run.returncode != 0:
+        raise ClusterUnreachable(f"HDFS's name directory could not be made:\n{log_tail(home, NAME_NODE)}")
+
+
+def log_tail(home: Home, name: str, lines: int = 25) -> str:
+    """Return the last lines of a daemon's log."""
+    try:
+        text = home.log(name).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return f"(there is no {home.log(name)})"
+    return "\n".join(text.splitlines()[-lines:])
+
+
+def _java(home: Home, record: Record, name: str) -> list[str]:
+    heap_mb = _HEAP_MB.get(name, 256)
+    class_path: list[Path | str] = [home.daemon_conf(name), f"{record.jars}/*"]
+    return [
+        f"{record.java_home}/bin/java",
+        f"-Xmx{heap_mb}m",
+        "-Xshare:auto",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-XX:-UsePerfData",
+        "-Djava.net.preferIPv4Stack=true",
+        f"-Djdk.net.hosts.file={home.hosts_file}",
+        f"-Dhadoop.log.dir={home.logs}",
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+        "-cp",
+        ":".join(map(str, class_path)),
+        _MAIN.get(name, _NODE_MANAGER),
+    ]
+
+
+def _environment(home: Home, record: Record) -> dict[str, str]:
+    """Return a daemon's environment: little of ours, for NodeManagers hand parts of it to containers."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {
+        "PATH": os.defpath,
+        **kept,
+        "JAVA_HOME": record.java_home,
+        "HADOOP_CONF_DIR": str(home.conf),
+        _MARK: str(home.root),
+    }
