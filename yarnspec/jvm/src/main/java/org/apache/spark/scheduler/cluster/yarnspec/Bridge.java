@@ -25,6 +25,7 @@ import py4j.GatewayServer;
  */
 public final class Bridge {
     private static final int TIMEOUT_MS = 60_000;
+    private static final int LAST_EVENTS_TIMEOUT_MS = 2_000;
     private static final int TOKEN_BYTES = 32;
     private static Bridge opened;
 
@@ -58,6 +59,7 @@ public final class Bridge {
                 throw new IllegalStateException("The driver's bridge cannot be announced in " + announcement + ".", e);
             }
             watch.start();
+            Runtime.getRuntime().addShutdownHook(new Thread(bridge::deliverLastEvents, "yarnspec-last-events"));
             opened = bridge;
         }
         return opened;
@@ -99,6 +101,15 @@ public final class Bridge {
         Files.createFile(beside, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
         Files.writeString(beside, text.toString());
         Files.move(beside, announcement, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    /** Keeps a JVM that ends in order alive for the moment that the negotiator needs to fetch the last events. */
+    private void deliverLastEvents() {
+        try {
+            outbox.awaitAcknowledged(LAST_EVENTS_TIMEOUT_MS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     Outbox outbox() {

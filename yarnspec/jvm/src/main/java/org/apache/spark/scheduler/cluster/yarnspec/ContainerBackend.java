@@ -39,7 +39,8 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
         thread.setDaemon(true);
         return thread;
     });
-    private volatile int wantedExecutors;
+    private final int initialExecutors;
+    private int toldExecutors = -1;
     private volatile boolean stopping;
 
     ContainerBackend(HostBlockingScheduler scheduler, SparkContext context, Outbox outbox, int contextNumber) {
@@ -49,7 +50,7 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
         this.contextNumber = contextNumber;
         this.lossReasonTimeoutMs =
                 context.conf().getTimeAsMs("spark.yarnspec.lossReason.timeoutMs", LOSS_REASON_TIMEOUT_MS + "ms");
-        this.wantedExecutors = initialExecutors(context.conf());
+        this.initialExecutors = initialExecutors(context.conf());
     }
 
     /** The fixed number of executors, or the number that dynamic allocation begins with. */
@@ -70,7 +71,7 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
         // Seeds Spark's own count of what it asked for: without it a first sc.killExecutors() would count down from 0.
         int profile = ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID();
         requestTotalExecutors(
-                Scala.mapOf(profile, wantedExecutors), Scala.mapOf(profile, 0), hostCounts(profile));
+                Scala.mapOf(profile, initialExecutors), Scala.mapOf(profile, 0), hostCounts(profile));
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})
@@ -120,7 +121,7 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
 
     @Override
     public boolean sufficientResourcesRegistered() {
-        return totalRegisteredExecutors().get() >= wantedExecutors * minRegisteredRatio();
+        return totalRegisteredExecutors().get() >= initialExecutors * minRegisteredRatio();
     }
 
     @Override
@@ -133,6 +134,12 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
             }
         }
         int total = count;
+        synchronized (this) {
+            if (total == toldExecutors) {
+                return Scala.done();
+            }
+            toldExecutors = total;
+        }
         outbox.add("target_executors", event -> event.put("count", total));
         return Scala.done();
     }

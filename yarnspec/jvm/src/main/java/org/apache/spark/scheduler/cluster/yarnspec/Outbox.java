@@ -87,11 +87,25 @@ final class Outbox {
         while (!waiting.isEmpty() && waiting.peek().seq() <= afterSeq) {
             waitingTaskEvents -= waiting.remove().ofTask() ? 1 : 0;
         }
+        notifyAll();
         if (unreportedDrops > 0 && waitingTaskEvents < taskEventsMax) {
             long count = unreportedDrops;
             unreportedDrops = 0;
             add("task_events_dropped", event -> event.put("count", count));
         }
+    }
+
+    /** Waits until the negotiator has acknowledged everything; false when the time is over before. */
+    synchronized boolean awaitAcknowledged(int timeoutMs) throws InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+        while (!waiting.isEmpty()) {
+            long leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+            if (leftMs <= 0) {
+                return false;
+            }
+            wait(leftMs);
+        }
+        return true;
     }
 
     synchronized int waitingEvents() {
