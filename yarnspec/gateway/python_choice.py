@@ -1,4 +1,4 @@
-"""Which Python runs the program and the workers: ``--environment``, Spark's properties, or the environment's variables."""
+"""Which Python runs the program and the workers: by ``--environment``, Spark's properties, or the shell's variables."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def _archive(text: str, hold: Hold) -> Environment:
         raise UsageError(f"--environment {text}: name one archive")
     if found[0].place not in ("gateway", "cluster") or not found[0].file_name().endswith(_ARCHIVE_ENDINGS):
         raise UsageError(
-            f"--environment {text}: it is python://…, venv://…, conda://…, or an archive ({', '.join(_ARCHIVE_ENDINGS)}) "
-            "on this machine or in HDFS"
+            f"--environment {text}: it is python://…, venv://…, conda://…, or an archive on this machine or in HDFS "
+            f"({', '.join(_ARCHIVE_ENDINGS)})"
         )
     hold.load(found[0], "--environment", "ARCHIVE", executors=True, link=ENVIRONMENT_LINK)
     return Environment(kind="archive", python=f"{ENVIRONMENT_LINK}/bin/python")

@@ -113,7 +113,7 @@ class Hold:
 
     def program(self, program: str) -> str:
         """Load the program; return its name for spark-submit in the AM container."""
-        if program in ("pyspark-shell", "spark-shell", "sparkr-shell") or not program.split("#")[0].endswith(".py"):
+        if not program.endswith(".py"):
             raise UsageError(f"{program}: yarnspec runs PySpark programs, files that end in .py")
         (named,) = resolve(program, "program")[:1]
         return self._submit_argument(named, "program")

@@ -56,7 +56,8 @@ def memory_mb(text: str, name: str, default_unit: str = "m") -> int:
     match = _SIZE.fullmatch(text.strip().lower())
     if match is None:
         raise UsageError(f"{_named(name)}: '{text}' is not a size; write a whole number and a unit, like 512m or 2g")
-    return int(match[1]) * 1024 ** _LETTERS[(match[2] or default_unit)[0]] // _MEBIBYTE
+    unit_bytes: int = 1024 ** _LETTERS[(match[2] or default_unit)[0]]
+    return int(match[1]) * unit_bytes // _MEBIBYTE
 
 
 def duration_ms(text: str, name: str) -> int:
@@ -141,12 +142,12 @@ def initial_executors(properties: Mapping[str, str]) -> int:
     first = max(least, count("spark.dynamicAllocation.initialExecutors", least), count("spark.executor.instances", 0))
     if most == 0 or least > most:
         raise UsageError(
-            f"spark.dynamicAllocation.maxExecutors: '{most}' must be more than 0 and not less than minExecutors ({least})"
+            f"spark.dynamicAllocation.maxExecutors: '{most}' must be more than 0, and no less than minExecutors, {least}"
         )
     if first > most:
         raise UsageError(
-            f"spark.dynamicAllocation.maxExecutors: '{most}' is less than the {first} executors to begin with, which is "
-            "the largest of minExecutors, initialExecutors and --num-executors"
+            f"spark.dynamicAllocation.maxExecutors: '{most}' is less than the {first} executors to begin with: the "
+            "largest of minExecutors, initialExecutors and --num-executors"
         )
     return first
 
@@ -172,8 +173,8 @@ def check_fits(sizes: Sizes, max_memory_mb: int, max_vcores: int, where: str = "
     for what, memory_flag, wanted_mb, cores_flag, wanted_cores in wanted:
         if wanted_mb > max_memory_mb:
             raise UsageError(
-                f"{memory_flag}: {what} needs {wanted_mb} MiB with its overheads, and the largest container that {where} "
-                f"gives has {max_memory_mb} MiB"
+                f"{memory_flag}: {what} needs {wanted_mb} MiB with its overheads, and the largest container that "
+                f"{where} gives has {max_memory_mb} MiB"
             )
         if wanted_cores > max_vcores:
             raise UsageError(
