@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from world import HOSTS, World, hosts, names, of, only
 
+from tests.core.world import HOSTS, World, hosts, names, of, only
 from yarnspec.core import events as ev
 from yarnspec.core.commands import (
     BlockHost,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from world import HOSTS, World, names, of, only
-
+from tests.core.world import HOSTS, World, names, of, only
 from yarnspec.core import events as ev
 from yarnspec.core.commands import (
     ReleaseContainer,

@@ -1,0 +1,1 @@
+"""Tests of the core: no JVM, no network, no clock."""
