@@ -1,0 +1,377 @@
+"""What holds whatever happens, in whatever order."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from tests.core.world import HOSTS, START_MS, World, of
+from tests.core.world import settings as core_settings
+from yarnspec.core import events as ev
+from yarnspec.core.commands import (
+    AbandonAttempt,
+    BlockHost,
+    Command,
+    FinishApplication,
+    RequestContainers,
+    SetTimer,
+    UnblockHost,
+    UpdatePlacement,
+)
+from yarnspec.core.negotiator import Negotiator
+
+ENDS = (FinishApplication, AbandonAttempt)
+SHARE = 0.5
+
+host_names = st.sampled_from([*HOSTS, "127.0.0.99", ""])
+executor_ids = st.sampled_from([str(n) for n in range(8)] + ["10001", "x", ""])
+container_ids = st.sampled_from(["", *(f"c{n}" for n in range(4))])
+exit_codes = st.sampled_from([0, 1, 137, 143, -100, -101, -102, -104, -105, -1000])
+states = st.sampled_from(["RUNNING", "RUNNING", "RUNNING", "LOST", "SHUTDOWN", "UNHEALTHY", "?"])
+timer_names = st.sampled_from(
+    ["resource-wait", "replacement-backoff", "hosts-wait", "x", *(f"block:{h}" for h in HOSTS)]
+)
+durations_ms = st.none() | st.integers(-1, 100_000)
+small = st.integers(-2, 6)
+times_ms = st.integers(-5, 400_000)
+reports = st.builds(
+    ev.HostsReported,
+    hosts=st.lists(
+        st.builds(ev.HostReport, host=host_names, rack=st.just("/r"), state=states, memory_mb=small, vcores=small)
+    ).map(tuple),
+)
+block_requests = st.builds(
+    ev.BlockRequested,
+    host=host_names,
+    reason=st.just("slow"),
+    by=st.sampled_from(["user", "submit", "detector"]),
+    duration_ms=durations_ms,
+    force=st.booleans(),
+    automatic=st.booleans(),
+)
+starts = st.builds(
+    ev.AttemptStarted,
+    application_id=st.just("application_1_0001"),
+    attempt=st.integers(1, 2),
+    epoch=st.integers(1, 3),
+    container_id=st.just("c0"),
+    host=host_names,
+    placement_mode=st.sampled_from(["blacklist", "constraints"]),
+)
+tasks = st.builds(
+    ev.TaskFinished,
+    stage=small,
+    stage_attempt=small,
+    index=small,
+    attempt=small,
+    task_id=small,
+    executor_id=executor_ids,
+    host=host_names,
+    state=st.sampled_from(["FINISHED", "FAILED", "KILLED", ""]),
+    launch_ms=times_ms,
+    finish_ms=times_ms,
+    failure=st.text(max_size=3),
+)
+some_ids = st.lists(executor_ids, max_size=4).map(tuple)
+text = st.text(max_size=10)
+
+# Most of a random history should happen inside an attempt that has not ended.
+middle_events: st.SearchStrategy[ev.Event] = st.one_of(
+    reports,
+    block_requests,
+    st.builds(ev.UnblockRequested, host=host_names, by=text),
+    st.builds(ev.DriverStarted, pid=small),
+    st.builds(ev.DriverReady, driver_url=text),
+    st.builds(ev.DriverStopping),
+    st.builds(ev.TargetExecutorsChanged, count=small),
+    st.builds(ev.ExecutorsUnwanted, executor_ids=some_ids),
+    st.builds(
+        ev.ContainerAllocated,
+        executor_id=executor_ids,
+        container_id=container_ids,
+        host=host_names,
+        wanted_id=executor_ids,
+    ),
+    st.builds(ev.RequestFailed, executor_ids=some_ids, message=text),
+    st.builds(ev.ContainerStarted, executor_id=executor_ids, container_id=container_ids, host=host_names, cores=small),
+    st.builds(ev.ContainerDropped, container_id=container_ids, host=host_names),
+    st.builds(
+        ev.ContainerLost,
+        executor_id=executor_ids,
+        container_id=container_ids,
+        host=host_names,
+        exit_code=exit_codes,
+        diagnostics=text,
+    ),
+    st.builds(ev.PlacementAcknowledged, version=small),
+    st.builds(ev.ResourceManagerReconnected),
+    st.builds(ev.PlacementProblem, message=text),
+    st.builds(ev.PendingExplained, reason=text),
+    st.builds(ev.StageStarted, stage=small, stage_attempt=small, name=text, tasks=small),
+    st.builds(ev.StageFinished, stage=small, stage_attempt=small, failure=text),
+    tasks,
+    st.builds(ev.ProgramWarned, key=text, value=text, message=text),
+    st.builds(ev.TimerFired, name=timer_names, at_ms=times_ms.map(lambda ms: START_MS + ms)),
+)
+last_events: st.SearchStrategy[ev.Event] = st.one_of(
+    starts,
+    st.builds(ev.DriverFinished, exit_code=small, reason=text, traceback=text),
+    st.builds(ev.DriverLost, exit_code=small, reason=text),
+)
+histories = st.tuples(
+    st.lists(middle_events, max_size=4),
+    starts,
+    st.lists(middle_events, max_size=30),
+    st.lists(last_events | middle_events, max_size=4),
+).map(lambda parts: [*parts[0], parts[1], *parts[2], *parts[3]])
+settings_of_core = st.builds(
+    core_settings,
+    initial_executors=st.integers(0, 4),
+    excluded_hosts=st.lists(host_names, max_size=3).map(tuple),
+    force_excluded=st.booleans(),
+    resource_wait_ms=st.sampled_from([0, 1_000, 300_000]),
+    max_executor_failures=st.sampled_from([None, 0, 2]),
+)
+
+
+def test_every_event_of_the_core_takes_part() -> None:
+    """So that an event that is added is not forgotten here."""
+    named = {kind.__name__ for kind in ev.Event.__subclasses__()}
+    seen = {"AttemptStarted", "DriverFinished", "DriverLost"}
+    assert named - seen == {
+        "HostsReported", "BlockRequested", "UnblockRequested", "DriverStarted", "DriverReady", "DriverStopping",
+        "TargetExecutorsChanged", "ExecutorsUnwanted", "ContainerAllocated", "RequestFailed", "ContainerStarted",
+        "ContainerDropped", "ContainerLost", "PlacementAcknowledged", "ResourceManagerReconnected", "PlacementProblem",
+        "PendingExplained", "StageStarted", "StageFinished", "TaskFinished", "ProgramWarned", "TimerFired",
+    }  # fmt: skip
+
+
+def check_shape(commands: list[Command]) -> None:
+    """What holds for every answer by itself."""
+    kinds = [type(command) for command in commands]
+    assert all(command.reason.strip() for command in commands)
+    assert kinds.count(UpdatePlacement) <= 1
+    assert kinds.count(RequestContainers) <= 1
+    ends = [n for n, kind in enumerate(kinds) if issubclass(kind, ENDS)]
+    assert ends in ([], [len(kinds) - 1])
+    if RequestContainers in kinds:
+        assert kinds.index(UpdatePlacement) < kinds.index(RequestContainers)
+        (request,) = of(RequestContainers, commands)
+        (placement,) = of(UpdatePlacement, commands)
+        assert len(placement.wanted) >= len(request.executor_ids) > 0
+        assert set(request.executor_ids) <= {one.id for one in placement.wanted}
+    for placement in of(UpdatePlacement, commands):
+        blocked = set(placement.blocked_hosts)
+        assert not any(blocked & set(one.hosts) for one in placement.wanted)
+
+
+@settings(max_examples=400, deadline=None)
+@given(settings_of_core, histories, st.lists(times_ms, min_size=40, max_size=40))
+def test_no_history_raises_and_the_same_history_gives_the_same_commands(
+    core: object, history: list[ev.Event], clock: list[int]
+) -> None:
+    assert isinstance(core, type(core_settings()))
+    first, second = Negotiator(core), Negotiator(core)
+    requested: list[str] = []
+    ended = False
+    for event, at_ms in zip(history, clock, strict=False):
+        answer = first.handle(event, START_MS + at_ms)
+        assert answer == second.handle(event, START_MS + at_ms)
+        assert first.view() == second.view()
+        check_shape(answer)
+        assert not (ended and answer)
+        ended = ended or any(isinstance(command, ENDS) for command in answer)
+        requested += [executor_id for one in of(RequestContainers, answer) for executor_id in one.executor_ids]
+    assert len(requested) == len(set(requested))
+
+
+class Cluster(RuleBasedStateMachine):
+    """A cluster that behaves: containers come and go, hosts come and go, timers fire when they are due."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World(initial_executors=3, blocked_share=SHARE, automatic_block_ms=20_000)
+        self.requested: set[str] = set()
+        self.timers: dict[str, int] = {}
+        self.hosts: dict[str, str] = dict.fromkeys(HOSTS, "RUNNING")
+        self.versions = 0
+        self.ready = False
+        self.ended = False
+
+    def tell(self, event: ev.Event) -> list[Command]:
+        answer = self.world.tell(event)
+        check_shape(answer)
+        assert not (self.ended and answer)
+        for command in answer:
+            if isinstance(command, SetTimer):
+                assert command.at_ms >= self.world.now_ms
+                self.timers[command.name] = command.at_ms
+            elif isinstance(command, RequestContainers):
+                assert self.requested.isdisjoint(command.executor_ids)
+                self.requested.update(command.executor_ids)
+            elif isinstance(command, UpdatePlacement):
+                self.versions += 1
+                assert command.version == self.versions
+            elif isinstance(command, ENDS):
+                self.ended = True
+        return answer
+
+    def ids(self, *states_: str) -> list[str]:
+        return [one.executor_id for one in self.world.negotiator.view().containers if one.state in states_]
+
+    def running_hosts(self) -> set[str]:
+        return {host for host, state in self.hosts.items() if state == "RUNNING"}
+
+    def blocked(self) -> set[str]:
+        return {block.host for block in self.world.negotiator.view().blocked_hosts}
+
+    def report(self) -> list[Command]:
+        return self.tell(
+            ev.HostsReported(hosts=tuple(ev.HostReport(host=host, state=state) for host, state in self.hosts.items()))
+        )
+
+    @initialize()
+    def begin(self) -> None:
+        self.tell(
+            ev.AttemptStarted(
+                application_id="a", attempt=1, epoch=1, container_id="c0", host=HOSTS[0], placement_mode="blacklist"
+            )
+        )
+        self.report()
+
+    @rule(
+        host=st.sampled_from(HOSTS),
+        duration_ms=st.none() | st.integers(1, 60_000),
+        force=st.booleans(),
+        automatic=st.booleans(),
+    )
+    def block(self, host: str, duration_ms: int | None, force: bool, automatic: bool) -> None:
+        before = self.blocked()
+        wish = ev.BlockRequested(
+            host=host, reason="slow", by="someone", duration_ms=duration_ms, force=force, automatic=automatic
+        )
+        done = of(BlockHost, self.tell(wish))
+        if done and host not in before:
+            after = before | {host}
+            assert self.running_hosts() - after, "a host is left"
+            if automatic or not force:
+                assert len(after) <= max(1, int(SHARE * len(self.running_hosts())))
+            assert not automatic or done[0].until_ms is not None
+
+    @rule(host=st.sampled_from(HOSTS))
+    def unblock(self, host: str) -> None:
+        was = host in self.blocked()
+        assert bool(of(UnblockHost, self.tell(ev.UnblockRequested(host=host, by="user")))) == (was and not self.ended)
+
+    @rule(host=st.sampled_from(HOSTS), state=st.sampled_from(["RUNNING", "LOST", "SHUTDOWN"]))
+    def host_changes(self, host: str, state: str) -> None:
+        self.hosts[host] = state
+        assert of(BlockHost, self.report()) == []
+
+    @rule(count=st.integers(0, 6))
+    def target(self, count: int) -> None:
+        self.tell(ev.TargetExecutorsChanged(count=count))
+
+    @rule()
+    def driver_listens(self) -> None:
+        self.ready = True
+        self.tell(ev.DriverReady(driver_url="spark://x"))
+
+    @precondition(lambda self: self.ids("wanted"))
+    @rule(data=st.data(), host=st.sampled_from(HOSTS))
+    def allocate(self, data: st.DataObject, host: str) -> None:
+        wanted = self.ids("wanted")
+        executor_id = data.draw(st.sampled_from(wanted))
+        self.tell(
+            ev.ContainerAllocated(
+                executor_id=executor_id,
+                container_id=f"c{executor_id}",
+                host=host,
+                wanted_id=data.draw(st.sampled_from(["", *wanted])),
+            )
+        )
+
+    @precondition(lambda self: self.ready and self.ids("allocated"))
+    @rule(data=st.data(), host=st.sampled_from(HOSTS))
+    def register(self, data: st.DataObject, host: str) -> None:
+        executor_id = data.draw(st.sampled_from(self.ids("allocated")))
+        self.tell(ev.ContainerStarted(executor_id=executor_id, container_id=f"c{executor_id}", host=host))
+
+    @precondition(lambda self: self.ids("allocated", "running", "releasing"))
+    @rule(data=st.data(), exit_code=exit_codes)
+    def lose(self, data: st.DataObject, exit_code: int) -> None:
+        executor_id = data.draw(st.sampled_from(self.ids("allocated", "running", "releasing")))
+        self.tell(
+            ev.ContainerLost(
+                executor_id=executor_id, container_id=f"c{executor_id}", host=HOSTS[0], exit_code=exit_code
+            )
+        )
+
+    @precondition(lambda self: self.ids("running"))
+    @rule(data=st.data())
+    def unwanted(self, data: st.DataObject) -> None:
+        self.tell(ev.ExecutorsUnwanted(executor_ids=(data.draw(st.sampled_from(self.ids("running"))),)))
+
+    @precondition(lambda self: self.ids("wanted"))
+    @rule()
+    def requests_fail(self) -> None:
+        self.tell(ev.RequestFailed(executor_ids=tuple(self.ids("wanted"))))
+
+    @rule(ms=st.integers(1, 60_000))
+    def time_passes(self, ms: int) -> None:
+        until_ms = self.world.now_ms + ms
+        while self.timers and min(self.timers.values()) <= until_ms:
+            name = min(self.timers, key=lambda one: (self.timers[one], one))
+            at_ms = self.timers.pop(name)
+            self.world.now_ms = max(self.world.now_ms, at_ms)
+            self.tell(ev.TimerFired(name=name, at_ms=at_ms))
+        self.world.now_ms = until_ms
+
+    @invariant()
+    def no_more_is_asked_for_than_wanted(self) -> None:
+        view = self.world.negotiator.view()
+        if view.wanted and not self.ended:
+            assert view.wanted + view.allocated + view.running + view.held_back <= view.target
+
+    @invariant()
+    def what_is_missing_is_asked_for_or_held_back(self) -> None:
+        view = self.world.negotiator.view()
+        if view.phase in ("waiting", "executing"):
+            assert view.wanted + view.allocated + view.running + view.held_back >= view.target
+
+    @invariant()
+    def blocks_end(self) -> None:
+        if not self.ended:
+            for block in self.world.negotiator.view().blocked_hosts:
+                assert block.until_ms is None or block.until_ms >= self.world.now_ms
+                assert block.until_ms is not None or not block.automatic
+
+    @invariant()
+    def guesses_never_take_the_last_host(self) -> None:
+        view = self.world.negotiator.view()
+        running = self.running_hosts()
+        if not self.ended and running and running <= self.blocked():
+            assert not any(block.automatic and block.host in running for block in view.blocked_hosts)
+
+    @invariant()
+    def nobody_waits_for_ever(self) -> None:
+        view = self.world.negotiator.view()
+        if view.phase == "waiting" and view.target and self.ready:
+            assert "resource-wait" in self.timers
+
+    @invariant()
+    def what_is_held_back_is_waited_for(self) -> None:
+        view = self.world.negotiator.view()
+        if view.held_back and self.ready and not self.ended:
+            assert "replacement-backoff" in self.timers
+
+    @invariant()
+    def the_newest_placement_has_the_blocked_hosts(self) -> None:
+        placements = of(UpdatePlacement, self.world.commands)
+        if not self.ended:
+            assert set(placements[-1].blocked_hosts if placements else ()) == self.blocked()
+
+
+Cluster.TestCase.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
+TestCluster = Cluster.TestCase
