@@ -1,0 +1,26 @@
+"""Spark on YARN that survives slow hosts and dead drivers.
+
+``yarnspec.submit(...)`` and ``yarnspec.Application.from_id(...)`` do what the command line does.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from yarnspec.gateway.application import Application as Application
+    from yarnspec.gateway.submission import submit as submit
+
+# Imported when first used: executors and the AM import this package too, and need neither.
+_WHERE = {"Application": "yarnspec.gateway.application", "submit": "yarnspec.gateway.submission"}
+
+__all__ = ["Application", "submit"]
+
+
+def __getattr__(name: str) -> Any:
+    """The public names, from their modules."""
+    if name not in _WHERE:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(importlib.import_module(_WHERE[name]), name)

@@ -28,7 +28,11 @@ _Answer = TypeVar("_Answer")
 
 
 class NegotiatorUnreachable(ClusterUnreachable):
-    """The application's negotiator does not answer: it does not run yet, not any more, or the network is in between."""
+    """The application's negotiator does not answer."""
+
+
+class NegotiatorAbsent(NegotiatorUnreachable):
+    """The application's negotiator has not announced itself (yet), or not to this user, or has ended."""
 
 
 class _TryAgain(Exception):  # noqa: N818 - tells tenacity something, nobody else
@@ -169,7 +173,6 @@ class NegotiatorClient:
         try:
             return retrying(self._ask_once, method, path, query, body, wait_s)
         except (httpx2.TransportError, _TryAgain) as error:
-            self._endpoint = None
             message = f"the negotiator of {self.application_id} does not answer: {error or type(error).__name__}"
             raise NegotiatorUnreachable(message) from error
 
@@ -202,8 +205,8 @@ class NegotiatorClient:
     def _find(self) -> Endpoint:
         data = self._read_endpoint()
         if data is None:
-            message = f"the negotiator of {self.application_id} does not run (yet, or any more)"
-            raise NegotiatorUnreachable(message)
+            message = f"the negotiator of {self.application_id} does not run (yet, or any more), or is another user's"
+            raise NegotiatorAbsent(message)
         try:
             return msgspec.json.decode(data, type=Endpoint)
         except msgspec.DecodeError as error:  # read while it was being replaced

@@ -18,6 +18,9 @@ from __future__ import annotations
 
 import msgspec
 
+ENDPOINT_FILE = "yarnspec-endpoint.json"
+"""The file in the application's staging directory that holds its ``Endpoint``."""
+
 OFFSET_HEADER = "Yarnspec-Offset"
 ENDED_HEADER = "Yarnspec-Ended"
 EPOCH_HEADER = "Yarnspec-Epoch"

@@ -1,0 +1,333 @@
+"""One application of yarnspec, from its id: look at it, read its logs and events, block hosts for it, end it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import time
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+import msgspec
+
+from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError
+from yarnspec.gateway import ended
+from yarnspec.gateway.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable
+from yarnspec.gateway.cluster import Cluster
+from yarnspec.gateway.eventstream import EventStream
+from yarnspec.gateway.logs import LogContainer, LogPiece, LogReader, Role
+from yarnspec.gateway.nodelogs import NodeLogs
+from yarnspec.observe.document import StatusDocument
+from yarnspec.observe.history import Result
+from yarnspec.observe.records import Record
+from yarnspec.observe.rest import ENDPOINT_FILE, Answer, BlockBody, HostEntry, UnblockBody
+from yarnspec.observe.status import StatusFold
+from yarnspec.options import Options
+from yarnspec.units import parse_duration_ms
+from yarnspec.yarn.cluster import Application as Report
+from yarnspec.yarn.submission import staging_directory
+from yarnspec.yarn.yarn_command import aggregated_logs, kill_application
+
+_APPLICATION_ID = re.compile(r"application_\d+_\d{4,}")
+_OUR_TYPES = frozenset({"yarnspec", "skein"})
+_KILL_WAIT_S = 30.0
+_POLL_S = 1.0
+
+
+class Application:
+    """An application that ``yarnspec submit`` started, running or ended.
+
+    Every method asks anew. ``NotFound``: neither YARN nor the history knows it; ``ClusterUnreachable``: they do not
+    answer.
+    """
+
+    def __init__(self, application_id: str, cluster: Cluster, *, pause: Callable[[float], None] = time.sleep) -> None:
+        if not _APPLICATION_ID.fullmatch(application_id):
+            message = f"{application_id!r} is not an application id; they look like application_1700000000000_0001"
+            raise UsageError(message)
+        self.id = application_id
+        self._cluster = cluster
+        self._pause = pause
+
+    @classmethod
+    def from_id(cls, application_id: str, *, settings: Options | None = None) -> Application:
+        """An application of the cluster that HADOOP_CONF_DIR names, by its id; nothing is asked yet."""
+        return cls(application_id, Cluster.from_environment(settings))
+
+    def __repr__(self) -> str:
+        """The id."""
+        return f"Application({self.id!r})"
+
+    @cached_property
+    def client(self) -> NegotiatorClient:
+        """The application's negotiator, for as long as it runs."""
+        return NegotiatorClient(self.id, self._endpoint, patience_s=5.0, pause=self._pause)
+
+    def close(self) -> None:
+        """Close the connections."""
+        if "client" in self.__dict__:
+            self.client.close()
+
+    def report(self) -> Report | None:
+        """YARN's own report; None when it does not know the application (any more) but the history does."""
+        try:
+            report = self._cluster.rm.application(self.id)
+        except NotFound:
+            if self._cluster.history.application(self.id) is None:
+                message = f"there is no application {self.id}: neither YARN nor the history directory knows it"
+                raise NotFound(message) from None
+            return None
+        if report.type.lower() not in _OUR_TYPES:
+            message = f"{self.id} is an application of type {report.type}, not one of yarnspec"
+            raise NotFound(message)
+        return report
+
+    def status(self) -> StatusDocument:
+        """What it is doing, or how it ended."""
+        warnings: tuple[str, ...] = ()
+        report = self.report()
+        if report is not None and report.state == "RUNNING":
+            try:
+                return self.client.status()
+            except NegotiatorAbsent:
+                if report.user != self._cluster.user:
+                    warnings = (f"only {report.user}, whose application it is, can see more of it while it runs",)
+            except NegotiatorUnreachable as error:
+                warnings = (error.message,)
+            report = self.report()  # it may have ended just now
+        if report is None:
+            return ended.without_report(self._from_history())
+        link = self._cluster.rm.application_url(self.id)
+        if report.ended and self._cluster.history.application(self.id) is not None:
+            return ended.with_report(self._from_history(), report, link=link)
+        document = self._from_report(report, link)
+        return document if report.ended else msgspec.structs.replace(document, warnings=warnings)
+
+    def result(self) -> Result | None:
+        """How the program ended, with its traceback; None while it runs and when nobody could write it down."""
+        return self._cluster.history.result(self.id)
+
+    def wait(self, timeout_s: float | None = None) -> StatusDocument:
+        """Return its last status when it has ended.
+
+        Raises:
+            TimeoutError: it still runs after ``timeout_s``.
+        """
+        until = None if timeout_s is None else time.monotonic() + timeout_s
+        while not self.has_ended():
+            if until is not None and time.monotonic() >= until:
+                message = f"{self.id} has not ended within {timeout_s:g} s"
+                raise TimeoutError(message)
+            self._pause(_POLL_S)
+        return self.status()
+
+    def has_ended(self) -> bool:
+        """Whether YARN says that it ended (or has forgotten it)."""
+        report = self.report()
+        return report is None or report.ended
+
+    def events(self, *, follow: bool = False) -> Iterator[Record]:
+        """Every event and decision in order, epoch by epoch; with ``follow`` also those to come, until it ends."""
+        self.report()
+        yield from EventStream(self.id, self._cluster.history, self.client, self.has_ended, self._pause).read(follow)
+
+    def logs(
+        self,
+        role: Role = "driver",
+        *,
+        executor_id: str | None = None,
+        name: str | None = None,
+        attempt: int | None = None,
+        tail_lines: int | None = None,
+        follow: bool = False,
+    ) -> Iterator[LogPiece]:
+        """What the driver, the negotiator, the executors or Skein's AM wrote, during the run and after the end.
+
+        Args:
+            role: whose logs.
+            executor_id: only this executor's.
+            name: only the file of this name.
+            attempt: of the AM's containers that of this attempt (default: the newest).
+            tail_lines: only the last lines of each file.
+            follow: go on with what is written until the application ends.
+        """
+        self.report()
+        if executor_id is not None:
+            role = "executor"
+        nodes = NodeLogs(user=self._cluster.user, scheme=self._cluster.node_scheme)
+        try:
+            reader = LogReader(nodes, self._aggregated, role, name)
+
+            def containers() -> list[LogContainer]:
+                return self._log_containers(role, executor_id, attempt)
+
+            if follow and not self.has_ended():
+                yield from reader.follow(containers, self.has_ended, tail_lines=tail_lines, pause=self._pause)
+            else:
+                yield from reader.read(containers(), tail_lines)
+        finally:
+            nodes.close()
+
+    def hosts(self) -> list[HostEntry]:
+        """The cluster's hosts, and which of them are blocked for this application."""
+        report = self.report()
+        if report is not None and not report.ended:
+            try:
+                return self.client.hosts()
+            except NegotiatorUnreachable:
+                pass
+        blocked = {one.host: one for one in self.status().blocked_hosts}
+        return [
+            HostEntry(
+                host=host.host,
+                rack=host.rack,
+                state=host.state,
+                blocked=host.host in blocked,
+                reason=blocked[host.host].reason if host.host in blocked else "",
+                until_ms=blocked[host.host].until_ms if host.host in blocked else None,
+            )
+            for host in self._cluster.rm.hosts()
+        ]
+
+    def block_host(self, host: str, duration: str | None = None, *, reason: str, force: bool = False) -> Answer:
+        """Give a host no new containers and tasks for ``duration`` (``"10 min"``; None: until it is unblocked).
+
+        What runs there goes on.
+
+        Raises:
+            NotFound: the cluster has no such host.
+            NotAllowed: refused, for instance because too many hosts are blocked; the message says why.
+        """
+        duration_ms = None
+        if duration is not None:
+            try:
+                duration_ms = parse_duration_ms(duration)
+            except ValueError as error:
+                raise UsageError(str(error)) from error
+            if duration_ms <= 0:
+                message = "a host is blocked for longer than no time at all"
+                raise UsageError(message)
+        self._check_host(host)
+        body = BlockBody(host=host, reason=reason, by=self._cluster.user, duration_ms=duration_ms, force=force)
+        return self._accepted(self.client.block(body), f"{host} is not blocked")
+
+    def unblock_host(self, host: str) -> Answer:
+        """Let containers and tasks onto a blocked host again; raises as ``block_host``."""
+        self._check_host(host)
+        return self._accepted(
+            self.client.unblock(UnblockBody(host=host, by=self._cluster.user)), f"{host} is not unblocked"
+        )
+
+    def kill(self) -> bool:
+        """End it now; False when it had ended already. Its staging directory is removed as well."""
+        report = self.report()
+        if report is None or report.ended:
+            return False
+        before = self.status()
+        kill_application(self.id)
+        until = time.monotonic() + _KILL_WAIT_S
+        while not self.has_ended():
+            if time.monotonic() > until:
+                message = f"YARN took the request to kill {self.id}, which has not ended within {_KILL_WAIT_S:g} s"
+                raise ClusterUnreachable(message)
+            self._pause(0.2)
+        self._clean_up(report, before)
+        return True
+
+    def _clean_up(self, report: Report, before: StatusDocument) -> None:
+        """What a killed AM cannot do any more. Another user's files are that user's to clean up."""
+        if report.user != self._cluster.user:
+            return
+        files, history = self._cluster.files, self._cluster.history
+        files.delete(staging_directory(files.home, self.id))
+        now = self._cluster.rm.application(self.id)
+        if history.application(self.id) is None or history.result(self.id) is not None or now.state != "KILLED":
+            return
+        last = ended.with_report(before, now)
+        result = Result(
+            status="KILLED",
+            exit_code=7,
+            reason=f"killed by {self._cluster.user}",
+            diagnostics=now.diagnostics,
+            finished_ms=now.finished_ms,
+        )
+        history.finish(self.id, result, last)
+
+    def _from_history(self) -> StatusDocument:
+        history = self._cluster.history
+        found = history.status(self.id)
+        if found is not None:
+            return found
+        fold = StatusFold(self.id)
+        for epoch in history.epochs(self.id):
+            for record in history.events(self.id, epoch, writer_gone=True):
+                fold.apply(record)
+        return fold.document()
+
+    def _from_report(self, report: Report, link: str) -> StatusDocument:
+        rm = self._cluster.rm
+        last = next(reversed(rm.attempts(self.id)), None)
+        return ended.from_report(
+            report,
+            link=link,
+            pending_reason="" if report.ended else rm.why_pending(self.id),
+            attempt=last.number if last is not None else 0,
+            am_container=last.am_container_id if last is not None else "",
+        )
+
+    def _log_containers(self, role: Role, executor_id: str | None, attempt: int | None) -> list[LogContainer]:
+        rm = self._cluster.rm
+        report = self.report()
+        address_of = {host.host: host.http_address for host in rm.hosts()}
+        if role != "executor" and report is not None:
+            ams = [
+                LogContainer(id=one.am_container_id, host=one.am_host or "", address=address_of.get(one.am_host or ""))
+                for one in rm.attempts(self.id)
+                if one.am_container_id and attempt in (None, one.number)
+            ]
+            return self._found(ams[-1:], "attempt", None if attempt is None else str(attempt))
+        found = [
+            LogContainer(id=one.id, host=one.host, address=address_of.get(one.host), executor_id=one.executor_id)
+            for one in self.status().containers
+            if (one.role == "executor") == (role == "executor")
+            and executor_id in (None, one.executor_id, one.id)
+            and attempt in (None, one.attempt)
+        ]
+        if role == "executor":
+            return self._found(found, "executor", executor_id)
+        return self._found(found[-1:], "attempt", None if attempt is None else str(attempt))
+
+    def _found(self, containers: list[LogContainer], what: str, asked_for: str | None) -> list[LogContainer]:
+        if not containers and asked_for is not None:
+            message = f"{self.id} had no {what} {asked_for}"
+            raise NotFound(message)
+        return containers
+
+    def _aggregated(self, container_id: str | None, names: tuple[str, ...]) -> Iterator[bytes]:
+        return aggregated_logs(self.id, container_id=container_id, log_files=names)
+
+    def _check_host(self, host: str) -> None:
+        report = self.report()
+        if report is None or report.ended:
+            message = f"{self.id} has ended: hosts are blocked for running applications"
+            raise UsageError(message)
+        known = [entry.host for entry in self.client.hosts()] or [entry.host for entry in self._cluster.rm.hosts()]
+        if host not in known:
+            near = difflib.get_close_matches(host, known, n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            message = f"the cluster has no host {host!r}.{hint} Hosts: {', '.join(known[:20])}"
+            raise NotFound(message)
+
+    @staticmethod
+    def _accepted(answer: Answer, otherwise: str) -> Answer:
+        if not answer.accepted:
+            message = f"{otherwise}: {answer.reason}"
+            raise NotAllowed(message)
+        return answer
+
+    def _endpoint(self) -> bytes | None:
+        files = self._cluster.files
+        try:
+            return files.read(f"{staging_directory(files.home, self.id)}/{ENDPOINT_FILE}")
+        except FileNotFoundError:
+            return None

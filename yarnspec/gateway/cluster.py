@@ -1,0 +1,62 @@
+"""What commands about applications need of the cluster that HADOOP_CONF_DIR names, each part opened when first used."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from yarnspec import options
+from yarnspec.observe.history import History
+from yarnspec.options import Options
+from yarnspec.yarn.files import Files, open_files, path_of
+from yarnspec.yarn.hadoop_conf import HadoopConf
+from yarnspec.yarn.resource_manager import ResourceManager
+
+
+class Cluster:
+    """The ResourceManager, the file system and the history of one cluster, as one user sees them."""
+
+    def __init__(self, conf: HadoopConf, settings: Options) -> None:
+        self.conf = conf
+        self.options = settings
+
+    @classmethod
+    def from_environment(cls, settings: Options | None = None) -> Cluster:
+        """The cluster of ``HADOOP_CONF_DIR``; without ``settings``, the options of the environment."""
+        return cls(HadoopConf.read(), settings or options.load(None, ()).options)
+
+    @property
+    def user(self) -> str:
+        """Who asks."""
+        return self.conf.user
+
+    @cached_property
+    def rm(self) -> ResourceManager:
+        """Its ResourceManager."""
+        return ResourceManager.from_conf(self.conf, timeout_s=self._timeout_s)
+
+    @cached_property
+    def files(self) -> Files:
+        """Its default file system."""
+        return open_files(self.conf, timeout_s=self._timeout_s)
+
+    @cached_property
+    def history(self) -> History:
+        """Its history directory."""
+        directory = self.options.history.directory
+        files = open_files(self.conf, directory, timeout_s=self._timeout_s) if "://" in directory else self.files
+        return History(files, history_path(directory, files.home))
+
+    @property
+    def node_scheme(self) -> str:
+        """``http`` or ``https``, for the NodeManagers' pages."""
+        return "https" if self.conf.get("yarn.http.policy") == "HTTPS_ONLY" else "http"
+
+    @property
+    def _timeout_s(self) -> float:
+        return self.options.cluster.connect_timeout_ms / 1000
+
+
+def history_path(directory: str, home: str) -> str:
+    """The path that the option ``history.directory`` means; ``~`` is the user's home."""
+    path = path_of(directory)
+    return f"{home.rstrip('/')}{path[1:]}" if path == "~" or path.startswith("~/") else path

@@ -1,0 +1,78 @@
+"""The records of an application in one order, whether they come from its history or from its live negotiator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from yarnspec.gateway.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable
+from yarnspec.observe.history import History
+from yarnspec.observe.records import Record
+
+_WAIT_S = 10.0
+_PAUSE_S = 1.0
+
+
+class EventStream:
+    """Reads each record once, by its epoch and number.
+
+    Files of earlier epochs are read as they are; that of the running epoch is left to its writer, and the negotiator
+    asked instead. It keeps a bounded number of records: what it has forgotten shows as a gap in the numbers, and is
+    there to read after the end.
+    """
+
+    def __init__(
+        self,
+        application_id: str,
+        history: History,
+        client: NegotiatorClient,
+        has_ended: Callable[[], bool],
+        pause: Callable[[float], None],
+    ) -> None:
+        self._application_id = application_id
+        self._history = history
+        self._client = client
+        self._has_ended = has_ended
+        self._pause = pause
+        self._epoch = 0
+        self._seq = 0
+
+    def read(self, follow: bool) -> Iterator[Record]:
+        """All records so far; with ``follow`` also those to come."""
+        while not self._has_ended():
+            try:
+                yield from self._live(_WAIT_S if follow else 0.0)
+                if not follow:
+                    return
+            except NegotiatorAbsent:
+                if not follow:
+                    return
+                self._pause(_PAUSE_S)
+            except NegotiatorUnreachable:
+                if not follow and not self._has_ended():
+                    raise
+                self._pause(_PAUSE_S)
+        yield from self._from_history(None)
+
+    def _live(self, wait_s: float) -> Iterator[Record]:
+        while True:
+            found = self._client.events(self._epoch, self._seq, wait_s)
+            if found.epoch != self._epoch:
+                yield from self._from_history(found.epoch)
+                self._epoch, self._seq = found.epoch, 0
+            if not found.records:
+                return
+            for record in found.records:
+                if record.seq > self._seq:
+                    self._seq = record.seq
+                    yield record
+
+    def _from_history(self, before_epoch: int | None) -> Iterator[Record]:
+        """What the files have that was not read yet, of the epochs before one that runs (None: of all)."""
+        for epoch in self._history.epochs(self._application_id):
+            if epoch < self._epoch or (before_epoch is not None and epoch >= before_epoch):
+                continue
+            after = self._seq if epoch == self._epoch else 0
+            for record in self._history.events(self._application_id, epoch, writer_gone=True):
+                if record.seq > after:
+                    self._epoch, self._seq = record.epoch, record.seq
+                    yield record
