@@ -142,7 +142,7 @@ def initial_executors(properties: Mapping[str, str]) -> int:
     first = max(least, count("spark.dynamicAllocation.initialExecutors", least), count("spark.executor.instances", 0))
     if most == 0 or least > most:
         raise UsageError(
-            f"spark.dynamicAllocation.maxExecutors: '{most}' must be more than 0, and no less than minExecutors, {least}"
+            f"spark.dynamicAllocation.maxExecutors: '{most}' must be above 0 and no less than minExecutors, {least}"
         )
     if first > most:
         raise UsageError(
