@@ -1,0 +1,35 @@
+"""`yarnspec kill`: end an application now."""
+
+from __future__ import annotations
+
+import click
+
+from yarnspec.cli.printing import Form, output_option, print_document, settings_options
+from yarnspec.gateway.application import Application
+from yarnspec.options import Options
+
+EXAMPLES = """
+\b
+Example:
+  yarnspec kill application_1700000000000_0001
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("application", metavar="APP")
+@output_option
+@settings_options
+def command(*, application: str, form: Form, settings: Options) -> None:
+    """End an application: its driver, its executors, and its files in the staging directory.
+
+    Its output, its events and its logs stay. An application that has ended already is left as it is.
+    """
+    found = Application.from_id(application, settings=settings)
+    killed = found.kill()
+    state = found.status().state
+    if not killed:
+        click.echo(f"{application} had ended already", err=True)
+    if form == "table":
+        click.echo(f"{application} {state}")
+    else:
+        print_document({"schema": 1, "application_id": application, "state": state, "killed": killed}, form)

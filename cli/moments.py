@@ -1,0 +1,44 @@
+"""Times and spans as people read them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+_MINUTE_S = 60
+_HOUR_S = 3600
+_DAY_S = 86400
+
+
+def at_time(time_ms: int) -> str:
+    """Local date and time, to the second."""
+    return _local(time_ms).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def clock(time_ms: int) -> str:
+    """Local time of day, to the millisecond."""
+    return f"{_local(time_ms):%H:%M:%S}.{time_ms % 1000:03d}"
+
+
+def span(duration_ms: int) -> str:
+    """How long something takes or took, in its two largest units."""
+    seconds = max(0, duration_ms) // 1000
+    if seconds < _MINUTE_S:
+        return f"{seconds} s"
+    if seconds < _HOUR_S:
+        return f"{seconds // _MINUTE_S} min {seconds % _MINUTE_S} s"
+    if seconds < _DAY_S:
+        return f"{seconds // _HOUR_S} h {seconds % _HOUR_S // _MINUTE_S} min"
+    return f"{seconds // _DAY_S} d {seconds % _DAY_S // _HOUR_S} h"
+
+
+def until(time_ms: int | None, now_ms: int) -> str:
+    """When a block ends."""
+    if time_ms is None:
+        return "until it is unblocked"
+    if time_ms <= now_ms:
+        return "over"
+    return f"for {span(time_ms - now_ms)} more"
+
+
+def _local(time_ms: int) -> datetime:
+    return datetime.fromtimestamp(time_ms / 1000).astimezone()

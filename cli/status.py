@@ -1,0 +1,152 @@
+"""`yarnspec status`: what an application is doing, and where."""
+
+from __future__ import annotations
+
+import time
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from yarnspec.cli.moments import at_time, span, until
+from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
+from yarnspec.gateway.application import Application
+from yarnspec.observe.document import ContainerStatus, StatusDocument
+from yarnspec.options import Options
+
+_SHOWN_ENDED_CONTAINERS = 20
+_SHOWN_ENDED_STAGES = 10
+_STATE_STYLES = {"SUCCEEDED": "green", "FAILED": "red", "KILLED": "red", "RUNNING": "cyan"}
+
+EXAMPLES = """
+\b
+Examples:
+  yarnspec status application_1700000000000_0001
+  yarnspec status application_1700000000000_0001 -o json | jq -r '.containers[].host'
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("application", metavar="APP")
+@output_option
+@settings_options
+def command(*, application: str, form: Form, settings: Options) -> None:
+    """Show what an application is doing, and where.
+
+    State, attempt, containers by host, blocked hosts, progress and links, while it runs and after its end. Fields of
+    the JSON and YAML forms are only ever added. The exit code is 0 for an application that failed, too.
+    """
+    document = Application.from_id(application, settings=settings).status()
+    if form == "table":
+        print_status(document, stdout_console(), int(time.time() * 1000))
+    else:
+        print_document(document, form)
+
+
+def print_status(document: StatusDocument, console: Console, now_ms: int) -> None:
+    """The status as a page of a few tables."""
+    console.print(_summary(document, now_ms))
+    if document.containers:
+        console.print()
+        console.print(_containers(document))
+    if document.blocked_hosts:
+        console.print()
+        table = columns("BLOCKED HOST", "", "REASON", "BY")
+        for blocked in document.blocked_hosts:
+            table.add_row(
+                plain(blocked.host),
+                "" if document.ended else until(blocked.until_ms, now_ms),
+                plain(blocked.reason),
+                plain(blocked.by),
+            )
+        console.print(table)
+    if document.stages:
+        console.print()
+        console.print(_stages(document))
+    for warning in document.warnings:
+        console.print()
+        console.print(plain(f"warning: {warning}", "yellow"))
+
+
+def _summary(document: StatusDocument, now_ms: int) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+
+    def row(name: str, value: object, style: str = "") -> None:
+        table.add_row(name, plain(value, style))
+
+    row("application", document.application_id)
+    row("name", document.name)
+    row("state", _state(document), _STATE_STYLES.get(document.state, ""))
+    if document.final is not None and document.final.status != "SUCCEEDED":
+        row("because", document.final.reason or document.final.diagnostics or "no reason was given")
+    row("user, queue", ", ".join(filter(None, (document.user, document.queue))))
+    if document.started_ms is not None:
+        end_ms = document.finished_ms if document.finished_ms is not None else now_ms
+        row("started", f"{at_time(document.started_ms)}, {_ran(document)} {span(end_ms - document.started_ms)}")
+    if document.placement_mode:
+        row("placement", document.placement_mode)
+    if not document.ended:
+        row("executors", f"{document.running_containers} of {document.wanted_containers} run")
+        if document.pending_reason:
+            row("waiting for", document.pending_reason, "yellow")
+    if document.tasks.total:
+        row("tasks", _tasks(document))
+    if document.dropped_containers:
+        row("released", f"{document.dropped_containers} containers that came on a blocked host, before launch")
+    if document.links.resource_manager:
+        row("YARN", document.links.resource_manager)
+    if document.links.spark_ui:
+        row("Spark", document.links.spark_ui)
+    return table
+
+
+def _state(document: StatusDocument) -> str:
+    words = document.state
+    if not document.ended and document.phase:
+        words += f" ({document.phase})"
+    if document.attempt:
+        words += f", attempt {document.attempt}"
+    return words if document.final is None else f"{words}, exit code {document.final.exit_code}"
+
+
+def _ran(document: StatusDocument) -> str:
+    return "ran" if document.ended else "runs for"
+
+
+def _tasks(document: StatusDocument) -> str:
+    tasks = document.tasks
+    words = f"{tasks.finished} of {tasks.total} done"
+    if tasks.running:
+        words += f", {tasks.running} running"
+    if tasks.failed:
+        words += f", {tasks.failed} attempts failed"
+    return words
+
+
+def _containers(document: StatusDocument) -> Table:
+    table = columns("CONTAINER", "HOST", "ROLE", "STATE")
+    live = [one for one in document.containers if one.state != "COMPLETE"]
+    gone = [one for one in document.containers if one.state == "COMPLETE"]
+    for one in (*live, *gone[-_SHOWN_ENDED_CONTAINERS:]):
+        role = one.role if one.executor_id is None else f"{one.role} {one.executor_id}"
+        table.add_row(plain(one.id), plain(one.host), plain(role), _container_state(one))
+    if len(gone) > _SHOWN_ENDED_CONTAINERS:
+        table.add_row(f"and {len(gone) - _SHOWN_ENDED_CONTAINERS} that ended before (-o json)", "", "", "")
+    return table
+
+
+def _container_state(container: ContainerStatus) -> str:
+    return container.state if container.exit_code is None else f"{container.state} {container.exit_code}"
+
+
+def _stages(document: StatusDocument) -> Table:
+    table = columns("STAGE", "NAME", "TASKS", "STATE")
+    active = [one for one in document.stages if one.state == "RUNNING"]
+    ended = [one for one in document.stages if one.state != "RUNNING"]
+    for one in (*ended[-_SHOWN_ENDED_STAGES:], *active):
+        number = str(one.stage) if one.stage_attempt == 0 else f"{one.stage}.{one.stage_attempt}"
+        failed = f", {one.failed} failed" if one.failed else ""
+        table.add_row(number, plain(one.name), f"{one.finished}/{one.tasks}{failed}", one.state)
+    return table
