@@ -83,6 +83,13 @@ def test_an_endless_block_forgets_the_end_of_the_one_before(world: World) -> Non
     assert [block.host for block in world.negotiator.view().blocked_hosts] == [H3]
 
 
+def test_the_timer_of_a_block_that_was_lifted_is_stale(world: World) -> None:
+    timer = only(SetTimer, world.block(H3, duration_ms=MINUTE_MS))
+    world.tell(ev.UnblockRequested(host=H3, by="user"))
+    assert world.fire(timer.name, timer.at_ms) == []
+    assert world.negotiator.view().counters["stale_timers"] == 1
+
+
 def test_a_timer_that_fires_early_by_the_clock_is_set_again(world: World) -> None:
     timer = only(SetTimer, world.block(H3, duration_ms=MINUTE_MS))
     answer = world.tell(ev.TimerFired(name=timer.name, at_ms=timer.at_ms))
