@@ -42,17 +42,14 @@ class Application:
     """
 
     def __init__(self, application_id: str, cluster: Cluster, *, pause: Callable[[float], None] = time.sleep) -> None:
-        if not _APPLICATION_ID.fullmatch(application_id):
-            message = f"{application_id!r} is not an application id; they look like application_1700000000000_0001"
-            raise UsageError(message)
-        self.id = application_id
+        self.id = _checked(application_id)
         self._cluster = cluster
         self._pause = pause
 
     @classmethod
     def from_id(cls, application_id: str, *, settings: Options | None = None) -> Application:
         """An application of the cluster that HADOOP_CONF_DIR names, by its id; nothing is asked yet."""
-        return cls(application_id, Cluster.from_environment(settings))
+        return cls(_checked(application_id), Cluster.from_environment(settings))
 
     def __repr__(self) -> str:
         """The id."""
@@ -331,3 +328,10 @@ class Application:
             return files.read(f"{staging_directory(files.home, self.id)}/{ENDPOINT_FILE}")
         except FileNotFoundError:
             return None
+
+
+def _checked(application_id: str) -> str:
+    if not _APPLICATION_ID.fullmatch(application_id):
+        message = f"{application_id!r} is not an application id; they look like application_1700000000000_0001"
+        raise UsageError(message)
+    return application_id
