@@ -44,9 +44,7 @@ def disagreement(number: int, got: Sequence[Row], expected: Sequence[Row]) -> st
 
 def _same(value: object, expected: object) -> bool:
     if isinstance(value, int | float | Decimal) and isinstance(expected, int | float | Decimal):
-        return math.isclose(
-            float(value), float(expected), rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE
-        )
+        return math.isclose(float(value), float(expected), rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
     if isinstance(value, date) and isinstance(expected, date):
         return value.isoformat()[:10] == expected.isoformat()[:10]
     return value == expected

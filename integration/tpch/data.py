@@ -53,7 +53,7 @@ def tpch_data(scale: float) -> Path:
 
 def _generate(directory: Path, scale: float, tables: list[str], parts: int) -> None:
     generator = Path(sys.executable).with_name("tpchgen-cli")
-    command = [generator, "parquet", f"--scale-factor={scale:g}", f"--output-dir={directory}", "--quiet"]
+    command = [str(generator), "parquet", f"--scale-factor={scale:g}", f"--output-dir={directory}", "--quiet"]
     command.append(f"--tables={','.join(tables)}")
     if parts > 1:
         command.append(f"--parts={parts}")

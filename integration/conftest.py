@@ -1,0 +1,165 @@
+"""What the integration tests share: one mini cluster per run, the real command line, and the checks for leaks."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.cluster import Cluster
+from integration.submitting import (
+    ENDED,
+    PROGRAMS,
+    SMALL,
+    Result,
+    Submission,
+    base_environment,
+    run_yarnspec,
+    start_submit,
+)
+from integration.tpch.data import tpch_data
+from integration.waiting import wait_for
+from integration.watch import PlacementWatch
+from yarnspec.minicluster import MiniCluster
+
+HOSTS = 4
+LOG_TAIL_LINES = 15
+CLEAN_UP_TIMEOUT_S = 60
+
+Submit = Callable[..., Submission]
+Yarnspec = Callable[..., Result]
+Watch = Callable[[str], PlacementWatch]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a developer keep one cluster for many runs."""
+    parser.addoption("--cluster", metavar="HOME", help="use (and leave running) the mini cluster in this directory")
+
+
+@pytest.fixture(scope="session")
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """The mini cluster of this run: 4 hosts, placement constraints accepted, memory checked."""
+    kept = request.config.getoption("--cluster")
+    home = Path(kept) if kept else tmp_path_factory.mktemp("minicluster")
+    mini = MiniCluster(home, nodes=HOSTS, pmem_check=True)
+    mini.start()
+    request.config.stash[CLUSTER] = running = Cluster(mini, base_environment())
+    try:
+        yield running
+    finally:
+        if kept is None:
+            mini.stop()
+
+
+CLUSTER = pytest.StashKey[Cluster]()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _hosts_back(cluster: Cluster) -> None:
+    """Every file of tests begins with all hosts running."""
+    for host in cluster.hosts:
+        cluster.mini.host_start(host)
+    wait_for("all hosts running", lambda: list(cluster.node_states().values()) == ["RUNNING"] * HOSTS, 30)
+
+
+@pytest.fixture
+def submit(cluster: Cluster, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Submit]:
+    """Starts `yarnspec submit [options] PROGRAM [arguments]` with small containers; ended with the test.
+
+    `submit("rounds.py", "STOP_FILE", options=["--exclude-hosts", "h"])` returns at once.
+    """
+    number = itertools.count(1)
+    under_way: list[Submission] = []
+    base = re.sub(r"[^A-Za-z0-9]+", "-", request.node.name).strip("-")[:60]
+
+    def start(program: str, *arguments: str, options: list[str] | None = None, small: bool = True) -> Submission:
+        # The process id keeps names of runs on a kept cluster apart.
+        name = f"{base}-{os.getpid()}-{next(number)}"
+        path = program if "/" in program else str(PROGRAMS / program)
+        submission = start_submit(
+            cluster, name, [*(SMALL if small else ()), *(options or []), path, *arguments], tmp_path
+        )
+        under_way.append(submission)
+        return submission
+
+    yield start
+    for submission in under_way:
+        submission.stop()
+        left = cluster.application_named(submission.name)
+        if left and cluster.application(left)["state"] not in ENDED:
+            cluster.command("yarn", "application", "-kill", left)
+
+
+@pytest.fixture
+def yarnspec(cluster: Cluster) -> Yarnspec:
+    """Runs a `yarnspec` command to its end on the cluster."""
+
+    def run(*arguments: str, timeout_s: float = 60, environment: dict[str, str] | None = None) -> Result:
+        return run_yarnspec(cluster, *arguments, timeout_s=timeout_s, environment=environment)
+
+    return run
+
+
+@pytest.fixture
+def watch(cluster: Cluster) -> Watch:
+    """Opens a record of where an application's containers are."""
+    return lambda application_id: PlacementWatch(cluster, application_id)
+
+
+@pytest.fixture(scope="session")
+def tpch_small() -> Path:
+    """TPC-H data at scale 0.01 on this machine."""
+    return tpch_data(0.01)
+
+
+def leftovers(cluster: Cluster, application_id: str | None = None) -> list[str]:
+    """What should not be there once the applications (or this one) have ended."""
+    found = [f"process {each.pid} {' '.join(each.command)[:120]}" for each in cluster.processes(application_id)]
+    staging = [name for name in cluster.staging if application_id in (None, name)]
+    found += [f"staging directory {name}" for name in staging]
+    if application_id:
+        found += [f"container {container}" for container in cluster.containers(application_id)]
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[None]:
+    """After each test no application is active, no container's process lives, and nothing is left in staging.
+
+    Staging of killed applications stays by design until the next submit sweeps it: tests that kill one are marked.
+    """
+    yield
+    active = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
+    wait_for("no active application", lambda: not cluster.applications(*active), CLEAN_UP_TIMEOUT_S)
+    wait_for("no process in a container", lambda: not cluster.processes(), CLEAN_UP_TIMEOUT_S)
+    if request.node.get_closest_marker("leaves_staging") is None:
+        wait_for("no staging directory", lambda: not cluster.staging, 20)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name our markers."""
+    config.addinivalue_line("markers", "leaves_staging: kills an application from outside, whose staging stays")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Show the last lines of the daemons' and containers' logs with a failure."""
+    outcome = yield
+    report: pytest.TestReport = outcome.get_result()  # type: ignore[attr-defined] # pluggy's result
+    cluster = item.config.stash.get(CLUSTER, None)
+    if not report.failed or cluster is None:
+        return
+    for path in sorted(cluster.mini.home.logs.glob("*.log")):
+        report.sections.append((f"daemon {path.stem}", _tail(path)))
+    recent = sorted(cluster.home.glob("hosts/*/logs/application_*"), key=lambda path: path.stat().st_mtime)[-2:]
+    for path in sorted(file for directory in recent for file in directory.glob("*/*")):
+        if path.is_file() and path.stat().st_size and path.name not in {"prelaunch.out", "directory.info"}:
+            report.sections.append((f"container {path.relative_to(cluster.home / 'hosts')}", _tail(path)))
+
+
+def _tail(path: Path) -> str:
+    return "\n".join(path.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:])

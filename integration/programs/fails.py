@@ -1,0 +1,28 @@
+"""Runs a job and then fails: `fails.py exception | exit N | task`."""
+
+from __future__ import annotations
+
+import sys
+
+from pyspark.sql import SparkSession
+
+
+def give_up() -> None:
+    """Raise what the tests look for."""
+    raise ValueError("the answer was not 42")
+
+
+def main(how: str, code: int) -> None:
+    """Fail in the way that is asked for."""
+    spark = SparkSession.builder.getOrCreate()
+    print("counted", spark.range(10).count(), flush=True)
+    if how == "exception":
+        give_up()
+    elif how == "exit":
+        sys.exit(code)
+    elif how == "task":
+        spark.sparkContext.parallelize(range(4), 4).map(lambda number: 1 // (number - 2)).collect()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1)

@@ -1,0 +1,51 @@
+"""Runs rounds of short tasks until a file appears: `rounds.py STOP_FILE [TASKS] [SECONDS]`.
+
+Prints one JSON line per round (`round`, `hosts`, `containers`) and a last one (`rounds`, `wrong`: rounds with a wrong
+result). Gives up after four minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+LONGEST_S = 240
+
+
+def main(stop: Path, tasks: int, seconds: float) -> None:
+    """Run rounds."""
+    spark = SparkSession.builder.getOrCreate()
+
+    def where(index: int) -> tuple[int, str, str]:
+        time.sleep(seconds)
+        return index, os.environ["NM_HOST"], os.environ["CONTAINER_ID"]
+
+    deadline = time.monotonic() + LONGEST_S
+    rounds = wrong = 0
+    while not stop.exists():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"nobody wrote {stop}")
+        found = spark.sparkContext.parallelize(range(tasks), tasks).map(where).collect()
+        rounds += 1
+        wrong += sum(index for index, _, _ in found) != tasks * (tasks - 1) // 2
+        line = {
+            "round": rounds,
+            "hosts": sorted({host for _, host, _ in found}),
+            "containers": sorted({container for _, _, container in found}),
+        }
+        print(json.dumps(line), flush=True)
+    print(json.dumps({"rounds": rounds, "wrong": wrong}), flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(
+        Path(sys.argv[1]),
+        int(sys.argv[2]) if len(sys.argv) > 2 else 4,
+        float(sys.argv[3]) if len(sys.argv) > 3 else 0.2,
+    )

@@ -1,0 +1,145 @@
+"""Running `yarnspec` as its users do: the installed command, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from integration.cluster import Cluster
+from integration.waiting import wait_for
+
+YARNSPEC = str(Path(sys.executable).with_name("yarnspec"))
+PROGRAMS = Path(__file__).parent / "programs"
+APPLICATION_ID = re.compile(r"application_\d+_\d+")
+ENDED = frozenset({"FINISHED", "FAILED", "KILLED"})
+
+# Small containers, and JVMs that start quickly: several applications share two cores.
+SMALL = (
+    "--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", "2", "--executor-cores", "1",
+    "--driver-java-options", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "--conf", "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "--conf", "spark.ui.showConsoleProgress=false",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended."""
+
+    command: tuple[str, ...]
+    exit_code: int
+    stdout: str
+    stderr: str
+    seconds: float
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The one JSON object on stdout."""
+        return cast("dict[str, Any]", json.loads(self.stdout))
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The JSON objects on stdout, one a line."""
+        return [json.loads(line) for line in self.stdout.splitlines() if line.startswith("{")]
+
+    def expect(self, exit_code: int) -> Result:
+        """Check the exit code, and show everything when it is another one."""
+        assert self.exit_code == exit_code, (
+            f"exit code {self.exit_code}, expected {exit_code}: {' '.join(self.command)}\n"
+            f"--- stdout\n{self.stdout[-4000:]}\n--- stderr\n{self.stderr[-6000:]}"
+        )
+        return self
+
+
+class Submission:
+    """A `yarnspec submit` that is under way."""
+
+    def __init__(self, cluster: Cluster, name: str, process: subprocess.Popen[bytes], output: Path) -> None:
+        self.cluster = cluster
+        self.name = name
+        self.process = process
+        self._output = output
+        self._begun = time.monotonic()
+
+    @property
+    def stdout(self) -> str:
+        """What it has printed so far."""
+        return self._output.with_suffix(".out").read_text(errors="replace")
+
+    @property
+    def stderr(self) -> str:
+        """What it has said so far."""
+        return self._output.with_suffix(".err").read_text(errors="replace")
+
+    def application_id(self, timeout_s: float = 60) -> str:
+        """Its application's id, as soon as the ResourceManager knows the application."""
+
+        def found() -> str | None:
+            known = self.cluster.application_named(self.name)
+            assert known or self.process.poll() is None, f"ended before anything was submitted:\n{self.stderr}"
+            return known
+
+        return wait_for(f"the application {self.name}", found, timeout_s)
+
+    def wait(self, timeout_s: float = 120) -> Result:
+        """Wait until the command ends."""
+        try:
+            code = self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(
+                f"`yarnspec submit` did not end within {timeout_s:g} s\n--- stdout\n{self.stdout[-2000:]}"
+                f"\n--- stderr\n{self.stderr[-4000:]}"
+            ) from None
+        command = tuple(str(word) for word in cast("list[str]", self.process.args))
+        return Result(command, code, self.stdout, self.stderr, time.monotonic() - self._begun)
+
+    def interrupt(self) -> None:
+        """What ^C does."""
+        self.process.send_signal(signal.SIGINT)
+
+    def stop(self) -> None:
+        """End the command, whatever it does."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(10)
+
+
+def start_submit(cluster: Cluster, name: str, arguments: list[str], directory: Path) -> Submission:
+    """Start `yarnspec submit --name NAME ARGUMENTS…`; its output goes to files in the directory."""
+    output = directory / name
+    with output.with_suffix(".out").open("wb") as out, output.with_suffix(".err").open("wb") as err:
+        process = subprocess.Popen(
+            [YARNSPEC, "submit", "--name", name, *arguments],
+            stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=cluster.environment, cwd=directory,
+        )  # fmt: skip
+    return Submission(cluster, name, process, output)
+
+
+def run_yarnspec(
+    cluster: Cluster, *arguments: str, timeout_s: float = 60, environment: dict[str, str] | None = None
+) -> Result:
+    """Run a `yarnspec` command to its end."""
+    begun = time.monotonic()
+    done = subprocess.run(
+        [YARNSPEC, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s,
+        env={**cluster.environment, **(environment or {})}, check=False,
+    )  # fmt: skip
+    seconds = time.monotonic() - begun
+    return Result((YARNSPEC, *arguments), done.returncode, done.stdout, done.stderr, seconds)
+
+
+def base_environment() -> dict[str, str]:
+    """This process's environment without what would change what yarnspec does."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("YARNSPEC_", "PYSPARK_", "SPARK_", "HADOOP_", "YARN_"))
+    } | {"NO_COLOR": "1", "COLUMNS": "160"}
