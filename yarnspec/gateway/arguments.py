@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from yarnspec.errors import UsageError
+from yarnspec.gateway.merge import FLAG_PROPERTIES
 from yarnspec.gateway.request import SubmitRequest
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ FLAGS: tuple[Flag, ...] = (
         field="conf",
         shape="repeated",
         metavar="KEY=VALUE",
-        help="A Spark property; may be repeated. A flag for the same thing wins.",
+        help="A Spark property; may be repeated. A flag for the same thing wins, but for the --driver-… flags of the "
+        "driver's JVM: of these and --conf the later one wins.",
     ),
     Flag(
         names=("--properties-file",),
@@ -111,7 +113,7 @@ FLAGS: tuple[Flag, ...] = (
         field="py_files",
         shape="list",
         metavar="FILES",
-        help=".zip, .egg, .whl and .py files for the PYTHONPATH, separated by commas.",
+        help=".zip, .egg and .py files for the PYTHONPATH, separated by commas.",
     ),
     Flag(
         names=("--files",),
@@ -254,6 +256,18 @@ FLAGS: tuple[Flag, ...] = (
 )
 
 
+_BY_NAME = {name: flag for flag in FLAGS for name in flag.names}
+_LAUNCHER_FIELDS = frozenset(
+    {
+        "driver_memory",
+        "driver_class_path",
+        "driver_default_class_path",
+        "driver_java_options",
+        "driver_library_path",
+    }
+)
+
+
 class SubmitCommand(click.Command):
     """A click command that reads a spark-submit line; everything after the program belongs to the program.
 
@@ -272,6 +286,10 @@ class SubmitCommand(click.Command):
             context_settings={"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]},
             **attributes,
         )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse a line after some of its flags were rewritten as spark-submit rewrites them."""
+        return super().parse_args(ctx, as_launcher(args))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write spark-submit's flags and ours apart."""
@@ -309,6 +327,36 @@ def request_from(program: str, arguments: tuple[str, ...], values: dict[str, Any
     if output not in ("table", "json", "yaml"):
         raise UsageError(f"--output {output}: it is one of table, json and yaml")
     return SubmitRequest(program=program, arguments=tuple(arguments), **fields)
+
+
+def as_launcher(line: list[str]) -> list[str]:
+    """Rewrite the flags for the driver's JVM as ``--conf``, as Spark's launcher does.
+
+    Of ``--driver-memory`` and ``--conf spark.driver.memory`` the later one wins therefore; every other flag wins over
+    ``--conf`` wherever it stands.
+    """
+    rewritten: list[str] = []
+    words = iter(line)
+    for word in words:
+        name, separator, value = word.partition("=")
+        flag = _BY_NAME.get(name)
+        if not word.startswith("-") or word == "--":
+            # The program: what follows is its own.
+            return [*rewritten, word, *words]
+        if flag is None or flag.shape in ("switch", "on_off"):
+            rewritten.append(word)
+            continue
+        if not separator:
+            following = next(words, None)
+            if following is None:
+                rewritten.append(word)
+                break
+            value = following
+        if flag.field in _LAUNCHER_FIELDS:
+            rewritten += ["--conf", f"{FLAG_PROPERTIES[flag.field]}={value}"]
+        else:
+            rewritten += [word] if separator else [word, value]
+    return rewritten
 
 
 def split_list(text: str) -> tuple[str, ...]:

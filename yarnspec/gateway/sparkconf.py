@@ -14,8 +14,8 @@ import msgspec
 
 from yarnspec.errors import UsageError
 from yarnspec.gateway import python_choice, yarn_keys
-from yarnspec.gateway.merge import conf_directory, merge
 from yarnspec.gateway.cluster_paths import SparkJars, class_path, cluster_paths, spark_jars
+from yarnspec.gateway.merge import conf_directory, merge
 from yarnspec.gateway.python_choice import PythonChoice
 from yarnspec.gateway.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.sizes import duration_ms, truth, whole_number
@@ -267,12 +267,12 @@ def _load_files(given: Mapping[str, str], hold: Hold) -> tuple[str, ...]:
 
     arguments: list[str] = []
     for flag, names in (
-        ("--py-files", hold.submit_list(entries("spark.submit.pyFiles", "spark.yarn.dist.pyFiles"), "--py-files")),
-        ("--jars", hold.submit_list(entries("spark.jars", "spark.yarn.dist.jars"), "--jars")),
-        ("--files", hold.container_list(entries("spark.files", "spark.yarn.dist.files"), "--files", "FILE")),
+        ("--py-files", hold.submit_list(entries("spark.yarn.dist.pyFiles", "spark.submit.pyFiles"), "--py-files")),
+        ("--jars", hold.submit_list(entries("spark.yarn.dist.jars", "spark.jars"), "--jars")),
+        ("--files", hold.container_list(entries("spark.yarn.dist.files", "spark.files"), "--files", "FILE")),
         (
             "--archives",
-            hold.container_list(entries("spark.archives", "spark.yarn.dist.archives"), "--archives", "ARCHIVE"),
+            hold.container_list(entries("spark.yarn.dist.archives", "spark.archives"), "--archives", "ARCHIVE"),
         ),
         ("--packages", entries("spark.jars.packages")),
         ("--exclude-packages", entries("spark.jars.excludes")),
