@@ -199,20 +199,27 @@ final class AllocateRewriter {
   private boolean accept(Container container, Placement placement) {
     int priority = container.getPriority().getPriority();
     String host = container.getNodeId().getHost();
+    long memoryMb = container.getResource().getMemorySize();
+    Asks.Ask ask = asks.get(priority);
     Wanted wanted = bindings.at(priority);
     String wantedId = wanted == null ? null : wanted.id();
+    // Skein gives a container that is too small back without asking again, so it must not see one.
     boolean welcome =
         !placement.blockedHosts().contains(host)
-            && (wanted == null || wanted.accepts(host, container.getResource().getMemorySize()));
+            && (ask == null || memoryMb >= ask.capability().getMemorySize())
+            && (wanted == null || wanted.accepts(host, memoryMb));
     spend(priority, container.getAllocationRequestId());
     if (!welcome) {
       dropped.add(container.getId());
       events.dropped(container, wantedId);
       return false;
     }
-    asks.satisfied(priority);
-    bindings.served(priority);
-    events.allocated(container, wantedId);
+    if (ask != null) {
+      asks.satisfied(priority);
+      bindings.served(priority);
+      events.allocated(container, wantedId);
+    }
+    // One too many (an ask was changed while its container was on the way): Skein gives it back by itself.
     return true;
   }
 

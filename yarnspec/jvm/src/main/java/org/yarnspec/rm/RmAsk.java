@@ -3,7 +3,6 @@ package org.yarnspec.rm;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import org.apache.hadoop.yarn.api.records.ExecutionType;
 import org.apache.hadoop.yarn.api.records.ExecutionTypeRequest;
@@ -138,12 +137,15 @@ sealed interface RmAsk {
       return wish instanceof Constrained other
           && count == other.count
           && capability.equals(other.capability)
-          && Objects.equals(constraint, other.constraint);
+          && constraint.equals(other.constraint);
     }
   }
 
   /**
-   * The constraint "on one of these hosts, none of those, in this node partition"; null when it constrains nothing.
+   * The constraint "on one of these hosts, none of those, in this node partition".
+   *
+   * <p>Never null, although nothing may be left to constrain: the ResourceManager (3.5.0) fails on a request without a
+   * constraint when its size changes. Every host is different from a name that no host can have (RFC 6761).
    *
    * <p>The scheduler reads the node partition only from a constraint that is not composed, and takes all the targets of
    * one such constraint together: so hosts to avoid and the partition make one constraint with many targets.
@@ -154,13 +156,16 @@ sealed interface RmAsk {
       targets.add(PlacementTargets.nodePartition(label));
     }
     notHosts.stream().sorted().forEach(host -> targets.add(PlacementTargets.nodeAttribute(attribute, host)));
+    if (targets.isEmpty() && hosts.isEmpty()) {
+      targets.add(PlacementTargets.nodeAttribute(attribute, "no-host.invalid"));
+    }
     AbstractConstraint avoid =
         targets.isEmpty()
             ? null
             : PlacementConstraints.targetNodeAttribute(
                 PlacementConstraints.NODE, NodeAttributeOpCode.NE, targets.toArray(TargetExpression[]::new));
     if (hosts.isEmpty()) {
-      return avoid == null ? null : PlacementConstraints.build(avoid);
+      return PlacementConstraints.build(avoid);
     }
     AbstractConstraint[] each =
         hosts.stream()

@@ -249,6 +249,28 @@ class PlacingMasterTest {
   }
 
   @Test
+  void aContainerTooManyIsSkeinsToGiveBackAndOneTooSmallIsAskedForAgain() throws Exception {
+    rm.answers.add(rm.container("a", 1, 0, 512));
+    allocate(FakeResourceManager.asks(1, 1));
+    rm.answers.add(rm.container("a", 1, 0, 512));
+    assertEquals(1, allocate(FakeResourceManager.asks(0, 1)).getAllocatedContainers().size());
+    assertEquals(1, events("allocated").size());
+
+    rm.answers.add(rm.container("a", 1, 0, 256));
+    assertEquals(0, allocate(FakeResourceManager.asks(1, 1)).getAllocatedContainers().size());
+    allocate(FakeResourceManager.asks(1));
+    assertEquals(1, rm.last().getAskList().size());
+    assertEquals(1, rm.last().getReleaseList().size());
+  }
+
+  @Test
+  void anAskWithNothingToAvoidStillHasAConstraint() throws Exception {
+    place(1, "\"mode\":\"constraints\"");
+    allocate(FakeResourceManager.asks(1, 1));
+    assertNotNull(rm.last().getSchedulingRequests().get(0).getPlacementConstraint());
+  }
+
+  @Test
   void anAnswerToAWithdrawnConstraintIsTakenAndTheNewOneWithdrawn() throws Exception {
     place(1, "\"mode\":\"constraints\",\"blocked_hosts\":[\"a\"]");
     allocate(FakeResourceManager.asks(1, 1));
