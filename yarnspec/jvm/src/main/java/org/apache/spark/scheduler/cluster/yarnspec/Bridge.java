@@ -59,7 +59,7 @@ public final class Bridge {
                 throw new IllegalStateException("The driver's bridge cannot be announced in " + announcement + ".", e);
             }
             watch.start();
-            Runtime.getRuntime().addShutdownHook(new Thread(bridge::deliverLastEvents, "yarnspec-last-events"));
+            Runtime.getRuntime().addShutdownHook(new Thread(bridge::close, "yarnspec-bridge-close"));
             opened = bridge;
         }
         return opened;
@@ -103,13 +103,17 @@ public final class Bridge {
         Files.move(beside, announcement, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }
 
-    /** Keeps a JVM that ends in order alive for the moment that the negotiator needs to fetch the last events. */
-    private void deliverLastEvents() {
+    /**
+     * Runs when the JVM ends in order: gives the negotiator a moment to fetch the last events, and takes the user's
+     * program along, which would live on when it was the JVM that got a signal.
+     */
+    private void close() {
         try {
             outbox.awaitAcknowledged(LAST_EVENTS_TIMEOUT_MS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        NegotiatorWatch.killProgram();
     }
 
     Outbox outbox() {

@@ -84,7 +84,11 @@ final class NegotiatorWatch {
 
     /** Kills the user's program, which outlives its JVM otherwise, and then this JVM; no shutdown hook runs. */
     static void halt() {
-        ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
+        killProgram();
         Runtime.getRuntime().halt(EXIT_CODE);
+    }
+
+    static void killProgram() {
+        ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
     }
 }
