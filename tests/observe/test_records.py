@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from messages import KINDS, messages
 
+from tests.observe.messages import KINDS, messages
 from yarnspec.core.commands import BlockHost, Command, RefuseBlock, StartDriver
 from yarnspec.core.events import AttemptStarted, BlockRequested, DriverStarted, Event, HostReport, HostsReported
 from yarnspec.observe.records import UnreadableRecordError, decode, decode_lines, encode, encode_lines, record_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from messages import messages
 
+from tests.observe.messages import messages
 from yarnspec.core import commands, events
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
