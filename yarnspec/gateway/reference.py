@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from yarnspec.gateway.arguments import FLAGS
 from yarnspec.gateway.merge import ENVIRONMENT_PROPERTIES, FLAG_PROPERTIES
 from yarnspec.gateway.sparkconf import OWNED_KEYS, OWNED_PREFIX
 from yarnspec.gateway.yarn_keys import YARN_KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _BEGIN = "<!-- table {name}: made by python -m yarnspec.gateway.reference -->\n"
 _END = "<!-- end of table {name} -->"
@@ -59,7 +63,7 @@ def fill_in(document: str) -> str:
     return document
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
     return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 

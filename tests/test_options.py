@@ -1,0 +1,189 @@
+"""yarnspec's options: defaults, their comments, who wins, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yarnspec import options
+from yarnspec.cli.config import command
+from yarnspec.errors import UsageError
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_file_and_the_types_name_the_same_options() -> None:
+    groups = yaml.safe_load(options.default_text())
+    named = {f"{group}.{name}" for group, names in groups.items() for name in names}
+    assert named == set(options.fields())
+
+
+def test_every_option_has_a_comment_and_quantities_name_their_kind() -> None:
+    lines = options.default_text().splitlines()
+    for key, field in options.fields().items():
+        name = key.split(".")[1]
+        group = lines.index(f"{field.group}:")
+        at = next(number for number in range(group, len(lines)) if lines[number].startswith(f"  {name}:"))
+        comment: list[str] = []
+        while lines[at - 1].startswith("  #"):
+            at -= 1
+            comment.insert(0, lines[at])
+        assert comment, key
+        kind = {"ms": "(duration", "mb": "(size"}.get(field.unit)
+        assert kind is None or kind in " ".join(comment), key
+
+
+def test_flag_beats_environment_beats_file_beats_default(tmp_path: Path) -> None:
+    file = write(tmp_path / "o.yaml", "am:\n  max_attempts: 3\ncluster:\n  attempts: 3\nhistory:\n  retention: 3 d\n")
+    environ = {"YARNSPEC_AM__MAX_ATTEMPTS": "4", "YARNSPEC_CLUSTER__ATTEMPTS": "4", "HOME": "/"}
+    loaded = options.load(file, ["am.max_attempts=5"], environ)
+    assert loaded.options.am.max_attempts == 5
+    assert loaded.options.cluster.attempts == 4
+    assert loaded.options.history.retention_ms == 3 * 86_400_000
+    assert loaded.origins["am.max_attempts"] == "flag"
+    assert loaded.origins["cluster.attempts"] == "environment"
+    assert loaded.origins["history.retention"] == f"file {file}"
+    assert loaded.origins["placement.mode"] == "default"
+    assert loaded.warnings == ()
+
+
+def test_dotted_names_work_in_the_file_too(tmp_path: Path) -> None:
+    file = write(tmp_path / "o.yaml", "placement.mode: blacklist\n")
+    assert options.load(file, (), {}).options.placement.mode == "blacklist"
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("placement.moed=auto", "Did you mean 'placement.mode'"),
+        ("placement.mode=blacklst", "Did you mean 'blacklist'"),
+        ("resources.wait_timeout=5", "no unit"),
+        ("resources.wait_timeout=-5 s", "not a duration"),
+        ("resources.wait_timeout=0 s", "more than nothing"),
+        ("am.skein_memory=large", "not a size"),
+        ("am.max_attempts=0", "out of range"),
+        ("am.max_attempts=two", "not a whole number"),
+        ("placement.max_blocked_share=1.5", "out of range"),
+        ("placement.max_blocked_share=nan", "not a number"),
+        ("submit.wait=perhaps", "neither true nor false"),
+        ("history.directory=", "must not be empty"),
+        ("placement.mode", "GROUP.NAME=VALUE"),
+    ],
+)
+def test_a_bad_setting_is_an_error_that_says_what_to_write(setting: str, words: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(words)) as caught:
+        options.load(None, [setting], {})
+    assert setting.split("=", maxsplit=1)[0] in caught.value.message
+
+
+def test_an_unknown_variable_is_an_error_but_other_variables_are_not_options() -> None:
+    with pytest.raises(UsageError, match="Did you mean 'YARNSPEC_PLACEMENT__MODE'"):
+        options.load(None, (), {"YARNSPEC_PLACEMENT__MOED": "auto"})
+    options.load(None, (), {"YARNSPEC_HOME": "/x", "PLACEMENT__MODE": "auto"})
+
+
+@pytest.mark.parametrize("text", ["- a\n", "placement: auto\n", "placement:\n  mode: [auto]\n", "a: b: c\n", "x: 1\n"])
+def test_a_malformed_file_is_an_error_that_names_it(tmp_path: Path, text: str) -> None:
+    file = write(tmp_path / "o.yaml", text)
+    with pytest.raises(UsageError, match=re.escape(str(file))):
+        options.load(file, (), {})
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot read"):
+        options.load(tmp_path / "none.yaml", (), {})
+
+
+def test_yaml_that_would_run_code_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "o.yaml", "placement: !!python/object/apply:os.system ['true']\n")
+    with pytest.raises(UsageError):
+        options.load(file, (), {})
+
+
+OLD = "jobmanager.adaptive-scheduler.resource-wait-timeout"
+NEWER = "jobmanager.adaptive-scheduler.submission.resource-wait-timeout"
+
+
+def test_another_systems_name_works_in_flag_environment_and_file(tmp_path: Path) -> None:
+    nested = "jobmanager:\n  adaptive-scheduler:\n    resource-wait-timeout: 7 min\n"
+    for loaded in (
+        options.load(None, [f"{OLD}=7 min"], {}),
+        options.load(None, (), {"YARNSPEC_JOBMANAGER__ADAPTIVE_SCHEDULER__RESOURCE_WAIT_TIMEOUT": "7 min"}),
+        options.load(write(tmp_path / "a.yaml", f"{OLD}: 7 min\n"), (), {}),
+        options.load(write(tmp_path / "b.yaml", nested), (), {}),
+    ):
+        assert loaded.options.resources.wait_timeout_ms == 7 * 60_000
+        assert OLD in loaded.origins["resources.wait_timeout"]
+        (warning,) = loaded.warnings
+        assert OLD in warning
+        assert "'resources.wait_timeout'" in warning
+
+
+def test_our_own_name_wins_over_another_systems_wherever_it_is_set(tmp_path: Path) -> None:
+    file = write(tmp_path / "o.yaml", "resources:\n  wait_timeout: 9 min\n")
+    loaded = options.load(file, [f"{OLD}=7 min"], {})
+    assert loaded.options.resources.wait_timeout_ms == 9 * 60_000
+    assert any("ignored" in warning for warning in loaded.warnings)
+
+
+def test_of_two_names_of_another_system_the_newer_wins() -> None:
+    for settings in ([f"{OLD}=7 min", f"{NEWER}=8 min"], [f"{NEWER}=8 min", f"{OLD}=7 min"]):
+        assert options.load(None, settings, {}).options.resources.wait_timeout_ms == 8 * 60_000
+
+
+def test_every_alias_leads_to_an_option() -> None:
+    assert {alias.key for alias in options.ALIASES.values()} <= set(options.fields())
+
+
+def test_options_survive_the_way_to_the_application_master() -> None:
+    sent = msgspec.to_builtins(options.default_options())
+    assert options.options_from_dict(json.loads(json.dumps(sent))) == options.default_options()
+
+
+def _values(field: options.Field) -> st.SearchStrategy[options.Value]:
+    if field.unit:
+        return st.integers(min_value=1, max_value=2**40)
+    if field.kind is bool:
+        return st.booleans()
+    if field.kind is int:
+        return st.integers(min_value=1, max_value=1000)
+    if field.kind is float:
+        return st.floats(min_value=0, max_value=1)
+    choices = typing.get_args(field.kind)
+    return st.sampled_from(choices) if choices else st.from_regex(r"[a-z/~.]{1,20}", fullmatch=True)
+
+
+@given(st.data())
+def test_what_an_option_writes_it_reads_back(data: st.DataObject) -> None:
+    for field in options.fields().values():
+        value = data.draw(_values(field))
+        assert field.read(field.write(value)) == value
+
+
+def test_config_show_prints_a_file_that_config_accepts(tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, ["show", "-o", "yaml", "--set", "placement.mode=blacklist"])
+    assert result.exit_code == 0
+    file = write(tmp_path / "o.yaml", result.stdout)
+    assert options.load(file, (), {}).options.placement.mode == "blacklist"
+
+
+def test_config_show_names_origins_and_warns_on_stderr() -> None:
+    result = CliRunner().invoke(command, ["show", "--origin", "-o", "json", "--set", f"{OLD}=7 min"])
+    document = json.loads(result.stdout)
+    assert document["schema"] == 1
+    assert document["resources"]["wait_timeout"] == {"value": "7 min", "origin": f"flag, as {OLD}"}
+    assert "deprecated" in result.stderr
+    table = CliRunner().invoke(command, ["show", "--origin"]).stdout
+    assert re.search(r"placement\.mode +auto +default", table)
