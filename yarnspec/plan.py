@@ -11,9 +11,12 @@ from typing import Literal
 
 import msgspec
 
+from yarnspec.options import Options
+
 PLAN_FILE = "plan.json"
 PLACEMENT_FILE = "placement.json"
 RM_EVENTS_FILE = "rm-events.jsonl"
+PROGRAM_REPORT_FILE = "program-report.jsonl"
 SPARK_PROPERTIES_FILE = "spark-properties.json"
 SPARK_SECRET_FILE = "spark-secret"  # noqa: S105 - the name of a file, not a secret
 JAR_FILE = "yarnspec.jar"
@@ -45,11 +48,16 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything that the negotiator needs to know and cannot ask anybody."""
+    """Everything that the negotiator needs to know and cannot ask anybody.
+
+    ``python`` has yarnspec and pyspark and runs the negotiator, ``driver_python`` the user's program,
+    ``worker_python`` Spark's Python workers; ``activate`` is a shell line that makes them findable.
+    """
 
     schema: int = 1
     name: str
     user: str
+    queue: str
     program: Program
     executors: ExecutorSize
     initial_executors: int
@@ -58,7 +66,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     excluded_hosts: tuple[str, ...] = ()
     force_excluded: bool = False
     python: str
+    driver_python: str
     worker_python: str
+    activate: str | None = None
     spark_home: str | None = None
     spark_jars: str | None = None
     driver_heap_mb: int
@@ -68,6 +78,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     executor_environment: dict[str, str] = {}
     executor_java_options: tuple[str, ...] = ()
     executor_class_path: tuple[str, ...] = ()
-    owned_keys: dict[str, str] = {}
+    owned_keys: tuple[str, ...] = ()
+    sized_properties: dict[str, str] = {}
     history_directory: str
-    options: dict[str, object] = {}
+    options: Options
+    max_executor_failures: int | None = None

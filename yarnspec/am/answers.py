@@ -9,7 +9,7 @@ from pathlib import Path
 from yarnspec.am.shell import Shell
 from yarnspec.core import commands, events
 from yarnspec.core.commands import Command
-from yarnspec.core.events import HostReport
+from yarnspec.core.events import Event, HostReport
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import EventChunk, EventLog
 from yarnspec.observe.rest import Answer, BlockBody, HostEntry, OutputChunk, UnblockBody
@@ -101,7 +101,7 @@ class Answers:
             if self._readers:
                 self._changed.wait_for(lambda: self._drained, drain_s)
 
-    def _decision(self, event: events.Event) -> Answer:
+    def _decision(self, event: Event) -> Answer:
         answer: list[Command] = self._shell.ask(event)
         refused = next((one for one in answer if isinstance(one, commands.RefuseBlock)), None)
         if refused is not None:

@@ -5,33 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
 
-
-class Instance(NamedTuple):
-    """One container of the executor service as Skein lists it."""
-
-    state: str
-    yarn_container_id: str | None
-
-
-class ExecutorService(Protocol):
-    """What the shell needs of Skein's application client."""
-
-    def add_container(self, env: Mapping[str, str]) -> int:
-        """Ask for one container; returns Skein's instance number."""
-
-    def instances(self) -> Mapping[int, Instance]:
-        """All instances, the ended ones too."""
-
-    def kill(self, instance: int) -> None:
-        """Withdraw the request or release the container."""
+from yarnspec.yarn.am_client import ContainerService
 
 
 class ExecutorContainers:
     """Asks for executors' containers and finds out which one each got. Safe for several threads."""
 
-    def __init__(self, service: ExecutorService) -> None:
+    def __init__(self, service: ContainerService) -> None:
         self._service = service
         self._lock = threading.Lock()
         self._instance_of: dict[str, int] = {}
@@ -75,11 +56,13 @@ class ExecutorContainers:
     def container_of(self, executor_id: str) -> str | None:
         """The container in which an executor runs."""
         with self._lock:
-            return next((container for container, (found, _) in self._by_container.items() if found == executor_id), None)
+            return next(
+                (container for container, (found, _) in self._by_container.items() if found == executor_id), None
+            )
 
     def _look_up(self, container_id: str, host: str) -> str | None:
         with self._lock:
-            for number, instance in self._service.instances().items():
+            for number, instance in self._service.containers().items():
                 executor_id = self._executor_of.get(number)
                 if instance.yarn_container_id == container_id and executor_id is not None:
                     self._by_container[container_id] = (executor_id, host)

@@ -25,6 +25,7 @@ from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import EventLog
 from yarnspec.observe.status import About, StatusFold
 from yarnspec.spark.bridge import BRIDGE_ERRORS, DriverBridge
+from yarnspec.yarn.am_client import ContainerServiceError
 
 _log = structlog.get_logger()
 
@@ -161,7 +162,7 @@ class Shell:
         with self._fold_lock:
             self._fold.apply(record)
 
-    def _perform(self, command: Command) -> None:  # noqa: PLR0912 - one branch a command
+    def _perform(self, command: Command) -> None:
         match command:
             case commands.StartDriver():
                 try:
@@ -172,8 +173,7 @@ class Shell:
             case commands.StopDriver():
                 self._driver.stop()
             case commands.RequestContainers(executor_ids=executor_ids):
-                for executor_id in executor_ids:
-                    self._containers.request(executor_id, self._executor_environment(executor_id))
+                self._request(executor_ids)
             case commands.ReleaseContainer(executor_id=executor_id):
                 self._containers.release(executor_id)
             case commands.UpdatePlacement(blocked_hosts=blocked):
@@ -189,6 +189,14 @@ class Shell:
             case commands.BlockHost() | commands.UnblockHost() | commands.RefuseBlock():
                 _log.info(type(command).__name__, host=command.host, reason=command.reason)
 
+    def _request(self, executor_ids: tuple[str, ...]) -> None:
+        for number, executor_id in enumerate(executor_ids):
+            try:
+                self._containers.request(executor_id, self._executor_environment(executor_id))
+            except ContainerServiceError as error:
+                self.post(events.RequestFailed(executor_ids=executor_ids[number:], message=str(error)))
+                return
+
     def _tell_driver(self, blocked: tuple[str, ...]) -> None:
         changed = blocked != self._blocked_hosts
         self._blocked_hosts = blocked
@@ -202,8 +210,6 @@ class Shell:
         if self._bridge is None:
             return
         try:
-            self._bridge.remove_executor(
-                command.executor_id, command.exit_code, command.caused_by_app, command.reason
-            )
+            self._bridge.remove_executor(command.executor_id, command.exit_code, command.caused_by_app, command.reason)
         except BRIDGE_ERRORS as error:
             _log.warning("the driver could not be told of a lost executor", why=str(error))

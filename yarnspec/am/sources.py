@@ -56,7 +56,9 @@ class Watcher:
 class ProviderEvents:
     """What the proxy provider in Skein's JVM did and saw, as the core's events."""
 
-    def __init__(self, path: Path, containers: ExecutorContainers, post: Post, on_hosts_changed: Callable[[], None]) -> None:
+    def __init__(
+        self, path: Path, containers: ExecutorContainers, post: Post, on_hosts_changed: Callable[[], None]
+    ) -> None:
         self._tail = FileTail(path)
         self._containers = containers
         self._post = post
@@ -77,7 +79,10 @@ class ProviderEvents:
             if executor_id is not None:
                 self._post(
                     events.ContainerAllocated(
-                        executor_id=executor_id, container_id=told["container_id"], host=told["host"]
+                        executor_id=executor_id,
+                        container_id=told["container_id"],
+                        host=told["host"],
+                        wanted_id=told.get("wanted_id") or "",
                     )
                 )
         elif kind == "dropped":
@@ -109,7 +114,11 @@ class DriverEvents:
     """What the driver's scheduler backend tells, as the core's events."""
 
     def __init__(
-        self, announcement: Path, containers: ExecutorContainers, post: Post, on_connected: Callable[[DriverBridge], None]
+        self,
+        announcement: Path,
+        containers: ExecutorContainers,
+        post: Post,
+        on_connected: Callable[[DriverBridge], None],
     ) -> None:
         self._announcement = announcement
         self._containers = containers
@@ -129,7 +138,9 @@ class DriverEvents:
         try:
             told = self._bridge.poll(self._seen, _POLL_S)
         except BRIDGE_ERRORS as error:
-            _log.info("the driver's bridge ended", why=str(error).splitlines()[0] if str(error) else type(error).__name__)
+            _log.info(
+                "the driver's bridge ended", why=str(error).splitlines()[0] if str(error) else type(error).__name__
+            )
             self.watcher.stop()
             return
         for one in told:
@@ -139,27 +150,41 @@ class DriverEvents:
                 self._post(event)
 
     def _event(self, told: dict[str, Any]) -> Event | None:
-        kind = told["type"]
         fields = {name: value for name, value in told.items() if name not in {"seq", "type"}}
-        if kind == "backend_started":
-            return events.DriverReady(driver_url=told["driver_url"], ui_url=told.get("ui_url"))
-        if kind == "target_executors":
-            return events.TargetExecutorsChanged(count=told["count"])
-        if kind == "kill_executors":
-            return events.ExecutorsUnwanted(executor_ids=tuple(told["ids"]))
-        if kind == "executor_registered":
-            return events.ContainerStarted(
-                executor_id=told["executor_id"],
-                container_id=self._containers.container_of(told["executor_id"]) or "",
-                host=told["host"],
-                cores=told["cores"],
-            )
-        if kind == "stage_started":
-            return events.StageStarted(**fields)
-        if kind == "stage_finished":
-            return events.StageFinished(**fields)
-        if kind == "task_finished":
-            return events.TaskFinished(**fields)
-        if kind == "stopping":
-            return events.DriverStopping()
-        return None
+        match told["type"]:
+            case "backend_started":
+                event: Event | None = events.DriverReady(driver_url=told["driver_url"], ui_url=told.get("ui_url"))
+            case "target_executors":
+                event = events.TargetExecutorsChanged(count=told["count"])
+            case "kill_executors":
+                event = events.ExecutorsUnwanted(executor_ids=tuple(told["ids"]))
+            case "executor_registered":
+                container_id = self._containers.container_of(told["executor_id"]) or ""
+                event = events.ContainerStarted(
+                    executor_id=told["executor_id"], container_id=container_id, host=told["host"], cores=told["cores"]
+                )
+            case "stage_started":
+                event = events.StageStarted(**fields)
+            case "stage_finished":
+                event = events.StageFinished(**fields)
+            case "task_finished":
+                event = events.TaskFinished(**fields)
+            case "stopping":
+                event = events.DriverStopping()
+            case _:
+                event = None
+        return event
+
+
+class ProgramReports:
+    """What the hook in the user's program reports: settings of ours that it tried to override."""
+
+    def __init__(self, path: Path, post: Post) -> None:
+        self._tail = FileTail(path)
+        self._post = post
+        self.watcher = Watcher("program-reports", self._step, 0.5)
+
+    def _step(self) -> None:
+        for line in self._tail.lines():
+            told = json.loads(line)
+            self._post(events.ProgramWarned(key=told["key"], value=told["value"], message=told["message"]))

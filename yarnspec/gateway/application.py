@@ -60,6 +60,11 @@ class Application:
         """The application's negotiator, for as long as it runs."""
         return NegotiatorClient(self.id, self._endpoint, patience_s=5.0, pause=self._pause)
 
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster that it runs on."""
+        return self._cluster
+
     def close(self) -> None:
         """Close the connections."""
         if "client" in self.__dict__:

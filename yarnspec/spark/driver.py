@@ -13,14 +13,13 @@ from pathlib import Path
 
 import msgspec
 
-from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE, SPARK_JARS_LINK, Plan
+from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE, PROGRAM_REPORT_FILE, SPARK_JARS_LINK, Plan
 from yarnspec.spark.runtime import MASTER, MODULE_OPTIONS, driver_class_path, spark_home
 
 STDOUT_FILE = "driver.stdout"
 STDERR_FILE = "driver.stderr"
 BRIDGE_FILE = "driver-bridge.json"
 OWNED_KEYS_FILE = "owned-keys.json"
-PROGRAM_REPORT_FILE = "program-report.jsonl"
 
 _CRASH_CODES = frozenset({52, 53, 56, 134, 135, 137, 139, 143})
 """Exit codes by which a JVM or its Python child tells of a signal or of running out of memory, not of a program's
@@ -43,9 +42,12 @@ class Driver:
         directory: the AM container's working directory.
         log_directory: where stdout and stderr go.
         properties: Spark's properties (written to a 0600 file by the caller, secrets included).
+
+    ``owned`` are the properties that the program cannot override; set it before ``start``.
     """
 
     def __init__(self, plan: Plan, *, directory: Path, log_directory: Path, properties: Path) -> None:
+        self.owned: dict[str, str] = {}
         self._plan = plan
         self._directory = directory
         self._log_directory = log_directory
@@ -108,7 +110,7 @@ class Driver:
         environment |= {
             "PYTHONPATH": f"{hook}:{python_path}" if python_path else hook,
             "PYSPARK_PYTHON": plan.worker_python,
-            "PYSPARK_DRIVER_PYTHON": plan.python,
+            "PYSPARK_DRIVER_PYTHON": plan.driver_python,
             "SPARK_HOME": plan.spark_home or str(spark_home()),
             "SPARK_ENV_LOADED": "1",
             "SPARK_SCALA_VERSION": "2.13",
@@ -125,9 +127,9 @@ class Driver:
         The JVM stays in the AM's process group on purpose: when YARN ends the container, it ends the whole group.
         """
         (self._directory / BRIDGE_FILE).unlink(missing_ok=True)
-        (self._directory / OWNED_KEYS_FILE).write_bytes(msgspec.json.encode(self._plan.owned_keys))
+        (self._directory / OWNED_KEYS_FILE).write_bytes(msgspec.json.encode(self.owned))
         with self.stdout.open("wb") as out, self.stderr.open("wb") as err:
-            process = subprocess.Popen(  # noqa: S603 - the command is ours
+            process = subprocess.Popen(
                 self.command(), stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment()
             )
         self._process = process

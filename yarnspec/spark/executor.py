@@ -40,6 +40,7 @@ mkdir -p tmp
 for credential in .skein.crt .skein.pem; do
   rm -f "$(readlink -f "$credential")" "$credential"
 done
+{plan.activate or ""}
 {exports}
 {secret}
 python={shlex.quote(plan.worker_python)}

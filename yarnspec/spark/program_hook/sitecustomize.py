@@ -47,7 +47,7 @@ def _run_the_next_sitecustomize() -> None:
 
 def _program_line() -> str:
     """``file:line`` of the nearest caller outside pyspark and outside this hook."""
-    frame = sys._getframe(1)  # noqa: SLF001 - the only way to the caller's line
+    frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
         if name != __file__ and f"{os.sep}pyspark{os.sep}" not in name and not name.startswith("<"):

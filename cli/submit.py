@@ -1,0 +1,124 @@
+"""`yarnspec submit`: run a PySpark program on the cluster."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from yarnspec.cli.printing import print_document
+from yarnspec.gateway.application import Application
+from yarnspec.gateway.arguments import SubmitCommand
+from yarnspec.gateway.following import exit_code, follow
+from yarnspec.gateway.preparation import Prepared
+from yarnspec.gateway.request import SubmitRequest
+from yarnspec.gateway.submission import dry_run, submit_request, sweep
+from yarnspec.observe.document import StatusDocument
+from yarnspec.observe.progress import progress_on
+
+_SHOWN_TRACEBACK_LINES = 20
+_INTERRUPTED = 130
+
+EXAMPLES = """
+\b
+Examples:
+  yarnspec submit --master yarn --num-executors 4 --executor-memory 2g job.py 2026-11-20
+  yarnspec submit --exclude-hosts node7,node9 --deploy-mode cluster --no-wait job.py
+  yarnspec submit --dry-run -o yaml job.py
+"""
+
+
+def run(request: SubmitRequest) -> None:
+    """Submit, and wait unless told otherwise."""
+    if request.dry_run:
+        document = dry_run(request, _say_prepared)
+        print_document(document, "yaml" if request.output == "table" else request.output)
+        return
+    submission = submit_request(request, _say_prepared)
+    application, prepared = submission.application, submission.prepared
+    translation = prepared.translation
+    data_only = request.output != "table"
+    streams = translation.deploy_mode == "client" and translation.wait
+    if translation.deploy_mode == "cluster" and not data_only:
+        click.echo(application.id)
+    else:
+        click.echo(f"yarnspec: submitted {application.id}", err=True)
+    if streams:
+        click.echo(
+            "yarnspec: the driver runs in the application master on the cluster, so that it can be recovered; "
+            "its output follows",
+            err=True,
+        )
+    for problem in sweep(application.cluster):
+        click.echo(f"warning: {problem}", err=True)
+    if not translation.wait:
+        if data_only:
+            _print(application, application.status(), request.output, 0)
+        elif translation.deploy_mode == "client":
+            click.echo(application.id)
+        _say_how_to_go_on(application)
+        return
+    try:
+        stdout = sys.stderr.buffer if data_only else sys.stdout.buffer
+        with progress_on(sys.stderr, stdout) as progress:
+            last = follow(
+                application, progress, output=streams, poll_s=translation.options.submit.poll_interval_ms / 1000
+            )
+    except KeyboardInterrupt:
+        click.echo(f"\nyarnspec: {application.id} goes on.", err=True)
+        _say_how_to_go_on(application)
+        sys.exit(_INTERRUPTED)
+    code = exit_code(last)
+    if data_only:
+        _print(application, last, request.output, code)
+    if code != 0:
+        _say_failure(application, last)
+    sys.exit(code)
+
+
+def _say_prepared(prepared: Prepared) -> None:
+    for warning in prepared.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if prepared.translation.options.placement.mode == "auto":
+        click.echo(f"yarnspec: placement by {prepared.placement.mode}: {prepared.placement.reason}", err=True)
+
+
+def _say_how_to_go_on(application: Application) -> None:
+    click.echo(
+        f"yarnspec: follow it with  yarnspec status {application.id}\n"
+        f"yarnspec: end it with     yarnspec kill {application.id}",
+        err=True,
+    )
+
+
+def _say_failure(application: Application, last: StatusDocument) -> None:
+    reason = last.final.reason if last.final is not None else ""
+    click.echo(f"error: {application.id} {last.state}" + (f": {reason}" if reason else ""), err=True)
+    diagnostics = last.final.diagnostics if last.final is not None else ""
+    for line in diagnostics.strip().splitlines()[-_SHOWN_TRACEBACK_LINES:]:
+        click.echo(f"  {line}", err=True)
+    click.echo(f"The whole log: yarnspec logs {application.id}", err=True)
+
+
+def _print(application: Application, document: StatusDocument, output: str, code: int) -> None:
+    print_document(
+        {
+            "schema": 1,
+            "application_id": application.id,
+            "state": document.state,
+            "exit_code": code,
+            "status": document,
+        },
+        "json" if output == "json" else "yaml",
+    )
+
+
+command = SubmitCommand(
+    name=Path(__file__).stem,
+    callback=run,
+    short_help="Run a PySpark program on the cluster that HADOOP_CONF_DIR names.",
+    help="Run a PySpark program on the cluster that HADOOP_CONF_DIR names: a line for `spark-submit --master yarn` "
+    "works as it is.",
+    epilog=EXAMPLES,
+)

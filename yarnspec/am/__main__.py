@@ -1,0 +1,204 @@
+"""The negotiator's process: what Skein's ``master.script`` starts in the AM container."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+import structlog
+
+from yarnspec.am.answers import Answers
+from yarnspec.am.containers import ExecutorContainers
+from yarnspec.am.ending import finish_application
+from yarnspec.am.history import ApplicationHistory
+from yarnspec.am.life import DriverLifeInContainer
+from yarnspec.am.place import Place
+from yarnspec.am.placement import PlacementFile
+from yarnspec.am.shell import Shell
+from yarnspec.am.sources import DriverEvents, ProgramReports, ProviderEvents
+from yarnspec.am.watch import ClusterWatch
+from yarnspec.core import events
+from yarnspec.core.commands import FinishApplication
+from yarnspec.core.negotiator import Negotiator
+from yarnspec.core.settings import Settings
+from yarnspec.observe.eventlog import EventLog
+from yarnspec.observe.rest import Endpoint
+from yarnspec.observe.server import RestServer
+from yarnspec.observe.status import About, StatusFold
+from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, Plan
+from yarnspec.spark.driver import BRIDGE_FILE
+from yarnspec.spark.executor import container_environment
+from yarnspec.yarn.am_client import SkeinContainers
+from yarnspec.yarn.hadoop_conf import HadoopConf
+from yarnspec.yarn.resource_manager import ResourceManager
+
+_log = structlog.get_logger()
+
+_CRASHED = 70
+"""Exit code of an attempt that YARN should start again."""
+
+
+def settings_of(plan: Plan) -> Settings:
+    """The core's settings for an application."""
+    options = plan.options
+    return Settings(
+        initial_executors=plan.initial_executors,
+        executor_memory_mb=plan.executors.container_memory_mb,
+        executor_vcores=plan.executors.cores,
+        executor_label=plan.executors.label,
+        excluded_hosts=plan.excluded_hosts,
+        force_excluded=plan.force_excluded,
+        hosts_wait_ms=options.placement.hosts_wait_ms,
+        blocked_share=options.placement.max_blocked_share,
+        automatic_block_ms=options.placement.automatic_block_ms,
+        resource_wait_ms=options.resources.wait_timeout_ms,
+        young_ms=options.executor.young_age_ms,
+        max_executor_failures=plan.max_executor_failures,
+        failure_window_ms=options.executor.failure_window_ms,
+        backoff_first_ms=options.executor.backoff_first_ms,
+        backoff_max_ms=options.executor.backoff_max_ms,
+    )
+
+
+def negotiate(place: Place) -> int:
+    """Run one attempt of an application; returns the process's exit code, which Skein reads."""
+    plan = msgspec.json.decode((place.directory / PLAN_FILE).read_bytes(), type=Plan)
+    os.environ["HADOOP_CONF_DIR"] = str(place.unpack_hadoop_configuration())
+    epoch = place.attempt
+    conf = HadoopConf.read()
+    history = ApplicationHistory(conf, plan, place, epoch)
+    log = EventLog(epoch, history.open_events)
+    containers = ExecutorContainers(SkeinContainers.from_current())
+    placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
+    driver = DriverLifeInContainer(plan, place, epoch)
+    shell = Shell(
+        negotiator=Negotiator(settings_of(plan)),
+        log=log,
+        fold=StatusFold(place.application_id),
+        containers=containers,
+        placement=placement,
+        driver=driver,
+        executor_environment=lambda executor_id: container_environment(executor_id, driver.address, epoch),
+    )
+    driver.post = shell.post
+    _end_on_sigterm(driver)
+
+    shell.post(
+        events.AttemptStarted(
+            application_id=place.application_id,
+            attempt=place.attempt,
+            epoch=epoch,
+            container_id=place.container_id,
+            host=place.host,
+            placement_mode=plan.placement_mode,
+        )
+    )
+    rm = ResourceManager.from_conf(conf)
+    watch = ClusterWatch(rm, place.application_id, shell.post)
+    provider = ProviderEvents(place.directory / RM_EVENTS_FILE, containers, shell.post, watch.look_soon)
+    told_by_driver = DriverEvents(place.directory / BRIDGE_FILE, containers, shell.post, shell.driver_connected)
+    reports = ProgramReports(place.directory / PROGRAM_REPORT_FILE, shell.post)
+    watchers = [watch.watcher, provider.watcher, told_by_driver.watcher, reports.watcher]
+    for watcher in watchers:
+        watcher.start()
+
+    about = About(
+        name=plan.name, user=plan.user, queue=plan.queue, resource_manager_url=rm.application_url(place.application_id)
+    )
+    answers = Answers(
+        shell=shell,
+        log=log,
+        document=lambda: shell.document(about, [log.problem] if log.problem else []),
+        hosts=lambda: watch.hosts,
+        streams={"stdout": driver.stdout, "stderr": driver.stderr},
+        epoch=epoch,
+    )
+    token = secrets.token_urlsafe(32)
+    server = RestServer(answers, token, place.host)
+    # Writing to HDFS takes its time, and nobody has to wait for it (yarn-facts.md).
+    threading.Thread(
+        target=_open_doors, args=(server, history, token, epoch, place.attempt), name="open-doors", daemon=True
+    ).start()
+
+    ending = shell.run()
+    _log.info("ending", command=type(ending).__name__, reason=ending.reason)
+    driver.stop()
+    finished = False
+    if isinstance(ending, FinishApplication):
+        finished = finish_application(
+            ending,
+            answers=answers,
+            log=log,
+            placement=placement,
+            provider=provider,
+            history=history,
+            document=answers.status,
+        )
+    else:
+        log.close(10.0)
+    for watcher in watchers:
+        watcher.stop()
+    server.stop()
+    if isinstance(ending, FinishApplication):
+        # Skein sees success and removes its staging directory; YARN has been told the real result already.
+        return 0 if finished or ending.status == "SUCCEEDED" else 1
+    return _CRASHED
+
+
+def _open_doors(server: RestServer, history: ApplicationHistory, token: str, epoch: int, attempt: int) -> None:
+    try:
+        server.start()
+        history.announce(Endpoint(url=server.url, token=token, epoch=epoch, attempt=attempt))
+    except Exception:
+        _log.exception("nobody can ask this negotiator anything; the application goes on")
+
+
+def main() -> None:
+    """Entry point."""
+    place = Place.from_environment(os.environ, Path.cwd())
+    _log_to(place.log_directory / "negotiator.log")
+    try:
+        code = negotiate(place)
+    except Exception:
+        _log.exception("the negotiator failed")
+        code = _CRASHED
+    sys.stdout.flush()
+    # Threads of gRPC and of the REST server must not hold up the end of the process.
+    os._exit(code)
+
+
+def _end_on_sigterm(driver: DriverLifeInContainer) -> None:
+    def end(_number: int, _frame: FrameType | None) -> None:
+        _log.warning("told to end by SIGTERM")
+        driver.stop(grace_s=0.2)
+        os._exit(143)
+
+    signal.signal(signal.SIGTERM, end)
+
+
+def _log_to(path: Path) -> None:
+    stream = path.open("a", encoding="utf-8", buffering=1)
+    logging.basicConfig(stream=stream, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"]),
+        ],
+        logger_factory=structlog.WriteLoggerFactory(stream),
+    )
+    _log.info("the negotiator begins", pid=os.getpid(), at=time.time())
+
+
+if __name__ == "__main__":
+    main()

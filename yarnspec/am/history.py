@@ -1,0 +1,63 @@
+"""What the AM writes to the cluster's file system: where it listens, its events, how the application ended."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import structlog
+
+from yarnspec.am.place import Place
+from yarnspec.core.commands import FinishApplication
+from yarnspec.observe.document import StatusDocument
+from yarnspec.observe.eventlog import LineWriter
+from yarnspec.observe.history import ApplicationRecord, History, Result
+from yarnspec.observe.rest import ENDPOINT_FILE, Endpoint
+from yarnspec.plan import Plan
+from yarnspec.yarn.files import Files, open_files, path_of
+from yarnspec.yarn.hadoop_conf import HadoopConf
+from yarnspec.yarn.submission import staging_directory
+
+_log = structlog.get_logger()
+
+
+class ApplicationHistory:
+    """The application's directory in the history, and its endpoint in the staging directory."""
+
+    def __init__(self, conf: HadoopConf, plan: Plan, place: Place, epoch: int) -> None:
+        self._files: Files = open_files(conf)
+        self._history = History(self._files, path_of(plan.history_directory))
+        self._plan = plan
+        self._place = place
+        self._epoch = epoch
+
+    def announce(self, endpoint: Endpoint) -> None:
+        """Tell the gateway where the negotiator of this attempt listens."""
+        directory = staging_directory(self._files.home, self._place.application_id)
+        self._files.write(f"{directory}/{ENDPOINT_FILE}", msgspec.json.encode(endpoint))
+
+    def open_events(self) -> LineWriter:
+        """The event log of this epoch; the epoch before may have died with its file open."""
+        application_id = self._place.application_id
+        self._history.begin(
+            ApplicationRecord(
+                application_id=application_id,
+                name=self._plan.name,
+                user=self._plan.user,
+                queue=self._plan.queue,
+                started_ms=int(time.time() * 1000),
+                placement_mode=self._plan.placement_mode,
+            )
+        )
+        return self._history.open_events(application_id, self._epoch)
+
+    def finish(self, command: FinishApplication, document: StatusDocument) -> None:
+        """Write how the application ended and its last status."""
+        result = Result(
+            status=command.status,
+            exit_code=command.exit_code,
+            reason=command.reason,
+            diagnostics=command.diagnostics,
+            finished_ms=int(time.time() * 1000),
+        )
+        self._history.finish(self._place.application_id, result, document)

@@ -1,0 +1,77 @@
+"""One life of the driver in this container: its port, its properties, and what becomes of its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from yarnspec.am.place import Place
+from yarnspec.core import events
+from yarnspec.core.events import Event
+from yarnspec.plan import SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE, Plan
+from yarnspec.spark import properties
+from yarnspec.spark.driver import Driver, DriverExit
+
+
+class DriverLifeInContainer:
+    """Starts and ends the driver of one epoch. Its address is known before it listens."""
+
+    def __init__(self, plan: Plan, place: Place, epoch: int) -> None:
+        self._plan = plan
+        self._place = place
+        self._epoch = epoch
+        self._port = properties.free_port(place.host)
+        self._properties = place.directory / "spark.properties"
+        self._driver = Driver(
+            plan, directory=place.directory, log_directory=place.log_directory, properties=self._properties
+        )
+        self._stopping = False
+        self.post: Callable[[Event], None] = lambda event: None  # noqa: ARG005 - replaced by the shell's
+
+    @property
+    def address(self) -> str:
+        """``host:port`` at which executors find the driver."""
+        return f"{self._place.host}:{self._port}"
+
+    @property
+    def stdout(self) -> Path:
+        """The program's standard output so far."""
+        return self._driver.stdout
+
+    @property
+    def stderr(self) -> Path:
+        """The driver's log and the program's standard error so far."""
+        return self._driver.stderr
+
+    def start(self) -> int:
+        """Start it; returns its process id."""
+        secret_file = self._place.directory / SPARK_SECRET_FILE
+        complete = properties.complete(
+            properties.read_shipped(self._place.directory / SPARK_PROPERTIES_FILE),
+            application_id=self._place.application_id,
+            epoch=self._epoch,
+            host=self._place.host,
+            driver_port=self._port,
+            executors=self._plan.initial_executors,
+            directory=self._place.directory,
+            secret=secret_file.read_text(encoding="utf-8").strip() if secret_file.exists() else None,
+        )
+        properties.write(self._properties, complete)
+        owned = (*self._plan.owned_keys, *self._plan.sized_properties)
+        self._driver.owned = {key: complete[key] for key in owned if key in complete}
+        return self._driver.start(self._ended)
+
+    def stop(self, grace_s: float = 5.0) -> None:
+        """End it and everything below it."""
+        self._stopping = True
+        self._driver.stop(grace_s)
+
+    def _ended(self, end: DriverExit) -> None:
+        if self._stopping:
+            return
+        if end.crashed:
+            reason = f"its process ended with {end.exit_code}, by a signal or for lack of memory"
+            self.post(events.DriverLost(exit_code=end.exit_code, reason=reason))
+        else:
+            last = end.traceback.strip().splitlines()[-1] if end.traceback.strip() else ""
+            self.post(events.DriverFinished(exit_code=end.exit_code, reason=last, traceback=end.traceback))

@@ -1,0 +1,221 @@
+"""Prepares a submit: every check that can be made beforehand, then the plan and what is shipped. Submits nothing."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import sys
+from pathlib import Path
+
+import msgspec
+
+from yarnspec import options as yarnspec_options
+from yarnspec.errors import NotAllowed, UsageError
+from yarnspec.gateway.assembly import AmSize, Shipment, assemble
+from yarnspec.gateway.cluster import Cluster, history_path
+from yarnspec.gateway.request import SubmitRequest
+from yarnspec.gateway.shipping import ShippedFile
+from yarnspec.gateway.sizes import Sizes, plan_sizes
+from yarnspec.gateway.sparkarchive import spark_jars_file
+from yarnspec.gateway.sparkconf import OWNED_KEYS, Translation, translate
+from yarnspec.options import Loaded
+from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, Plan, Program
+from yarnspec.spark.runtime import MASTER
+from yarnspec.yarn.cluster import Host, Size
+from yarnspec.yarn.hadoop_conf import write_conf_jar
+from yarnspec.yarn.hosts import ALL_STATES, check_fits, check_known
+from yarnspec.yarn.placement_mode import ResolvedMode, resolve
+from yarnspec.yarn.skein_application import LocalizedFile, SkeinApplication
+from yarnspec.yarn.submission import HostAndRack, SubmissionHook
+
+_SECRET_BYTES = 32
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A submit that is ready to go."""
+
+    translation: Translation
+    sizes: Sizes
+    plan: Plan
+    placement: ResolvedMode
+    application: SkeinApplication
+    hook: SubmissionHook
+    warnings: tuple[str, ...]
+
+
+class Read(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request means, as far as this machine can tell."""
+
+    loaded: Loaded
+    translation: Translation
+    sizes: Sizes
+
+
+def read_request(request: SubmitRequest) -> Read:
+    """What can be told without asking the cluster: options, translation and sizes; UsageError for what is wrong."""
+    loaded = yarnspec_options.load(Path(request.config_file) if request.config_file else None, request.settings)
+    translation = translate(request, loaded.options)
+    sizes = plan_sizes(translation.properties, translation.options, translation.yarn.executor_node_label)
+    return Read(loaded=loaded, translation=translation, sizes=sizes)
+
+
+def prepare(request: SubmitRequest, cluster: Cluster, read: Read, directory: Path) -> Prepared:
+    """Ask the cluster whether it can take the application, and put it together in ``directory`` (0700).
+
+    Raises:
+        UsageError, NotFound, NotAllowed, ClusterUnreachable: what a user can mend, before anything is submitted.
+    """
+    translation, sizes = read.translation, read.sizes
+    rm = cluster.rm
+    hosts = rm.hosts(ALL_STATES)
+    queue = rm.queue(translation.yarn.queue)
+    maximum = rm.maximum_allocation(queue.path)
+    check_fits(
+        "--executor-memory/--executor-cores: an executor",
+        Size(sizes.executor.container_memory_mb, sizes.executor.cores),
+        hosts,
+        maximum,
+    )
+    check_fits(
+        "--driver-memory/--driver-cores: the AM container", Size(sizes.am_memory_mb, sizes.am_vcores), hosts, maximum
+    )
+    _check_exclusions(translation, hosts, force=request.force)
+    placement = resolve(translation.options.placement.mode, rm, translation.options.placement.host_attribute)
+    # Asks HDFS whether it answers and lets this user in.
+    home = cluster.files.home
+    cluster.files.exists(home)
+    plan = _plan(request, cluster, translation, sizes, placement)
+    everywhere = _localized(translation.files, executors=True)
+    if plan.spark_jars == SPARK_JARS_LINK and translation.spark_jars is not None:
+        everywhere[SPARK_JARS_LINK] = spark_jars_file(translation.spark_jars.location, cluster, dry=request.dry_run)
+    shipment = Shipment(
+        properties=translation.properties | sizes.properties,
+        secret=secrets.token_hex(_SECRET_BYTES),
+        conf_jar=write_conf_jar(cluster.conf, directory / HADOOP_CONF_JAR_FILE, cluster.conf.placement_overrides()),
+        am_files=_localized(translation.files, executors=False),
+        everywhere_files=everywhere,
+        am=AmSize(memory_mb=sizes.am_memory_mb, vcores=sizes.am_vcores, label=translation.yarn.am_node_label),
+        queue=translation.yarn.queue,
+        tags=translation.yarn.tags,
+        max_attempts=translation.yarn.max_attempts,
+        proxy_user=translation.yarn.proxy_user or "",
+    )
+    return Prepared(
+        translation=translation,
+        sizes=sizes,
+        plan=plan,
+        placement=placement,
+        application=assemble(plan, shipment, directory),
+        hook=_hook(translation, placement, hosts),
+        warnings=(*read.loaded.warnings, *translation.warnings),
+    )
+
+
+def _plan(
+    request: SubmitRequest, cluster: Cluster, translation: Translation, sizes: Sizes, placement: ResolvedMode
+) -> Plan:
+    environment = translation.python.environment
+    python = environment.python if environment is not None else sys.executable
+    spark_jars = translation.spark_jars
+    return Plan(
+        name=translation.yarn.name,
+        user=translation.yarn.proxy_user or cluster.user,
+        queue=translation.yarn.queue,
+        program=Program(
+            primary=translation.program,
+            arguments=request.arguments,
+            submit_arguments=translation.submit_arguments,
+        ),
+        executors=sizes.executor,
+        initial_executors=sizes.initial_executors,
+        placement_mode=placement.mode,
+        host_attribute=translation.options.placement.host_attribute,
+        excluded_hosts=translation.exclude_hosts,
+        force_excluded=request.force,
+        python=python,
+        driver_python=translation.python.driver or python,
+        worker_python=translation.python.workers or python,
+        activate=environment.activate if environment is not None else None,
+        spark_jars=None
+        if spark_jars is None
+        else (SPARK_JARS_LINK if spark_jars.kind == "archive" else spark_jars.location),
+        driver_heap_mb=sizes.driver_heap_mb,
+        driver_java_options=translation.driver_java_options,
+        driver_class_path=translation.driver_class_path,
+        driver_environment=translation.driver_environment,
+        executor_environment=translation.executor_environment,
+        executor_java_options=translation.executor_java_options,
+        executor_class_path=translation.executor_class_path,
+        owned_keys=tuple(OWNED_KEYS),
+        sized_properties=sizes.properties,
+        history_directory=cluster.files.url(history_path(translation.options.history.directory, cluster.files.home)),
+        options=translation.options,
+        max_executor_failures=translation.max_executor_failures,
+    )
+
+
+def _localized(files: tuple[ShippedFile, ...], *, executors: bool) -> dict[str, LocalizedFile]:
+    return {file.link: LocalizedFile(file.source, kind=file.kind) for file in files if file.executors == executors}
+
+
+def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, force: bool) -> None:
+    excluded = translation.exclude_hosts
+    check_known(excluded, hosts)
+    running = {host.host for host in hosts if host.state == "RUNNING"}
+    if running and running <= set(excluded):
+        raise UsageError(f"--exclude-hosts: all {len(running)} running hosts are excluded; leave at least one")
+    share = translation.options.placement.max_blocked_share
+    limit = max(1, math.floor(share * len(running)))
+    blocked = len(running & set(excluded))
+    if blocked > limit and not force:
+        message = (
+            f"--exclude-hosts: {blocked} of {len(running)} running hosts are more than placement.max_blocked_share "
+            f"({share:g}: {limit}) allows; add --force to exclude them all the same"
+        )
+        raise NotAllowed(message)
+
+
+def _hook(translation: Translation, placement: ResolvedMode, hosts: tuple[Host, ...]) -> SubmissionHook:
+    yarn = translation.yarn
+    return SubmissionHook(
+        priority=yarn.priority,
+        tags=yarn.tags or None,
+        am_excluded_hosts=translation.exclude_hosts,
+        placement_mode=placement.mode,
+        host_attribute=translation.options.placement.host_attribute,
+        all_hosts=tuple(HostAndRack(host.host, host.rack) for host in hosts if host.state == "RUNNING"),
+        attempt_failures_validity_interval_ms=yarn.attempt_failures_validity_interval_ms,
+        am_node_label=yarn.am_node_label or None,
+        log_include_pattern=yarn.log_include_pattern,
+        log_exclude_pattern=yarn.log_exclude_pattern,
+    )
+
+
+def dry_run_document(prepared: Prepared, spec: dict[str, object]) -> dict[str, object]:
+    """What ``--dry-run`` prints: Skein's specification, the placement and Spark's configuration, without secrets."""
+    return {
+        "schema": 1,
+        "name": prepared.plan.name,
+        "deploy_mode": prepared.translation.deploy_mode,
+        "placement": {
+            "mode": prepared.placement.mode,
+            "reason": prepared.placement.reason,
+            "excluded_hosts": list(prepared.plan.excluded_hosts),
+        },
+        "spark": {
+            "master": MASTER,
+            "submit_arguments": list(prepared.plan.program.submit_arguments),
+            "program": prepared.plan.program.primary,
+            "arguments": list(prepared.plan.program.arguments),
+            "properties": {
+                key: "(hidden)" if _sensitive(key) else value
+                for key, value in sorted((prepared.translation.properties | prepared.sizes.properties).items())
+            },
+        },
+        "skein": spec,
+        "warnings": list(prepared.warnings),
+    }
+
+
+def _sensitive(key: str) -> bool:
+    return any(word in key.lower() for word in ("secret", "password", "token", "access.key", "credential"))

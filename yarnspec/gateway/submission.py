@@ -1,0 +1,107 @@
+"""``yarnspec.submit(...)``: prepare, submit, and the application that comes of it."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from yarnspec.errors import UsageError, YarnspecError
+from yarnspec.gateway.application import Application
+from yarnspec.gateway.cluster import Cluster
+from yarnspec.gateway.preparation import Prepared, dry_run_document, prepare, read_request
+from yarnspec.gateway.request import SubmitRequest
+from yarnspec.jvm import jar_path
+from yarnspec.yarn import staging
+from yarnspec.yarn.skein_application import as_document
+from yarnspec.yarn.submission import submit as submit_to_yarn
+
+
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
+    """An application that YARN took, and what the submit found out about it."""
+
+    application: Application
+    prepared: Prepared
+
+
+def submit(program: str | SubmitRequest, *arguments: str, **flags: Any) -> Application:
+    """Submit a PySpark program to the cluster that HADOOP_CONF_DIR names; returns as soon as YARN has accepted it.
+
+    Args:
+        program: the path of the program, or a whole ``SubmitRequest``.
+        arguments: the program's own arguments.
+        flags: the fields of ``SubmitRequest``, which are spark-submit's flags and ours with underscores.
+
+    Raises:
+        YarnspecError: what is wrong and what to do; nothing was submitted.
+
+    Example:
+        >>> app = yarnspec.submit("job.py", "2026-11-20", num_executors=4, exclude_hosts=("node7",))
+        >>> app.wait().state
+        'SUCCEEDED'
+    """
+    if isinstance(program, SubmitRequest):
+        if arguments or flags:
+            message = "give a SubmitRequest, or a program with arguments and flags, not both"
+            raise UsageError(message)
+        request = program
+    else:
+        try:
+            request = msgspec.convert(
+                {"program": str(program), "arguments": [str(one) for one in arguments], **flags}, SubmitRequest
+            )
+        except msgspec.ValidationError as error:
+            raise UsageError(f"yarnspec.submit: {error}") from error
+    return submit_request(request).application
+
+
+def submit_request(request: SubmitRequest, on_prepared: Callable[[Prepared], None] = lambda _: None) -> Submission:
+    """Prepare and submit; ``on_prepared`` is called before anything leaves this machine."""
+    read = read_request(request)
+    cluster = Cluster.from_environment(read.translation.options)
+    with tempfile.TemporaryDirectory(prefix="yarnspec-") as name:
+        prepared = prepare(request, cluster, read, Path(name))
+        on_prepared(prepared)
+        submitted = submit_to_yarn(
+            prepared.application,
+            cluster.conf,
+            hook=prepared.hook,
+            jar=jar_path(),
+            home=cluster.files.home,
+            timeout_s=read.translation.options.cluster.connect_timeout_ms / 1000,
+        )
+    return Submission(application=Application(submitted.application_id, cluster), prepared=prepared)
+
+
+def dry_run(request: SubmitRequest, on_prepared: Callable[[Prepared], None] = lambda _: None) -> dict[str, object]:
+    """What a submit would ship and ask for, as plain values; nothing is submitted."""
+    read = read_request(request)
+    cluster = Cluster.from_environment(read.translation.options)
+    with tempfile.TemporaryDirectory(prefix="yarnspec-") as name:
+        prepared = prepare(request, cluster, read, Path(name))
+        on_prepared(prepared)
+        return dry_run_document(prepared, as_document(prepared.application))
+
+
+def sweep(cluster: Cluster) -> list[str]:
+    """Delete what killed applications left behind and history that is older than its retention.
+
+    Returns sentences about what could not be swept: a submit does not fail for that.
+    """
+    problems = []
+    now_ms = int(time.time() * 1000)
+    try:
+        staging.sweep(cluster.files, cluster.rm)
+        cluster.history.sweep(
+            user=cluster.user,
+            now_ms=now_ms,
+            retention_ms=cluster.options.history.retention_ms,
+            may_be_alive=lambda application_id: not cluster.rm.application(application_id).ended,
+        )
+    except YarnspecError as error:
+        problems.append(f"leftovers of ended applications were not swept: {error}")
+    return problems
