@@ -30,6 +30,15 @@ HOSTS = 4
 LOG_TAIL_LINES = 15
 CLEAN_UP_TIMEOUT_S = 60
 
+# A queue in which a small application master finds room and nothing else does.
+NARROW_QUEUE = {
+    "yarn.scheduler.capacity.root.queues": "default,narrow",
+    "yarn.scheduler.capacity.root.default.capacity": "94",
+    "yarn.scheduler.capacity.root.narrow.capacity": "6",
+    "yarn.scheduler.capacity.root.narrow.maximum-capacity": "6",
+    "yarn.scheduler.capacity.root.narrow.maximum-am-resource-percent": "0.5",
+}
+
 Submit = Callable[..., Submission]
 Yarnspec = Callable[..., Result]
 Watch = Callable[[str], PlacementWatch]
@@ -40,12 +49,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cluster", metavar="HOME", help="use (and leave running) the mini cluster in this directory")
 
 
+def mini_cluster(home: Path) -> MiniCluster:
+    """The cluster that the tests run on; not started."""
+    return MiniCluster(home, nodes=HOSTS, pmem_check=True, properties=NARROW_QUEUE)
+
+
 @pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """The mini cluster of this run: 4 hosts, placement constraints accepted, memory checked."""
     kept = request.config.getoption("--cluster")
     home = Path(kept) if kept else tmp_path_factory.mktemp("minicluster")
-    mini = MiniCluster(home, nodes=HOSTS, pmem_check=True)
+    mini = mini_cluster(home)
     mini.start()
     request.config.stash[CLUSTER] = running = Cluster(mini, base_environment())
     try:

@@ -27,6 +27,12 @@ def duckdb_rows(data: Path, numbers: Iterable[int], scale: float) -> dict[int, l
         return {number: connection.execute(query_text(number, scale)).fetchall() for number in numbers}
 
 
+def parquet_rows(directory: Path) -> list[Row]:
+    """The rows of a result that was written as one Parquet file, in their order."""
+    with duckdb.connect() as connection:
+        return connection.execute(f"select * from '{directory}/*.parquet'").fetchall()  # noqa: S608 - a path of ours
+
+
 def disagreement(number: int, got: Sequence[Row], expected: Sequence[Row]) -> str | None:
     """The first difference between two results of a query in words, or None when they agree.
 

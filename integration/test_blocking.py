@@ -1,0 +1,101 @@
+"""Hosts blocked and unblocked while an application runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from integration.cluster import Cluster
+from integration.conftest import Submit, Watch, Yarnspec
+from integration.submitting import Submission
+from integration.waiting import wait_for
+
+OPTIONS = ["--executor-memory", "4g", "--num-executors", "3"]
+
+
+def test_block_unblock_and_expiry(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path
+) -> None:
+    """A blocked host gets no new task and no new container; unblocked, or when its time is over, it does again."""
+    stop = tmp_path / "stop"
+    submission = submit("rounds.py", str(stop), "6", "0.2", options=OPTIONS)
+    application = submission.application_id()
+    with watch(application):
+        wait_for("a round on three hosts", lambda: len(_last_hosts(submission)) == 3, 90)
+        am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
+        host = next(each for each in _last_hosts(submission) if each != am_host)
+
+        answer = yarnspec("hosts", application, "block", host, "--reason", "slow disk", "-o", "json").expect(0)
+        assert answer.document["accepted"] is True
+        blocked = yarnspec("status", application, "-o", "json").document["blocked_hosts"]
+        assert [(each["host"], each["reason"], each["until_ms"]) for each in blocked] == [(host, "slow disk", None)]
+        listed = yarnspec("hosts", application, "list", "-o", "json").expect(0).stdout
+        assert "slow disk" in listed
+        # No new task: two rounds that began after the block.
+        _two_more_rounds(submission)
+        assert host not in _last_hosts(submission)
+
+        # A second one is over the share (33 % of 4 hosts is 1) and needs --force; all hosts never.
+        second = next(each for each in cluster.hosts if each not in (host, am_host))
+        refused = yarnspec("hosts", application, "block", second, "-o", "json")
+        assert refused.exit_code != 0 or refused.document["accepted"] is False
+        assert len(yarnspec("status", application, "-o", "json").document["blocked_hosts"]) == 1
+        yarnspec("hosts", application, "block", second, "--force", "--reason", "both").expect(0)
+        yarnspec("hosts", application, "unblock", second).expect(0)
+
+        # No new container: its executor dies and is replaced elsewhere (the fourth host has room).
+        known = set(cluster.launched(application))
+        victim = next(each for each in cluster.processes(application) if each.what == "executor" and each.host == host)
+        victim.kill()
+        replacement = wait_for(
+            "a replacement", lambda: {c: h for c, h in cluster.launched(application).items() if c not in known}, 60
+        )
+        assert host not in replacement.values()
+        wait_for("a round on three hosts again", lambda: len(_last_hosts(submission)) == 3, 60)
+        assert host not in _last_hosts(submission)
+
+        yarnspec("hosts", application, "unblock", host).expect(0)
+        assert yarnspec("status", application, "-o", "json").document["blocked_hosts"] == []
+
+        # A block with an end.
+        other = next(each for each in _last_hosts(submission) if each != am_host)
+        yarnspec("hosts", application, "block", other, "--for", "4s", "--reason", "a pause").expect(0)
+        wait_for("rounds without it", lambda: other not in _last_hosts(submission), 20)
+        wait_for("rounds with it again", lambda: other in _last_hosts(submission), 30)
+        assert yarnspec("status", application, "-o", "json").document["blocked_hosts"] == []
+        stop.touch()
+        result = submission.wait().expect(0)
+
+    assert result.lines[-1]["wrong"] == 0
+    records = yarnspec("events", application, "-o", "json").expect(0).lines
+    of_types = [
+        (record["type"], record["host"])
+        for record in records
+        if record["type"] in ("BlockHost", "UnblockHost", "RefuseBlock")
+    ]
+    assert of_types == [
+        ("BlockHost", host),
+        ("RefuseBlock", second),
+        ("BlockHost", second),
+        ("UnblockHost", second),
+        ("UnblockHost", host),
+        ("BlockHost", other),
+        ("UnblockHost", other),
+    ]
+
+
+def _rounds(submission: Submission) -> list[dict[str, object]]:
+    lines = [line for line in submission.stdout.splitlines() if line.startswith('{"round"') and line.endswith("}")]
+    return [json.loads(line) for line in lines]
+
+
+def _last_hosts(submission: Submission) -> list[str]:
+    rounds = _rounds(submission)
+    hosts = rounds[-1]["hosts"] if rounds else []
+    assert isinstance(hosts, list)
+    return hosts
+
+
+def _two_more_rounds(submission: Submission) -> None:
+    seen = len(_rounds(submission))
+    wait_for("two more rounds", lambda: len(_rounds(submission)) >= seen + 3, 30)

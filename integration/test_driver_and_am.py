@@ -1,0 +1,67 @@
+"""The user's program fails, the driver is killed, the application master is killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from integration.cluster import Cluster
+from integration.conftest import Submit, Yarnspec, leftovers
+from integration.waiting import wait_for
+
+
+def test_a_failing_program_is_final_and_shows_its_traceback(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster
+) -> None:
+    """An exception: exit 1, the last lines of the traceback, where the log is, and no second attempt."""
+    submission = submit("fails.py", "exception")
+    second = submit("fails.py", "exit", "3", options=["-o", "json"])
+    third = submit("fails.py", "task", options=["--conf", "spark.task.maxFailures=1"])
+    result = submission.wait().expect(1)
+    application = submission.application_id()
+    assert result.stdout == "counted 10\n"
+    assert "ValueError: the answer was not 42" in result.stderr
+    assert "give_up" in result.stderr
+    assert f"yarnspec logs {application}" in result.stderr
+    assert cluster.application(application)["finalStatus"] == "FAILED"
+    status = yarnspec("status", application, "-o", "json").expect(0).document
+    assert (status["state"], status["final"]["exit_code"]) == ("FAILED", 1)
+    assert "the answer was not 42" in str(status["final"])
+
+    document = second.wait().expect(1).document
+    assert document["final"]["exit_code"] == 1
+    assert "3" in document["final"]["reason"]
+    assert "ZeroDivisionError" in third.wait().expect(1).stderr
+
+    for each in (submission, second, third):
+        assert len(cluster.attempts(each.application_id())) == 1
+        left = each.application_id()
+        wait_for("nothing left", lambda: not leftovers(cluster, left), 20)  # noqa: B023 - used at once
+
+
+@pytest.mark.parametrize("victim", ["driver-jvm", "negotiator", "skein-am"])
+def test_a_killed_master_or_driver_is_followed_by_an_attempt_that_ends_right(
+    victim: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """The second attempt runs the job from the start; no process of the first one stays."""
+    stop = tmp_path / "stop"
+    submission = submit("rounds.py", str(stop))
+    application = submission.application_id()
+    wait_for("the first round", lambda: '"round": 2' in submission.stdout, 90)
+    before = cluster.processes(application)
+    next(each for each in before if each.what == victim).kill()
+    wait_for("a second epoch's rounds", lambda: submission.stdout.count('"round": 1,') == 2, 90)
+    alive = {each.pid for each in cluster.processes(application)}
+    first = {each.pid for each in before if each.what in ("driver-jvm", "negotiator", "executor")}
+    assert not alive & first
+    status = yarnspec("status", application, "-o", "json").expect(0).document
+    assert status["epoch"] == 2
+    assert status["attempt"] == len(cluster.attempts(application))
+    stop.touch()
+    result = submission.wait().expect(0)
+    assert result.lines[-1]["wrong"] == 0
+    assert cluster.application(application)["finalStatus"] == "SUCCEEDED"
+    records = yarnspec("events", application, "-o", "json").expect(0).lines
+    assert {record["epoch"] for record in records} == {1, 2}
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 20)

@@ -1,0 +1,111 @@
+"""Executors, hosts and the ResourceManager go away while a job runs; the job goes on and its results are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from integration.cluster import Cluster
+from integration.conftest import Submit, Watch, Yarnspec
+from integration.processes import ContainerProcess
+from integration.waiting import wait_for
+
+OPTIONS = ["--executor-memory", "4g", "--num-executors", "2"]
+
+
+def test_a_killed_executor_and_lost_hosts_are_replaced(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path
+) -> None:
+    """First an executor is killed, then a host stops in order, then a host is killed."""
+    stop = tmp_path / "stop"
+    submission = submit("rounds.py", str(stop), options=OPTIONS)
+    application = submission.application_id()
+    stopped: list[str] = []
+    with watch(application):
+        _executors(cluster, application)
+        am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
+
+        def lose(how: str) -> ContainerProcess:
+            """Lose an executor that is not on the AM's host, and wait for another one."""
+            before = _executors(cluster, application)
+            victim = next(each for each in before if each.host != am_host)
+            if how == "kill":
+                victim.kill()
+            else:
+                stopped.append(victim.host)
+                cluster.mini.host_stop(victim.host, kill=how == "host kill")
+            known = {each.container_id for each in before}
+            wait_for(
+                f"a replacement after {how}",
+                lambda: [e for e in _executors(cluster, application) if e.container_id not in known],
+                60,
+            )
+            return victim
+
+        killed = lose("kill")
+        on_stopped_host = lose("host stop")
+        on_killed_host = lose("host kill")
+        stop.touch()
+        result = submission.wait().expect(0)
+    for host in stopped:
+        cluster.mini.host_start(host)
+    wait_for("all hosts", lambda: list(cluster.node_states().values()) == ["RUNNING"] * len(cluster.hosts), 30)
+
+    assert result.lines[-1]["wrong"] == 0
+    assert cluster.application(application)["finalStatus"] == "SUCCEEDED"
+    assert len(cluster.attempts(application)) == 1
+    records = yarnspec("events", application, "-o", "json").expect(0).lines
+    lost = {record["container_id"]: record for record in records if record["type"] == "ContainerLost"}
+    assert lost[killed.container_id]["exit_code"] == 137
+    assert lost[killed.container_id]["diagnostics"]
+    assert on_stopped_host.container_id in lost
+    assert on_killed_host.container_id in lost
+
+
+def test_the_resource_manager_restarts(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path
+) -> None:
+    """The job runs on, the block is sent again after the restart, and executors are still replaced, elsewhere."""
+    stop = tmp_path / "stop"
+    submission = submit("rounds.py", str(stop), options=["--set", "placement.mode=blacklist", *OPTIONS])
+    application = submission.application_id()
+    with watch(application) as placement:
+        before = _executors(cluster, application)
+        am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
+        host = next(each.host for each in before if each.host != am_host)
+        yarnspec("hosts", application, "block", host, "--reason", "kept over the restart").expect(0)
+        cluster.mini.rm_restart()
+        wait_for(
+            "the event of the new registration",
+            lambda: [
+                record
+                for record in yarnspec("events", application, "-o", "json").lines
+                if record["type"] == "ResourceManagerReconnected"
+            ],
+            60,
+            poll_s=1,
+        )
+        known = {each.container_id for each in before}
+        assert known <= {each.container_id for each in cluster.processes(application)}
+        assert host in str(cluster.attempts(application)[-1].get("blacklistedNodes"))
+        next(each for each in before if each.host == host).kill()
+        new = wait_for(
+            "a replacement",
+            lambda: [e for e in _executors(cluster, application) if e.container_id not in known],
+            60,
+        )
+        assert host not in {each.host for each in new}
+        stop.touch()
+        result = submission.wait().expect(0)
+        assert placement.by_rest
+    assert result.lines[-1]["wrong"] == 0
+    assert len(cluster.attempts(application)) == 1
+
+
+def _executors(cluster: Cluster, application: str) -> list[ContainerProcess]:
+    """Both executors' processes, once both run."""
+
+    def both() -> list[ContainerProcess]:
+        found = [each for each in cluster.processes(application) if each.what == "executor"]
+        return found if len(found) == 2 else []
+
+    return wait_for("two executors", both, 90)

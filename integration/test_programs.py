@@ -1,0 +1,115 @@
+"""What programs do in their code and bring along: masters, configuration, files, environments, dynamic allocation."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from integration.cluster import Cluster
+from integration.conftest import Submit
+from integration.submitting import SMALL
+
+ONE = ["--num-executors", "1"]
+
+
+def test_a_master_in_the_code(submit: Submit, cluster: Cluster) -> None:
+    """`yarn` runs as ours, without a second application; `local[2]` ends with exit 1 and the line, before a task."""
+    before = len(cluster.applications())
+    ours = submit("master_in_code.py", "yarn", options=ONE)
+    foreign = submit("master_in_code.py", "local[2]", options=ONE)
+    result = ours.wait().expect(0)
+    assert ours.application_id() in result.stdout
+    assert "tasks 2" in result.stdout
+    refused = foreign.wait().expect(1)
+    assert "local[2]" in refused.stderr
+    assert re.search(r"master_in_code\.py\D+\d+", refused.stderr)
+    assert "tasks" not in refused.stdout
+    assert len(cluster.applications()) == before + 2
+
+
+def test_an_owned_key_is_kept_and_the_override_is_reported(submit: Submit) -> None:
+    """The program sets a key that yarnspec owns: it runs on, and a warning names the key."""
+    key = "spark.submit.deployMode"
+    result = submit("overrides.py", f"{key}=cluster", "spark.sql.shuffle.partitions=3", options=ONE).wait().expect(0)
+    assert result.stdout == "counted 10\n"
+    assert key in result.stderr
+    assert "spark.sql.shuffle.partitions" not in result.stderr
+
+
+def test_shipped_files_modules_archives_and_a_packed_environment(submit: Submit, tmp_path: Path) -> None:
+    """--files, --py-files, --archives, spark.executorEnv.*, and a Python from an archive that is unpacked there."""
+    (tmp_path / "words.txt").write_text("some words\n")
+    (tmp_path / "shipped_module.py").write_text("def greeting():\n    return 'hello'\n")
+    inside = tmp_path / "inside.txt"
+    inside.write_text("in the box\n")
+    with tarfile.open(tmp_path / "box.tar.gz", "w:gz") as box:
+        box.add(inside, "deep/inside.txt")
+    with tarfile.open(tmp_path / "environment.tar.gz", "w:gz") as packed:
+        packed.add(_small_environment(tmp_path / "packed"), ".")
+    options = [
+        *ONE,
+        *("--files", str(tmp_path / "words.txt")),
+        *("--py-files", str(tmp_path / "shipped_module.py")),
+        *("--archives", f"{tmp_path / 'box.tar.gz'}#box"),
+        *("--conf", "spark.executorEnv.YARNSPEC_TEST_MARK=executor"),
+        *("--conf", "spark.yarn.appMasterEnv.YARNSPEC_TEST_MARK=driver"),
+    ]
+    shipped = submit("shipped.py", options=[*options, "--environment", str(tmp_path / "environment.tar.gz")])
+    (report,) = shipped.wait().expect(0).lines
+    for where, mark in (("driver", "driver"), ("task", "executor")):
+        seen = report[where]
+        assert seen["module"] == "hello"
+        assert seen["words"] == "some words\n"
+        assert seen["box"] == ["deep/inside.txt"]
+        assert seen["mark"] == mark
+        # The Python is the copy in the container, not the one that was packed.
+        assert str(tmp_path) not in seen["prefix"]
+        assert "environment" in seen["prefix"]
+        assert "/" in seen["python"]
+    assert report["driver"]["container"] != report["task"]["container"]
+
+
+def test_a_virtual_environment_on_the_hosts(submit: Submit, tmp_path: Path) -> None:
+    """--environment venv://PATH."""
+    place = _small_environment(tmp_path / "venv")
+    (tmp_path / "words.txt").write_text("words")
+    (tmp_path / "shipped_module.py").write_text("def greeting():\n    return 'hello'\n")
+    options = [*ONE, "--files", str(tmp_path / "words.txt"), "--py-files", str(tmp_path / "shipped_module.py")]
+    (report,) = submit("shipped.py", options=[*options, "--environment", f"venv://{place}"]).wait().expect(0).lines
+    assert report["driver"]["prefix"] == report["task"]["prefix"] == str(place)
+
+
+@pytest.mark.timeout(180)
+def test_dynamic_allocation(submit: Submit) -> None:
+    """Executors come with the load, go when idle, and come again."""
+    conf = {
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+        "spark.dynamicAllocation.minExecutors": "1",
+        "spark.dynamicAllocation.initialExecutors": "1",
+        "spark.dynamicAllocation.maxExecutors": "3",
+        "spark.dynamicAllocation.executorIdleTimeout": "3s",
+        "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
+    }
+    options = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
+    # Without --num-executors, which would be the least number to begin with.
+    small = [word for word in SMALL if word not in ("--num-executors", "2")]
+    (line,) = submit("dynamic.py", options=[*small, *options], small=False).wait(150).expect(0).lines
+    assert line["used"] > 1
+    assert line["idle"] == 1
+    assert line["used_again"] > 1
+
+
+def _small_environment(place: Path) -> Path:
+    """A virtual environment of a few kilobytes that can be moved: it finds the packages where this one has them."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=60)
+    packages = place / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    here = [path for path in sys.path if path.endswith("site-packages")]
+    lines = [f"import site; site.addsitedir({path!r})" for path in here]
+    (packages / "from-here.pth").write_text("\n".join(lines) + "\n")
+    return place

@@ -1,0 +1,78 @@
+"""Secrets stay out of command lines, logs and journals, and a task cannot command the application master."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from integration.cluster import Cluster
+from integration.conftest import Submit, Yarnspec
+from integration.waiting import wait_for
+
+USER_SECRET = "a-very-secret-value-of-the-user"
+PROC = Path("/proc")
+
+
+def test_no_secret_in_command_lines_container_logs_and_history(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """The key of spark.authenticate, Skein's private key and a user's secret, in a running application."""
+    stop = tmp_path / "stop"
+    properties = tmp_path / "user.properties"
+    properties.write_text(f"spark.hadoop.fs.example.secret.key {USER_SECRET}\n")
+    submission = submit("rounds.py", str(stop), options=["--properties-file", str(properties)])
+    application = submission.application_id()
+    wait_for("a round", lambda: '"round": 1' in submission.stdout, 90)
+    processes = cluster.processes(application)
+    executor = next(each for each in processes if each.what == "executor")
+    authentication = executor.environment["_SPARK_AUTH_SECRET"]
+    assert len(authentication) >= 32
+    secrets = {"user's secret": USER_SECRET, "authentication": authentication, "key": "PRIVATE KEY-----"}
+
+    for entry in PROC.glob("[0-9]*/cmdline"):
+        try:
+            line = entry.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        assert not [name for name, secret in secrets.items() if secret in line], entry
+    texts = cluster.container_log_texts(application)
+    assert any(path.name == "launch_container.sh" for path in texts)
+    for path, text in texts.items():
+        assert not [name for name, secret in secrets.items() if secret in text], path
+    # Skein's credentials are gone from the executors' directories.
+    for each in processes:
+        if each.what == "executor":
+            directory = Path(each.environment["PWD"])
+            assert (directory / "launch_container.sh").exists() or directory.is_dir()
+            assert not list(directory.glob(".skein*"))
+    for role in ("driver", "negotiator", "executor", "am"):
+        text = yarnspec("logs", application, "--role", role).stdout
+        assert not [name for name, secret in secrets.items() if secret in text], role
+    stop.touch()
+    result = submission.wait().expect(0)
+    assert USER_SECRET not in result.stdout + result.stderr
+    for command in (["events", application, "-o", "json"], ["status", application, "-o", "json"]):
+        text = yarnspec(*command).expect(0).stdout
+        assert not [name for name, secret in secrets.items() if secret in text], command
+    history = f"/user/{cluster.user}/.yarnspec/history/{application}"
+    files = [f"{history}/{name}" for name in cluster.hdfs_list(history) if "." in name]
+    assert files
+    for file in files:
+        text = cluster.hdfs_read(file).decode()
+        assert not [name for name, secret in secrets.items() if secret in text], file
+
+
+def test_a_task_cannot_command_the_application_master(submit: Submit, cluster: Cluster) -> None:
+    """It finds no credentials, is refused with its own, and the application ends right."""
+    result = submit("command_am.py", options=["--num-executors", "1"]).wait().expect(0)
+    (report,) = result.lines
+    assert report["skein_files"] == []
+    assert report["address"]
+    assert "done" not in (report["from_current"], report["own_key_pair"])
+    assert report["counted_afterwards"] == 100
+    application = _application_of(report["container"])
+    assert cluster.application(application)["finalStatus"] == "SUCCEEDED"
+
+
+def _application_of(container: str) -> str:
+    parts = container.split("_")
+    return f"application_{parts[-4]}_{parts[-3]}"

@@ -1,0 +1,78 @@
+"""Leaving an application alone, killing it, and waiting for resources that do not come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from integration.cluster import Cluster
+from integration.conftest import Submit, Yarnspec, leftovers
+from integration.waiting import wait_for
+
+
+def test_no_wait_interrupt_and_kill(submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path) -> None:
+    """--no-wait leaves at once; ^C leaves the application running (130); a waiting submit sees the kill (7)."""
+    stop = str(tmp_path / "never")
+    small = ["--num-executors", "1"]
+    left_alone = submit("rounds.py", stop, options=["--no-wait", *small])
+    waiting = submit("rounds.py", stop, options=small)
+    result = left_alone.wait(60).expect(0)
+    first = left_alone.application_id()
+    assert first in result.stdout
+    second = waiting.application_id()
+    wait_for("output", lambda: '"round": 1' in waiting.stdout, 90)
+    waiting.interrupt()
+    interrupted = waiting.wait(15).expect(130)
+    for command in ("status", "kill"):
+        assert f"yarnspec {command} {second}" in interrupted.stderr or f"yarnspec logs {second}" in interrupted.stderr
+    assert f"yarnspec kill {second}" in interrupted.stderr
+    assert cluster.application(second)["state"] == "RUNNING"
+
+    third_submission = submit("rounds.py", stop, options=small)
+    third = third_submission.application_id()
+    wait_for("output", lambda: '"round": 1' in third_submission.stdout, 90)
+    for application in (first, second, third):
+        yarnspec("kill", application).expect(0)
+    third_submission.wait(30).expect(7)
+    for application in (first, second, third):
+        assert cluster.application(application)["finalStatus"] == "KILLED"
+        assert yarnspec("status", application, "-o", "json").expect(0).document["state"] == "KILLED"
+        wait_for("nothing left", lambda: not leftovers(cluster, application), 20)  # noqa: B023 - used at once
+
+
+@pytest.mark.leaves_staging
+def test_what_yarns_own_kill_leaves_is_swept_by_the_next_submit(
+    submit: Submit, cluster: Cluster, tmp_path: Path
+) -> None:
+    """`yarn application -kill` ends every process; its staging directory goes with the next submit."""
+    submission = submit("rounds.py", str(tmp_path / "never"))
+    application = submission.application_id()
+    wait_for("output", lambda: '"round": 1' in submission.stdout, 90)
+    cluster.command("yarn", "application", "-kill", application)
+    submission.wait(30).expect(7)
+    wait_for("no process left", lambda: not cluster.processes(application), 30)
+    submit("tasks.py", "2", "0").wait().expect(0)
+    assert application not in cluster.staging
+
+
+def test_resources_that_do_not_come(submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path) -> None:
+    """In a queue with room for one AM: no executors within the deadline (exit 6), and another AM has to wait."""
+    stop = str(tmp_path / "never")
+    options = ["--queue", "narrow"]
+    starved = submit("rounds.py", stop, options=[*options, "--set", "resources.wait_timeout=20s"])
+    application = starved.application_id()
+    wait_for("its AM runs", lambda: cluster.application(application)["state"] == "RUNNING", 60)
+    behind = submit("rounds.py", stop, options=[*options, "--num-executors", "1"])
+    pending = behind.application_id()
+
+    def reason_for_the_am() -> str:
+        return str(yarnspec("status", pending, "-o", "json").expect(0).document["pending_reason"])
+
+    assert "AM" in wait_for("why its AM does not start", reason_for_the_am, 30)
+    yarnspec("kill", pending).expect(0)
+    behind.wait(30).expect(7)
+    result = starved.wait(90).expect(6)
+    assert "20 s" in result.stderr
+    assert len(cluster.attempts(application)) == 1
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
