@@ -11,11 +11,12 @@ import msgspec
 
 from yarnspec.cli.groups import did_you_mean
 from yarnspec.cli.moments import clock
-from yarnspec.cli.printing import Form, as_yaml, output_option, plain, settings_options
+from yarnspec.cli.printing import Form, as_yaml, output_option, settings_options
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
 from yarnspec.errors import UsageError
 from yarnspec.gateway.application import Application
+from yarnspec.observe.progress import visible
 from yarnspec.observe.records import Record, encode
 from yarnspec.options import Options
 
@@ -43,13 +44,13 @@ def command(*, application: str, follow: bool, types: tuple[str, ...], form: For
     fields of the type. After the end they come from the history directory.
     """
     _check(types)
-    found = Application.from_id(application, settings=settings)
     shown = 0
-    for record in _with_gaps_told(found.events(follow=follow)):
-        if types and record.type not in types:
-            continue
-        _print(record, form)
-        shown += 1
+    with Application.from_id(application, settings=settings) as found:
+        for record in _with_gaps_told(found.events(follow=follow)):
+            if types and record.type not in types:
+                continue
+            _print(record, form)
+            shown += 1
     if not shown:
         click.echo(f"no events{' of this type' if types else ''} of {application} (yet)", err=True)
 
@@ -83,7 +84,7 @@ def _print(record: Record, form: Form) -> None:
         details = " ".join(f"{name}={_value(value)}" for name, value in record.fields.items() if _told(value))
         reason = f"({record.reason})" if record.reason else ""
         line = " ".join(filter(None, (details, reason)))
-        click.echo(f"{clock(record.time_ms)} {record.epoch}.{record.seq:<5} {kind} {plain(line).plain}")
+        click.echo(f"{clock(record.time_ms)} {record.epoch}.{record.seq:<5} {kind} {visible(line)}")
     if not sys.stdout.isatty():
         sys.stdout.flush()
 

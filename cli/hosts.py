@@ -39,7 +39,8 @@ def command(context: click.Context, *, application: str) -> None:
 @click.pass_obj
 def list_hosts(application: str, *, form: Form, settings: Options) -> None:
     """List the cluster's hosts, and which of them are blocked."""
-    hosts = Application.from_id(application, settings=settings).hosts()
+    with Application.from_id(application, settings=settings) as found:
+        hosts = found.hosts()
     if form != "table":
         print_document({"schema": 1, "hosts": hosts}, form)
         return
@@ -65,8 +66,8 @@ def block(
     application: str, *, host: str, duration: str | None, reason: str, force: bool, form: Form, settings: Options
 ) -> None:
     """Keep new containers and tasks of the application off HOST."""
-    found = Application.from_id(application, settings=settings)
-    found.block_host(host, duration, reason=reason, force=force)
+    with Application.from_id(application, settings=settings) as found:
+        found.block_host(host, duration, reason=reason, force=force)
     _say(
         form,
         host,
@@ -82,7 +83,8 @@ def block(
 @click.pass_obj
 def unblock(application: str, *, host: str, form: Form, settings: Options) -> None:
     """Let the application use HOST again."""
-    Application.from_id(application, settings=settings).unblock_host(host)
+    with Application.from_id(application, settings=settings) as found:
+        found.unblock_host(host)
     _say(form, host, blocked=False, words=f"{host} is not blocked any more")
 
 

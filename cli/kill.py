@@ -24,9 +24,9 @@ def command(*, application: str, form: Form, settings: Options) -> None:
 
     Its output, its events and its logs stay. An application that has ended already is left as it is.
     """
-    found = Application.from_id(application, settings=settings)
-    killed = found.kill()
-    state = found.status().state
+    with Application.from_id(application, settings=settings) as found:
+        killed = found.kill()
+        state = found.status().state
     if not killed:
         click.echo(f"{application} had ended already", err=True)
     if form == "table":

@@ -58,19 +58,20 @@ def command(
     if follow and form != "table":
         message = "--follow prints text as it comes: it does not go with -o"
         raise UsageError(message)
-    pieces = Application.from_id(application, settings=settings).logs(
-        role or "driver",
-        executor_id=executor_id,
-        name=name,
-        attempt=attempt,
-        tail_lines=tail_lines,
-        follow=follow,
-    )
-    if form == "table":
-        one_file = name is not None and (role != "executor" or executor_id is not None)
-        _print_text(pieces, titles=not one_file)
-    else:
-        print_document({"schema": 1, "logs": _collected(pieces)}, form)
+    one_file = name is not None and (role != "executor" or executor_id is not None)
+    with Application.from_id(application, settings=settings) as found:
+        pieces = found.logs(
+            role or "driver",
+            executor_id=executor_id,
+            name=name,
+            attempt=attempt,
+            tail_lines=tail_lines,
+            follow=follow,
+        )
+        if form == "table":
+            _print_text(pieces, titles=not one_file)
+        else:
+            print_document({"schema": 1, "logs": _collected(pieces)}, form)
 
 
 def _print_text(pieces: Iterator[LogPiece], *, titles: bool) -> None:

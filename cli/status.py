@@ -36,7 +36,8 @@ def command(*, application: str, form: Form, settings: Options) -> None:
     State, attempt, containers by host, blocked hosts, progress and links, while it runs and after its end. Fields of
     the JSON and YAML forms are only ever added. The exit code is 0 for an application that failed, too.
     """
-    document = Application.from_id(application, settings=settings).status()
+    with Application.from_id(application, settings=settings) as found:
+        document = found.status()
     if form == "table":
         print_status(document, stdout_console(), int(time.time() * 1000))
     else:

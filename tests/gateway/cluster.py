@@ -123,6 +123,9 @@ class HandMadeCluster(Cluster):
     def user(self) -> str:
         return "me"
 
+    def close(self) -> None:
+        """Nothing was opened."""
+
     @property
     def staging(self) -> Path:
         return self.home / ".skein" / APP

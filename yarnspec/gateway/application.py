@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from types import TracebackType
 
 import msgspec
 
@@ -65,10 +66,22 @@ class Application:
         """The cluster that it runs on."""
         return self._cluster
 
-    def close(self) -> None:
+    def __enter__(self) -> Application:
+        """Close on leaving."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Close the connections."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; they are opened again when needed."""
         if "client" in self.__dict__:
             self.client.close()
+            del self.client
+        self._cluster.close()
 
     def report(self) -> Report | None:
         """YARN's own report; None when it does not know the application (any more) but the history does."""

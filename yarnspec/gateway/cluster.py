@@ -24,6 +24,12 @@ class Cluster:
         """The cluster of ``HADOOP_CONF_DIR``; without ``settings``, the options of the environment."""
         return cls(HadoopConf.read(), settings or options.load(None, ()).options)
 
+    def close(self) -> None:
+        """Close the connections; they are opened again when needed."""
+        rm = self.__dict__.pop("rm", None)
+        if rm is not None:
+            rm.close()
+
     @property
     def user(self) -> str:
         """Who asks."""

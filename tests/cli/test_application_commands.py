@@ -1,0 +1,251 @@
+"""status, events, hosts, kill and logs: what is printed where, and the exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from rich.console import Console
+
+from tests.cli.conftest import Run
+from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, HandMadeNegotiator, report
+from yarnspec.cli.events import _print as print_event
+from yarnspec.cli.status import print_status
+from yarnspec.core import commands, events
+from yarnspec.observe.document import (
+    BlockedHost,
+    ContainerStatus,
+    Final,
+    Links,
+    StageStatus,
+    StatusDocument,
+    TaskCounts,
+)
+from yarnspec.observe.records import record_of
+from yarnspec.observe.rest import Answer, BlockBody
+
+STARTED = events.AttemptStarted(
+    application_id=APP, attempt=1, epoch=1, container_id=AM, host=HOSTS[0], placement_mode="blacklist"
+)
+BLOCKED = commands.BlockHost(reason="slow disk", host=HOSTS[1], until_ms=None, by="me")
+DOCUMENT = StatusDocument(
+    application_id=APP,
+    name="etl [bold]nightly\x1b[31m",
+    user="me",
+    queue="root.default",
+    state="RUNNING",
+    phase="executing",
+    attempt=1,
+    epoch=1,
+    placement_mode="blacklist",
+    started_ms=1_700_000_000_000,
+    containers=(
+        ContainerStatus(id=AM, host=HOSTS[0], role="am", state="RUNNING"),
+        ContainerStatus(id=EXECUTOR, host=HOSTS[2], role="executor", state="COMPLETE", executor_id="1", exit_code=137),
+    ),
+    blocked_hosts=(BlockedHost(host=HOSTS[1], reason="slow disk", until_ms=1_700_000_090_000, by="me"),),
+    wanted_containers=2,
+    running_containers=1,
+    pending_reason="no room in the queue",
+    stages=(StageStatus(stage=3, stage_attempt=1, name="count", tasks=9, finished=4, failed=1, state="RUNNING"),),
+    tasks=TaskCounts(running=2, finished=4, total=9, failed=1),
+    links=Links(resource_manager="http://rm/app", spark_ui="http://h:4040"),
+    warnings=("the program sets spark.master",),
+)
+
+
+class TestStatus:
+    def test_json_has_the_documented_fields(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        negotiator.document = DOCUMENT
+        ran = yarnspec("status", APP, "-o", "json")
+        document = json.loads(ran.out)
+        assert (ran.code, ran.err) == (0, "")
+        assert {"application_id", "state", "attempt", "epoch", "placement_mode"} <= document.keys()
+        assert {"id", "host", "role", "state"} <= document["containers"][0].keys()
+        assert {"host", "reason", "until_ms"} <= document["blocked_hosts"][0].keys()
+
+    def test_yaml_says_the_same(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        negotiator.document = DOCUMENT
+        assert yaml.safe_load(yarnspec("status", APP, "-o", "yaml").out) == json.loads(
+            yarnspec("status", APP, "-o", "json").out
+        )
+
+    @pytest.mark.parametrize("width", [80, 200])
+    def test_the_page(self, width: int) -> None:
+        console = Console(width=width, record=True, color_system=None, highlight=False)
+        with console.capture() as capture:
+            print_status(DOCUMENT, console, 1_700_000_030_000)
+        page = capture.get()
+        assert max(map(len, page.splitlines())) <= width
+        for words in (
+            "RUNNING (executing), attempt 1",
+            "runs for 30 s",
+            "1 of 2 run",
+            "no room in the queue",
+            "4 of 9 done, 2 running, 1 attempts failed",
+            "executor 1",
+            "COMPLETE 137",
+            "for 1 min 0 s more",
+            "3.1",
+            "4/9, 1 failed",
+            "warning: the program sets spark.master",
+            "etl [bold]nightly",
+        ):
+            assert words in page
+        assert "\x1b" not in page
+
+    def test_an_application_that_failed_is_no_failure_of_the_command(
+        self, yarnspec: Run, cluster: HandMadeCluster
+    ) -> None:
+        cluster.made_rm.reports[APP] = report("FINISHED", "FAILED", diagnostics="ValueError: no")
+        ran = yarnspec("status", APP)
+        assert ran.code == 0
+        assert "FAILED, attempt 1, exit code 1" in ran.out
+        assert "ValueError: no" in ran.out
+
+    def test_exit_codes(self, yarnspec: Run, cluster: HandMadeCluster) -> None:
+        assert yarnspec("status", "nonsense").code == 2
+        cluster.made_rm.reports.clear()
+        ran = yarnspec("status", APP)
+        assert (ran.code, ran.out) == (5, "")
+        assert f"there is no application {APP}" in ran.err
+
+    def test_many_ended_containers_are_counted(self) -> None:
+        gone = tuple(
+            ContainerStatus(id=f"c{number}", host="h", role="executor", state="COMPLETE") for number in range(50)
+        )
+        document = StatusDocument(application_id=APP, state="SUCCEEDED", containers=gone, final=Final(
+            status="SUCCEEDED", exit_code=0, reason=""
+        ))  # fmt: skip
+        console = Console(width=200, color_system=None)
+        with console.capture() as capture:
+            print_status(document, console, 0)
+        assert "and 30 that ended before" in capture.get()
+        assert "c49 " in capture.get()
+
+
+class TestEvents:
+    def test_json_is_one_object_a_line(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        negotiator.happened([STARTED, BLOCKED])
+        ran = yarnspec("events", APP, "-o", "json")
+        lines = [json.loads(line) for line in ran.out.splitlines()]
+        assert [(line["seq"], line["kind"], line["type"]) for line in lines] == [
+            (1, "event", "AttemptStarted"),
+            (2, "command", "BlockHost"),
+        ]
+        assert lines[1]["reason"] == "slow disk"
+
+    def test_yaml_documents(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        negotiator.happened([STARTED, BLOCKED])
+        found = list(yaml.safe_load_all(yarnspec("events", APP, "-o", "yaml").out))
+        assert [one["type"] for one in found] == ["AttemptStarted", "BlockHost"]
+
+    def test_the_table_shows_reasons(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        negotiator.happened([STARTED, BLOCKED])
+        ran = yarnspec("events", APP, "--type", "BlockHost")
+        assert ran.out.count("\n") == 1
+        assert f"BlockHost            host={HOSTS[1]} by=me (slow disk)" in ran.out
+
+    def test_what_a_terminal_would_obey_is_not_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
+        lost = events.DriverLost(exit_code=1, reason="\x1b]0;title\x07\nsecond line")
+        print_event(record_of(lost, seq=1, time_ms=1, epoch=1), "table")
+        out = capsys.readouterr().out
+        assert "\x1b" not in out
+        assert out.count("\n") == 1
+
+    def test_an_unknown_type_is_a_usage_error(self, yarnspec: Run) -> None:
+        ran = yarnspec("events", APP, "--type", "BlokHost")
+        assert ran.code == 2
+        assert "'BlockHost'" in ran.err
+
+    def test_a_gap_is_told(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        from yarnspec.observe.eventlog import EventLog
+
+        negotiator.log = EventLog(1, others_bytes=100)
+        negotiator.happened([STARTED, BLOCKED, BLOCKED])
+        ran = yarnspec("events", APP, "-o", "json")
+        assert "2 records of epoch 1 are not in the negotiator's memory" in ran.err
+
+
+class TestHosts:
+    def test_list(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        assert negotiator.asked == []
+        ran = yarnspec("hosts", APP, "list")
+        assert [line.split()[0] for line in ran.out.splitlines()[1:]] == list(HOSTS)
+        assert len(json.loads(yarnspec("hosts", APP, "list", "-o", "json").out)["hosts"]) == len(HOSTS)
+
+    def test_block_and_unblock(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        ran = yarnspec("hosts", APP, "block", HOSTS[1], "--for", "10m", "--reason", "slow disk", "--force")
+        assert (ran.code, ran.out) == (0, f"{HOSTS[1]} is blocked for 10m\n")
+        asked = negotiator.asked[0]
+        assert isinstance(asked, BlockBody)
+        assert (asked.duration_ms, asked.reason, asked.force) == (600_000, "slow disk", True)
+        ran = yarnspec("hosts", APP, "unblock", HOSTS[1], "-o", "json")
+        assert json.loads(ran.out) == {"schema": 1, "host": HOSTS[1], "blocked": False}
+
+    def test_a_refusal(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        negotiator.answer = Answer(accepted=False, reason="1 of 3 hosts may be blocked; --force")
+        ran = yarnspec("hosts", APP, "block", HOSTS[1])
+        assert (ran.code, ran.out) == (4, "")
+        assert "1 of 3 hosts may be blocked" in ran.err
+
+    @pytest.mark.usefixtures("negotiator")
+    def test_wrong_input(self, yarnspec: Run) -> None:
+        assert yarnspec("hosts", APP, "block", "no-such-host").code == 5
+        assert yarnspec("hosts", APP, "block", HOSTS[1], "--for", "ten").code == 2
+        ran = yarnspec("hosts", APP, "blok", HOSTS[1])
+        assert ran.code == 2
+        assert "'block'" in ran.err
+
+
+class TestKill:
+    def test_one_that_ended(self, yarnspec: Run, cluster: HandMadeCluster) -> None:
+        cluster.made_rm.reports[APP] = report("FINISHED", "SUCCEEDED")
+        ran = yarnspec("kill", APP)
+        assert (ran.code, ran.out) == (0, f"{APP} SUCCEEDED\n")
+        assert "had ended already" in ran.err
+
+
+class TestLogs:
+    @pytest.fixture(autouse=True)
+    def _yarn_has_logs(
+        self, cluster: HandMadeCluster, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        from tests.gateway.test_logtext import wrapped
+
+        directory = tmp_path_factory.mktemp("yarn")
+        text = wrapped("driver.stderr", b"a warning", AM) + wrapped("driver.stdout", b"1\n2\n", AM)
+        text += wrapped("executor.log", b"from an executor\n", EXECUTOR)
+        (directory / "logs").write_bytes(text)
+        program = directory / "yarn"
+        program.write_text(f'#!/bin/sh\n[ "$1" = logs ] && cat {directory}/logs\n')
+        program.chmod(0o700)
+        monkeypatch.setenv("PATH", str(directory), prepend=":")
+        cluster.record(STARTED, events.ContainerStarted(executor_id="1", container_id=EXECUTOR, host=HOSTS[2]))
+        cluster.made_rm.reports[APP] = report("FINISHED", "SUCCEEDED")
+        # No NodeManager has them any more, and none is listening either.
+        cluster.made_rm.addresses.clear()
+
+    def test_the_drivers_with_a_line_above_each(self, yarnspec: Run) -> None:
+        ran = yarnspec("logs", APP)
+        assert ran.out == (
+            f"==> driver on {HOSTS[0]}, {AM}: driver.stderr <==\na warning\n"
+            f"\n==> driver on {HOSTS[0]}, {AM}: driver.stdout <==\n1\n2\n"
+        )
+
+    def test_one_file_as_it_is(self, yarnspec: Run) -> None:
+        assert yarnspec("logs", APP, "--file", "driver.stdout").out == "1\n2\n"
+        assert yarnspec("logs", APP, "--file", "driver.stdout", "--tail", "1").out == "2\n"
+
+    def test_an_executors(self, yarnspec: Run) -> None:
+        ran = yarnspec("logs", APP, "--executor", "1", "-o", "json")
+        (log,) = json.loads(ran.out)["logs"]
+        assert (log["executor_id"], log["host"], log["text"]) == ("1", HOSTS[2], "from an executor\n")
+
+    def test_wrong_input(self, yarnspec: Run) -> None:
+        assert yarnspec("logs", APP, "--executor", "9").code == 5
+        assert yarnspec("logs", APP, "--file", "nothing").code == 5
+        assert yarnspec("logs", APP, "--role", "driver", "--executor", "1").code == 2
+        assert yarnspec("logs", APP, "--follow", "-o", "json").code == 2
+        assert yarnspec("logs", APP, "--role", "cook").code == 2
