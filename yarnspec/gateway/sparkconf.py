@@ -141,6 +141,7 @@ def translate(request: SubmitRequest, options: Options, environ: Mapping[str, st
         if library_path:
             entries = [*library_path, *filter(None, [variables.get("LD_LIBRARY_PATH")])]
             variables["LD_LIBRARY_PATH"] = ":".join(entries)
+    jars = spark_jars(request.spark_jars, given, warnings)
     translated = apply_to_options(given, options)
     properties = {key: value for key, value in given.items() if key not in _CONSUMED and not is_owned(key)}
     _ship_ivy_settings(properties, hold)
@@ -160,7 +161,7 @@ def translate(request: SubmitRequest, options: Options, environ: Mapping[str, st
         program=program,
         submit_arguments=submit_arguments,
         files=hold.files(),
-        spark_jars=spark_jars(request.spark_jars, given, warnings),
+        spark_jars=jars,
         python=python,
         driver_environment=driver_environment,
         executor_environment=executor_environment,
