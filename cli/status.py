@@ -52,7 +52,7 @@ def print_status(document: StatusDocument, console: Console, now_ms: int) -> Non
         console.print(_containers(document))
     if document.blocked_hosts:
         console.print()
-        table = columns("BLOCKED HOST", "", "REASON", "BY")
+        table = columns("BLOCKED HOST", "HOW LONG", "REASON", "BY")
         for blocked in document.blocked_hosts:
             table.add_row(
                 plain(blocked.host),

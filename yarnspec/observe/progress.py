@@ -180,36 +180,23 @@ class Picture:
 
 def changes(before: StatusDocument | None, now: StatusDocument) -> Iterator[str]:
     """What is worth a line when one status follows another."""
-    if before is None or (before.state, before.phase, before.attempt) != (now.state, now.phase, now.attempt):
+    was = before or StatusDocument(application_id=now.application_id, state="")
+    if (was.state, was.phase, was.attempt) != (now.state, now.phase, now.attempt):
         yield f"{now.application_id}: {state_in_words(now)}"
-    if not now.ended:
-        wanted, running, reason = now.wanted_containers, now.running_containers, now.pending_reason
-        if before is None:
-            changed = bool(wanted or reason)
-        else:
-            was = (before.wanted_containers, before.running_containers, before.pending_reason)
-            changed = was != (wanted, running, reason)
-        if changed and (wanted or running):
-            yield f"executors: {running} of {wanted} run" + (f"; waiting: {reason}" if reason else "")
-        elif changed and reason:
-            yield f"waiting: {reason}"
-    blocked_before = {one.host for one in before.blocked_hosts} if before is not None else set()
-    blocked_now = {one.host for one in now.blocked_hosts}
-    for one in now.blocked_hosts:
-        if one.host not in blocked_before:
-            yield f"blocked: {one.host}: {one.reason}"
-    for host in sorted(blocked_before - blocked_now):
+    if not now.ended and _need(was) != _need(now):
+        yield from _need_in_words(now)
+    blocked_before = {one.host for one in was.blocked_hosts}
+    blocked_now = {one.host: one.reason for one in now.blocked_hosts}
+    for host in sorted(blocked_now.keys() - blocked_before):
+        yield f"blocked: {host}: {blocked_now[host]}"
+    for host in sorted(blocked_before - blocked_now.keys()):
         yield f"not blocked any more: {host}"
-    known = {(one.stage, one.stage_attempt): one.state for one in before.stages} if before is not None else {}
+    known = {(one.stage, one.stage_attempt): one.state for one in was.stages}
     for stage in now.stages:
-        known_state = known.get((stage.stage, stage.stage_attempt))
-        if known_state != stage.state:
+        if known.get((stage.stage, stage.stage_attempt)) != stage.state:
             words = {"RUNNING": f"runs {stage.tasks} tasks", "SUCCEEDED": "is done", "FAILED": "failed"}
             yield f"stage {stage.stage} {words[stage.state]}: {stage.name}"
-    warned = set(before.warnings) if before is not None else set()
-    for warning in now.warnings:
-        if warning not in warned:
-            yield f"warning: {warning}"
+    yield from (f"warning: {warning}" for warning in now.warnings if warning not in was.warnings)
 
 
 def state_in_words(document: StatusDocument) -> str:
@@ -255,6 +242,18 @@ def picture(document: StatusDocument, now_ms: int) -> RenderableType:
 def visible(text: str) -> str:
     """Text on one line, without control characters that a terminal would obey."""
     return "".join(one if one.isprintable() else "�" for one in " ".join(text.split()))
+
+
+def _need(document: StatusDocument) -> tuple[int, int, str]:
+    return document.wanted_containers, document.running_containers, document.pending_reason
+
+
+def _need_in_words(document: StatusDocument) -> Iterator[str]:
+    wanted, running, reason = _need(document)
+    if wanted or running:
+        yield f"executors: {running} of {wanted} run" + (f"; waiting: {reason}" if reason else "")
+    elif reason:
+        yield f"waiting: {reason}"
 
 
 def _executors(document: StatusDocument) -> Iterable[RenderableType]:
