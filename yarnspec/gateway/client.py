@@ -136,7 +136,7 @@ class NegotiatorClient:
         while True:
             try:
                 chunk = self.output_once(stream, offset, wait_s)
-            except NegotiatorUnreachable:
+            except ClusterUnreachable:  # the negotiator does not answer, or its announcement could not be read
                 if application_ended():
                     return
                 self._pause(_PAUSE_S)
@@ -180,20 +180,24 @@ class NegotiatorClient:
         self, method: str, path: str, query: Mapping[str, Any] | None, body: bytes | None, wait_s: float
     ) -> httpx2.Response:
         endpoint = self._endpoint or self._find()
-        self._endpoint = None  # Kept only when this try goes well: else the next one reads the file again.
-        answer = self._http.request(
-            method,
-            f"{endpoint.url}{path}",
-            params=query,
-            content=body,
-            headers={"Authorization": f"Bearer {endpoint.token}"},
-            timeout=self._timeout_s + wait_s,
-        )
-        if answer.status_code in (401, 503) or answer.status_code == 500:  # noqa: PLR2004
+        self._endpoint = endpoint
+        try:
+            answer = self._http.request(
+                method,
+                f"{endpoint.url}{path}",
+                params=query,
+                content=body,
+                headers={"Authorization": f"Bearer {endpoint.token}"},
+                timeout=self._timeout_s + wait_s,
+            )
+        except httpx2.TransportError:
+            self._endpoint = None  # the next try reads the announcement again
+            raise
+        if answer.status_code in (401, 500, 503):
             # 401: an attempt of before listened there. 503: too many requests at once. 500: it is ending.
+            self._endpoint = None
             text = f"it answers {answer.status_code}"
             raise _TryAgain(text)
-        self._endpoint = endpoint
         if answer.status_code == 404:  # noqa: PLR2004
             message = f"the negotiator of {self.application_id} knows no {path}: it is of another version"
             raise NotFound(message)
