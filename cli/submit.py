@@ -29,12 +29,12 @@ Examples:
 """
 
 
-def run(request: SubmitRequest) -> None:
-    """Submit, and wait unless told otherwise."""
+def run(request: SubmitRequest) -> int:
+    """Submit, and wait unless told otherwise; returns the exit code."""
     if request.dry_run:
         document = dry_run(request, _say_prepared)
         print_document(document, "yaml" if request.output == "table" else request.output)
-        return
+        return 0
     submission = submit_request(request, _say_prepared)
     application, prepared = submission.application, submission.prepared
     translation = prepared.translation
@@ -58,7 +58,7 @@ def run(request: SubmitRequest) -> None:
         elif translation.deploy_mode == "client":
             click.echo(application.id)
         _say_how_to_go_on(application)
-        return
+        return 0
     try:
         stdout = sys.stderr.buffer if data_only else sys.stdout.buffer
         with progress_on(sys.stderr, stdout) as progress:
@@ -68,16 +68,18 @@ def run(request: SubmitRequest) -> None:
     except KeyboardInterrupt:
         click.echo(f"\nyarnspec: {application.id} goes on.", err=True)
         _say_how_to_go_on(application)
-        sys.exit(_INTERRUPTED)
+        return _INTERRUPTED
     code = exit_code(last)
     if data_only:
         _print(application, last, request.output, code)
     if code != 0:
         _say_failure(application, last)
-    sys.exit(code)
+    return code
 
 
 def _say_prepared(prepared: Prepared) -> None:
+    for line in prepared.translation.report:
+        click.echo(f"yarnspec: {line}", err=True)
     for warning in prepared.warnings:
         click.echo(f"warning: {warning}", err=True)
     if prepared.translation.options.placement.mode == "auto":

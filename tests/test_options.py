@@ -46,14 +46,16 @@ def test_every_option_has_a_comment_and_quantities_name_their_kind() -> None:
 
 
 def test_flag_beats_environment_beats_file_beats_default(tmp_path: Path) -> None:
-    file = write(tmp_path / "o.yaml", "am:\n  max_attempts: 3\ncluster:\n  attempts: 3\nhistory:\n  retention: 3 d\n")
-    environ = {"YARNSPEC_AM__MAX_ATTEMPTS": "4", "YARNSPEC_CLUSTER__ATTEMPTS": "4", "HOME": "/"}
+    file = write(
+        tmp_path / "o.yaml", "am:\n  max_attempts: 3\ncluster:\n  connect_timeout: 3 s\nhistory:\n  retention: 3 d\n"
+    )
+    environ = {"YARNSPEC_AM__MAX_ATTEMPTS": "4", "YARNSPEC_CLUSTER__CONNECT_TIMEOUT": "4 s", "HOME": "/"}
     loaded = options.load(file, ["am.max_attempts=5"], environ)
     assert loaded.options.am.max_attempts == 5
-    assert loaded.options.cluster.attempts == 4
+    assert loaded.options.cluster.connect_timeout_ms == 4000
     assert loaded.options.history.retention_ms == 3 * 86_400_000
     assert loaded.origins["am.max_attempts"] == "flag"
-    assert loaded.origins["cluster.attempts"] == "environment"
+    assert loaded.origins["cluster.connect_timeout"] == "environment"
     assert loaded.origins["history.retention"] == f"file {file}"
     assert loaded.origins["placement.mode"] == "default"
     assert loaded.warnings == ()

@@ -48,7 +48,6 @@ class Submit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     wait: bool
     poll_interval_ms: int
-    cache_directory: str
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,13 +58,11 @@ class History(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ApplicationMaster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Attempts, memory and patience of the application master."""
+    """Attempts and memory of the application master."""
 
     max_attempts: typing.Annotated[int, msgspec.Meta(ge=1)]
     skein_memory_mb: int
     negotiator_memory_mb: int
-    driver_start_timeout_ms: int
-    driver_stop_grace_ms: int
 
 
 class Executor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,8 +81,6 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Patience with the ResourceManager and HDFS."""
 
     connect_timeout_ms: int
-    request_timeout_ms: int
-    attempts: typing.Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

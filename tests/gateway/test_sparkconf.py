@@ -56,7 +56,6 @@ def test_yarns_settings() -> None:
             "spark.yarn.rolledLog.excludePattern=.*gz",
             "spark.yarn.exclude.nodes=b,c",
             "spark.yarn.report.interval=3s",
-            "spark.yarn.am.waitTime=200s",
             "spark.yarn.max.executor.failures=7",
             "spark.yarn.executor.failuresValidityInterval=2m",
         ),
@@ -72,7 +71,6 @@ def test_yarns_settings() -> None:
     assert (result.yarn.log_include_pattern, result.yarn.log_exclude_pattern) == (".*out", ".*gz")
     assert result.exclude_hosts == ("a", "b", "c")
     assert result.options.submit.poll_interval_ms == 3000
-    assert result.options.am.driver_start_timeout_ms == 200_000
     assert result.max_executor_failures == 7
     assert result.options.executor.failure_window_ms == 120_000
     assert result.deploy_mode == "cluster"
@@ -169,7 +167,6 @@ def test_owned_properties_are_left_out_with_a_warning_that_says_why() -> None:
         (["--principal", "p"], "belong together"),
         (conf("spark.yarn.priority=high"), "spark.yarn.priority"),
         (conf("spark.yarn.maxAppAttempts=0"), "spark.yarn.maxAppAttempts"),
-        (conf("spark.yarn.am.waitTime=soon"), "spark.yarn.am.waitTime"),
         (conf("spark.yarn.report.interval=0"), "spark.yarn.report.interval"),
         (conf("spark.yarn.submit.waitAppCompletion=maybe"), "neither true nor false"),
         (conf("spark.remote=sc://h"), "Spark Connect"),
@@ -291,6 +288,13 @@ def test_secrets_are_in_the_properties_only() -> None:
     assert result.properties["spark.authenticate.secret"] == "hunter2"
     rest = {name: getattr(result, name) for name in result.__struct_fields__ if name != "properties"}
     assert "hunter2" not in repr(rest)
+
+
+def test_verbose_shows_each_property_with_its_origin_but_no_secret() -> None:
+    result = translated("-v", *conf("spark.authenticate.secret=hunter2", "spark.a=b"), "app.py")
+    assert "spark.a=b (--conf)" in result.report
+    assert "hunter2" not in repr(result.report)
+    assert translated("app.py").report == ()
 
 
 def test_python_callers_may_write_numbers() -> None:

@@ -20,7 +20,7 @@ class SparkJars(msgspec.Struct, frozen=True):
 
 
 def spark_jars(asked: str | None, given: Mapping[str, str], warnings: list[str]) -> SparkJars | None:
-    """Choose: ``--spark-jars`` as asked, else spark.yarn.archive, else spark.yarn.jars, else None (yarnspec's own)."""
+    """Choose: ``--spark-jars`` as asked, else spark.yarn.archive, else spark.yarn.jars, else None (pyspark's)."""
     text, flag = asked, "--spark-jars"
     if text is None and "spark.yarn.archive" in given:
         text, flag = given["spark.yarn.archive"], "spark.yarn.archive"
@@ -29,8 +29,8 @@ def spark_jars(asked: str | None, given: Mapping[str, str], warnings: list[str])
         if len(entries) == 1 and entries[0].startswith("local:/") and entries[0].endswith(("/*", "/*.jar")):
             return SparkJars("directory", _replace_gateway_path(given, _host_path(entries[0].rpartition("/")[0])))
         warnings.append(
-            "spark.yarn.jars has no effect: it is not one local: directory; yarnspec uploads Spark's jars once, or "
-            "takes those of --spark-jars"
+            "spark.yarn.jars has no effect: it is not one local: directory; put one archive into HDFS and name it by "
+            "--spark-jars"
         )
         return None
     if text is None:

@@ -15,7 +15,7 @@ import msgspec
 from yarnspec.errors import UsageError
 from yarnspec.gateway import python_choice, yarn_keys
 from yarnspec.gateway.cluster_paths import SparkJars, class_path, cluster_paths, spark_jars
-from yarnspec.gateway.merge import conf_directory, merge
+from yarnspec.gateway.merge import conf_directory, merge, redact
 from yarnspec.gateway.python_choice import PythonChoice
 from yarnspec.gateway.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.sizes import duration_ms, truth, whole_number
@@ -91,7 +91,8 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     ``properties`` go to the driver in a file that only its user can read; they may hold secrets, nothing else here
     does (but for what the user puts into an environment or into a JVM's options). ``submit_arguments`` and
     ``program`` are for stock spark-submit in the AM container, and name files by their links there. ``options`` are
-    yarnspec's options with those of Spark's properties that mean the same in effect.
+    yarnspec's options with those of Spark's properties that mean the same in effect. ``report`` is what ``--verbose``
+    says: each property with its origin, secrets replaced.
     """
 
     properties: dict[str, str]
@@ -114,6 +115,7 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     driver_class_path: tuple[str, ...]
     executor_class_path: tuple[str, ...]
     max_executor_failures: int | None = None
+    report: tuple[str, ...] = ()
 
 
 def translate(request: SubmitRequest, options: Options, environ: Mapping[str, str] | None = None) -> Translation:
@@ -174,7 +176,13 @@ def translate(request: SubmitRequest, options: Options, environ: Mapping[str, st
             if "spark.executor.maxNumFailures" in given
             else None
         ),
+        report=_report(properties, merged.origins) if request.verbose else (),
     )
+
+
+def _report(properties: Mapping[str, str], origins: Mapping[str, str]) -> tuple[str, ...]:
+    shown = sorted(redact(properties).items())
+    return tuple(f"{key}={value} ({origins.get(key, 'yarnspec')})" for key, value in shown)
 
 
 def is_owned(key: str) -> bool:
@@ -188,9 +196,6 @@ def apply_to_options(given: Mapping[str, str], options: Options) -> Options:
     key = "spark.yarn.maxAppAttempts"
     if key in given:
         am = msgspec.structs.replace(am, max_attempts=whole_number(given[key], key))
-    key = "spark.yarn.am.waitTime"
-    if key in given:
-        am = msgspec.structs.replace(am, driver_start_timeout_ms=_positive_ms(given, key))
     key = "spark.yarn.report.interval"
     if key in given:
         submit = msgspec.structs.replace(submit, poll_interval_ms=_positive_ms(given, key))
@@ -247,7 +252,7 @@ def _warn(
     if directory is not None and (directory / "spark-env.sh").is_file():
         warnings.append(f"{directory / 'spark-env.sh'} is not read: export what it sets before the submit")
     if "spark.kerberos.keytab" in given:
-        warnings.append("--keytab stays on this machine: delegation tokens are not renewed beyond their lifetime")
+        warnings.append("--principal and --keytab have no effect yet: log in with kinit before the submit")
     return warnings
 
 

@@ -52,7 +52,7 @@ YARN_KEYS: tuple[YarnKey, ...] = (
         "has no effect: the driver runs in the AM container; use spark.driver.memoryOverhead",
     ),
     YarnKey("spark.yarn.am.nodeLabelExpression", "honoured", "node label of the AM container"),
-    YarnKey("spark.yarn.am.waitTime", "translated", "wins over the option `am.driver_start_timeout`"),
+    YarnKey("spark.yarn.am.waitTime", "warned", "has no effect: a program may make its SparkContext when it likes"),
     YarnKey(
         "spark.yarn.am.extraJavaOptions",
         "warned",
@@ -107,8 +107,7 @@ YARN_KEYS: tuple[YarnKey, ...] = (
     YarnKey(
         "spark.yarn.jars",
         "translated",
-        "`--spark-jars`, when it is one `local:` directory; else has no effect, with a warning: yarnspec uploads "
-        "Spark's jars once as one archive",
+        "`--spark-jars`, when it is one `local:` directory; else it has no effect, with a warning",
     ),
     YarnKey("spark.yarn.jar", "warned", "has no effect: it named the one jar of Spark 1; use --spark-jars"),
     YarnKey("spark.yarn.dist.files", "honoured", "joined with `--files`"),
@@ -129,8 +128,8 @@ YARN_KEYS: tuple[YarnKey, ...] = (
         "spark.yarn.populateHadoopClasspath", "warned", "has no effect: the Hadoop classes are those that Spark ships"
     ),
     # Security
-    YarnKey("spark.yarn.principal", "translated", "the old name of `spark.kerberos.principal`; see `--principal`"),
-    YarnKey("spark.yarn.keytab", "translated", "the old name of `spark.kerberos.keytab`; see `--keytab`"),
+    YarnKey("spark.yarn.principal", "warned", "has no effect yet; see --principal"),
+    YarnKey("spark.yarn.keytab", "warned", "has no effect yet; see --keytab"),
     YarnKey("spark.yarn.access.namenodes", "warned", "has no effect: delegation tokens are not fetched yet"),
     YarnKey("spark.yarn.access.hadoopFileSystems", "warned", "has no effect: delegation tokens are not fetched yet"),
     YarnKey("spark.yarn.kerberos.relogin.period", "warned", "has no effect: delegation tokens are not renewed yet"),
