@@ -77,6 +77,8 @@ def negotiate(place: Place) -> int:
     history = ApplicationHistory(conf, plan, place, epoch)
     log = EventLog(epoch, history.open_events)
     containers = ExecutorContainers(SkeinContainers.from_current())
+    # Connected: from here on nothing in this container needs the key pair, and the program must not find it.
+    place.remove_credentials()
     placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
     driver = DriverLifeInContainer(plan, place, epoch)
     shell = Shell(
@@ -102,7 +104,7 @@ def negotiate(place: Place) -> int:
         )
     )
     rm = ResourceManager.from_conf(conf)
-    watch = ClusterWatch(rm, place.application_id, shell.post)
+    watch = ClusterWatch(rm, place.application_id, shell.post, lambda: containers.waiting)
     provider = ProviderEvents(place.directory / RM_EVENTS_FILE, containers, shell.post, watch.look_soon)
     told_by_driver = DriverEvents(place.directory / BRIDGE_FILE, containers, shell.post, shell.driver_connected)
     reports = ProgramReports(place.directory / PROGRAM_REPORT_FILE, shell.post)

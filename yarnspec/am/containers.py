@@ -18,7 +18,13 @@ class ExecutorContainers:
         self._instance_of: dict[str, int] = {}
         self._executor_of: dict[int, str] = {}
         self._by_container: dict[str, tuple[str, str]] = {}
-        self._host_of: dict[str, str] = {}
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a container that was asked for has not come yet."""
+        with self._lock:
+            came = {executor_id for executor_id, _ in self._by_container.values()}
+            return any(executor_id not in came for executor_id in self._instance_of)
 
     def request(self, executor_id: str, env: Mapping[str, str]) -> None:
         """Ask for a container in which this executor will run."""
@@ -30,7 +36,7 @@ class ExecutorContainers:
     def release(self, executor_id: str) -> None:
         """Give the executor's container back, or withdraw its request."""
         with self._lock:
-            instance = self._instance_of.get(executor_id)
+            instance = self._instance_of.pop(executor_id, None)
         if instance is not None:
             self._service.kill(instance)
 

@@ -52,6 +52,13 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
             log_directory=log_directory,
         )
 
+    def remove_credentials(self) -> None:
+        """Take away what could command Skein's AM, the localized files behind the links included."""
+        for name in (".skein.crt", ".skein.pem"):
+            link = self.directory / name
+            for path in (link.resolve(), link):
+                path.unlink(missing_ok=True)
+
     def unpack_hadoop_configuration(self) -> Path:
         """The shipped Hadoop configuration as a directory, for what reads HADOOP_CONF_DIR."""
         target = self.directory / "hadoop-conf"

@@ -22,12 +22,22 @@ _HOST_STATES = ("NEW", "RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONE
 
 
 class ClusterWatch:
-    """Asks the ResourceManager now and then, and posts what changed."""
+    """Asks the ResourceManager now and then, and posts what changed.
 
-    def __init__(self, rm: ResourceManager, application_id: str, post: Callable[[Event], None]) -> None:
+    ``waiting`` tells whether containers are still to come.
+    """
+
+    def __init__(
+        self,
+        rm: ResourceManager,
+        application_id: str,
+        post: Callable[[Event], None],
+        waiting: Callable[[], bool],
+    ) -> None:
         self._rm = rm
         self._application_id = application_id
         self._post = post
+        self._waiting = waiting
         self._hosts: tuple[HostReport, ...] = ()
         self._soon = threading.Event()
         self._soon.set()
@@ -68,7 +78,7 @@ class ClusterWatch:
             self._post(events.HostsReported(hosts=hosts))
 
     def _look_at_pending(self) -> None:
-        reason = self._rm.why_pending(self._application_id)
+        reason = self._rm.why_pending(self._application_id) if self._waiting() else ""
         if reason != self._pending_reason:
             self._pending_reason = reason
             self._post(events.PendingExplained(reason=reason))

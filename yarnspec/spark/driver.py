@@ -112,6 +112,7 @@ class Driver:
             "PYSPARK_PYTHON": plan.worker_python,
             "PYSPARK_DRIVER_PYTHON": plan.driver_python,
             "SPARK_HOME": plan.spark_home or str(spark_home()),
+            "SPARK_LOCAL_IP": os.environ["NM_HOST"],
             "SPARK_ENV_LOADED": "1",
             "SPARK_SCALA_VERSION": "2.13",
             "YARNSPEC_OWNED_KEYS": str(self._directory / OWNED_KEYS_FILE),
@@ -160,30 +161,44 @@ class Driver:
         crashed = code < 0 or code in _CRASH_CODES
         if code == 0:
             return DriverExit(exit_code=0, crashed=False)
-        traceback = last_traceback(self.stderr)
-        if crashed and traceback and code == 1:
-            crashed = False
-        return DriverExit(exit_code=code, crashed=crashed, traceback=traceback)
+        return DriverExit(exit_code=code, crashed=crashed, traceback=self._last_words())
+
+    def _last_words(self) -> str:
+        """The program's traceback: Spark sends its stderr to stdout. Else the end of the driver's own log."""
+        return (
+            last_traceback(self.stdout)
+            or last_traceback(self.stderr)
+            or last_lines(self.stdout)
+            or last_lines(self.stderr)
+        )
 
 
-def last_traceback(log: Path, limit_bytes: int = 256 * 1024) -> str:
-    """The last Python traceback in the tail of a log, or the last lines when there is none."""
-    try:
-        with log.open("rb") as stream:
-            stream.seek(max(0, log.stat().st_size - limit_bytes))
-            text = stream.read().decode("utf-8", "replace")
-    except FileNotFoundError:
-        return ""
-    lines = text.splitlines()
+def last_lines(log: Path, count: int = 15) -> str:
+    """The last lines of a log."""
+    return "\n".join(_tail(log)[-count:])
+
+
+def last_traceback(log: Path) -> str:
+    """The last Python traceback in the tail of a log; empty when there is none."""
+    lines = _tail(log)
     starts = [number for number, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")]
     if not starts:
-        return "\n".join(lines[-15:])
+        return ""
     block = [lines[starts[-1]]]
     for line in lines[starts[-1] + 1 :]:
         block.append(line)
         if re.match(r"^[\w.]+(Error|Exception|Interrupt|Exit|Warning|Failed)\b", line):
             break
     return "\n".join(block[:60])
+
+
+def _tail(log: Path, limit_bytes: int = 256 * 1024) -> list[str]:
+    try:
+        with log.open("rb") as stream:
+            stream.seek(max(0, log.stat().st_size - limit_bytes))
+            return stream.read().decode("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return []
 
 
 def _descendants(pid: int) -> list[int]:

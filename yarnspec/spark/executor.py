@@ -47,7 +47,7 @@ python={shlex.quote(plan.worker_python)}
 if [ -z "${{SPARK_HOME:-}}" ]; then
   SPARK_HOME=$({shlex.quote(plan.python)} -c 'import importlib.util as u; print(u.find_spec("pyspark").submodule_search_locations[0])')
 fi
-export SPARK_HOME PYSPARK_PYTHON="$python"
+export SPARK_HOME PYSPARK_PYTHON="$python" SPARK_LOCAL_IP="$NM_HOST"
 spark_jars={jars or '""'}
 [ -n "$spark_jars" ] || spark_jars="$SPARK_HOME/jars"
 host=${{{DRIVER_ADDRESS}%:*}}
