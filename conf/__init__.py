@@ -1,0 +1,1 @@
+"""The configuration files that yarnspec ships: every option with its default."""
