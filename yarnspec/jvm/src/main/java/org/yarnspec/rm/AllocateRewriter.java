@@ -158,6 +158,26 @@ final class AllocateRewriter {
     }
   }
 
+  /**
+   * The ResourceManager found something wrong with what the call asks for (a label that does not exist, say).
+   *
+   * @return whether the call should be made again without the wishes that were new in it
+   */
+  boolean refused(String why) {
+    if (plan == null) {
+      return false;
+    }
+    boolean any = false;
+    for (Map.Entry<Integer, RmAsk> ask : plan.told.entrySet()) {
+      if (told.get(ask.getKey()) != ask.getValue() && bindings.at(ask.getKey()) != null) {
+        bindings.unacceptable(ask.getKey(), why);
+        any = true;
+      }
+    }
+    plan = null;
+    return any;
+  }
+
   /** The call that {@link #rewrite} made has succeeded. */
   void succeeded() {
     if (plan == null) {

@@ -21,6 +21,7 @@ final class Bindings {
   private final TreeMap<Integer, Wanted> byPriority = new TreeMap<>();
   private final Set<String> served = new HashSet<>();
   private final Map<String, String> rejected = new HashMap<>();
+  private final Map<Wanted, String> unacceptable = new HashMap<>();
   private long maxMemoryMb = Long.MAX_VALUE;
   private long maxVcores = Long.MAX_VALUE;
 
@@ -42,6 +43,7 @@ final class Bindings {
     wanted.forEach(each -> current.put(each.id(), each));
     served.retainAll(current.keySet());
     rejected.keySet().retainAll(current.keySet());
+    unacceptable.keySet().retainAll(new HashSet<>(wanted));
 
     Set<String> bound = new HashSet<>();
     Iterator<Map.Entry<Integer, Wanted>> bindings = byPriority.entrySet().iterator();
@@ -49,7 +51,7 @@ final class Bindings {
       Map.Entry<Integer, Wanted> binding = bindings.next();
       Wanted now = current.get(binding.getValue().id());
       Asks.Ask ask = asks.get(binding.getKey());
-      if (now == null || ask == null || !fits(ask.capability(), now) || tooLarge(now) != null) {
+      if (now == null || ask == null || !fits(ask.capability(), now) || reasonAgainst(now) != null) {
         bindings.remove();
         events.unbound(binding.getValue().id(), binding.getKey());
       } else {
@@ -63,7 +65,7 @@ final class Bindings {
       if (free <= 0) {
         break;
       }
-      if (bound.contains(each.id()) || served.contains(each.id()) || refused(each, tooLarge(each))) {
+      if (bound.contains(each.id()) || served.contains(each.id()) || refused(each, reasonAgainst(each))) {
         continue;
       }
       Integer priority = closest(each, asks);
@@ -87,7 +89,11 @@ final class Bindings {
     return true;
   }
 
-  private String tooLarge(Wanted wanted) {
+  private String reasonAgainst(Wanted wanted) {
+    String why = unacceptable.get(wanted);
+    if (why != null) {
+      return why;
+    }
     if (wanted.memoryMb() > maxMemoryMb) {
       return wanted.memoryMb() + " MiB is more than the largest container of " + maxMemoryMb + " MiB";
     }
@@ -122,6 +128,14 @@ final class Bindings {
 
   Wanted at(int priority) {
     return byPriority.get(priority);
+  }
+
+  /** The ResourceManager refuses calls that ask for this: it stays unbound until it is wanted in another way. */
+  void unacceptable(int priority, String why) {
+    Wanted wanted = byPriority.get(priority);
+    if (wanted != null) {
+      unacceptable.put(wanted, why);
+    }
   }
 
   /** The wanted container bound to this priority has come. */

@@ -10,6 +10,7 @@ import org.apache.hadoop.yarn.api.protocolrecords.FinishApplicationMasterRespons
 import org.apache.hadoop.yarn.api.protocolrecords.RegisterApplicationMasterRequest;
 import org.apache.hadoop.yarn.api.protocolrecords.RegisterApplicationMasterResponse;
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
+import org.apache.hadoop.yarn.exceptions.InvalidResourceRequestException;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.yarnspec.rm.Placement.Finish;
 
@@ -68,7 +69,7 @@ final class PlacingMaster {
     if (finish != null || lastWord.said()) {
       return lastWord.insteadOf(request, finish, resourceManager);
     }
-    AllocateResponse response = resourceManager.allocate(rewritten(request, placement));
+    AllocateResponse response = accepted(request, placement, resourceManager);
     guarded(
         "answer",
         () -> {
@@ -88,6 +89,27 @@ final class PlacingMaster {
       throws YarnException, IOException {
     Finish finish = incurable != null ? incurable : file.read().finish();
     return lastWord.insteadOf(request, finish, resourceManager);
+  }
+
+  private AllocateResponse accepted(
+      AllocateRequest request, Placement placement, ApplicationMasterProtocol resourceManager)
+      throws YarnException, IOException {
+    try {
+      return resourceManager.allocate(rewritten(request, placement));
+    } catch (InvalidResourceRequestException refusal) {
+      // It would end the application; what was asked beyond Skein's own request is rather given up, and said so.
+      boolean[] again = {false};
+      guarded("refusal", () -> again[0] = refused(refusal));
+      if (!again[0]) {
+        throw refusal;
+      }
+      return resourceManager.allocate(rewritten(request, placement));
+    }
+  }
+
+  private synchronized boolean refused(InvalidResourceRequestException refusal) {
+    String why = String.valueOf(refusal.getMessage());
+    return rewriter.refused(why.lines().findFirst().orElse("the ResourceManager refuses it"));
   }
 
   private synchronized AllocateRequest rewritten(AllocateRequest request, Placement placement) {

@@ -20,6 +20,7 @@ import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.exceptions.YarnException;
 
 /** The other end of the protocol: keeps what it is sent and answers what the test put in. */
 final class FakeResourceManager implements ApplicationMasterProtocol {
@@ -41,12 +42,15 @@ final class FakeResourceManager implements ApplicationMasterProtocol {
   }
 
   @Override
-  public AllocateResponse allocate(AllocateRequest request) throws IOException {
+  public AllocateResponse allocate(AllocateRequest request) throws IOException, YarnException {
     calls.add(request);
     whileAnswering.run();
     Object answer = answers.poll();
     if (answer instanceof IOException failure) {
       throw failure;
+    }
+    if (answer instanceof YarnException refusal) {
+      throw refusal;
     }
     AllocateResponse response = AllocateResponse.newBuilder().responseId(request.getResponseId() + 1).build();
     if (answer instanceof Container container) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -27,6 +28,7 @@ import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.api.records.SchedulingRequest;
+import org.apache.hadoop.yarn.exceptions.InvalidResourceRequestException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -212,6 +214,22 @@ class PlacingMasterTest {
     allocate(FakeResourceManager.asks(1, 2));
     assertEquals(1, events("rejected").size());
     assertEquals(512, rm.last().getAskList().get(0).getCapability().getMemorySize());
+  }
+
+  @Test
+  void aWishThatTheResourceManagerRefusesIsGivenUpAndNotTheApplication() throws Exception {
+    place(1, "\"wanted\":[{\"id\":\"w\",\"memory_mb\":512,\"vcores\":1,\"label\":\"gpu\"}]");
+    rm.answers.add(new InvalidResourceRequestException("no such label"));
+    AllocateRequest request = FakeResourceManager.asks(1, 1);
+    allocate(request);
+    assertEquals("gpu", rm.calls.get(0).getAskList().get(0).getNodeLabelExpression());
+    assertNull(rm.calls.get(1).getAskList().get(0).getNodeLabelExpression());
+    assertEquals("no such label", events("rejected").get(0).get("why").asText());
+    allocate(FakeResourceManager.asks(1));
+    assertEquals(1, events("rejected").size());
+
+    rm.answers.add(new InvalidResourceRequestException("Skein's own fault"));
+    assertThrows(InvalidResourceRequestException.class, () -> allocate(FakeResourceManager.asks(1, 2)));
   }
 
   @Test
