@@ -79,7 +79,10 @@ def _from_system_packages() -> list[str]:
         raise MavenMissing(_HOW_TO_GET)
     print("Maven is missing: installing the system's package", file=sys.stderr)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["apt-get", "update", "-q"], ["apt-get", "install", "-q", "-y", "--no-install-recommends", "maven"]):
+    for command in (
+        ["apt-get", "update", "-q"],
+        ["apt-get", "install", "-q", "-y", "--no-install-recommends", "maven"],
+    ):
         if subprocess.run(command, env=environment, stdout=sys.stderr, check=False).returncode != 0:
             break
     found = shutil.which("mvn")
@@ -94,7 +97,7 @@ def main() -> None:
         command = maven_command()
     except MavenMissing as error:
         sys.exit(f"error: {error}")
-    os.execv(command[0], [*command, *sys.argv[1:]])
+    os.execv(command[0], [*command, *sys.argv[1:]])  # noqa: S606
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from yarnspec.minicluster.scripts import write_scripts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
     from types import TracebackType
 
 START_TIMEOUT_S = 90
@@ -97,7 +98,7 @@ class MiniCluster:
             before = read_record(self.home.record)
             if before is not None and self._is_whole(before):
                 if before.shape != self._asked:
-                    raise UsageError(f"a different cluster runs in {self.home.root}: stop it first, or name another home")
+                    raise UsageError(f"another cluster runs in {self.home.root}: stop it first, or name another home")
                 return False
             self._end_everything()
             try:
@@ -222,9 +223,7 @@ class MiniCluster:
             if process is None or not is_alive(process):
                 self._start_daemon(record, RESOURCE_MANAGER)
             hosts = {host for host in record.shape.hosts if self._runs(record, node_manager(host))}
-            self._wait(
-                record, [RESOURCE_MANAGER], lambda: hosts <= web.running_hosts(record.ports.rm_web), timeout_s
-            )
+            self._wait(record, [RESOURCE_MANAGER], lambda: hosts <= web.running_hosts(record.ports.rm_web), timeout_s)
 
     def rm_restart(self, *, kill: bool = False, timeout_s: float = 60) -> None:
         """End the ResourceManager and start it again: it keeps its applications."""
@@ -279,7 +278,7 @@ class MiniCluster:
 
         if not wait_until(over, max(timeout_s, 0), poll_s=0.1):
             shown = "\n".join(f"--- {name}\n{log_tail(self.home, name, 8)}" for name in watched)
-            raise ClusterUnreachable(f"the cluster was not ready after {timeout_s:.0f} s; the daemons said last:\n{shown}")
+            raise ClusterUnreachable(f"not ready after {timeout_s:.0f} s; the daemons said last:\n{shown}")
         if dead:
             raise ClusterUnreachable(
                 f"{dead[0]} ended while it was starting; the end of {self.home.log(dead[0])}:\n"
@@ -311,7 +310,7 @@ class MiniCluster:
         if not wait_until(none_left, 20):
             raise ClusterUnreachable(f"processes of containers cannot be ended: {find_marked(marks)}")
 
-    def _locked(self, doing: str) -> Any:  # noqa: ANN401
+    def _locked(self, doing: str) -> AbstractContextManager[None]:
         return locked(self.home.lock, timeout_s=_LOCK_TIMEOUT_S, doing=doing)
 
     def _record(self) -> Record:

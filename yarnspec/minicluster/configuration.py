@@ -72,7 +72,7 @@ def write_configuration(home: Home, shape: Shape, ports: Ports, jars: Path) -> N
     """Write the clients' configuration and the configuration of every daemon."""
     core = _core_site(home, ports)
     hdfs = _hdfs_site(home, ports)
-    yarn = {**_yarn_site(home, shape, ports, jars), **_without_scheduler(shape.properties)}
+    yarn = {**_yarn_site(shape, ports, jars), **_without_scheduler(shape.properties)}
     _write(home.conf / "core-site.xml", core)
     _write(home.conf / "hdfs-site.xml", hdfs)
     _write(home.conf / "yarn-site.xml", yarn)
@@ -133,7 +133,7 @@ def _hdfs_site(home: Home, ports: Ports) -> dict[str, str]:
     }
 
 
-def _yarn_site(home: Home, shape: Shape, ports: Ports, jars: Path) -> dict[str, str]:
+def _yarn_site(shape: Shape, ports: Ports, jars: Path) -> dict[str, str]:
     """Return what clients and daemons share."""
     return {
         "yarn.resourcemanager.hostname": "127.0.0.1",
@@ -147,7 +147,7 @@ def _yarn_site(home: Home, shape: Shape, ports: Ports, jars: Path) -> dict[str, 
         "yarn.resourcemanager.am.global.max-attempts": "20",
         "yarn.application.classpath": f"$HADOOP_CONF_DIR,{jars}/*",
         "yarn.log-aggregation-enable": "true",
-        "yarn.nodemanager.remote-app-log-dir": "/tmp/logs",
+        "yarn.nodemanager.remote-app-log-dir": "/tmp/logs",  # noqa: S108 - in HDFS
         "yarn.nm.liveness-monitor.expiry-interval-ms": str(EXPIRY_MS),
         "yarn.am.liveness-monitor.expiry-interval-ms": str(EXPIRY_MS),
         "yarn.scheduler.minimum-allocation-mb": "128",
@@ -157,6 +157,7 @@ def _yarn_site(home: Home, shape: Shape, ports: Ports, jars: Path) -> dict[str, 
 
 
 def _resource_manager(home: Home, shape: Shape) -> dict[str, str]:
+    constraints = "scheduler" if shape.placement_constraints else "disabled"
     return {
         "yarn.resourcemanager.scheduler.class": (
             "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
@@ -169,7 +170,7 @@ def _resource_manager(home: Home, shape: Shape) -> dict[str, str]:
         "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "3000",
         # A quarter of the default: containers are given out on heartbeats, and a test should not wait for them.
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "250",
-        "yarn.resourcemanager.placement-constraints.handler": "scheduler" if shape.placement_constraints else "disabled",
+        "yarn.resourcemanager.placement-constraints.handler": constraints,
         # Their default is one directory for the whole machine.
         "yarn.node-attribute.fs-store.root-dir": f"file://{home.root}/node-attributes",
         "yarn.node-labels.fs-store.root-dir": f"file://{home.root}/node-labels",

@@ -9,8 +9,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yarnspec.errors import ClusterUnreachable
-from yarnspec.jvm.maven import maven_command
+from yarnspec.errors import ClusterUnreachable, UsageError
+from yarnspec.jvm.maven import MavenMissing, maven_command
 from yarnspec.minicluster.home import cache_directory
 from yarnspec.minicluster.locks import locked
 
@@ -49,8 +49,12 @@ def _fetch(home: Path, jars: Path) -> None:
         pom = Path(scratch) / "pom.xml"
         pom.write_bytes(resources.files("yarnspec.minicluster").joinpath("hadoop-pom.xml").read_bytes())
         target = Path(scratch) / "jars"
+        try:
+            maven = maven_command()
+        except MavenMissing as error:
+            raise UsageError(str(error)) from None
         command = [
-            *maven_command(),
+            *maven,
             "--batch-mode",
             "--no-transfer-progress",
             f"--file={pom}",
@@ -60,7 +64,12 @@ def _fetch(home: Path, jars: Path) -> None:
         ]
         try:
             run = subprocess.run(
-                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=FETCH_TIMEOUT_S, check=False
+                command,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=FETCH_TIMEOUT_S,
+                check=False,
             )
         except subprocess.TimeoutExpired:
             raise ClusterUnreachable(f"Maven did not fetch Hadoop's jars within {FETCH_TIMEOUT_S} s") from None

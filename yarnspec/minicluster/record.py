@@ -35,7 +35,8 @@ def read_record(path: Path) -> Record | None:
     try:
         return msgspec.json.decode(data, type=Record)
     except msgspec.DecodeError as error:
-        raise UsageError(f"{path} is not a mini cluster's record ({error}): remove the directory or name another") from None
+        message = f"{path} is not a mini cluster's record ({error}): remove the directory or name another"
+        raise UsageError(message) from None
 
 
 def write_record(path: Path, record: Record) -> None:

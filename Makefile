@@ -1,0 +1,60 @@
+# What people and CI both run. Needs Python 3.11 and a JDK 17; Maven comes by itself where it is missing.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.yarnspec-stamp
+
+.PHONY: venv jdk jar check unit integration test demo soak bench clean
+
+venv: $(STAMP)
+
+$(STAMP): setup.cfg pyproject.toml
+	@[ -n "$(PYTHON)" ] && "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
+	    { echo "error: Python 3.11 is missing: install it (Debian, Ubuntu: apt-get install python3.11-venv), or run make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@[ -x $(BIN)/python ] || "$(PYTHON)" -m venv $(VENV) || \
+	    { rm -rf $(VENV); echo "error: no virtual environment can be made: install venv (Debian, Ubuntu: apt-get install python3.11-venv)" >&2; exit 2; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+jdk:
+	@java="$${JAVA_HOME:+$$JAVA_HOME/bin/}javac"; \
+	version=$$("$$java" -version 2>&1 | sed -n 's/^javac \([0-9]*\).*/\1/p'); \
+	[ "$${version:-0}" -ge 17 ] || \
+	    { echo "error: a JDK 17 is missing: install it (Debian, Ubuntu: apt-get install openjdk-17-jdk-headless), or set JAVA_HOME to one" >&2; exit 2; }
+
+jar: venv jdk
+	@$(BIN)/python -m yarnspec.jvm.build >/dev/null
+
+check: venv
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --config setup.cfg
+
+unit: venv
+	$(BIN)/python -m pytest tests
+
+integration: jar
+	$(BIN)/python -m pytest integration
+
+# One after the other, in this order, whatever -j says.
+test:
+	@$(MAKE) --no-print-directory jar
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory integration
+
+demo: jar
+	@$(BIN)/python -m integration.demo
+
+soak: jar
+	$(BIN)/python -m integration.soak
+
+bench: jar
+	$(BIN)/python -m integration.bench
+
+clean:
+	rm -rf build dist *.egg-info yarnspec/jvm/target yarnspec/jvm/yarnspec.jar
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -1,0 +1,87 @@
+"""Builds `yarnspec.jar` from the Java sources beside this file: `python -m yarnspec.jvm.build`.
+
+Standard library only: it runs in environments in which nothing of yarnspec's is installed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+from yarnspec.jvm.maven import MavenMissing, maven_command
+
+ROOM = Path(__file__).resolve().parent
+POM = ROOM / "pom.xml"
+JAR = ROOM / "yarnspec.jar"
+BUILD_TIMEOUT_S = 1200
+
+
+class JarNotBuilt(RuntimeError):  # noqa: N818 - named for what happened
+    """The jar could not be built; the message says why."""
+
+
+def is_current() -> bool:
+    """Tell whether the jar is there and no source, and no list of sources, is newer."""
+    if not JAR.is_file():
+        return False
+    built = JAR.stat().st_mtime
+    # Directories count as well: they change when a source is removed.
+    sources = [POM, *(ROOM / "src" / "main").rglob("*")]
+    return all(source.stat().st_mtime <= built for source in sources)
+
+
+def ensure_jar() -> Path:
+    """Build the jar unless it is current."""
+    if is_current():
+        return JAR
+    if not POM.is_file():
+        raise JarNotBuilt(f"{JAR} is missing, and so are its sources: reinstall yarnspec")
+    lock = ROOM / "target" / "build.lock"
+    lock.parent.mkdir(exist_ok=True)
+    with lock.open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        if not is_current():
+            _build()
+    return JAR
+
+
+def _build() -> None:
+    try:
+        maven = maven_command()
+    except MavenMissing as error:
+        raise JarNotBuilt(str(error)) from None
+    command = [*maven, "-q", "-B", f"--file={POM}", f"-Dspark.jars.dir={_spark_jars()}", "package"]
+    try:
+        status = subprocess.run(command, stdout=sys.stderr, timeout=BUILD_TIMEOUT_S, check=False).returncode
+    except subprocess.TimeoutExpired:
+        raise JarNotBuilt(f"Maven did not end within {BUILD_TIMEOUT_S} s") from None
+    if status != 0 or not JAR.is_file():
+        raise JarNotBuilt(f"Maven could not build {JAR} (exit code {status}); what it said is above")
+    # Maven leaves a jar alone that would come out the same.
+    JAR.touch()
+
+
+def _spark_jars() -> Path:
+    """Return the jars to compile against: those of the pyspark of this Python environment."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise JarNotBuilt(
+            "pyspark is not installed in this Python environment, and the jar is compiled against its jars: "
+            "run `make jar`, or install pyspark first"
+        )
+    return Path(spec.origin).parent / "jars"
+
+
+def main() -> None:
+    """Build, and say where the jar is."""
+    try:
+        print(ensure_jar())
+    except JarNotBuilt as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()
