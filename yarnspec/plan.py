@@ -83,3 +83,5 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     history_directory: str
     options: Options
     max_executor_failures: int | None = None
+    max_attempts: int = 2
+    attempts_are_forgotten: bool = False

@@ -22,7 +22,7 @@ from yarnspec.am.history import ApplicationHistory
 from yarnspec.am.life import DriverLifeInContainer
 from yarnspec.am.place import Place
 from yarnspec.am.placement import PlacementFile
-from yarnspec.am.shell import Shell
+from yarnspec.am.shell import Ending, Shell
 from yarnspec.am.sources import DriverEvents, ProgramReports, ProviderEvents
 from yarnspec.am.watch import ClusterWatch
 from yarnspec.core import events
@@ -130,7 +130,7 @@ def negotiate(place: Place) -> int:
         target=_open_doors, args=(server, history, token, epoch, place.attempt), name="open-doors", daemon=True
     ).start()
 
-    ending = shell.run()
+    ending = _for_good(shell.run(), plan, conf, place)
     _log.info("ending", command=type(ending).__name__, reason=ending.reason)
     driver.stop()
     finished = False
@@ -153,6 +153,18 @@ def negotiate(place: Place) -> int:
         # Skein sees success and removes its staging directory; YARN has been told the real result already.
         return 0 if finished or ending.status == "SUCCEEDED" else 1
     return _CRASHED
+
+
+def _for_good(ending: Ending, plan: Plan, conf: HadoopConf, place: Place) -> Ending:
+    """A crash of the last attempt that YARN grants is the application's end: it gets its result written down.
+
+    Where YARN forgets old failures nobody here can know which attempt is the last.
+    """
+    granted = min(plan.max_attempts, conf.get_int("yarn.resourcemanager.am.max-attempts", plan.max_attempts))
+    if isinstance(ending, FinishApplication) or plan.attempts_are_forgotten or place.attempt < granted:
+        return ending
+    reason = f"{ending.reason} (attempt {place.attempt} of {granted}, the last one)"
+    return FinishApplication(status="FAILED", exit_code=1, reason=reason, diagnostics=ending.diagnostics)
 
 
 def _open_doors(server: RestServer, history: ApplicationHistory, token: str, epoch: int, attempt: int) -> None:

@@ -150,7 +150,7 @@ class DriverEvents:
                 self._post(event)
 
     def _event(self, told: dict[str, Any]) -> Event | None:
-        fields = {name: value for name, value in told.items() if name not in {"seq", "type"}}
+        fields = {name: value for name, value in told.items() if name not in {"seq", "type"} and value is not None}
         match told["type"]:
             case "backend_started":
                 event: Event | None = events.DriverReady(driver_url=told["driver_url"], ui_url=told.get("ui_url"))

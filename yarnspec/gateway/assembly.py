@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from yarnspec.gateway.merge import is_secret
 from yarnspec.jvm import jar_path
 from yarnspec.plan import (
     HADOOP_CONF_JAR_FILE,
@@ -95,10 +96,11 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
 
 
 def _network_options(properties: dict[str, str]) -> tuple[str, ...]:
-    """What an executor must know before it can fetch the driver's configuration; nothing secret among it."""
-    early = ("spark.network.", "spark.rpc.", "spark.authenticate.")
-    return tuple(
-        f"-D{key}={value}"
-        for key, value in sorted(properties.items())
-        if key.startswith(early) and "secret" not in key and "password" not in key.lower()
-    )
+    """What an executor must know before it can fetch the driver's configuration, by Spark's rule; no secrets."""
+    early = ("spark.auth", "spark.rpc", "spark.network", "spark.ssl", "spark.port.")
+
+    def needed(key: str) -> bool:
+        port = key.startswith("spark.") and key.endswith(".port")
+        return (key.startswith(early) or port) and not is_secret(key)
+
+    return tuple(f"-D{key}={value}" for key, value in sorted(properties.items()) if needed(key))

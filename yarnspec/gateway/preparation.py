@@ -13,6 +13,7 @@ from yarnspec import options as yarnspec_options
 from yarnspec.errors import NotAllowed, UsageError
 from yarnspec.gateway.assembly import AmSize, Shipment, assemble
 from yarnspec.gateway.cluster import Cluster, history_path
+from yarnspec.gateway.merge import redact
 from yarnspec.gateway.request import SubmitRequest
 from yarnspec.gateway.shipping import ShippedFile
 from yarnspec.gateway.sizes import Sizes, plan_sizes
@@ -151,6 +152,8 @@ def _plan(
         history_directory=cluster.files.url(history_path(translation.options.history.directory, cluster.files.home)),
         options=translation.options,
         max_executor_failures=translation.max_executor_failures,
+        max_attempts=translation.yarn.max_attempts,
+        attempts_are_forgotten=translation.yarn.attempt_failures_validity_interval_ms > 0,
     )
 
 
@@ -207,15 +210,8 @@ def dry_run_document(prepared: Prepared, spec: dict[str, object]) -> dict[str, o
             "submit_arguments": list(prepared.plan.program.submit_arguments),
             "program": prepared.plan.program.primary,
             "arguments": list(prepared.plan.program.arguments),
-            "properties": {
-                key: "(hidden)" if _sensitive(key) else value
-                for key, value in sorted((prepared.translation.properties | prepared.sizes.properties).items())
-            },
+            "properties": redact(prepared.translation.properties | prepared.sizes.properties),
         },
         "skein": spec,
         "warnings": list(prepared.warnings),
     }
-
-
-def _sensitive(key: str) -> bool:
-    return any(word in key.lower() for word in ("secret", "password", "token", "access.key", "credential"))

@@ -60,7 +60,7 @@ until (exec 3<>"/dev/tcp/$host/$port") 2>/dev/null; do
   fi
   sleep 0.1
 done
-exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" {" ".join(shlex.quote(option) for option in java_options)} \\
+exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" {" ".join(_word(option) for option in java_options)} \\
   -Djava.io.tmpdir="$PWD/tmp" \\
   -Dspark.yarn.app.container.log.dir="${{LOG_DIRS%%,*}}" \\
   -cp "$PWD:{class_path}:$spark_jars/*" \\
@@ -69,6 +69,25 @@ exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" {" ".join(shlex.quote(option) for opt
   --executor-id "${EXECUTOR_ID}" --bind-address "$NM_HOST" --hostname "$NM_HOST" \\
   --cores {plan.executors.cores} --app-id "$SKEIN_APPLICATION_ID" --resourceProfileId 0
 """  # noqa: E501 - a command of the script stands on one line
+
+
+_PLACEHOLDERS = {
+    "<LOG_DIR>": '"${LOG_DIRS%%,*}"',
+    "{{PWD}}": '"$PWD"',
+    "{{APP_ID}}": '"$SKEIN_APPLICATION_ID"',
+    "{{EXECUTOR_ID}}": f'"${EXECUTOR_ID}"',
+}
+"""What Spark's documentation promises to replace in an executor's Java options."""
+
+
+def _word(option: str) -> str:
+    """A Java option as a word of the script, with Spark's placeholders filled in by the shell."""
+    word = shlex.quote(option)
+    for placeholder, value in _PLACEHOLDERS.items():
+        if placeholder in word:
+            # Out of the single quotes that the placeholder's own characters made necessary, and in again.
+            word = word.replace(placeholder, f"'{value}'")
+    return word
 
 
 def container_environment(executor_id: str, driver_address: str, epoch: int) -> dict[str, str]:

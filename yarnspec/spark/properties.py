@@ -42,6 +42,8 @@ def complete(
         "spark.driver.host": host,
         "spark.driver.bindAddress": host,
         "spark.driver.port": str(driver_port),
+        # Ivy's own default is below the home directory of whoever runs the containers on that host.
+        "spark.jars.ivy": shipped.get("spark.jars.ivy", str(directory / "ivy")),
         "spark.ui.port": shipped.get("spark.ui.port", "0"),
         "spark.ui.proxyBase": f"/proxy/{application_id}",
         "spark.yarnspec.app.id": application_id,
