@@ -62,10 +62,26 @@ def print_document(value: object, form: Literal["json", "yaml"]) -> None:
 
 def as_yaml(value: object) -> str:
     """A value as one YAML document."""
-    text: str = yaml.safe_dump(
-        msgspec.to_builtins(value), sort_keys=False, allow_unicode=True, default_flow_style=False, width=10_000
+    text: str = yaml.dump(
+        msgspec.to_builtins(value),
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=False,
+        width=10_000,
     )
     return text
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes text of several lines as lines."""
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _represent_text)
 
 
 def stdout_console() -> Console:

@@ -12,6 +12,7 @@ from yarnspec.cli.moments import at_time, span, until
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
 from yarnspec.gateway.application import Application
 from yarnspec.observe.document import ContainerStatus, StatusDocument
+from yarnspec.observe.progress import short_stage
 from yarnspec.options import Options
 
 _SHOWN_ENDED_CONTAINERS = 20
@@ -149,5 +150,5 @@ def _stages(document: StatusDocument) -> Table:
     for one in (*ended[-_SHOWN_ENDED_STAGES:], *active):
         number = str(one.stage) if one.stage_attempt == 0 else f"{one.stage}.{one.stage_attempt}"
         failed = f", {one.failed} failed" if one.failed else ""
-        table.add_row(number, plain(one.name), f"{one.finished}/{one.tasks}{failed}", one.state)
+        table.add_row(number, plain(short_stage(one.name)), f"{one.finished}/{one.tasks}{failed}", one.state)
     return table

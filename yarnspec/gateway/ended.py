@@ -78,10 +78,15 @@ def _closed(document: StatusDocument) -> StatusDocument:
         container if container.state == "COMPLETE" else msgspec.structs.replace(container, state="COMPLETE")
         for container in document.containers
     )
+    stages = tuple(
+        msgspec.structs.replace(stage, state="FAILED") if stage.state == "RUNNING" else stage
+        for stage in document.stages
+    )
     return msgspec.structs.replace(
         document,
         phase="ended",
         containers=containers,
+        stages=stages,
         running_containers=0,
         pending_reason="",
         tasks=msgspec.structs.replace(document.tasks, running=0),

@@ -7,6 +7,7 @@ The program's own output goes to stdout between the two, through ``write``, so t
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,6 +24,7 @@ from yarnspec.observe.document import StatusDocument
 
 _SHOWN_STAGES = 4
 _SHOWN_NAME = 44
+_DIRECTORIES = re.compile(r"(?<= at )/\S*/(?=[^/\s]+:\d+)")
 _BAR_WIDTH = 24
 _STYLES = {"SUCCEEDED": "green", "FAILED": "red", "KILLED": "red"}
 
@@ -181,7 +183,7 @@ class Picture:
 def changes(before: StatusDocument | None, now: StatusDocument) -> Iterator[str]:
     """What is worth a line when one status follows another."""
     was = before or StatusDocument(application_id=now.application_id, state="")
-    if (was.state, was.phase, was.attempt) != (now.state, now.phase, now.attempt):
+    if state_in_words(was) != state_in_words(now):
         yield f"{now.application_id}: {state_in_words(now)}"
     if not now.ended and _need(was) != _need(now):
         yield from _need_in_words(now)
@@ -195,7 +197,7 @@ def changes(before: StatusDocument | None, now: StatusDocument) -> Iterator[str]
     for stage in now.stages:
         if known.get((stage.stage, stage.stage_attempt)) != stage.state:
             words = {"RUNNING": f"runs {stage.tasks} tasks", "SUCCEEDED": "is done", "FAILED": "failed"}
-            yield f"stage {stage.stage} {words[stage.state]}: {stage.name}"
+            yield f"stage {stage.stage} {words[stage.state]}: {short_stage(stage.name)}"
     yield from (f"warning: {warning}" for warning in now.warnings if warning not in was.warnings)
 
 
@@ -225,7 +227,7 @@ def picture(document: StatusDocument, now_ms: int) -> RenderableType:
         table = Table.grid(padding=(0, 1, 0, 0))
         for stage in active[:_SHOWN_STAGES]:
             bar = ProgressBar(total=max(1, stage.tasks), completed=stage.finished, width=_BAR_WIDTH)
-            name = Text(_shortened(visible(stage.name)), no_wrap=True, overflow="ellipsis")
+            name = Text(_shortened(short_stage(stage.name)), no_wrap=True, overflow="ellipsis")
             table.add_row(f"  stage {stage.stage}", bar, f"{stage.finished}/{stage.tasks}", name)
         lines.append(table)
         if len(active) > _SHOWN_STAGES:
@@ -237,6 +239,11 @@ def picture(document: StatusDocument, now_ms: int) -> RenderableType:
         for one in document.blocked_hosts[:_SHOWN_STAGES]
     )
     return Group(*lines)
+
+
+def short_stage(name: str) -> str:
+    """A stage's name without the directories of the program's file, which are long and say nothing on YARN."""
+    return _DIRECTORIES.sub("", visible(name))
 
 
 def visible(text: str) -> str:
