@@ -12,6 +12,7 @@ import skein
 from yarnspec.plan import EXECUTOR_SERVICE
 from yarnspec.yarn.resource_manager import host_of
 from yarnspec.yarn.skein_application import check_environment
+from yarnspec.yarn.skein_warnings import quiet_skein
 
 ContainerState = Literal["WAITING", "REQUESTED", "RUNNING", "SUCCEEDED", "FAILED", "KILLED"]
 ALL_STATES: tuple[ContainerState, ...] = ("WAITING", "REQUESTED", "RUNNING", "SUCCEEDED", "FAILED", "KILLED")
@@ -70,7 +71,8 @@ class SkeinContainers:
     def from_current(cls) -> SkeinContainers:
         """Connect to the AM of the container that this process runs in."""
         try:
-            return cls(skein.ApplicationClient.from_current())
+            with quiet_skein():
+                return cls(skein.ApplicationClient.from_current())
         except (ValueError, OSError) as error:
             raise ContainerServiceError(f"This process does not run in a container of Skein's: {error}") from error
 

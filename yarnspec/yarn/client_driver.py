@@ -22,6 +22,7 @@ from types import TracebackType
 import skein
 
 from yarnspec.errors import ClusterUnreachable, UsageError
+from yarnspec.yarn.skein_warnings import quiet_skein
 from yarnspec.yarn.yarn_command import class_path
 
 _MAIN_CLASS = "com.anaconda.skein.Driver"
@@ -86,7 +87,8 @@ class ClientDriver:
             self._client: skein.Client | None = None
             try:
                 port = self._reported_port(callback, deadline)
-                self._client = skein.Client(address=f"127.0.0.1:{port}", security=security)
+                with quiet_skein():
+                    self._client = skein.Client(address=f"127.0.0.1:{port}", security=security)
             except BaseException:
                 self.close()
                 raise
@@ -113,13 +115,19 @@ class ClientDriver:
         """The process id of the JVM."""
         return self._process.pid
 
-    def last_log_lines(self) -> str:
-        """The end of what the JVM said."""
+    def said(self, words: str) -> bool:
+        """Whether these words are in what the JVM said."""
+        return words in self._said()
+
+    def _said(self) -> str:
         try:
-            lines = self.log.read_text(errors="replace").splitlines()
+            return self.log.read_text(errors="replace")
         except FileNotFoundError:
             return ""
-        return "\n".join(lines[-_SHOWN_LOG_LINES:])
+
+    def last_log_lines(self) -> str:
+        """The end of what the JVM said."""
+        return "\n".join(self._said().splitlines()[-_SHOWN_LOG_LINES:])
 
     def close(self) -> None:
         """End the JVM: in order when its stdin closes, by force when that takes too long. Idempotent."""

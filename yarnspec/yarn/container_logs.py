@@ -59,7 +59,15 @@ class NodeLogs:
             raise NotFound(f"{name!r} is not the name of a log file.")
         parameters = {} if last_bytes is None else {"size": str(-last_bytes)}
         path = f"/ws/v1/node/containers/{check_container_id(container_id)}/logs/{name}"
-        return self._rest.get_text(path, parameters)
+        return content_of(self._rest.get_text(path, parameters), name)
+
+
+def content_of(answer: str, name: str) -> str:
+    """The file's own text out of the NodeManager's answer, which puts a head and a tail around it."""
+    head, separator, rest = answer.partition("\nLogContents:\n")
+    if not separator or "LogLength:" not in head:
+        return answer
+    return rest.rpartition(f"End of LogType:{name}")[0]
 
 
 def _parts(document: Any) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ import msgspec
 from yarnspec.errors import UsageError
 from yarnspec.yarn.hadoop_conf import HadoopConf
 
-TIMEOUT_S = 30.0
+TIMEOUT_S = 25.0
 LEASE_TIMEOUT_S = 60.0
 UPLOAD_CHUNK_BYTES = 4 * 1024 * 1024
 

@@ -160,8 +160,8 @@ class HdfsFiles:
                 f"HDFS at {self._url} does not answer: {error}. "
                 "Check that it runs and that HADOOP_CONF_DIR names the right cluster."
             ) from error
-        except (FileNotFoundError, FileExistsError, IsADirectoryError):
-            raise
+        except (FileNotFoundError, FileExistsError, IsADirectoryError) as error:
+            raise type(error)(_first_line(error)) from error  # without the NameNode's Java stack
         except PermissionError as error:
             raise NotAllowed(f"HDFS at {self._url} refuses {self._user} to {what}: {_first_line(error)}") from error
         except (OSError, RuntimeError, ValueError) as error:

@@ -17,7 +17,7 @@ from yarnspec.yarn.cluster import Application, Attempt, ClusterInfo, Container, 
 from yarnspec.yarn.hadoop_conf import HadoopConf, RmAddress
 from yarnspec.yarn.rest import RestClient
 
-CONNECT_TIMEOUT_S = 30.0
+CONNECT_TIMEOUT_S = 25.0
 APPLICATION_TYPE = "yarnspec"
 _APPLICATION_ID = re.compile(r"application_\d+_\d{4,}")
 _CONTAINER_ID = re.compile(r"container_(?:e\d+_)?\d+_\d{4,}_\d{2,}_\d{6,}")

@@ -47,7 +47,9 @@ class RestClient:
         self._timeout_s = timeout_s
         self._what = what
         # trust_env off: a proxy from the environment is for the world outside, not for the cluster's own servers.
-        self._client = httpx2.Client(trust_env=False)
+        # Certificates are loaded (50 ms) only where TLS is spoken; redirects to elsewhere are never followed.
+        uses_tls = any(address.url.startswith("https:") for address in self._addresses)
+        self._client = httpx2.Client(trust_env=False, verify=uses_tls)
 
     def __enter__(self) -> RestClient:
         """Close on leaving."""
@@ -88,7 +90,7 @@ class RestClient:
         deadline = time.monotonic() + timeout_s
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(_NoAnswer),
-            wait=tenacity.wait_exponential_jitter(initial=0.2, max=_MAX_PAUSE_S, jitter=0.2),
+            wait=tenacity.wait_exponential_jitter(multiplier=0.2, max=_MAX_PAUSE_S, jitter=0.2),
             stop=tenacity.stop_before_delay(timeout_s),
             reraise=True,
         )

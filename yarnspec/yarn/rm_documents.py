@@ -12,6 +12,8 @@ from typing import Any
 from yarnspec.yarn.cluster import Application, Attempt, ClusterInfo, Container, Host, Queue, Size
 
 _SHOWN_REASONS = 3
+# What app-activities answers until the scheduler's next round for the application is recorded.
+_NO_ACTIVITY = frozenset({"waiting for display", "waiting for next allocation"})
 
 
 def _list(value: Any) -> list[Any]:
@@ -254,8 +256,9 @@ def activities(document: Mapping[str, Any]) -> str:
 def _diagnostics(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            if key in {"diagnostic", "diagnostics"} and isinstance(inner, str) and inner.strip():
-                yield " ".join(inner.split())
+            if key in {"diagnostic", "diagnostics"} and isinstance(inner, str):
+                if inner.strip() and inner.strip().lower() not in _NO_ACTIVITY:
+                    yield " ".join(inner.split())
             else:
                 yield from _diagnostics(inner)
     elif isinstance(value, list):

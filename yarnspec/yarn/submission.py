@@ -15,7 +15,7 @@ import skein
 from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError, YarnspecError
 from yarnspec.yarn.client_driver import ClientDriver
 from yarnspec.yarn.credential import new_credential
-from yarnspec.yarn.deadlines import DeadlinePassed, run_with_deadline
+from yarnspec.yarn.deadlines import DeadlinePassed, RunningCall
 from yarnspec.yarn.hadoop_conf import HadoopConf, write_conf_dir
 from yarnspec.yarn.resource_manager import APPLICATION_TYPE, CONNECT_TIMEOUT_S
 from yarnspec.yarn.skein_application import SkeinApplication, specification
@@ -25,6 +25,8 @@ HOOK_PROPERTY = "yarnspec.submission"
 UPLOAD_TIMEOUT_S = 900.0
 _EXCEPTION_CLASS = re.compile(r"(?:[a-z][\w]*\.)+[A-Z]\w*(?:Exception|Error)\S*:?\s*")
 _MAX_TOLD_CHARACTERS = 600
+# Skein's client driver logs this once the ResourceManager answered with an application id.
+_UPLOAD_BEGINS = "Uploading application resources"
 
 
 class HostAndRack(msgspec.Struct, frozen=True):
@@ -94,17 +96,27 @@ def submit(
         )
         with driver:
             try:
-                application_id = str(
-                    run_with_deadline(lambda: driver.client.submit(spec), upload_timeout_s, "the submission")
-                )
-            except DeadlinePassed as error:
-                raise ClusterUnreachable(
-                    f"The submission did not end within {upload_timeout_s:g} s. Skein's client driver said:\n"
-                    f"{driver.last_log_lines()}"
-                ) from error
+                application_id = _submitted(driver, spec, timeout_s, upload_timeout_s)
             except (skein.exceptions.SkeinError, ValueError, KeyError) as error:
                 raise explained(str(error), driver.last_log_lines()) from error
     return Submitted(application_id=application_id, staging_directory=staging_directory(home, application_id))
+
+
+def _submitted(driver: ClientDriver, spec: skein.ApplicationSpec, timeout_s: float, upload_timeout_s: float) -> str:
+    running = RunningCall(lambda: str(driver.client.submit(spec)), "the submission")
+    # Hadoop's own patience is set to less than this; some of its retries multiply all the same.
+    if not running.wait(timeout_s) and not driver.said(_UPLOAD_BEGINS):
+        raise ClusterUnreachable(
+            f"The ResourceManager gave no application id within {timeout_s:g} s. Check that it runs and that "
+            f"HADOOP_CONF_DIR names the right cluster. Skein's client driver said:\n{driver.last_log_lines()}"
+        )
+    try:
+        return running.result(upload_timeout_s)
+    except DeadlinePassed as error:
+        raise ClusterUnreachable(
+            f"The submission did not end within {upload_timeout_s:g} s. Skein's client driver said:\n"
+            f"{driver.last_log_lines()}"
+        ) from error
 
 
 def staging_directory(home: str, application_id: str) -> str:
@@ -114,18 +126,19 @@ def staging_directory(home: str, application_id: str) -> str:
 
 def patience(timeout_s: float) -> dict[str, str]:
     """Hadoop settings that make its client give up after ``timeout_s`` instead of after 15 minutes or never."""
-    wait_ms = str(int(timeout_s * 1000))
-    connects = str(max(1, int(timeout_s / 3)))
+    # What is left of the time once the JVM has started.
+    wait_ms = str(int(timeout_s * 750))
     return {
         "yarn.resourcemanager.connect.max-wait.ms": wait_ms,
         "yarn.resourcemanager.connect.retry-interval.ms": "1000",
         "yarn.client.failover-sleep-base-ms": "200",
         "yarn.client.failover-sleep-max-ms": "1000",
-        # A refused connection is tried again every second, one that times out not at all.
-        "ipc.client.connect.max.retries": connects,
-        "ipc.client.connect.retry.interval": "1000",
-        "ipc.client.connect.timeout": str(int(timeout_s * 500)),
+        # The retries above are enough: each of them would else be ten of these, six minutes together.
+        "ipc.client.connect.max.retries": "0",
+        "ipc.client.connect.timeout": wait_ms,
         "ipc.client.connect.max.retries.on.timeouts": "0",
+        # A server that took the connection and says nothing.
+        "ipc.client.rpc-timeout.ms": wait_ms,
         "dfs.client.failover.max.attempts": "4",
         "dfs.client.failover.sleep.max.millis": "2000",
         "yarn.client.application-client-protocol.poll-interval-ms": "50",

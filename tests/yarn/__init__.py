@@ -1,0 +1,1 @@
+"""Tests of the way to YARN, HDFS and Skein."""
