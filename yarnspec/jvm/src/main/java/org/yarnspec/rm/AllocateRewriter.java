@@ -167,15 +167,23 @@ final class AllocateRewriter {
     if (plan == null) {
       return false;
     }
-    boolean any = false;
+    Set<Integer> suspects = new TreeSet<>();
     for (Map.Entry<Integer, RmAsk> ask : plan.told.entrySet()) {
       if (told.get(ask.getKey()) != ask.getValue() && bindings.at(ask.getKey()) != null) {
-        bindings.unacceptable(ask.getKey(), why);
-        any = true;
+        suspects.add(ask.getKey());
       }
     }
+    // Sizes were checked before, so a label is the likely cause; the others only fall under suspicion without one.
+    if (suspects.stream().anyMatch(this::hasLabel)) {
+      suspects.removeIf(priority -> !hasLabel(priority));
+    }
+    suspects.forEach(priority -> bindings.unacceptable(priority, why));
     plan = null;
-    return any;
+    return !suspects.isEmpty();
+  }
+
+  private boolean hasLabel(int priority) {
+    return !bindings.at(priority).label().isEmpty();
   }
 
   /** The call that {@link #rewrite} made has succeeded. */

@@ -1,5 +1,6 @@
 package org.yarnspec.rm;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -42,6 +43,8 @@ final class PlacementFile {
       if (content != null) {
         report("it is gone");
       }
+    } catch (JsonProcessingException malformed) {
+      report(malformed.getOriginalMessage());
     } catch (IOException | RuntimeException unreadable) {
       report(String.valueOf(unreadable.getMessage()));
     }

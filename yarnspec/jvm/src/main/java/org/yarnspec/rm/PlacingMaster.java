@@ -94,16 +94,17 @@ final class PlacingMaster {
   private AllocateResponse accepted(
       AllocateRequest request, Placement placement, ApplicationMasterProtocol resourceManager)
       throws YarnException, IOException {
-    try {
-      return resourceManager.allocate(rewritten(request, placement));
-    } catch (InvalidResourceRequestException refusal) {
-      // It would end the application; what was asked beyond Skein's own request is rather given up, and said so.
-      boolean[] again = {false};
-      guarded("refusal", () -> again[0] = refused(refusal));
-      if (!again[0]) {
-        throw refusal;
+    while (true) {
+      try {
+        return resourceManager.allocate(rewritten(request, placement));
+      } catch (InvalidResourceRequestException refusal) {
+        // It would end the application; what was asked beyond Skein's own request is rather given up, and said so.
+        boolean[] again = {false};
+        guarded("refusal", () -> again[0] = refused(refusal));
+        if (!again[0]) {
+          throw refusal;
+        }
       }
-      return resourceManager.allocate(rewritten(request, placement));
     }
   }
 

@@ -218,18 +218,20 @@ class PlacingMasterTest {
 
   @Test
   void aWishThatTheResourceManagerRefusesIsGivenUpAndNotTheApplication() throws Exception {
-    place(1, "\"wanted\":[{\"id\":\"w\",\"memory_mb\":512,\"vcores\":1,\"label\":\"gpu\"}]");
+    place(1, "\"wanted\":[{\"id\":\"w\",\"memory_mb\":512,\"vcores\":1,\"label\":\"gpu\"},"
+        + "{\"id\":\"x\",\"memory_mb\":512,\"vcores\":1}]");
     rm.answers.add(new InvalidResourceRequestException("no such label"));
-    AllocateRequest request = FakeResourceManager.asks(1, 1);
+    AllocateRequest request = FakeResourceManager.asks(1, 1, 2);
     allocate(request);
     assertEquals("gpu", rm.calls.get(0).getAskList().get(0).getNodeLabelExpression());
     assertNull(rm.calls.get(1).getAskList().get(0).getNodeLabelExpression());
     assertEquals("no such label", events("rejected").get(0).get("why").asText());
     allocate(FakeResourceManager.asks(1));
     assertEquals(1, events("rejected").size());
+    assertEquals(List.of("w", "x"), events("bound").stream().map(e -> e.get("wanted_id").asText()).toList());
 
     rm.answers.add(new InvalidResourceRequestException("Skein's own fault"));
-    assertThrows(InvalidResourceRequestException.class, () -> allocate(FakeResourceManager.asks(1, 2)));
+    assertThrows(InvalidResourceRequestException.class, () -> allocate(FakeResourceManager.asks(1, 3)));
   }
 
   @Test
