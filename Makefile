@@ -14,7 +14,7 @@ $(STAMP): setup.cfg pyproject.toml
 	    { echo "error: Python 3.11 is missing: install it (Debian, Ubuntu: apt-get install python3.11-venv), or run make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@[ -x $(BIN)/python ] || "$(PYTHON)" -m venv $(VENV) || \
 	    { rm -rf $(VENV); echo "error: no virtual environment can be made: install venv (Debian, Ubuntu: apt-get install python3.11-venv)" >&2; exit 2; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	PYTHONWARNINGS='ignore:Editable installation' $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
 jdk:

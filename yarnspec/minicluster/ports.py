@@ -52,6 +52,8 @@ class HeldPorts:
                 each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 try:
                     each.bind((address, port))
+                    # Bound alone would not keep others out: two sockets with SO_REUSEADDR may share a port.
+                    each.listen(1)
                 except OSError:
                     return False
             self._sockets.push(bound.pop_all())

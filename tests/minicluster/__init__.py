@@ -1,0 +1,1 @@
+"""The mini cluster without a JVM: its files, its processes, its refusals."""
