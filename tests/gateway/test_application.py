@@ -107,6 +107,17 @@ class TestStatus:
         assert document.final is not None
         assert (document.final.exit_code, document.final.reason) == (1, "ValueError")
 
+    def test_containers_of_earlier_attempts_are_there(self, application: Application, cluster: HandMadeCluster) -> None:
+        cluster.record(STARTED, EXECUTOR_STARTED)
+        cluster.record(STARTED, epoch=2)
+        last = StatusDocument(application_id=APP, state="SUCCEEDED", attempt=2, epoch=2)
+        cluster.history.finish(APP, Result(status="SUCCEEDED", exit_code=0, reason="", finished_ms=7), last)
+        cluster.made_rm.reports[APP] = report("FINISHED", "SUCCEEDED")
+        assert [(one.id, one.state) for one in application.status().containers] == [
+            (AM, "COMPLETE"),
+            (EXECUTOR, "COMPLETE"),
+        ]
+
     def test_one_that_was_killed_is_put_together_from_its_events(
         self, application: Application, cluster: HandMadeCluster
     ) -> None:

@@ -269,15 +269,19 @@ class Application:
         history.finish(self.id, result, last)
 
     def _from_history(self) -> StatusDocument:
+        """The last status, with the containers of earlier attempts; put together from the events if need be."""
         history = self._cluster.history
-        found = history.status(self.id)
-        if found is not None:
-            return found
+        last = history.status(self.id)
         fold = StatusFold(self.id)
         for epoch in history.epochs(self.id):
-            for record in history.events(self.id, epoch, writer_gone=True):
-                fold.apply(record)
-        return fold.document()
+            if last is None or epoch < last.epoch:
+                for record in history.events(self.id, epoch, writer_gone=True, task_ends=last is None):
+                    fold.apply(record)
+        document = fold.document()
+        if last is None:
+            return document
+        known = {one.id: one for one in (*document.containers, *last.containers)}
+        return msgspec.structs.replace(last, containers=tuple(known[one] for one in sorted(known)))
 
     def _from_report(self, report: Report, link: str) -> StatusDocument:
         rm = self._cluster.rm

@@ -29,6 +29,8 @@ STATUS_FILE = "status.json"
 
 _APPLICATION = re.compile(r"application_\d+_\d{4,}")
 _EPOCH = re.compile(r"epoch-([1-9]\d{0,8})")
+_TASK_END = b'"type":"TaskFinished"'
+_ENVELOPE_BYTES = 160
 _PIECE_BYTES = 4 * 1024 * 1024
 _Document = TypeVar("_Document")
 
@@ -156,13 +158,15 @@ class History:
             return []
         return sorted(int(found[1]) for entry in entries if (found := _EPOCH.fullmatch(entry.name)))
 
-    def events(self, application_id: str, epoch: int, *, writer_gone: bool) -> Iterator[Record]:
-        """The records of an epoch, as far as its file has them.
+    def events(self, application_id: str, epoch: int, *, writer_gone: bool, task_ends: bool = True) -> Iterator[Record]:
+        """The records of an epoch, as far as its file has them; without ``task_ends`` reading is much faster.
 
         ``writer_gone``: the application, or this attempt of it, has ended. Then the file is taken from a writer that
         did not close it, which HDFS wants before it shows the last block. Never say so of a writer that lives.
         """
         for line in self.event_lines(application_id, epoch, writer_gone=writer_gone):
+            if not task_ends and _TASK_END in line[:_ENVELOPE_BYTES]:
+                continue
             try:
                 yield decode(line)
             except UnreadableRecordError:

@@ -82,7 +82,7 @@ class StatusFold:
     ) -> StatusDocument:
         """The status now; ``warnings`` come on top of those from the records."""
         about = about or About()
-        containers = (*self._ended.values(), *self._live.values())
+        containers = sorted((*self._ended.values(), *self._live.values()), key=lambda one: one.id)
         running = sum(1 for one in self._live.values() if one.role == "executor" and one.state == "RUNNING")
         ended = self._final is not None
         on_blocked = any(one.role == "am" and one.host in self._blocked for one in self._live.values())
@@ -101,7 +101,7 @@ class StatusFold:
             started_ms=self._started_ms,
             finished_ms=self._finished_ms,
             am_on_blocked_host=on_blocked,
-            containers=containers,
+            containers=tuple(containers),
             dropped_containers=self._dropped,
             blocked_hosts=tuple(self._blocked.values()),
             wanted_containers=self._wanted,
