@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
-from typing import Literal, Protocol, cast
+from collections.abc import Callable, Mapping
+from typing import Literal, Protocol, TypeVar, cast
 
 import msgspec
 import skein
 
 from yarnspec.plan import EXECUTOR_SERVICE
+from yarnspec.yarn.deadlines import run_with_deadline
 from yarnspec.yarn.resource_manager import host_of
 from yarnspec.yarn.skein_application import check_environment
 from yarnspec.yarn.skein_warnings import quiet_skein
 
 ContainerState = Literal["WAITING", "REQUESTED", "RUNNING", "SUCCEEDED", "FAILED", "KILLED"]
 ALL_STATES: tuple[ContainerState, ...] = ("WAITING", "REQUESTED", "RUNNING", "SUCCEEDED", "FAILED", "KILLED")
+CALL_TIMEOUT_S = 30.0
+
+Answer = TypeVar("Answer")
 
 
 class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,13 +87,11 @@ class SkeinContainers:
     def add_container(self, environment: Mapping[str, str]) -> int:
         """Ask for one more container."""
         check_environment(dict(environment))
-        with _answers():
-            return int(self._client.add_container(EXECUTOR_SERVICE, env=dict(environment)).instance)
+        return int(_ask(lambda: self._client.add_container(EXECUTOR_SERVICE, env=dict(environment))).instance)
 
     def containers(self, states: tuple[ContainerState, ...] = ALL_STATES) -> dict[int, ContainerStatus]:
         """The containers of the service."""
-        with _answers():
-            found = self._client.get_containers(services=[EXECUTOR_SERVICE], states=list(states))
+        found = _ask(lambda: self._client.get_containers(services=[EXECUTOR_SERVICE], states=list(states)))
         return {
             int(container.instance): ContainerStatus(
                 instance=int(container.instance),
@@ -104,34 +105,34 @@ class SkeinContainers:
 
     def kill(self, instance: int) -> None:
         """End a container, or withdraw the request for it."""
-        with _answers():
-            self._client.kill_container(f"{EXECUTOR_SERVICE}_{instance}")
+        _ask(lambda: self._client.kill_container(f"{EXECUTOR_SERVICE}_{instance}"))
 
     def shutdown(self, status: Literal["SUCCEEDED", "FAILED", "KILLED"], diagnostics: str) -> None:
         """End the application."""
-        with _answers():
-            self._client.shutdown(status, diagnostics)
+        _ask(lambda: self._client.shutdown(status, diagnostics))
 
     def set_page(self, route: str, target: str, link_name: str) -> str:
         """Show a page of ours; one of the same route, an earlier driver's, is replaced."""
-        with _answers():
+
+        def replace() -> str:
             if route in self._client.ui.get_pages():
                 self._client.ui.remove_page(route)
             return str(self._client.ui.add_page(route, target, link_name=link_name).address)
 
+        return _ask(replace)
+
     def set_progress(self, fraction: float) -> None:
         """Tell YARN how far the application is."""
-        with _answers():
-            self._client.set_progress(min(1.0, max(0.0, fraction)))
+        _ask(lambda: self._client.set_progress(min(1.0, max(0.0, fraction))))
 
     def close(self) -> None:
         """Close the connection."""
         self._client.close()
 
 
-@contextlib.contextmanager
-def _answers() -> Iterator[None]:
+def _ask(call: Callable[[], Answer]) -> Answer:
+    # Skein's client waits for an answer for ever.
     try:
-        yield
+        return run_with_deadline(call, CALL_TIMEOUT_S, "Skein's AM")
     except (skein.exceptions.SkeinError, ValueError, KeyError, OSError) as error:
         raise ContainerServiceError(f"Skein's AM: {error}") from error

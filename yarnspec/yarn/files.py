@@ -70,7 +70,10 @@ class Files(Protocol):
         """What is in a directory, by name; a directory that does not exist is FileNotFoundError."""
 
     def read(self, path: str, *, offset: int = 0, size_bytes: int | None = None) -> bytes:
-        """The bytes from ``offset`` on, at most ``size_bytes``."""
+        """The bytes from ``offset`` on, at most ``size_bytes``.
+
+        On HDFS the last block of a growing file cannot be read until its writer closed it or it was recovered.
+        """
 
     def write(self, path: str, data: bytes, *, mode: int = 0o600) -> None:
         """Replace a whole small file: a reader sees the old one or the new one, never half of one."""
