@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from yarnspec.core.commands import UpdatePlacement, WantedContainer
+from yarnspec.core.events import HostReport
 from yarnspec.plan import PLACEMENT_FILE
 
 
@@ -19,6 +21,13 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
     tracking_url: str | None = None
 
 
+class HostAndRack(msgspec.Struct, frozen=True):
+    """A host that the provider may have to name, for locality or to take it off an old blacklist."""
+
+    host: str
+    rack: str
+
+
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
     """The whole desired state, version by version."""
 
@@ -27,6 +36,7 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     host_attribute: str
     blocked_hosts: tuple[str, ...] = ()
     wanted: tuple[WantedContainer, ...] = ()
+    all_hosts: tuple[HostAndRack, ...] = ()
     tracking_url: str | None = None
     finish: Finish | None = None
 
@@ -45,6 +55,13 @@ class PlacementFile:
             self._state, version=command.version, blocked_hosts=command.blocked_hosts, wanted=command.wanted
         )
         self._write()
+
+    def know_hosts(self, hosts: Iterable[HostReport]) -> None:
+        """The cluster's hosts, whatever their state."""
+        known = tuple(HostAndRack(one.host, one.rack) for one in hosts)
+        if known != self._state.all_hosts:
+            self._state = msgspec.structs.replace(self._state, all_hosts=known)
+            self._write()
 
     def track(self, url: str | None) -> None:
         """Where YARN's link to the application leads."""

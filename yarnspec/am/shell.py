@@ -146,6 +146,8 @@ class Shell:
     def _handle(self, event: Event) -> list[Command]:
         now_ms = self._clock_ms()
         self._record(event, now_ms)
+        if isinstance(event, events.HostsReported):
+            self._placement.know_hosts(event.hosts)
         answer = self._negotiator.handle(event, now_ms)
         for command in answer:
             self._record(command, now_ms)

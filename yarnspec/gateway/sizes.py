@@ -117,6 +117,7 @@ def plan_sizes(properties: Mapping[str, str], options: Options, executor_label: 
             "spark.executor.memory": properties.get("spark.executor.memory", "1g"),
             "spark.executor.memoryOverhead": f"{executor_overhead_mb}m",
             "spark.executor.cores": str(cores),
+            "spark.executor.instances": properties.get("spark.executor.instances", str(DEFAULT_EXECUTORS)),
             "spark.driver.memory": properties.get("spark.driver.memory", "1g"),
             "spark.driver.memoryOverhead": f"{driver_overhead_mb}m",
         }

@@ -46,6 +46,8 @@ def complete(
         "spark.jars.ivy": shipped.get("spark.jars.ivy", str(directory / "ivy")),
         "spark.ui.port": shipped.get("spark.ui.port", "0"),
         "spark.ui.proxyBase": f"/proxy/{application_id}",
+        # A program that says .master("yarn") and cluster mode in its code is refused by Spark without it.
+        "spark.yarn.app.id": application_id,
         "spark.yarnspec.app.id": application_id,
         "spark.yarnspec.epoch": str(epoch),
         "spark.yarnspec.executors": str(executors),

@@ -67,7 +67,6 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
             event.put("ui_url", Scala.orNull(context.uiWebUrl()));
             event.put("context", contextNumber);
         });
-        Overrides.report(context.conf(), outbox);
         // Seeds Spark's own count of what it asked for: without it a first sc.killExecutors() would count down from 0.
         int profile = ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID();
         requestTotalExecutors(
