@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yarnspec.cli.groups import SuggestingGroup
-from yarnspec.errors import UsageError, YarnspecError
+from yarnspec.errors import YarnspecError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,9 +78,6 @@ def run(argv: list[str]) -> int:
         result = cli.main(args=argv, prog_name="yarnspec", standalone_mode=False, **extra)
     except YarnspecError as error:
         _say(f"error: {error.message}")
-        # A usage error found late, in a command's own checks, reads like one found by the parser.
-        if isinstance(error, UsageError):
-            _say("Try 'yarnspec --help' or 'yarnspec COMMAND --help'.")
         return error.exit_code
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
