@@ -202,6 +202,8 @@ def _log_to(path: Path) -> None:
     stream = path.open("a", encoding="utf-8", buffering=1)
     logging.basicConfig(stream=stream, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("httpx2").setLevel(logging.WARNING)
+    # The end of the driver's bridge is told in one line of ours; py4j writes a traceback for each thread.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

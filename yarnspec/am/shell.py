@@ -6,6 +6,7 @@ each command is logged before it is performed.
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import queue
 import threading
@@ -87,8 +88,12 @@ class Shell:
 
     def document(self, about: About, warnings: Iterable[str] = ()) -> StatusDocument:
         """The status now. From any thread."""
+        running_tasks = 0
+        if self._bridge is not None:
+            with contextlib.suppress(*BRIDGE_ERRORS):
+                running_tasks = self._bridge.running_tasks()
         with self._fold_lock:
-            return self._fold.document(about, warnings=warnings)
+            return self._fold.document(about, warnings=warnings, running_tasks=running_tasks)
 
     def post(self, event: Event) -> None:
         """Hand over an event; returns at once. From any thread."""

@@ -61,6 +61,10 @@ class DriverBridge:
         """Tell Spark that an executor is gone, and whether its tasks' failures count."""
         self._entry.removeExecutor(executor_id, exit_code, caused_by_app, reason)
 
+    def running_tasks(self) -> int:
+        """How many tasks run now."""
+        return int(json.loads(self._entry.progress())["tasks_running"])
+
     def close(self) -> None:
         """Drop the connections; the JVM goes on."""
         self._gateway.close()
