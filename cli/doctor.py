@@ -1,0 +1,85 @@
+"""`yarnspec doctor`: does this machine, and does the cluster, have what a submit needs."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+
+import click
+from rich.console import Console
+
+from yarnspec.cli.printing import Form, output_option, plain, print_document, settings_options, stdout_console
+from yarnspec.gateway.doctor import Check, Patient, examine, exit_code
+from yarnspec.options import Options
+
+_STYLES = {"ok": "green", "warning": "yellow", "failed": "bold red", "skipped": "dim"}
+_HOSTS_CHECK = "Python on hosts"
+_STATE_WIDTH, _NAME_WIDTH = 7, 15
+
+EXAMPLES = """
+\b
+Examples:
+  yarnspec doctor
+  yarnspec doctor --queue etl --environment venv:///opt/yarnspec
+  yarnspec doctor --skip-hosts-check -o json | jq '.checks[] | select(.state == "failed")'
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--queue", metavar="NAME", default="default", show_default=True, help="Queue that a submit would name.")
+@click.option(
+    "--environment", metavar="WHERE", help="Python on the hosts, as in submit: python://, venv://, conda://, archive."
+)
+@click.option("--skip-hosts-check", is_flag=True, help="Start no application to try out the hosts' Python.")
+@output_option
+@settings_options
+def command(*, queue: str, environment: str | None, skip_hosts_check: bool, form: Form, settings: Options) -> int:
+    """Check what a submit needs, and say what to do about what is missing.
+
+    Looks at this machine, at the cluster that HADOOP_CONF_DIR names, and at one of its hosts by running a very small
+    application there. The exit code is 0 when a submit can work (warnings included), else that of the first check that
+    failed: 2 something here, 4 the cluster does not answer or refuses, 5 there is no such queue.
+    """
+    patient = Patient(settings, queue=queue, environment=environment)
+    leave_out = frozenset({_HOSTS_CHECK}) if skip_hosts_check else frozenset[str]()
+    console = stdout_console()
+    checks = []
+    for check in examine(patient, leave_out=leave_out):
+        checks.append(check)
+        if form == "table":
+            print_check(check, console)
+    code = exit_code(checks)
+    if form == "table":
+        click.echo(_summary(checks), err=True)
+    else:
+        print_document({"schema": 1, "healthy": code == 0, "exit_code": code, "checks": checks}, form)
+    return code
+
+
+def print_check(check: Check, console: Console) -> None:
+    """One row, and below it what to do; wrapped beside the names."""
+    lines = [(line, "") for line in _wrapped(check.found, console)]
+    if check.advice:
+        style = "bold" if check.state == "failed" else ""
+        lines += [(line, style) for line in _wrapped(f"→ {check.advice}", console)]
+    for number, (line, style) in enumerate(lines):
+        state, name = (check.state, check.name) if number == 0 else ("", "")
+        row = plain(f"{state:<{_STATE_WIDTH}}", _STYLES[check.state])
+        row.append(f"  {name:<{_NAME_WIDTH}}  ").append_text(plain(line, style))
+        console.print(row, soft_wrap=True)
+    sys.stdout.flush()
+
+
+def _wrapped(text: str, console: Console) -> list[str]:
+    width = max(20, console.width - _STATE_WIDTH - _NAME_WIDTH - 4)
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _summary(checks: list[Check]) -> str:
+    failed = [check.name for check in checks if check.state == "failed"]
+    warnings = sum(check.state == "warning" for check in checks)
+    if failed:
+        return f"yarnspec: a submit cannot work yet: {', '.join(failed)}"
+    if warnings:
+        return f"yarnspec: a submit can work; {warnings} warning{'s' if warnings > 1 else ''}"
+    return "yarnspec: all is well"
