@@ -27,11 +27,16 @@ from integration.watch import PlacementWatch
 from yarnspec.minicluster import MiniCluster
 
 HOSTS = 4
-LOG_TAIL_LINES = 15
-CLEAN_UP_TIMEOUT_S = 60
+DAEMON_TAIL_LINES = 4
+CONTAINER_TAIL_LINES = 20
+CLEAN_UP_TIMEOUT_S = 30
 
-# A queue in which a small application master finds room and nothing else does.
-NARROW_QUEUE = {
+PROPERTIES = {
+    # The logs of containers that have ended stay on the hosts: a test that fails shows them.
+    "yarn.nodemanager.delete.debug-delay-sec": "600",
+    # On a busy machine of two cores an application master may need more than 10 s to register.
+    "yarn.am.liveness-monitor.expiry-interval-ms": "30000",
+    # A queue in which a small application master finds room and nothing else does.
     "yarn.scheduler.capacity.root.queues": "default,narrow",
     "yarn.scheduler.capacity.root.default.capacity": "94",
     "yarn.scheduler.capacity.root.narrow.capacity": "6",
@@ -51,7 +56,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def mini_cluster(home: Path) -> MiniCluster:
     """The cluster that the tests run on; not started."""
-    return MiniCluster(home, nodes=HOSTS, pmem_check=True, properties=NARROW_QUEUE)
+    return MiniCluster(home, nodes=HOSTS, pmem_check=True, properties=PROPERTIES)
 
 
 @pytest.fixture(scope="session")
@@ -168,12 +173,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     if not report.failed or cluster is None:
         return
     for path in sorted(cluster.mini.home.logs.glob("*.log")):
-        report.sections.append((f"daemon {path.stem}", _tail(path)))
+        report.sections.append((f"daemon {path.stem}", _tail(path, DAEMON_TAIL_LINES)))
     recent = sorted(cluster.home.glob("hosts/*/logs/application_*"), key=lambda path: path.stat().st_mtime)[-2:]
     for path in sorted(file for directory in recent for file in directory.glob("*/*")):
-        if path.is_file() and path.stat().st_size and path.name not in {"prelaunch.out", "directory.info"}:
-            report.sections.append((f"container {path.relative_to(cluster.home / 'hosts')}", _tail(path)))
+        if path.is_file() and path.stat().st_size and path.suffix in {".log", ".stderr", ".stdout"}:
+            report.sections.append(
+                (f"container {path.relative_to(cluster.home / 'hosts')}", _tail(path, CONTAINER_TAIL_LINES))
+            )
 
 
-def _tail(path: Path) -> str:
-    return "\n".join(path.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:])
+def _tail(path: Path, lines: int) -> str:
+    return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])

@@ -27,6 +27,8 @@ SMALL = (
     "--driver-java-options", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "--conf", "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "--conf", "spark.ui.showConsoleProgress=false",
+    # Python's warnings go to spark-submit's stdout, and pyspark has some about its own dependencies.
+    "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore",
 )  # fmt: skip
 
 

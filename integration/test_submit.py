@@ -92,7 +92,7 @@ def test_cluster_mode_prints_the_id_and_json_one_object(submit: Submit, yarnspec
     assert result.stdout == f"{plain.application_id()}\n"
     assert document["application_id"] == as_json.application_id()
     assert document["application_id"] != plain.application_id()
-    assert document["final"]["exit_code"] == 0
+    assert (document["state"], document["exit_code"]) == ("SUCCEEDED", 0)
     for submission in (plain, as_json):
         application = submission.application_id()
         output = wait_for("logs", lambda: yarnspec("logs", application, "--file", "driver.stdout").stdout, 30)  # noqa: B023 - used at once
