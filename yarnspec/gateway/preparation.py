@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from yarnspec import options as yarnspec_options
-from yarnspec.errors import NotAllowed, UsageError
+from yarnspec.errors import UsageError
 from yarnspec.gateway.assembly import AmSize, Shipment, assemble
 from yarnspec.gateway.cluster import Cluster, history_path
 from yarnspec.gateway.merge import redact
@@ -64,7 +64,7 @@ def prepare(request: SubmitRequest, cluster: Cluster, read: Read, directory: Pat
     """Ask the cluster whether it can take the application, and put it together in ``directory`` (0700).
 
     Raises:
-        UsageError, NotFound, NotAllowed, ClusterUnreachable: what a user can mend, before anything is submitted.
+        UsageError, NotFound, ClusterUnreachable: what a user can mend, before anything is submitted.
     """
     translation, sizes = read.translation, read.sizes
     rm = cluster.rm
@@ -175,7 +175,7 @@ def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, forc
             f"--exclude-hosts: {blocked} of {len(running)} running hosts are more than placement.max_blocked_share "
             f"({share:g}: {limit}) allows; add --force to exclude them all the same"
         )
-        raise NotAllowed(message)
+        raise UsageError(message)
 
 
 def _hook(translation: Translation, placement: ResolvedMode, hosts: tuple[Host, ...]) -> SubmissionHook:
