@@ -7,6 +7,7 @@ import textwrap
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from yarnspec.cli.printing import Form, output_option, plain, print_document, settings_options, stdout_console
 from yarnspec.gateway.doctor import Check, Patient, examine, exit_code
@@ -64,7 +65,8 @@ def print_check(check: Check, console: Console) -> None:
         lines += [(line, style) for line in _wrapped(f"→ {check.advice}", console)]
     for number, (line, style) in enumerate(lines):
         state, name = (check.state, check.name) if number == 0 else ("", "")
-        row = plain(f"{state:<{_STATE_WIDTH}}", _STYLES[check.state])
+        row = Text(no_wrap=True)
+        row.append(f"{state:<{_STATE_WIDTH}}", _STYLES[check.state])
         row.append(f"  {name:<{_NAME_WIDTH}}  ").append_text(plain(line, style))
         console.print(row, soft_wrap=True)
     sys.stdout.flush()
