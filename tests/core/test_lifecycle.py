@@ -211,43 +211,6 @@ def test_the_view_tells_the_whole_state() -> None:
     assert view.counters["ResourceManagerReconnected"] == 1
 
 
-def test_stages_are_counted_by_task() -> None:
-    world = begun()
-
-    def task(index: int, state: str, attempt: int = 0) -> None:
-        world.tell(
-            ev.TaskFinished(
-                stage=1,
-                stage_attempt=0,
-                index=index,
-                attempt=attempt,
-                task_id=index,
-                executor_id="1",
-                host=HOSTS[1],
-                state=state,
-                launch_ms=1,
-                finish_ms=2,
-            )
-        )
-
-    task(0, "FINISHED")
-    world.tell(ev.StageStarted(stage=1, stage_attempt=0, name="count", tasks=3))
-    task(0, "FINISHED")
-    task(0, "FINISHED", attempt=1)
-    task(1, "FAILED")
-    task(1, "SUCCESS", attempt=1)
-    task(2, "KILLED")
-    (stage,) = world.negotiator.view().stages
-    assert (stage.finished, stage.failed, stage.killed, stage.state) == (2, 1, 1, "running")
-    world.tell(ev.StageFinished(stage=1, stage_attempt=0, failure="fetch failed"))
-    world.tell(ev.StageFinished(stage=1, stage_attempt=0))
-    assert world.negotiator.view().stages[0].state == "failed"
-    for number in range(2, 500):
-        world.tell(ev.StageStarted(stage=number, stage_attempt=0, name="x", tasks=1))
-        world.tell(ev.StageFinished(stage=number, stage_attempt=0))
-    assert len(world.negotiator.view().stages) <= 201
-
-
 def test_hosts_that_come_late_ask_for_nothing_again() -> None:
     world = World()
     world.start(report=False)

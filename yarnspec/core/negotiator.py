@@ -29,7 +29,6 @@ from yarnspec.core.deaths import YoungDeath, YoungDeaths
 from yarnspec.core.hosts import Hosts
 from yarnspec.core.lifecycle import WAIT_TIMER, Lifecycle
 from yarnspec.core.placement import Placement
-from yarnspec.core.progress import Progress
 from yarnspec.core.settings import Settings
 from yarnspec.core.timers import Timers
 from yarnspec.core.view import ContainerView, View
@@ -56,7 +55,6 @@ class Negotiator:
         self._deaths = YoungDeaths(settings)
         self._placement = Placement()
         self._lifecycle = Lifecycle(settings, self._timers)
-        self._progress = Progress()
         self._attempt: ev.AttemptStarted | None = None
         # Exclusions that wait for the first report of hosts; no container is asked for before they are decided.
         self._exclusions = [
@@ -84,9 +82,6 @@ class Negotiator:
             ev.PendingExplained: self._pending_explained,
             ev.PlacementProblem: self._placement_problem,
             ev.ProgramWarned: self._program_warned,
-            ev.StageStarted: lambda event, _: self._note(self._progress.stage_started, event),
-            ev.StageFinished: lambda event, _: self._note(self._progress.stage_finished, event),
-            ev.TaskFinished: lambda event, _: self._note(self._progress.task_finished, event),
             ev.TimerFired: self._timer_fired,
         }
 
@@ -131,7 +126,6 @@ class Negotiator:
                 for row in self._containers.rows
             ),
             blocked_hosts=self._blocklist.blocks,
-            stages=self._progress.view(),
             pending_reason=self._lifecycle.pending_reason,
             placement_version=self._placement.version,
             acknowledged_version=self._placement.acknowledged,
@@ -377,10 +371,6 @@ class Negotiator:
             StopDriver(reason=reason),
             FinishApplication(status="FAILED", exit_code=exit_code, reason=reason, diagnostics=text),
         ]
-
-    def _note(self, take: Callable[[Any], None], event: ev.Event) -> list[Command]:
-        take(event)
-        return []
 
     def _stale(self) -> list[Command]:
         self._counters["out_of_order"] += 1

@@ -1,11 +1,10 @@
-"""What the status document may show of the core: a frozen copy."""
+"""What can be seen of the core from outside: a frozen copy, for tests and for a debugger."""
 
 from __future__ import annotations
 
 import msgspec
 
 from yarnspec.core.blocklist import Block
-from yarnspec.core.progress import StageView
 
 
 class ContainerView(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +36,6 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     held_back: int
     containers: tuple[ContainerView, ...]
     blocked_hosts: tuple[Block, ...]
-    stages: tuple[StageView, ...]
     pending_reason: str
     placement_version: int
     acknowledged_version: int
