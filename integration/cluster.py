@@ -31,6 +31,7 @@ class Cluster:
         self.hosts = mini.hosts
         self.environment = {**environment, **mini.env()}
         self.user = user_name()
+        self._former_staging: frozenset[str] = frozenset()
         self._hdfs_url = (
             f"http://{_site_value(mini.home.conf / 'hdfs-site.xml', 'dfs.namenode.http-address')}/webhdfs/v1"
         )
@@ -122,10 +123,15 @@ class Cluster:
         self.command("hdfs", "dfs", "-put", "-f", str(local), target)
         return f"{self.mini.default_fs}{target}"
 
+    def forget_former_staging(self) -> None:
+        """Leave out of `staging` what lies there now: what a former life of this cluster left."""
+        self._former_staging = frozenset(self.staging)
+
     @property
     def staging(self) -> list[str]:
         """What lies in Skein's staging directory of this user."""
-        return [name for name in self.hdfs_list(f"/user/{self.user}/.skein") if name.startswith("application_")]
+        names = self.hdfs_list(f"/user/{self.user}/.skein")
+        return [name for name in names if name.startswith("application_") and name not in self._former_staging]
 
     def command(self, *arguments: str) -> str:
         """Run one of the cluster's commands (`yarn`, `hdfs`) and return its stdout."""

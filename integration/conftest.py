@@ -67,6 +67,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     mini = mini_cluster(home)
     mini.start()
     request.config.stash[CLUSTER] = running = Cluster(mini, base_environment())
+    running.forget_former_staging()
     try:
         yield running
     finally:
