@@ -1,0 +1,139 @@
+"""`python -m integration.bench [start|tpch|all]`: both sides by turns on a mini cluster of their own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from integration.bench.measured import Bench, Measured, Sample, load, setup, store
+from integration.bench.sides import SIDES, RunFailedError, Side, run
+from integration.bench.tables import print_tables
+from integration.bench.timeline import timeline
+from integration.cluster import Cluster
+from integration.submitting import PROGRAMS, base_environment
+from integration.tpch.data import cache_directory, tpch_data
+from yarnspec.minicluster import MiniCluster
+
+HOSTS = 3
+PROPERTIES = {
+    # What the programs printed is read from the hosts after the applications have ended.
+    "yarn.nodemanager.delete.debug-delay-sec": "1200",
+}
+REPEATS: dict[Bench, int] = {"start": 7, "tpch": 5}
+SCALE = 0.1
+START_TIMEOUT_S = 180
+TPCH_TIMEOUT_S = 600
+QUERIES_FILE = Path(__file__).parent.parent / "tpch" / "queries.py"
+
+Measure = Callable[[Side, str], dict[str, int]]
+
+
+class Measurements:
+    """The two benches on one cluster."""
+
+    def __init__(self, cluster: Cluster, workspace: Path, scale: float) -> None:
+        self._cluster = cluster
+        self._workspace = workspace
+        self._scale = scale
+        self._data: str | None = None
+
+    def start(self, side: Side, name: str) -> dict[str, int]:
+        """The steps on the way to the first task of a program that does next to nothing."""
+        program = PROGRAMS / "first_task.py"
+        done = run(side, self._cluster, program, [], name=name, workspace=self._workspace, timeout_s=START_TIMEOUT_S)
+        return timeline(self._cluster, done, self._workspace)
+
+    def tpch(self, side: Side, name: str) -> dict[str, int]:
+        """All queries: the whole command, and the sum of the query times as the program measures them."""
+        if self._data is None:
+            self._data = self._cluster.hdfs_put(tpch_data(self._scale), f"/bench/tpch-{self._scale:g}")
+        output = f"{self._cluster.mini.default_fs}/bench/results-{name}"
+        done = run(
+            side, self._cluster, PROGRAMS / "tpch.py", [self._data, "all", output, f"{self._scale:g}"],
+            name=name, workspace=self._workspace, timeout_s=TPCH_TIMEOUT_S, py_files=QUERIES_FILE,
+        )  # fmt: skip
+        queries = self._query_seconds(done.application_id)
+        if len(queries) != 22:
+            raise RunFailedError(f"{side}: the output of {len(queries)} queries was found, not of 22")
+        return {"command": done.ended_ms - done.began_ms, "queries": round(sum(queries.values()) * 1000)}
+
+    def _query_seconds(self, application_id: str) -> dict[int, float]:
+        """What the program printed, from the log directory of the container in which it ran."""
+        found = {}
+        for text in self._cluster.container_log_texts(application_id).values():
+            for line in text.splitlines():
+                if line.startswith('{"query"'):
+                    told = json.loads(line)
+                    found[int(told["query"])] = float(told["seconds"])
+        return found
+
+
+def interleaved(
+    measured: Measured, bench: Bench, measure: Measure, *, repeats: int, results: Path, console: Console
+) -> None:
+    """Make the runs that are missing, both sides by turns, after one of each that does not count."""
+    missing = [
+        (repeat, side) for repeat in range(1, repeats + 1) for side in SIDES if not measured.has(bench, side, repeat)
+    ]
+    if not missing:
+        return
+    for side in SIDES:
+        console.print(f"{bench}: {side} warms the cluster up")
+        measure(side, f"bench-{bench}-{side}-warm")
+    for repeat, side in missing:
+        values = measure(side, f"bench-{bench}-{side}-{repeat}")
+        measured.samples.append(Sample(bench=bench, side=side, repeat=repeat, values=values))
+        store(results, measured)
+        shown = ", ".join(f"{name} {value / 1000:.1f} s" for name, value in values.items())
+        console.print(f"{bench} {repeat}/{repeats} {side}: {shown}")
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("which", type=click.Choice(["start", "tpch", "all"]), default="all")
+@click.option("--repeats", type=click.IntRange(min=1), help="Pairs of runs; 7 for start and 5 for tpch by default.")
+@click.option("--scale", type=click.FloatRange(min=0.001), default=SCALE, show_default=True, help="TPC-H scale factor.")
+@click.option(
+    "--results",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=lambda: cache_directory() / "bench.json",
+    help="Where runs are kept, so that an interrupted bench goes on where it was.",
+)
+@click.option("--fresh", is_flag=True, help="Forget the runs that were made before.")
+def main(which: str, repeats: int | None, scale: float, results: Path, fresh: bool) -> None:
+    """Compare yarnspec with stock spark-submit; prints a table, and the same as Markdown."""
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    if fresh:
+        results.unlink(missing_ok=True)
+    measured = load(results, setup(HOSTS, scale))
+    benches: list[Bench] = [bench for bench in REPEATS if which in ("all", bench)]
+    workspace = Path(tempfile.mkdtemp(prefix="yarnspec-bench-"))
+    try:
+        with MiniCluster(workspace / "cluster", nodes=HOSTS, properties=PROPERTIES) as mini:
+            measurements = Measurements(Cluster(mini, base_environment()), workspace, scale)
+            for bench in benches:
+                interleaved(
+                    measured,
+                    bench,
+                    getattr(measurements, bench),
+                    repeats=repeats or REPEATS[bench],
+                    results=results,
+                    console=console,
+                )
+    except RunFailedError as error:
+        console.print(str(error), markup=False)
+        sys.exit(1)
+    finally:
+        for bench in benches:
+            print_tables(measured, bench, console)
+        shutil.rmtree(workspace, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""The two command lines that are compared: the same flags, the same program, the same jars on every host."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import pyspark
+
+from integration.cluster import Cluster
+from integration.submitting import YARNSPEC
+
+Side = Literal["yarnspec", "spark-submit"]
+SIDES: tuple[Side, ...] = ("spark-submit", "yarnspec")
+
+EXECUTORS = 2
+# Both sides' heaps; both take Spark's own rule for the memory beside it.
+FLAGS = (
+    "--master", "yarn", "--deploy-mode", "cluster", "--num-executors", str(EXECUTORS), "--executor-cores", "1",
+    "--executor-memory", "1g", "--driver-memory", "1g",
+)  # fmt: skip
+CONFIGURATION = {
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.compress": "false",
+    "spark.eventLog.rolling.enabled": "false",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+_SPARK_HOME = Path(pyspark.__file__).parent
+_SPARK_SUBMIT = Path(sys.executable).with_name("spark-submit")
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One command that ended well: its application, when the command was started and when it had ended."""
+
+    application_id: str
+    began_ms: int
+    ended_ms: int
+
+
+class RunFailedError(Exception):
+    """A command of either side did not end well; the text has the end of what it said."""
+
+
+def run(
+    side: Side,
+    cluster: Cluster,
+    program: Path,
+    arguments: Iterable[str],
+    *,
+    name: str,
+    workspace: Path,
+    timeout_s: float,
+    py_files: Path | None = None,
+) -> Run:
+    """Submit the program and wait for its end.
+
+    Raises:
+        RunFailedError: it failed or took too long.
+    """
+    events = event_logs(workspace)
+    events.mkdir(parents=True, exist_ok=True)
+    flags = [*FLAGS, "--name", name]
+    for key, value in (CONFIGURATION | {"spark.eventLog.dir": events.as_uri()}).items():
+        flags += ["--conf", f"{key}={value}"]
+    if py_files is not None:
+        flags += ["--py-files", str(py_files)]
+    command = [*_beginning(side), *flags, str(program), *arguments]
+    environment = dict(cluster.environment)
+    if side == "spark-submit":
+        environment["PYSPARK_PYTHON"] = sys.executable
+    said = workspace / f"{name}.log"
+    with said.open("wb") as stream:
+        began_ms = _now_ms()
+        try:
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=environment, cwd=workspace,
+                timeout=timeout_s, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            raise RunFailedError(f"{side} did not end within {timeout_s:g} s:\n{_end(said)}") from error
+        ended_ms = _now_ms()
+    if done.returncode != 0:
+        raise RunFailedError(f"{side} ended with {done.returncode}:\n{_end(said)}")
+    application_id = cluster.application_named(name)
+    if application_id is None:
+        raise RunFailedError(f"{side} ended, and YARN does not know its application:\n{_end(said)}")
+    return Run(application_id=application_id, began_ms=began_ms, ended_ms=ended_ms)
+
+
+def event_logs(workspace: Path) -> Path:
+    """Where both sides write Spark's event logs."""
+    return workspace / "spark-events"
+
+
+def _beginning(side: Side) -> list[str]:
+    jars = _SPARK_HOME / "jars"
+    if side == "yarnspec":
+        return [YARNSPEC, "submit", "--spark-jars", str(jars)]
+    return [str(_SPARK_SUBMIT), "--conf", f"spark.yarn.jars=local:{jars}/*"]
+
+
+def _end(said: Path) -> str:
+    return "\n".join(said.read_text(errors="replace").splitlines()[-20:])
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
