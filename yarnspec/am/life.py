@@ -10,7 +10,7 @@ from yarnspec.core import events
 from yarnspec.core.events import Event
 from yarnspec.plan import SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE, Plan
 from yarnspec.spark import properties
-from yarnspec.spark.driver import Driver, DriverExit
+from yarnspec.spark.driver import Driver, DriverExit, exception_line
 
 
 class DriverLifeInContainer:
@@ -73,5 +73,5 @@ class DriverLifeInContainer:
             reason = f"its process ended with {end.exit_code}, by a signal or for lack of memory"
             self.post(events.DriverLost(exit_code=end.exit_code, reason=reason))
         else:
-            last = end.traceback.strip().splitlines()[-1] if end.traceback.strip() else ""
-            self.post(events.DriverFinished(exit_code=end.exit_code, reason=last, traceback=end.traceback))
+            reason = exception_line(end.traceback)
+            self.post(events.DriverFinished(exit_code=end.exit_code, reason=reason, traceback=end.traceback))

@@ -68,7 +68,11 @@ class ProviderEvents:
 
     def _step(self) -> None:
         for line in self._tail.lines():
-            self._take(json.loads(line))
+            try:
+                self._take(json.loads(line))
+            except Exception:
+                # One line that cannot be understood must not take those after it along.
+                _log.exception("a record of the provider was left out", line=line.decode("utf-8", "replace"))
 
     def _take(self, told: dict[str, Any]) -> None:
         kind = told["type"]
@@ -133,8 +137,10 @@ class DriverEvents:
             announced = DriverBridge.announced(self._announcement)
             if announced is None:
                 return
-            self._bridge = DriverBridge(announced)
-            self._on_connected(self._bridge)
+            bridge = DriverBridge(announced)
+            # Kept only once the shell has it: if that fails, the next step tries again.
+            self._on_connected(bridge)
+            self._bridge = bridge
         try:
             told = self._bridge.poll(self._seen, _POLL_S)
         except BRIDGE_ERRORS as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import signal
@@ -24,6 +25,11 @@ OWNED_KEYS_FILE = "owned-keys.json"
 _CRASH_CODES = frozenset({52, 53, 56, 134, 135, 137, 139, 143})
 """Exit codes by which a JVM or its Python child tells of a signal or of running out of memory, not of a program's
 own end: 128 + signal, and Spark's codes for uncaught errors and OutOfMemoryError."""
+
+# A line of Spark's log, of a Java stack, or what Python prints between two tracebacks.
+_AFTER_MESSAGE = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d |\t(at |\.\.\. )|Caused by: |Driver stacktrace:")
+_SHOWN_FRAME_LINES = 40
+_SHOWN_MESSAGE_LINES = 12
 
 
 class DriverExit(msgspec.Struct, frozen=True):
@@ -184,12 +190,25 @@ def last_traceback(log: Path) -> str:
     starts = [number for number, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")]
     if not starts:
         return ""
-    block = [lines[starts[-1]]]
-    for line in lines[starts[-1] + 1 :]:
-        block.append(line)
-        if re.match(r"^[\w.]+(Error|Exception|Interrupt|Exit|Warning|Failed)\b", line):
-            break
-    return "\n".join(block[:60])
+    after = lines[starts[-1] + 1 :]
+    frames = list(itertools.takewhile(lambda line: line.startswith(" "), after))
+    message = list(itertools.takewhile(lambda line: not _AFTER_MESSAGE.match(line), after[len(frames) :]))
+    if len(frames) > _SHOWN_FRAME_LINES:
+        half = _SHOWN_FRAME_LINES // 2
+        frames = [*frames[:half], f"  ({len(frames) - 2 * half} lines)", *frames[-half:]]
+    block = [lines[starts[-1]], *frames, *message[:_SHOWN_MESSAGE_LINES]]
+    return "\n".join(block).rstrip()
+
+
+def exception_line(traceback: str) -> str:
+    """The line of a traceback that names the exception; the last line of anything else."""
+    lines = traceback.strip().splitlines()
+    if not lines:
+        return ""
+    starts = [number for number, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")]
+    if not starts:
+        return lines[-1]
+    return next((line for line in lines[starts[-1] + 1 :] if not line.startswith(" ")), lines[-1])
 
 
 def _tail(log: Path, limit_bytes: int = 256 * 1024) -> list[str]:

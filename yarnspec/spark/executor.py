@@ -34,13 +34,15 @@ def launch_script(plan: Plan, *, authenticate: bool, network_options: tuple[str,
     exports = "\n".join(f"export {key}={shlex.quote(value)}" for key, value in plan.executor_environment.items())
     class_path = ":".join([*plan.executor_class_path, f"$PWD/{HADOOP_CONF_JAR_FILE}"])
     secret = f'export _SPARK_AUTH_SECRET="$(cat {SPARK_SECRET_FILE})"' if authenticate else ""
+    # What conda prints for a shell reads variables that may not be set.
+    activate = f"set +u\n{plan.activate}\nset -u" if plan.activate else ""
     return f"""\
 set -eu
 mkdir -p tmp
 for credential in .skein.crt .skein.pem; do
   rm -f "$(readlink -f "$credential")" "$credential"
 done
-{plan.activate or ""}
+{activate}
 {exports}
 {secret}
 python={shlex.quote(plan.worker_python)}

@@ -69,6 +69,7 @@ def write(path: Path, properties: dict[str, str]) -> None:
 
 def _escape(text: str, *, is_key: bool = False) -> str:
     escaped = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    escaped = escaped.replace("\f", "\\f")
     if is_key:
         for special in "=: #!":
             escaped = escaped.replace(special, "\\" + special)

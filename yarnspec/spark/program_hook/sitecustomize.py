@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,9 @@ def _guard(owned: dict[str, str], report: Path) -> None:
         original = getattr(owner, name)
 
         def watched(self: Any, *args: Any, **kwargs: Any) -> Any:
+            # A generator of pairs could be read only once.
+            args = tuple(list(one) if isinstance(one, Iterator) else one for one in args)
+            kwargs = {name: list(one) if isinstance(one, Iterator) else one for name, one in kwargs.items()}
             for key in key_of(*args, **kwargs):
                 remember(key)
             return original(self, *args, **kwargs)
