@@ -1,0 +1,82 @@
+"""What stands around the negotiator's shell, made of plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from yarnspec.yarn.am_client import ALL_STATES, ContainerServiceError, ContainerState, ContainerStatus
+
+APP = "application_1700000000000_0001"
+
+
+class HandMadeService:
+    """Skein's AM: a test says which container an instance got."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, str]] = []
+        self.killed: list[int] = []
+        self.booked: dict[int, str] = {}
+        self.refuses = False
+        self.before_answer: Callable[[], None] = lambda: None
+
+    def add_container(self, environment: Mapping[str, str]) -> int:
+        if self.refuses:
+            raise ContainerServiceError("Skein's AM: gone")
+        self.asked.append(dict(environment))
+        return len(self.asked) - 1
+
+    def containers(self, states: tuple[ContainerState, ...] = ALL_STATES) -> dict[int, ContainerStatus]:  # noqa: ARG002
+        self.before_answer()
+        return {
+            number: ContainerStatus(
+                instance=number, state="RUNNING", yarn_container_id=self.booked.get(number, ""), host="h"
+            )
+            for number in range(len(self.asked))
+        }
+
+    def kill(self, instance: int) -> None:
+        self.killed.append(instance)
+
+    def shutdown(self, status: Literal["SUCCEEDED", "FAILED", "KILLED"], diagnostics: str) -> None:
+        raise NotImplementedError
+
+    def set_page(self, route: str, target: str, link_name: str) -> str:
+        raise NotImplementedError
+
+    def set_progress(self, fraction: float) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+
+class HandMadeBridge:
+    """The driver's end, which remembers what it was told."""
+
+    def __init__(self, *polls: list[dict[str, object]]) -> None:
+        self.told: list[tuple[object, ...]] = []
+        self.polls = list(polls)
+        self.after: list[int] = []
+        self.broken = False
+
+    def poll(self, after: int, timeout_s: float) -> list[dict[str, object]]:  # noqa: ARG002
+        self.after.append(after)
+        if not self.polls:
+            raise ConnectionResetError("the JVM has gone")
+        return self.polls.pop(0)
+
+    def set_blocked_hosts(self, hosts: tuple[str, ...]) -> None:
+        if self.broken:
+            raise ConnectionResetError("the JVM has gone")
+        self.told.append(("blocked", hosts))
+
+    def remove_executor(self, executor_id: str, exit_code: int, caused_by_app: bool, reason: str) -> None:
+        if self.broken:
+            raise ConnectionResetError("the JVM has gone")
+        self.told.append(("removed", executor_id, exit_code, caused_by_app, reason))
+
+    def running_tasks(self) -> int:
+        if self.broken:
+            raise ConnectionResetError("the JVM has gone")
+        return 3
