@@ -111,7 +111,7 @@ def submit(cluster: Cluster, request: pytest.FixtureRequest, tmp_path: Path) -> 
         submission.stop()
         left = cluster.application_named(submission.name)
         if left and cluster.application(left)["state"] not in ENDED:
-            cluster.command("yarn", "application", "-kill", left)
+            run_yarnspec(cluster, "kill", left)
 
 
 @pytest.fixture

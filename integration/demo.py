@@ -16,7 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -155,30 +157,30 @@ def _shown(command: list[str]) -> Text:
 
 def _show_results(lines: list[dict[str, Any]]) -> None:
     for line in lines:
-        number = line["query"]
-        table = Table(
-            title=f"[bold]query {number}[/bold]  {QUERIES[number]}  [dim]{line['rows']} rows,[/dim] "
-            f"[cyan]{line['seconds']:.2f} s[/cyan]",
-            title_justify="left", header_style="dim", box=None, padding=(0, 2, 0, 0),
-        )  # fmt: skip
+        console.print(
+            f"[bold]query {line['query']}[/bold]  {QUERIES[line['query']]}  "
+            f"[cyan]{line['seconds']:.2f} s[/cyan]  [dim]{line['rows']} rows[/dim]"
+        )
+        table = Table(header_style="dim", box=None, padding=(0, 2, 0, 0))
         shown = line["columns"][:COLUMNS_SHOWN]
         for column in shown:
             table.add_column(column, no_wrap=True, max_width=CELL_CHARACTERS)
-        if len(line["columns"]) > COLUMNS_SHOWN:
-            table.add_column(f"+{len(line['columns']) - COLUMNS_SHOWN}", style="dim")
+        left_out = len(line["columns"]) - len(shown)
+        if left_out:
+            table.add_column(f"and {left_out} more", style="dim")
         for row in line["head"]:
-            table.add_row(*row[: len(table.columns)][:COLUMNS_SHOWN])
+            table.add_row(*row[:COLUMNS_SHOWN])
         if line["rows"] > len(line["head"]):
-            table.add_row("…")
-        console.print(table)
-        console.print()
+            table.add_row("[dim]…[/dim]")
+        console.print(Padding(table, (0, 0, 1, 2)))
 
 
 def _show_placement(cluster: Cluster, watch: PlacementWatch, application: str) -> bool:
     """Where the ResourceManager placed what; True when the blocked host got nothing and the others did the work."""
     masters = {attempt["containerId"] for attempt in cluster.attempts(application)}
     places = {**cluster.launched(application), **watch.by_rest}
-    table = Table(title=f"containers of {application}", title_justify="left", title_style="bold", header_style="dim")
+    console.print(f"[bold]where it ran[/bold]  {application}")
+    table = Table(header_style="dim", box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0))
     for column in ("host", "container", "what ran in it"):
         table.add_column(column)
     for host in cluster.hosts:
@@ -189,7 +191,6 @@ def _show_placement(cluster: Cluster, watch: PlacementWatch, application: str) -
             note = ("nothing: blocked" if blocked else "nothing") if not here else role
             style = "yellow" if blocked else "bold" if container in masters else ""
             table.add_row(host if index == 0 else "", container, note, style=style)
-        table.add_section()
     console.print(table)
     used = {host for container, host in places.items() if container not in masters}
     none_there = BLOCKED not in places.values()

@@ -26,7 +26,7 @@ def test_block_unblock_and_expiry(
         host = next(each for each in _last_hosts(submission) if each != am_host)
 
         answer = yarnspec("hosts", application, "block", host, "--reason", "slow disk", "-o", "json").expect(0)
-        assert answer.document["accepted"] is True
+        assert answer.document == {"schema": 1, "host": host, "blocked": True}
         blocked = yarnspec("status", application, "-o", "json").document["blocked_hosts"]
         assert [(each["host"], each["reason"], each["until_ms"]) for each in blocked] == [(host, "slow disk", None)]
         listed = yarnspec("hosts", application, "list", "-o", "json").expect(0).stdout
@@ -38,7 +38,9 @@ def test_block_unblock_and_expiry(
         # A second one is over the share (33 % of 4 hosts is 1) and needs --force; all hosts never.
         second = next(each for each in cluster.hosts if each not in (host, am_host))
         refused = yarnspec("hosts", application, "block", second, "-o", "json")
-        assert refused.exit_code != 0 or refused.document["accepted"] is False
+        assert refused.exit_code != 0
+        assert refused.stdout == ""
+        assert "--force" in refused.stderr
         assert len(yarnspec("status", application, "-o", "json").document["blocked_hosts"]) == 1
         yarnspec("hosts", application, "block", second, "--force", "--reason", "both").expect(0)
         yarnspec("hosts", application, "unblock", second).expect(0)
