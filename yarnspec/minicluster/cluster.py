@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.minicluster import web
+from yarnspec.minicluster.classarchive import ClassArchives
 from yarnspec.minicluster.configuration import (
     DATA_NODE,
     NAME_NODE,
@@ -21,7 +22,7 @@ from yarnspec.minicluster.configuration import (
     user_name,
     write_configuration,
 )
-from yarnspec.minicluster.daemons import container_mark, format_name_node, log_tail, mark, start_daemon
+from yarnspec.minicluster.daemons import container_mark, format_name_node, kind, log_tail, mark, start_daemon
 from yarnspec.minicluster.home import Home, default_home
 from yarnspec.minicluster.jars import ensure_jars
 from yarnspec.minicluster.java import find_java_home
@@ -262,6 +263,8 @@ class MiniCluster:
             return not left
 
         self._wait(record, self._daemon_names(shape), ready, deadline - time.monotonic())
+        running = {kind(name): process.pid for name, process in record.daemons.items()}
+        ClassArchives(jars, java_home).make_missing(running)
 
     def _start_daemon(self, record: Record, name: str) -> None:
         record.daemons[name] = start_daemon(self.home, record, name)

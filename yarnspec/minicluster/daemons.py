@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yarnspec.errors import ClusterUnreachable
+from yarnspec.minicluster.classarchive import ClassArchives
 from yarnspec.minicluster.configuration import DATA_NODE, NAME_NODE, RESOURCE_MANAGER
 from yarnspec.minicluster.processes import ProcessIdentity, start_detached
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from yarnspec.minicluster.home import Home
     from yarnspec.minicluster.record import Record
 
@@ -27,6 +27,11 @@ _HEAP_MB = {RESOURCE_MANAGER: 384}
 _OPENED = ("java.lang", "java.util", "java.net", "java.nio")
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
 _MARK = "YARNSPEC_MINICLUSTER"
+
+
+def kind(name: str) -> str:
+    """Return what a daemon is, whichever host it is for."""
+    return name if name in _MAIN else "nodemanager"
 
 
 def mark(home: Home) -> str:
@@ -77,11 +82,12 @@ def log_tail(home: Home, name: str, lines: int = 25) -> str:
 
 def _java(home: Home, record: Record, name: str) -> list[str]:
     heap_mb = _HEAP_MB.get(name, 256)
-    class_path: list[Path | str] = [home.daemon_conf(name), f"{record.jars}/*"]
+    archives = ClassArchives(Path(record.jars), Path(record.java_home))
     return [
         f"{record.java_home}/bin/java",
         f"-Xmx{heap_mb}m",
         "-Xshare:auto",
+        *archives.options(kind(name)),
         "-XX:TieredStopAtLevel=1",
         "-XX:+UseSerialGC",
         "-XX:-UsePerfData",
@@ -90,7 +96,8 @@ def _java(home: Home, record: Record, name: str) -> list[str]:
         f"-Dhadoop.log.dir={home.logs}",
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
         "-cp",
-        ":".join(map(str, class_path)),
+        # The jars first: an archive of classes fits only a class path that begins like the one it was made with.
+        f"{record.jars}/*:{home.daemon_conf(name)}",
         _MAIN.get(name, _NODE_MANAGER),
     ]
 
