@@ -1,0 +1,1 @@
+"""How the one jar is built, found and packed."""
