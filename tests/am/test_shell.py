@@ -1,0 +1,312 @@
+"""The loop: events in, commands performed, in order, whatever fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from tests.am.world import APP, HandMadeBridge, HandMadeService
+from yarnspec.am.containers import ExecutorContainers
+from yarnspec.am.placement import PlacementFile
+from yarnspec.am.shell import Shell
+from yarnspec.core import commands, events
+from yarnspec.core.commands import Command
+from yarnspec.core.events import Event
+from yarnspec.core.negotiator import Negotiator
+from yarnspec.core.settings import Settings
+from yarnspec.observe.eventlog import EventLog
+from yarnspec.observe.status import About, StatusFold
+from yarnspec.plan import PLACEMENT_FILE
+from yarnspec.spark.bridge import DriverBridge
+
+FINISH = commands.FinishApplication(reason="a test ends it", status="SUCCEEDED", exit_code=0)
+STARTED = events.DriverStarted(pid=1)
+
+
+class Script:
+    """A core that answers what a test wrote down, and remembers what it was told."""
+
+    def __init__(self, answers: dict[type[Event], list[Command]]) -> None:
+        self.answers = answers
+        self.told: list[Event] = []
+
+    def handle(self, event: Event, now_ms: int) -> list[Command]:  # noqa: ARG002
+        self.told.append(event)
+        return self.answers.get(type(event), [])
+
+
+class Driver:
+    def __init__(self, done: list[str]) -> None:
+        self.done = done
+        self.fails = False
+
+    def start(self) -> int:
+        if self.fails:
+            raise FileNotFoundError("no java")
+        self.done.append("driver started")
+        return 42
+
+    def stop(self) -> None:
+        self.done.append("driver stopped")
+
+
+class World:
+    """A shell and everything that it moves."""
+
+    def __init__(self, directory: Path, core: Script | Negotiator) -> None:
+        self.directory = directory
+        self.core = core
+        self.done: list[str] = []
+        self.service = HandMadeService()
+        self.driver = Driver(self.done)
+        self.log = EventLog(1)
+        self.now_ms = 1_000_000
+        self.shell = Shell(
+            negotiator=cast(Negotiator, core),
+            log=self.log,
+            fold=StatusFold(APP),
+            containers=ExecutorContainers(self.service),
+            placement=PlacementFile(directory, "blacklist", "a"),
+            driver=self.driver,
+            executor_environment=lambda executor_id: {"ID": executor_id},
+            clock_ms=self._clock,
+        )
+
+    def _clock(self) -> int:
+        self.now_ms += 10  # time passes by being looked at
+        return self.now_ms
+
+    def run(self, *posted: Event) -> Any:
+        for event in posted:
+            self.shell.post(event)
+        return self.shell.run()
+
+    @property
+    def logged(self) -> list[str]:
+        lines = self.log.after(0, 1 << 20).lines
+        return [msgspec.json.decode(line.data)["type"] for line in lines]
+
+    @property
+    def placement(self) -> dict[str, Any]:
+        return msgspec.json.decode((self.directory / PLACEMENT_FILE).read_bytes(), type=dict[str, Any])
+
+
+Make = Callable[[dict[type[Event], list[Command]]], World]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    worlds = []
+
+    def make_world(answers: dict[type[Event], list[Command]]) -> World:
+        worlds.append(World(tmp_path, Script(answers)))
+        return worlds[-1]
+
+    yield make_world
+    for world in worlds:
+        world.log.close(5)
+
+
+def told(world: World) -> list[Event]:
+    assert isinstance(world.core, Script)
+    return world.core.told
+
+
+def test_commands_are_logged_first_and_performed_in_order(make: Make) -> None:
+    world = make(
+        {
+            events.AttemptStarted: [
+                commands.UpdatePlacement(reason="r", version=1, blocked_hosts=("127.0.0.3",), wanted=()),
+                commands.StartDriver(reason="r", epoch=1),
+                commands.RequestContainers(reason="r", executor_ids=("1", "2")),
+                commands.ReleaseContainer(reason="r", executor_id="1"),
+            ],
+            events.DriverStarted: [commands.StopDriver(reason="r"), FINISH],
+        }
+    )
+    began = events.AttemptStarted(
+        application_id=APP, attempt=1, epoch=1, container_id="c", host="h", placement_mode="blacklist"
+    )
+    assert world.run(began) is FINISH
+    assert world.done == ["driver started", "driver stopped"]
+    assert world.service.asked == [{"ID": "1"}, {"ID": "2"}]
+    assert world.service.killed == [0]
+    assert world.placement["blocked_hosts"] == ["127.0.0.3"]
+    assert told(world) == [began, events.DriverStarted(pid=42)]
+    assert world.logged == [
+        "AttemptStarted",
+        "UpdatePlacement",
+        "StartDriver",
+        "RequestContainers",
+        "ReleaseContainer",
+        "DriverStarted",
+        "StopDriver",
+        "FinishApplication",
+    ]
+
+
+def test_a_driver_that_cannot_be_started_is_a_lost_driver(make: Make) -> None:
+    world = make(
+        {events.TargetExecutorsChanged: [commands.StartDriver(reason="r", epoch=1)], events.DriverLost: [FINISH]}
+    )
+    world.driver.fails = True
+    world.run(events.TargetExecutorsChanged(count=1))
+    lost = told(world)[-1]
+    assert isinstance(lost, events.DriverLost)
+    assert (lost.exit_code, "no java" in lost.reason) == (127, True)
+
+
+def test_a_command_that_fails_does_not_end_the_loop(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = make(
+        {
+            events.DriverStarted: [
+                commands.ReleaseContainer(reason="r", executor_id="1"),
+                commands.RequestContainers(reason="r", executor_ids=("2",)),
+            ],
+            events.PlacementProblem: [FINISH],
+        }
+    )
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("the disk is full")
+
+    monkeypatch.setattr(ExecutorContainers, "release", fail)
+    assert world.run(STARTED) is FINISH
+    assert world.service.asked == [{"ID": "2"}]
+    assert told(world)[-1] == events.PlacementProblem(message="ReleaseContainer failed: the disk is full")
+
+
+def test_what_could_not_be_asked_for_is_told_by_name(make: Make) -> None:
+    world = make(
+        {
+            events.DriverStarted: [commands.RequestContainers(reason="r", executor_ids=("1", "2", "3"))],
+            events.RequestFailed: [FINISH],
+        }
+    )
+    world.service.refuses = True
+    world.run(STARTED)
+    assert told(world)[-1] == events.RequestFailed(executor_ids=("1", "2", "3"), message="Skein's AM: gone")
+
+
+def test_timers_fire_in_order_and_one_that_was_replaced_does_not(make: Make) -> None:
+    world = make(
+        {
+            events.DriverStarted: [
+                commands.SetTimer(reason="r", name="late", at_ms=1_000_500),
+                commands.SetTimer(reason="r", name="moved", at_ms=1_000_100),
+                commands.SetTimer(reason="r", name="early", at_ms=1_000_200),
+                commands.SetTimer(reason="r", name="moved", at_ms=1_000_300),
+            ]
+        }
+    )
+    script = world.core
+    assert isinstance(script, Script)
+    fired: list[tuple[str, int]] = []
+
+    def handle(event: Event, now_ms: int) -> list[Command]:
+        if isinstance(event, events.TimerFired):
+            assert now_ms >= event.at_ms
+            fired.append((event.name, event.at_ms))
+            return [FINISH] if event.name == "late" else []
+        return script.answers.get(type(event), [])
+
+    script.handle = handle  # type: ignore[method-assign]
+    world.run(STARTED)
+    assert fired == [("early", 1_000_200), ("moved", 1_000_300), ("late", 1_000_500)]
+
+
+def test_an_answer_goes_to_who_asked(make: Make) -> None:
+    refusal = commands.RefuseBlock(reason="too many", host="h")
+    world = make({events.BlockRequested: [refusal], events.DriverStopping: [FINISH]})
+    loop = threading.Thread(target=world.shell.run)
+    loop.start()
+    try:
+        assert world.shell.ask(events.BlockRequested(host="h", reason="r", by="me")) == [refusal]
+    finally:
+        world.shell.post(events.DriverStopping())
+        loop.join(10)
+    assert not loop.is_alive()
+
+
+def test_who_asks_a_loop_that_does_not_run_gets_an_error(make: Make) -> None:
+    with pytest.raises(TimeoutError, match="did not answer"):
+        make({}).shell.ask(events.DriverStopping(), deadline_s=0.01)
+
+
+def test_the_driver_hears_of_blocked_hosts_when_it_connects_and_when_they_change(make: Make) -> None:
+    def update(*hosts: str) -> commands.UpdatePlacement:
+        return commands.UpdatePlacement(reason="r", version=1, blocked_hosts=hosts, wanted=())
+
+    world = make(
+        {
+            events.DriverStarted: [update("a")],
+            events.DriverReady: [update("a"), update("a", "b")],
+            events.DriverStopping: [FINISH],
+        }
+    )
+    bridge = HandMadeBridge()
+    script = world.core
+    assert isinstance(script, Script)
+    script.answers[events.DriverStarted].append(commands.StopDriver(reason="r"))
+    world.driver.stop = lambda: world.shell.driver_connected(cast(DriverBridge, bridge))  # type: ignore[method-assign]
+    world.run(STARTED, events.DriverReady(driver_url="u", ui_url="http://ui"), events.DriverStopping())
+    assert bridge.told[0] == ("blocked", ("a",))
+    assert bridge.told[-1] == ("blocked", ("a", "b"))
+    assert [one for one in bridge.told[1:-1] if one != ("blocked", ("a",))] == []
+    assert world.placement["tracking_url"] == "http://ui"
+
+
+def test_a_driver_that_has_gone_does_not_stop_anything(make: Make) -> None:
+    world = make(
+        {
+            events.DriverStarted: [
+                commands.UpdatePlacement(reason="r", version=2, blocked_hosts=("a",), wanted=()),
+                commands.RemoveExecutor(reason="gone", executor_id="1", exit_code=137, caused_by_app=False),
+                FINISH,
+            ]
+        }
+    )
+    bridge = HandMadeBridge()
+    world.shell.driver_connected(cast(DriverBridge, bridge))
+    bridge.broken = True
+    assert world.run(STARTED) is FINISH
+    assert world.placement["version"] == 2
+    assert events.PlacementProblem not in {type(event) for event in told(world)}
+    assert world.shell.document(About(name="n")).tasks.running == 0
+
+
+def test_spark_is_told_why_an_executor_is_gone(make: Make) -> None:
+    remove = commands.RemoveExecutor(reason="preempted", executor_id="1", exit_code=-102, caused_by_app=False)
+    world = make({events.DriverStarted: [remove, FINISH]})
+    bridge = HandMadeBridge()
+    world.shell.driver_connected(cast(DriverBridge, bridge))
+    world.run(STARTED)
+    assert bridge.told[-1] == ("removed", "1", -102, False, "preempted")
+    assert world.shell.document(About(name="n")).tasks.running == 3
+
+
+def test_the_real_core_runs_a_program_to_its_end(tmp_path: Path) -> None:
+    core = Negotiator(Settings(initial_executors=1, executor_memory_mb=1000, excluded_hosts=("127.0.0.3",)))
+    world = World(tmp_path, core)
+    hosts = tuple(events.HostReport(host=f"127.0.0.{number}", memory_mb=4000, vcores=4) for number in range(2, 6))
+    ending = world.run(
+        events.AttemptStarted(
+            application_id=APP, attempt=1, epoch=1, container_id="c", host="127.0.0.2", placement_mode="blacklist"
+        ),
+        events.HostsReported(hosts=hosts),
+        events.PlacementAcknowledged(version=1),
+        events.DriverReady(driver_url="u"),
+        events.DriverFinished(exit_code=1, reason="ValueError: no", traceback="Traceback …\nValueError: no"),
+    )
+    assert isinstance(ending, commands.FinishApplication)
+    assert (ending.status, ending.exit_code) == ("FAILED", 1)
+    assert "driver started" in world.done
+    assert len(world.service.asked) == 1
+    assert world.placement["blocked_hosts"] == ["127.0.0.3"]
+    assert [one["host"] for one in world.placement["all_hosts"]] == [one.host for one in hosts]
+    world.log.close(5)
