@@ -1,0 +1,133 @@
+"""`python -m integration.soak`: runs the seeds that have no result yet, and writes the table."""
+
+from __future__ import annotations
+
+import fcntl
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from integration.cluster import Cluster
+from integration.soak import jobs, table
+from integration.soak.run import run
+from integration.soak.scenario import draw
+from integration.submitting import base_environment
+from integration.tpch.data import cache_directory
+from yarnspec.minicluster import MiniCluster
+
+HOSTS = 4
+PROPERTIES = {
+    # The logs of containers that have ended stay on the hosts: a seed that fails shows them.
+    "yarn.nodemanager.delete.debug-delay-sec": "300",
+    # On a busy machine of two cores an application master may need more than 10 s to register.
+    "yarn.am.liveness-monitor.expiry-interval-ms": "30000",
+}
+TABLE = Path(__file__).parent.parent.parent / "docs" / "soak.md"
+TAIL_LINES = 12
+
+
+def seeds(text: str) -> list[int]:
+    """`0-9,12` as numbers."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise click.BadParameter(f"'{text}' is not like 0-99 or 3,7,20-29", param_hint="--seeds")
+        found += range(int(first), int(last if dash else first) + 1)
+    return found
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--seeds", "wanted", default="0-99", show_default=True, help="Which, like 0-99 or 3,7,20-29.")
+@click.option("--budget-minutes", type=click.FloatRange(min=0), help="Begin no further seed after this time.")
+@click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=lambda: cache_directory() / "soak",
+    help="Where the cluster and the results are.  [default: in the user's cache]",
+)
+@click.option(
+    "--table", "page", type=click.Path(dir_okay=False, path_type=Path), default=TABLE, help="The page that is written."
+)
+@click.option("--again", is_flag=True, help="Also the seeds that have a result: the new one counts.")
+@click.option("--lock", type=click.Path(dir_okay=False, path_type=Path), help="A file to lock during each seed.")
+def main(*, wanted: str, budget_minutes: float | None, home: Path, page: Path, again: bool, lock: Path | None) -> None:
+    """Run random applications with random faults, and check what must hold for all of them.
+
+    Goes on where an earlier run stopped: seeds with a result are left out.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    home = home.absolute()
+    results = home / "results.jsonl"
+    known = {} if again else table.read(results)
+    left = [seed for seed in seeds(wanted) if seed not in known]
+    begun = time.monotonic()
+    if left:
+        with MiniCluster(home / "cluster", nodes=HOSTS, properties=PROPERTIES) as mini:
+            cluster = Cluster(mini, base_environment())
+            jobs.prepare(cluster)
+            for seed in left:
+                if budget_minutes is not None and time.monotonic() - begun > budget_minutes * 60:
+                    click.echo("the time is over", err=True)
+                    break
+                with _locked(lock):
+                    done = run(cluster, draw(seed), home / "seeds" / str(seed))
+                table.append(results, done)
+                page.write_text(table.markdown(table.read(results).values()))
+                _say(done, home)
+                if not done.passed:
+                    _show_logs(cluster, home / "seeds" / str(seed))
+    runs = table.read(results)
+    page.write_text(table.markdown(runs.values()))
+    failed = [seed for seed in seeds(wanted) if seed in runs and not runs[seed].passed]
+    click.echo(f"{len(runs)} runs so far, {sum(run.passed for run in runs.values())} passed")
+    sys.exit(1 if failed else 0)
+
+
+def _say(done: table.Run, home: Path) -> None:
+    faults = "; ".join(f"{each.at_s:.1f} {each.kind} {each.target}{f' [{each.note}]' if each.note else ''}"
+                       for each in done.faults)  # fmt: skip
+    mark = "ok " if done.passed else "BAD"
+    click.echo(
+        f"{mark} seed {done.seed}: {done.program}, {done.mode}, {faults}: "
+        f"{done.outcome} ({done.exit_code}), {done.attempts} attempts, {done.seconds:.0f} s"
+    )
+    for violation in done.violations:
+        click.echo(f"    {violation}")
+    if not done.passed:
+        click.echo(f"    again: python -m integration.soak --seeds {done.seed} --again --home {home}")
+
+
+def _show_logs(cluster: Cluster, directory: Path) -> None:
+    for path in sorted(
+        [*cluster.mini.home.logs.glob("*.log"), *directory.glob("containers/*/*"), *directory.glob("*.err")]
+    ):
+        lines = path.read_text(errors="replace").splitlines()[-TAIL_LINES:]
+        if lines and path.name not in {"launch_container.sh", "directory.info"}:
+            click.echo(f"--- {path}", err=True)
+            click.echo("\n".join(line[:300] for line in lines), err=True)
+
+
+@contextmanager
+def _locked(path: Path | None) -> Iterator[None]:
+    if path is None:
+        yield
+        return
+    with path.open("a") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""What must hold after every run, whatever happened in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from integration.cluster import Cluster
+from integration.conftest import leftovers
+from integration.soak import jobs
+from integration.soak.blocks import Blocked, Start, blocked, started_while_blocked
+from integration.soak.faults import Done
+from integration.soak.scenario import Scenario
+from integration.submitting import Result, run_yarnspec
+from integration.waiting import NotInTimeError, wait_for
+
+LEFT_BEHIND_S = 30.0
+COMMAND_S = 90.0
+EXIT_CODES = {"SUCCEEDED": {0}, "FAILED": {1, 6}, "KILLED": {7}}
+START = re.compile(r"^(\S+ \S+) .*Start request for (container_\w+)", re.MULTILINE)
+
+
+def violations(
+    *,
+    cluster: Cluster,
+    scenario: Scenario,
+    application: str,
+    result: Result,
+    done: list[Done],
+    excluded: str | None,
+) -> Iterator[str]:
+    """Everything that does not hold."""
+    report = cluster.application(application)
+    end = str(report.get("finalStatus", ""))
+    yield from _end(cluster, application, report, result, done)
+    if end == "SUCCEEDED":
+        wrong = jobs.wrong(scenario, cluster, result.stdout)
+        if wrong:
+            yield f"wrong result: {wrong}"
+    attempts = cluster.attempts(application)
+    # YARN does not count an attempt whose host was lost.
+    most = jobs.MAX_ATTEMPTS + sum(each.ends_an_attempt and each.kind.endswith("host") for each in done)
+    if len(attempts) > most:
+        yield f"{len(attempts)} attempts, {jobs.MAX_ATTEMPTS} may be"
+    masters = {str(attempt.get("containerId")) for attempt in attempts}
+    yield from _events_and_placement(cluster, application, len(attempts), masters, excluded)
+    try:
+        wait_for("nothing left", lambda: not leftovers(cluster, application), LEFT_BEHIND_S, poll_s=0.5)
+    except NotInTimeError:
+        yield f"left behind: {'; '.join(leftovers(cluster, application))}"
+
+
+def _end(cluster: Cluster, application: str, report: dict[str, Any], result: Result, done: list[Done]) -> Iterator[str]:
+    """The end fits the faults, and everybody tells the same of it."""
+    end = str(report.get("finalStatus", ""))
+    if result.exit_code not in EXIT_CODES.get(end, set()):
+        yield f"YARN says {report.get('state')}/{end}, submit ended with exit code {result.exit_code}"
+    attempts_ended = sum(each.ends_an_attempt for each in done)
+    killed = any(each.kind == "yarnspec kill" and not each.note for each in done)
+    if killed and end != "KILLED":
+        yield f"killed, but the end is {end}"
+    elif not killed and attempts_ended < jobs.MAX_ATTEMPTS and end != "SUCCEEDED":
+        yield f"{end} after faults that ended {attempts_ended} of {jobs.MAX_ATTEMPTS} attempts"
+    status = run_yarnspec(cluster, "status", application, "-o", "json", timeout_s=COMMAND_S)
+    if status.exit_code != 0:
+        yield f"`yarnspec status` ends with exit code {status.exit_code}: {status.stderr[-200:]}"
+    elif status.document["state"] != end:
+        yield f"`yarnspec status` says {status.document['state']}, YARN {end}"
+
+
+def _events_and_placement(
+    cluster: Cluster, application: str, attempts: int, masters: set[str], excluded: str | None
+) -> Iterator[str]:
+    events = run_yarnspec(cluster, "events", application, "-o", "json", timeout_s=COMMAND_S)
+    records: list[dict[str, Any]] = []
+    try:
+        records = [json.loads(line) for line in events.stdout.splitlines()]
+    except ValueError as error:
+        yield f"events that cannot be read: {error}"
+    if events.exit_code != 0:
+        yield f"`yarnspec events` ends with exit code {events.exit_code}: {events.stderr[-200:]}"
+    yield from gaps(records, attempts)
+    started = list(starts(cluster, application))
+    # Where an AM goes is decided by YARN at a moment at which nobody can tell it of blocks that came later.
+    executors = [each for each in started if each.container_id not in masters]
+    yield from started_while_blocked(executors, blocked(records))
+    if excluded is not None:
+        yield from started_while_blocked(started, [Blocked(excluded, 0, None)])
+
+
+def gaps(records: list[dict[str, Any]], attempts: int) -> Iterator[str]:
+    """Records that are missing or too many: they count from 1 in each epoch."""
+    epoch = seq = 0
+    for record in records:
+        if record["epoch"] < epoch or record["epoch"] > attempts:
+            yield f"a record of epoch {record['epoch']} after one of {epoch}, in {attempts} attempts"
+        expected = seq + 1 if record["epoch"] == epoch else 1
+        epoch, seq = record["epoch"], record["seq"]
+        if seq != expected:
+            yield f"epoch {epoch} has record {seq} where {expected} should be"
+
+
+def starts(cluster: Cluster, application: str) -> Iterator[Start]:
+    """Every container that a host was told to start, by the hosts' own logs."""
+    middle = f"_{application.removeprefix('application_')}_"
+    for host in cluster.hosts:
+        for when, container in START.findall(cluster.mini.home.log(f"nodemanager-{host}").read_text(errors="replace")):
+            if middle in container:
+                moment = datetime.strptime(when, "%Y-%m-%d %H:%M:%S,%f").astimezone()
+                yield Start(container, host, int(moment.timestamp() * 1000))

@@ -1,0 +1,1 @@
+"""Programs of which the right result is known without Spark."""

@@ -1,0 +1,103 @@
+"""The runs that were made: kept as JSON lines, shown as a Markdown table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from integration.soak.faults import Done
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One seed, run once."""
+
+    seed: int
+    program: str
+    mode: str
+    excluded: str | None
+    faults: list[Done]
+    application: str
+    attempts: int
+    outcome: str
+    exit_code: int | None
+    seconds: float
+    violations: list[str]
+    day: str
+    commit: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything held."""
+        return not self.violations
+
+
+def read(results: Path) -> dict[int, Run]:
+    """The last run of each seed; a line that was cut off by an interruption does not count."""
+    runs: dict[int, Run] = {}
+    if results.exists():
+        for line in results.read_bytes().splitlines():
+            try:
+                run = msgspec.json.decode(line, type=Run)
+            except msgspec.DecodeError:
+                continue
+            runs[run.seed] = run
+    return dict(sorted(runs.items()))
+
+
+def append(results: Path, run: Run) -> None:
+    """Add a run."""
+    results.parent.mkdir(parents=True, exist_ok=True)
+    text = results.read_bytes() if results.exists() else b""
+    separator = b"" if not text or text.endswith(b"\n") else b"\n"
+    with results.open("ab") as stream:
+        stream.write(separator + msgspec.json.encode(run) + b"\n")
+
+
+def markdown(runs: Iterable[Run]) -> str:
+    """The page."""
+    runs = list(runs)
+    failed = [run for run in runs if not run.passed]
+    done = sum(not fault.note for run in runs for fault in run.faults)
+    again = sum(run.attempts - 1 for run in runs)
+    lines = [
+        "# Soak",
+        "",
+        "Random applications with random faults on a mini cluster of four hosts, one seed each, made by `make soak`.",
+        "After every run these are checked: it ends in time; a result that is said to be right is right; the exit code",
+        "and `status` fit the end; no container starts on a blocked host after the acknowledgement of the block; no",
+        "process, container or staging directory stays; the events are whole; no more attempts than allowed (3).",
+        "Times are seconds from the submission. A fault in brackets found nothing to do.",
+        "",
+        f"**{len(runs)} runs, {len(runs) - len(failed)} passed, {len(failed)} failed**; {done} faults that did "
+        f"something, {again} attempts that had to begin again, "
+        f"{sum(run.seconds for run in runs) / 60:.0f} minutes.",
+        "",
+        "| seed | program | placement | faults | attempts | outcome | seconds | all held |",
+        "|---:|---|---|---|---:|---|---:|---|",
+        *map(_row, runs),
+    ]
+    if failed:
+        lines += ["", "## What did not hold", ""]
+        lines += [f"* seed {run.seed}: {_cell(violation)}" for run in failed for violation in run.violations]
+    return "\n".join(lines) + "\n"
+
+
+def _row(run: Run) -> str:
+    exit_code = "" if run.exit_code is None else f" ({run.exit_code})"
+    placement = run.mode + (f", without {run.excluded}" if run.excluded else "")
+    cells = [
+        str(run.seed), run.program, placement, "; ".join(map(_fault, run.faults)), str(run.attempts),
+        f"{run.outcome}{exit_code}", f"{run.seconds:.0f}", "yes" if run.passed else "**no**",
+    ]  # fmt: skip
+    return f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _fault(fault: Done) -> str:
+    text = f"{fault.at_s:.1f} {fault.kind}" + (f" {fault.target}" if fault.target else "")
+    return f"[{text}]" if fault.note else text
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
