@@ -1,0 +1,113 @@
+"""The end of an application: what is written, in which order."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import cast
+
+import msgspec
+import pytest
+
+from yarnspec.am import ending
+from yarnspec.am.answers import Answers
+from yarnspec.am.placement import PlacementFile
+from yarnspec.am.sources import ProviderEvents
+from yarnspec.core.commands import FinishApplication
+from yarnspec.observe.document import StatusDocument
+from yarnspec.observe.eventlog import EventLog
+from yarnspec.plan import PLACEMENT_FILE
+
+DOCUMENT = StatusDocument(application_id="application_1_0001", state="FAILED")
+FAILED = FinishApplication(reason="the program failed", status="FAILED", exit_code=1, diagnostics="ValueError: no")
+
+
+class Around:
+    """Everything that the end touches, which notes when."""
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.order: list[str] = []
+        self.finished = threading.Event()
+        self.finished.set()
+        self.history_fails = False
+        self.log_is_whole = True
+        self.problem = "HDFS is full"
+        self.directory = directory
+        self.placement = PlacementFile(directory, "blacklist", "a")
+        write = self.placement.finish
+
+        def finish(how: object) -> None:
+            self.order.append("placement")
+            write(how)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(self.placement, "finish", finish)
+
+    def end_streams(self, drain_s: float) -> None:
+        assert drain_s > 0
+        self.order.append("output")
+
+    def close(self, deadline_s: float) -> bool:
+        assert deadline_s > 0
+        self.order.append("log")
+        return self.log_is_whole
+
+    def finish(self, command: FinishApplication, document: StatusDocument) -> None:
+        assert (command.exit_code, document) == (1, DOCUMENT)
+        self.order.append("history")
+        if self.history_fails:
+            raise OSError("HDFS is full")
+
+    def end(self, command: FinishApplication = FAILED) -> bool:
+        return ending.finish_application(
+            command,
+            answers=cast(Answers, self),
+            log=cast(EventLog, self),
+            placement=self.placement,
+            provider=cast(ProviderEvents, self),
+            history=self,
+            document=lambda: DOCUMENT,
+        )
+
+    @property
+    def told_yarn(self) -> dict[str, str]:
+        found = msgspec.json.decode((self.directory / PLACEMENT_FILE).read_bytes())["finish"]
+        assert isinstance(found, dict)
+        return found
+
+
+@pytest.fixture
+def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Around:
+    return Around(tmp_path, monkeypatch)
+
+
+def test_the_result_is_in_the_history_before_yarn_says_that_it_ended(around: Around) -> None:
+    assert around.end()
+    assert around.order == ["output", "log", "history", "placement"]
+    assert around.told_yarn == {"status": "FAILED", "diagnostics": "ValueError: no", "tracking_url": None}
+
+
+def test_a_history_that_cannot_be_written_does_not_keep_yarn_waiting(around: Around) -> None:
+    around.history_fails = True
+    around.log_is_whole = False
+    assert around.end()
+    assert around.told_yarn["status"] == "FAILED"
+
+
+def test_the_reason_stands_where_there_are_no_diagnostics(around: Around) -> None:
+    around.end(FinishApplication(reason="resources did not come", status="FAILED", exit_code=1))
+    assert around.told_yarn["diagnostics"] == "resources did not come"
+
+
+def test_long_diagnostics_keep_their_end(around: Around) -> None:
+    around.end(msgspec.structs.replace(FAILED, diagnostics="x" * 10_000 + "ValueError: no"))
+    assert around.told_yarn["diagnostics"].startswith("…x")
+    assert around.told_yarn["diagnostics"].endswith("ValueError: no")
+    assert len(around.told_yarn["diagnostics"]) < 5000
+
+
+def test_a_resource_manager_that_never_answers_is_waited_for_once(
+    around: Around, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ending, "_FINISHED_S", 0.01)
+    around.finished.clear()
+    assert not around.end()
