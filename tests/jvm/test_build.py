@@ -105,6 +105,8 @@ class TestMaven:
         assert maven.maven_command() == [command]
 
     def test_where_it_cannot_be_had_the_message_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        # No java on PATH either: Ivy cannot run.
+        monkeypatch.delenv("JAVA_HOME", raising=False)
         with pytest.raises(maven.MavenMissing, match="apt-get install maven"):
             maven.maven_command()
 
