@@ -10,6 +10,8 @@ from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec, leftovers
 from integration.waiting import wait_for
 
+EVENT_LOGS = "/event-logs"
+
 
 def test_a_failing_program_is_final_and_shows_its_traceback(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster
@@ -47,7 +49,14 @@ def test_a_killed_master_or_driver_is_followed_by_an_attempt_that_ends_right(
 ) -> None:
     """The second attempt runs the job from the start; no process of the first one stays."""
     stop = tmp_path / "stop"
-    submission = submit("rounds.py", str(stop))
+    cluster.command("hdfs", "dfs", "-mkdir", "-p", EVENT_LOGS)
+    event_log = [
+        "--conf",
+        "spark.eventLog.enabled=true",
+        "--conf",
+        f"spark.eventLog.dir={cluster.mini.default_fs}{EVENT_LOGS}",
+    ]
+    submission = submit("rounds.py", str(stop), options=event_log)
     application = submission.application_id()
     wait_for("the first round", lambda: '"round": 2' in submission.stdout, 90)
     before = cluster.processes(application)
@@ -65,4 +74,7 @@ def test_a_killed_master_or_driver_is_followed_by_an_attempt_that_ends_right(
     assert cluster.application(application)["finalStatus"] == "SUCCEEDED"
     records = yarnspec("events", application, "-o", "json").expect(0).lines
     assert {record["epoch"] for record in records} == {1, 2}
+    # The second driver's event log is a second one, beside the first one's.
+    logs = [name for name in cluster.hdfs_list(EVENT_LOGS) if application in name]
+    assert len(logs) == 2, logs
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import urllib.request
 from typing import Any
 
 from integration.cluster import Cluster
@@ -30,6 +31,7 @@ def test_output_exit_code_status_events_logs_and_history(
             30,
         )
         by_rest = cluster.containers(application)
+        spark_page = _page(running["links"]["spark_ui"])
         logs_of_negotiator = yarnspec("logs", application, "--role", "negotiator").expect(0).stdout
         result = submission.wait().expect(0)
 
@@ -48,6 +50,9 @@ def test_output_exit_code_status_events_logs_and_history(
     assert live == by_rest
     assert running["links"]["resource_manager"]
     assert logs_of_negotiator.strip()
+    # Spark's page is reached through the ResourceManager's proxy.
+    assert running["links"]["spark_ui"].startswith(f"{cluster.mini.rm_url}/proxy/{application}")
+    assert "Spark" in spark_page
     am = cluster.attempts(application)[0]["containerId"]
     assert [each["id"] for each in running["containers"] if each["role"] == "am"] == [am]
     assert line["driver_container"] == am
@@ -77,6 +82,11 @@ def test_output_exit_code_status_events_logs_and_history(
     assert "Starting executor" in executors
 
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
+def _page(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - our own cluster
+        return str(answer.read().decode())
 
 
 def _with_running(status: dict[str, Any]) -> dict[str, Any] | None:
