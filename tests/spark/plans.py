@@ -1,0 +1,27 @@
+"""A plan with everything at its plainest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yarnspec.options import default_options
+from yarnspec.plan import ExecutorSize, Plan, Program
+
+
+def plan(**more: Any) -> Plan:
+    fields: dict[str, Any] = {
+        "name": "etl",
+        "user": "me",
+        "queue": "default",
+        "program": Program(primary="app.py", arguments=("2026-11-20",), submit_arguments=("--files", "a.txt")),
+        "executors": ExecutorSize(heap_mb=1024, container_memory_mb=1408, cores=2),
+        "initial_executors": 2,
+        "placement_mode": "blacklist",
+        "python": "/venv/bin/python",
+        "driver_python": "/venv/bin/python",
+        "worker_python": "/venv/bin/python",
+        "driver_heap_mb": 1024,
+        "history_directory": "hdfs://nn/user/me/.yarnspec/history",
+        "options": default_options(),
+    }
+    return Plan(**(fields | more))

@@ -1,0 +1,75 @@
+"""The negotiator's end of the bridge: what crosses it, and how its end looks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from yarnspec.spark import bridge
+from yarnspec.spark.bridge import Announcement, DriverBridge
+
+
+def test_no_announcement_yet(tmp_path: Path) -> None:
+    assert DriverBridge.announced(tmp_path / "bridge.json") is None
+
+
+def test_an_announcement(tmp_path: Path) -> None:
+    path = tmp_path / "bridge.json"
+    path.write_text('{"port": 4711, "token": "t", "pid": 12}')
+    assert DriverBridge.announced(path) == Announcement(port=4711, token="t", pid=12)
+
+
+class Entry:
+    """The entry point in the driver's JVM."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+
+    def poll(self, after: int, timeout_ms: int) -> str:
+        self.calls.append(("poll", after, timeout_ms))
+        return '[{"seq": 3, "type": "stopping"}]'
+
+    def setBlockedHosts(self, hosts: str) -> None:  # noqa: N802 - Java's name
+        self.calls.append(("blocked", json.loads(hosts)))
+
+    def removeExecutor(self, *arguments: Any) -> None:  # noqa: N802 - Java's name
+        self.calls.append(("removed", *arguments))
+
+    def progress(self) -> str:
+        return '{"tasks_running": 4, "active_stages": 1}'
+
+
+@pytest.fixture
+def entry(monkeypatch: pytest.MonkeyPatch) -> Entry:
+    entry = Entry()
+
+    class Gateway:
+        def __init__(self, gateway_parameters: Any) -> None:
+            assert gateway_parameters.address == "127.0.0.1"
+            assert gateway_parameters.auth_token == "t"
+            assert gateway_parameters.port == 4711
+            self.entry_point = entry
+
+    monkeypatch.setattr(bridge, "JavaGateway", Gateway)
+    return entry
+
+
+def test_calls_carry_plain_values_and_json(entry: Entry) -> None:
+    driver = DriverBridge(Announcement(port=4711, token="t", pid=12))
+    assert driver.poll(2, 1.5) == [{"seq": 3, "type": "stopping"}]
+    driver.set_blocked_hosts(("127.0.0.3",))
+    driver.remove_executor("7", -102, False, "preempted")
+    assert driver.running_tasks() == 4
+    assert entry.calls == [("poll", 2, 1500), ("blocked", ["127.0.0.3"]), ("removed", "7", -102, False, "preempted")]
+
+
+def test_a_jvm_that_has_gone_is_one_of_the_expected_errors() -> None:
+    from yarnspec.spark.properties import free_port
+
+    driver = DriverBridge(Announcement(port=free_port("127.0.0.1"), token="t", pid=12))
+    with pytest.raises(bridge.BRIDGE_ERRORS):
+        driver.poll(0, 0.1)
+    driver.close()

@@ -1,0 +1,228 @@
+"""The driver's process: its command line, its environment, and how it ended."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.spark.plans import plan
+from yarnspec.plan import JAR_FILE, SPARK_JARS_LINK
+from yarnspec.spark.driver import OWNED_KEYS_FILE, Driver, DriverExit, exception_line, last_lines, last_traceback
+
+
+class Container:
+    """An AM container with a ``java`` that does what a test says."""
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.directory = directory
+        self.java = directory / "jdk" / "bin" / "java"
+        self.java.parent.mkdir(parents=True)
+        jars = directory / "spark" / "jars"
+        jars.mkdir(parents=True)
+        for name in ("spark-core_2.13-4.3.0.jar", "spark-yarn_2.13-4.3.0.jar"):
+            (jars / name).write_text("")
+        monkeypatch.setenv("JAVA_HOME", str(directory / "jdk"))
+        monkeypatch.setenv("NM_HOST", "127.0.0.3")
+        monkeypatch.setenv("SKEIN_APPMASTER_ADDRESS", "127.0.0.3:1")
+        monkeypatch.setenv("JDK_JAVA_OPTIONS", "--add-opens=x")
+
+    def driver(self, **more: object) -> Driver:
+        return Driver(
+            plan(spark_home=str(self.directory / "spark"), **more),
+            directory=self.directory,
+            log_directory=self.directory,
+            properties=self.directory / "spark.properties",
+        )
+
+    def run(self, script: str) -> DriverExit:
+        self.java.write_text(f"#!/bin/bash\n{script}\n")
+        self.java.chmod(0o755)
+        ended = threading.Event()
+        exits: list[DriverExit] = []
+
+        def on_exit(how: DriverExit) -> None:
+            exits.append(how)
+            ended.set()
+
+        self.driver().start(on_exit)
+        assert ended.wait(20)
+        return exits[0]
+
+
+@pytest.fixture
+def container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Container:
+    return Container(tmp_path, monkeypatch)
+
+
+def test_the_command_is_spark_submits(container: Container) -> None:
+    command = container.driver(driver_java_options=("-Dmine=1",), driver_class_path=("/opt/extra",)).command()
+    assert command[0] == str(container.java)
+    assert "-Xmx1024m" in command
+    assert "-Dmine=1" in command
+    class_path = command[command.index("-cp") + 1].split(":")
+    assert class_path[:2] == [str(container.directory / JAR_FILE), "/opt/extra"]
+    assert any("spark-core" in entry for entry in class_path)
+    assert not any("spark-yarn" in entry for entry in class_path)
+    assert command[command.index("org.apache.spark.deploy.SparkSubmit") + 1 :] == [
+        *["--master", "local-yarnspec", "--properties-file", str(container.directory / "spark.properties")],
+        *["--files", "a.txt", "app.py", "2026-11-20"],
+    ]
+
+
+def test_no_secret_stands_in_the_command_line_or_the_environment(container: Container) -> None:
+    (container.directory / "spark.properties").write_text("spark.authenticate.secret=s3cret")
+    driver = container.driver()
+    assert "s3cret" not in " ".join([*driver.command(), *driver.environment().values()])
+    assert not [name for name in driver.environment() if name.startswith("SKEIN_")]
+
+
+def test_sparks_jars_from_an_archive_or_a_directory_of_the_hosts(container: Container) -> None:
+    for location, directory in ((SPARK_JARS_LINK, container.directory / SPARK_JARS_LINK), ("/opt/jars", None)):
+        if directory is not None:
+            directory.mkdir()
+            (directory / "spark-core_2.13-4.3.0.jar").write_text("")
+        command = container.driver(spark_jars=location).command()
+        class_path = command[command.index("-cp") + 1]
+        assert str(container.directory / "spark" / "jars") not in class_path
+        assert directory is None or f"{directory}/spark-core" in class_path
+
+
+def test_the_environment_of_the_program(container: Container, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/mine")
+    found = container.driver(driver_environment={"STAGE": "test"}, driver_python="/d", worker_python="/w").environment()
+    assert (found["STAGE"], found["PYSPARK_DRIVER_PYTHON"], found["PYSPARK_PYTHON"]) == ("test", "/d", "/w")
+    hook, rest = found["PYTHONPATH"].split(":")
+    assert (Path(hook) / "sitecustomize.py").is_file()
+    assert rest == "/mine"
+    assert found["SPARK_LOCAL_IP"] == "127.0.0.3"
+    assert found["PYTHONHASHSEED"] == "0"
+    assert "JDK_JAVA_OPTIONS" not in found
+    other = container.driver(driver_environment={"PYTHONHASHSEED": "7"}).environment()
+    assert other["PYTHONHASHSEED"] == "7"
+
+
+def test_a_program_that_ends_well(container: Container) -> None:
+    assert container.run("echo result") == DriverExit(exit_code=0, crashed=False)
+    assert (container.directory / "driver.stdout").read_text() == "result\n"
+    assert (container.directory / OWNED_KEYS_FILE).read_text() == "{}"
+
+
+@pytest.mark.parametrize("code", [1, 2, 42])
+def test_a_program_that_fails_is_final(container: Container, code: int) -> None:
+    how = container.run(f"echo working; echo 'Traceback (most recent call last):'; echo 'ValueError: no'; exit {code}")
+    assert how == DriverExit(
+        exit_code=code, crashed=False, traceback="Traceback (most recent call last):\nValueError: no"
+    )
+
+
+@pytest.mark.parametrize(("script", "code"), [("exit 137", 137), ("exit 143", 143), ("exit 52", 52)])
+def test_a_signal_or_no_memory_is_a_crash(container: Container, script: str, code: int) -> None:
+    how = container.run(script)
+    assert (how.exit_code, how.crashed) == (code, True)
+
+
+@pytest.mark.parametrize("number", [9, 15, 11])
+def test_a_jvm_killed_by_a_signal_is_a_crash(container: Container, number: int) -> None:
+    how = container.run(f"ulimit -c 0; kill -{number} $$")
+    assert how.crashed
+    assert abs(how.exit_code) in {number, 128 + number}
+
+
+def test_without_a_traceback_the_end_of_the_output_is_told(container: Container) -> None:
+    assert container.run("echo some words; exit 3").traceback == "some words"
+    assert container.run("echo on stderr >&2; exit 3").traceback == "on stderr"
+
+
+def test_stop_ends_the_whole_family(container: Container) -> None:
+    ready = container.directory / "ready"
+    os.mkfifo(ready)
+    container.java.write_text(f"#!/bin/bash\ntrap '' TERM\n(trap '' TERM; echo $BASHPID > {ready}; read < {ready}) \n")
+    container.java.chmod(0o755)
+    ended = threading.Event()
+    driver = container.driver()
+    driver.start(lambda _: ended.set())
+    child = int(ready.read_text())
+    driver.stop(grace_s=0.2)
+    assert ended.wait(10)
+    # The child is a zombie or gone; init may take its time.
+    status = Path(f"/proc/{child}/status")
+    assert not status.exists() or "zombie" in status.read_text()
+
+
+def test_stop_before_the_start_does_nothing(container: Container) -> None:
+    container.driver().stop()
+
+
+LOG = """\
+26/11/21 03:14:18 INFO DAGScheduler: Job 1 finished
+Traceback (most recent call last):
+  File "/app/etl.py", line 4, in load
+    return int(text)
+           ^^^^^^^^^
+ValueError: invalid literal for int() with base 10: 'x'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/app/etl.py", line 9, in <module>
+    main()
+  File "/app/etl.py", line 6, in main
+    raise BadInput(f"row 7 of 9") from error
+etl.BadInput: row 7 of 9
+is not a number
+(see the manual)
+26/11/21 03:14:18 INFO ShutdownHookManager: Shutdown hook called
+26/11/21 03:14:19 INFO more
+"""
+
+
+def wrote(directory: Path, text: str) -> Path:
+    path = directory / "log"
+    path.write_text(text)
+    return path
+
+
+def test_the_last_of_chained_tracebacks_with_its_whole_message(tmp_path: Path) -> None:
+    found = last_traceback(wrote(tmp_path, LOG))
+    assert found.splitlines()[0] == "Traceback (most recent call last):"
+    assert found.splitlines()[1:3] == ['  File "/app/etl.py", line 9, in <module>', "    main()"]
+    assert found.splitlines()[-3:] == ["etl.BadInput: row 7 of 9", "is not a number", "(see the manual)"]
+    assert exception_line(found) == "etl.BadInput: row 7 of 9"
+
+
+def test_javas_stack_is_left_out(tmp_path: Path) -> None:
+    found = last_traceback(
+        wrote(
+            tmp_path,
+            "Traceback (most recent call last):\n"
+            '  File "/app/etl.py", line 9, in <module>\n'
+            "    df.collect()\n"
+            "py4j.protocol.Py4JJavaError: An error occurred while calling o37.collect.\n"
+            ": org.apache.spark.SparkException: Job aborted due to stage failure\n"
+            "\tat org.apache.spark.scheduler.DAGScheduler.abort(DAGScheduler.scala:1)\n"
+            "\t... 12 more\n",
+        )
+    )
+    assert found.splitlines()[-1] == ": org.apache.spark.SparkException: Job aborted due to stage failure"
+    assert exception_line(found).startswith("py4j.protocol.Py4JJavaError")
+
+
+def test_a_long_traceback_keeps_both_ends_and_its_exception(tmp_path: Path) -> None:
+    frames = "".join(f'  File "a.py", line {number}, in f\n    f()\n' for number in range(1000))
+    found = last_traceback(wrote(tmp_path, f"Traceback (most recent call last):\n{frames}RecursionError: too deep\n"))
+    assert "line 0," in found
+    assert "line 999," in found
+    assert "(1960 lines)" in found
+    assert exception_line(found) == "RecursionError: too deep"
+    assert len(found.splitlines()) < 60
+
+
+def test_logs_without_a_traceback(tmp_path: Path) -> None:
+    assert last_traceback(tmp_path / "none") == ""
+    assert last_traceback(wrote(tmp_path, "all is well\n")) == ""
+    assert last_lines(wrote(tmp_path, "\n".join("abc")), 2) == "b\nc"
+    assert exception_line("") == ""
+    assert exception_line("b\nc") == "c"

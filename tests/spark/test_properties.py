@@ -1,0 +1,114 @@
+"""The driver's properties: what the AM adds, and a file that Java reads back as it was written."""
+
+from __future__ import annotations
+
+import stat
+import tempfile
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yarnspec.spark import properties
+
+
+def java_load(text: str) -> dict[str, str]:
+    """``java.util.Properties.load``, written after its documentation."""
+    found = {}
+    lines: list[str] = []
+    begun = ""
+    for natural in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        line = natural.lstrip(" \t\f")
+        if not begun and (not line or line[0] in "#!"):
+            continue
+        backslashes = len(line) - len(line.rstrip("\\"))
+        if backslashes % 2:
+            begun += line[:-1]
+            continue
+        lines.append(begun + line)
+        begun = ""
+    for line in lines:
+        end = 0
+        while end < len(line) and line[end] not in "=: \t\f":
+            end += 2 if line[end] == "\\" else 1
+        rest = line[end:].lstrip(" \t\f")
+        if rest[:1] in ("=", ":"):
+            rest = rest[1:].lstrip(" \t\f")
+        found[java_unescape(line[:end])] = java_unescape(rest)
+    return found
+
+
+def java_unescape(text: str) -> str:
+    plain = []
+    letters = iter(text)
+    for letter in letters:
+        if letter != "\\":
+            plain.append(letter)
+            continue
+        escaped = next(letters, "")
+        if escaped == "u":
+            plain.append(chr(int("".join(next(letters) for _ in range(4)), 16)))
+        else:
+            plain.append({"t": "\t", "n": "\n", "r": "\r", "f": "\f"}.get(escaped, escaped))
+    return "".join(plain)
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+NASTY = st.text(st.sampled_from("\\=: #!\n\r\t\fu0a "), max_size=8)
+
+
+@given(st.dictionaries(TEXT | NASTY, TEXT | NASTY, max_size=5))
+def test_java_reads_back_what_was_written(given_properties: dict[str, str]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "spark.properties"
+        properties.write(path, given_properties)
+        with path.open(encoding="utf-8", newline="") as file:
+            assert java_load(file.read()) == given_properties
+
+
+def test_only_its_owner_reads_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "spark.properties"
+    properties.write(path, {"spark.authenticate.secret": "s"})
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def complete(shipped: dict[str, str], *, secret: bool = True) -> dict[str, str]:
+    return properties.complete(
+        shipped,
+        application_id="application_1_0001",
+        epoch=2,
+        host="127.0.0.3",
+        driver_port=4711,
+        executors=5,
+        directory=Path("/work"),
+        secret="s3cret" if secret else None,
+    )
+
+
+def test_what_only_the_am_knows() -> None:
+    found = complete({"spark.sql.shuffle.partitions": "7", "spark.driver.host": "elsewhere", "spark.master": "local"})
+    assert found["spark.sql.shuffle.partitions"] == "7"
+    assert found["spark.driver.host"] == found["spark.driver.bindAddress"] == "127.0.0.3"
+    assert found["spark.driver.port"] == "4711"
+    assert found["spark.master"] == "local-yarnspec"
+    assert found["spark.ui.proxyBase"] == "/proxy/application_1_0001"
+    assert found["spark.yarnspec.epoch"] == "2"
+    assert found["spark.yarnspec.executors"] == "5"
+    assert (found["spark.authenticate"], found["spark.authenticate.secret"]) == ("true", "s3cret")
+
+
+def test_the_users_port_for_sparks_page_stays() -> None:
+    assert complete({})["spark.ui.port"] == "0"
+    assert complete({"spark.ui.port": "4040"})["spark.ui.port"] == "4040"
+
+
+def test_without_a_secret_there_is_no_authentication() -> None:
+    assert not [key for key in complete({}, secret=False) if "authenticate" in key]
+
+
+def test_a_free_port_can_be_bound() -> None:
+    import socket
+
+    port = properties.free_port("127.0.0.1")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", port))
