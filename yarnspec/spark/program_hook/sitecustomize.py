@@ -108,13 +108,16 @@ def _guard(owned: dict[str, str], report: Path) -> None:
         jconf.set("spark.master", owned.get("spark.master", master))
         for key, value in owned.items():
             given = jconf.get(key, None)
-            if key != "spark.master" and given != value:
+            if key == "spark.master" or given == value:
+                continue
+            # A configuration made from nothing has none of our values, and that is no wish of the program's.
+            if given is not None:
                 where = set_at.get(key, "the program")
                 text = f"yarnspec: warning: {where} sets {key}, which yarnspec owns; its own value is used"
                 sys.stderr.write(text + "\n")
                 with report.open("a", encoding="utf-8") as lines:
                     lines.write(json.dumps({"key": key, "value": str(given), "message": text}) + "\n")
-                jconf.set(key, value)
+            jconf.set(key, value)
         return original(self, jconf)
 
     SparkContext._initialize_context = initialize

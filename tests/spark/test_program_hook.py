@@ -1,0 +1,260 @@
+"""The hook in the user's program, in a Python of its own: what a program may not change."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import yarnspec.spark
+
+HOOK = Path(yarnspec.spark.__file__).parent / "program_hook"
+
+# As much of pyspark as the hook touches; a test below looks whether the real one still has it.
+PYSPARK = {
+    "__init__.py": "",
+    "conf.py": """
+class SparkConf:
+    def __init__(self):
+        self.values = {}
+    def set(self, key, value):
+        self.values[key] = value
+        return self
+    def setAll(self, pairs):
+        for key, value in pairs:
+            self.set(key, value)
+        return self
+    def setMaster(self, value):
+        return self.set("spark.master", value)
+    def getAll(self):
+        return list(self.values.items())
+    def get(self, key, default=None):
+        return self.values.get(key, default)
+""",
+    "core/__init__.py": "",
+    "core/context.py": """
+from pyspark.conf import SparkConf
+class SparkContext:
+    def __init__(self, conf):
+        self._initialize_context(conf)
+    def _initialize_context(self, jconf):
+        import json
+        print("RUNS", json.dumps(jconf.values), flush=True)
+""",
+    "sql/__init__.py": "",
+    "sql/session.py": """
+from pyspark.conf import SparkConf
+from pyspark.core.context import SparkContext
+class SparkSession:
+    class Builder:
+        def __init__(self):
+            self.conf = SparkConf()
+        def config(self, key=None, value=None, *, conf=None, map=None):
+            if conf is not None:
+                self.conf.setAll(conf.getAll())
+            elif map is not None:
+                self.conf.setAll(map.items())
+            else:
+                self.conf.set(key, value)
+            return self
+        def master(self, master):
+            return self.config("spark.master", master)
+        def getOrCreate(self):
+            return SparkContext(self.conf)
+""",
+}
+OWNED = {"spark.master": "local-yarnspec", "spark.driver.host": "127.0.0.3"}
+
+
+class Program:
+    """A program in a directory, run as the driver's JVM runs it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        for name, text in PYSPARK.items():
+            path = directory / "lib" / "pyspark" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        (directory / "owned.json").write_text(json.dumps(OWNED))
+        self.path = [str(HOOK), str(directory / "lib")]
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "PYSPARK_GATEWAY_PORT": "1",
+            "YARNSPEC_OWNED_KEYS": str(directory / "owned.json"),
+            "YARNSPEC_PROGRAM_REPORT": str(directory / "report.jsonl"),
+        }
+
+    def run(self, text: str) -> subprocess.CompletedProcess[str]:
+        program = self.directory / "app.py"
+        program.write_text(text)
+        return subprocess.run(
+            [sys.executable, str(program)],
+            env=self.environment | {"PYTHONPATH": ":".join(self.path)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    @property
+    def report(self) -> list[dict[str, str]]:
+        path = self.directory / "report.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    return Program(tmp_path)
+
+
+IMPORT = "from pyspark.sql.session import SparkSession\nfrom pyspark.conf import SparkConf\n"
+
+
+def ran_with(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.removeprefix("RUNS "))
+
+
+@pytest.mark.parametrize("master", ["yarn", "local-yarnspec"])
+def test_a_program_that_says_yarn_runs_as_ours(program: Program, master: str) -> None:
+    done = program.run(f"{IMPORT}SparkSession.Builder().master('{master}').getOrCreate()\n")
+    assert ran_with(done)["spark.master"] == "local-yarnspec"
+    assert program.report == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "b.master('local[2]')",
+        "b.config('spark.master', 'local[2]')",
+        "b.config(key='spark.master', value='local[2]')",
+        "b.config(map={'spark.master': 'local[2]'})",
+        "b.config(conf=SparkConf().setMaster('local[2]'))",
+    ],
+)
+def test_another_master_ends_the_program_and_names_the_line(program: Program, line: str) -> None:
+    done = program.run(f"{IMPORT}b = SparkSession.Builder()\nb.config('a', 'b')\n{line}\n\nb.getOrCreate()\n")
+    assert done.returncode == 1
+    assert f"{program.directory}/app.py:5 sets the master 'local[2]'" in done.stderr
+    assert "RUNS" not in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_a_key_that_yarnspec_owns_keeps_our_value_and_is_warned_about(program: Program) -> None:
+    done = program.run(
+        f"{IMPORT}b = SparkSession.Builder().master('yarn').config('mine', '1')\n"
+        "b.config('spark.driver.host', 'elsewhere')\nb.getOrCreate()\n"
+    )
+    found = ran_with(done)
+    assert (found["spark.driver.host"], found["mine"]) == ("127.0.0.3", "1")
+    (told,) = program.report
+    assert (told["key"], told["value"]) == ("spark.driver.host", "elsewhere")
+    assert f"{program.directory}/app.py:4 sets spark.driver.host" in told["message"]
+    assert told["message"] in done.stderr
+
+
+def test_an_equal_value_is_no_override(program: Program) -> None:
+    done = program.run(
+        f"{IMPORT}SparkSession.Builder().master('yarn').config('spark.driver.host', '127.0.0.3').getOrCreate()\n"
+    )
+    assert ran_with(done)["spark.driver.host"] == "127.0.0.3"
+    assert (program.report, done.stderr) == ([], "")
+
+
+def test_a_configuration_made_from_nothing_gets_our_values_without_a_warning(program: Program) -> None:
+    done = program.run(f"{IMPORT}SparkSession.Builder().master('yarn').getOrCreate()\n")
+    assert ran_with(done)["spark.driver.host"] == "127.0.0.3"
+    assert program.report == []
+
+
+def test_settings_from_a_generator_arrive(program: Program) -> None:
+    done = program.run(
+        f"{IMPORT}from pyspark.core.context import SparkContext\n"
+        "conf = SparkConf().setAll((key, '1') for key in ('mine', 'spark.driver.host')).setMaster('yarn')\n"
+        "SparkContext(conf)\n"
+    )
+    assert ran_with(done)["mine"] == "1"
+    assert [told["key"] for told in program.report] == ["spark.driver.host"]
+
+
+def test_what_the_program_starts_does_not_meet_the_hook(program: Program) -> None:
+    done = program.run(
+        "import os, subprocess, sys\n"
+        "print(os.environ['PYTHONPATH'])\n"
+        "print([entry for entry in sys.path if 'program_hook' in entry], flush=True)\n"
+        "subprocess.run([sys.executable, '-c', 'import sys; print(\"guarded\", \"pyspark\" in sys.modules)'])\n"
+    )
+    assert done.stdout.splitlines() == [str(program.directory / "lib"), "[]", "guarded False"]
+
+
+def test_another_sitecustomize_is_run_as_well(program: Program) -> None:
+    (program.directory / "lib" / "sitecustomize.py").write_text("import builtins\nbuiltins.MARK = 'theirs'\n")
+    assert program.run("print(MARK)\n").stdout == "theirs\n"
+
+
+def test_a_program_of_its_own_without_a_jvm_is_left_alone(program: Program) -> None:
+    del program.environment["PYSPARK_GATEWAY_PORT"]
+    done = program.run(f"{IMPORT}SparkSession.Builder().master('local[2]').getOrCreate()\n")
+    assert ran_with(done)["spark.master"] == "local[2]"
+
+
+def test_without_pyspark_the_program_still_runs(program: Program) -> None:
+    program.path = [str(HOOK)]
+    program.environment["PYTHONNOUSERSITE"] = "1"
+    (program.directory / "pyspark.py").write_text("raise ImportError('no pyspark here')\n")
+    program.path.append(str(program.directory))
+    assert program.run("print('runs')\n").stdout == "runs\n"
+
+
+def test_the_program_dies_with_its_parent(program: Program) -> None:
+    text = (
+        "import os, pathlib, signal\n"
+        "pathlib.Path('ready').write_text(str(os.getpid()))\n"
+        "os.write(int(os.environ['SAY']), b'x')\n"
+        "signal.pause()\n"
+    )
+    (program.directory / "app.py").write_text(text)
+    # A parent that starts the program and then dies, as the JVM does when it is killed.
+    reads, writes = os.pipe()
+    parent = subprocess.Popen(
+        [
+            sys.executable,
+            "-S",
+            "-c",
+            f"import subprocess, sys\nsubprocess.call([sys.executable, 'app.py'], pass_fds=[{writes}])",
+        ],
+        cwd=program.directory,
+        env=program.environment | {"PYTHONPATH": ":".join(program.path), "SAY": str(writes)},
+        pass_fds=[writes],
+    )
+    os.close(writes)
+    assert os.read(reads, 1) == b"x"
+    parent.kill()
+    parent.wait(10)
+    # The pipe's last writer was the program: its end is the pipe's.
+    import select
+
+    assert select.select([reads], [], [], 20)[0]
+    assert os.read(reads, 1) == b""
+    os.close(reads)
+
+
+def test_the_real_pyspark_still_has_what_the_hook_holds_on_to(program: Program) -> None:
+    program.path = [str(HOOK)]
+    done = program.run(
+        "from pyspark.sql import SparkSession\n"
+        "from pyspark.core.context import SparkContext\n"
+        "class Conf(dict):\n"
+        "    set = dict.__setitem__\n"
+        "SparkSession.builder.master('local[4]').config('spark.driver.host', 'x').config(map={'a': 'b'})\n"
+        "print(SparkContext._initialize_context.__qualname__)\n"
+        "SparkContext._initialize_context(None, Conf({'spark.master': 'local[4]'}))\n"
+    )
+    assert "_guard" in done.stdout
+    assert done.returncode == 1
+    assert f"{program.directory}/app.py:5 sets the master 'local[4]'" in done.stderr
