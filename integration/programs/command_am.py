@@ -1,7 +1,7 @@
 """Tries from a task to command the application master, and prints what came of it as one JSON line.
 
-The tries: Skein's credentials in the container's directory; Skein's client as `from_current` makes it; the same with a
-key pair of the task's own making; the negotiator's REST and the driver's bridge as far as a task can know of them.
+The tries: Skein's credentials in the application's directories on the host; Skein's client as `from_current` makes it;
+the same with a key pair of the task's own making.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+NAMES = (".skein.crt", ".skein.pem")
+
 
 def attack(_: Iterator[int]) -> Iterator[dict[str, object]]:
     """Run in a task: report what was found and what was refused."""
@@ -22,10 +24,14 @@ def attack(_: Iterator[int]) -> Iterator[dict[str, object]]:
     container = Path(os.environ["PWD"])
     mine = os.environ["CONTAINER_ID"]
     directory = next((parent for parent in (container, *container.parents) if parent.name == mine), container)
+    # The application's directories on this host: what YARN localized for its other containers is in there, too.
+    roots = [str(directory), *os.environ["LOCAL_DIRS"].split(",")]
     report: dict[str, object] = {
         "container": mine,
         "directory": str(directory),
-        "skein_files": sorted(path.name for path in directory.iterdir() if path.name.startswith(".skein")),
+        "credentials": sorted(
+            str(path) for root in roots for name in NAMES for path in Path(root).rglob(name) if path.exists()
+        ),
         "files": sorted(path.name for path in directory.iterdir()),
         "address": os.environ.get("SKEIN_APPMASTER_ADDRESS"),
         "environment": sorted(os.environ),
