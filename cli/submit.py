@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from yarnspec.cli.printing import print_document
+from yarnspec.errors import YarnspecError
 from yarnspec.gateway.application import Application
 from yarnspec.gateway.arguments import SubmitCommand
 from yarnspec.gateway.following import exit_code, follow
@@ -69,6 +70,9 @@ def run(request: SubmitRequest) -> int:
         click.echo(f"\nyarnspec: {application.id} goes on.", err=True)
         _say_how_to_go_on(application)
         return _INTERRUPTED
+    except (YarnspecError, BrokenPipeError):
+        _say_how_to_go_on(application)
+        raise
     code = exit_code(last)
     if data_only:
         _print(application, last, request.output, code)

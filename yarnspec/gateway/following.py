@@ -22,12 +22,27 @@ def follow(application: Application, progress: Progress, *, output: bool, poll_s
         progress: where state and output are shown.
         output: whether the driver's standard output is streamed.
         poll_s: time between two looks at its state.
+
+    Raises:
+        BrokenPipeError: nobody reads the output any more.
+        YarnspecError: the cluster cannot be asked any more.
     """
-    stream = threading.Thread(target=_stream, args=(application, progress), name="driver-output", daemon=True)
+    over = threading.Event()
+    broken: list[BrokenPipeError] = []
+
+    def copy_output() -> None:
+        try:
+            _stream(application, progress)
+        except YarnspecError as error:
+            progress.say(f"the output cannot be followed any more: {error}")
+        except BrokenPipeError as error:
+            broken.append(error)
+            over.set()
+
+    stream = threading.Thread(target=copy_output, name="driver-output", daemon=True)
     if output:
         stream.start()
-    over = threading.Event()
-    while not application.has_ended():
+    while not broken and not application.has_ended():
         try:
             progress.show(application.status())
         except YarnspecError as error:
@@ -37,6 +52,8 @@ def follow(application: Application, progress: Progress, *, output: bool, poll_s
         stream.join(_OUTPUT_END_S)
         if stream.is_alive():
             progress.say(f"the end of the output is in: yarnspec logs {application.id}")
+    if broken:
+        raise broken[0]
     last = application.status()
     progress.show(last)
     return last

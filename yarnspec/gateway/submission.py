@@ -102,6 +102,6 @@ def sweep(cluster: Cluster) -> list[str]:
             retention_ms=cluster.options.history.retention_ms,
             may_be_alive=lambda application_id: not cluster.rm.application(application_id).ended,
         )
-    except YarnspecError as error:
+    except (YarnspecError, OSError) as error:
         problems.append(f"leftovers of ended applications were not swept: {error}")
     return problems

@@ -1,0 +1,162 @@
+"""The checks before a submit, and what they leave to be submitted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gateway.cluster import HandMadeCluster
+from tests.gateway.healthy import Rm, host
+from tests.gateway.lines import read
+from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
+from yarnspec.gateway import assembly
+from yarnspec.gateway.preparation import Prepared, dry_run_document, prepare, read_request
+from yarnspec.plan import SPARK_JARS_LINK, SPARK_SECRET_FILE
+from yarnspec.yarn.skein_application import as_document
+
+
+class Desk:
+    """Prepares submit lines for a cluster of three hosts."""
+
+    def __init__(self, directory: Path) -> None:
+        self.cluster = HandMadeCluster(directory / "hdfs")
+        self.rm = Rm("http://rm:8088")
+        self.cluster.__dict__["rm"] = self.rm
+        self.directory = directory / "staged"
+        self.directory.mkdir()
+        (directory / "hdfs").mkdir()
+
+    def prepare(self, *line: str) -> Prepared:
+        request = read(*line, "app.py")
+        return prepare(request, self.cluster, read_request(request), self.directory)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    (tmp_path / "app.py").write_text("")
+    (tmp_path / "data.txt").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SPARK_CONF_DIR", "/nonexistent")
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(assembly, "jar_path", lambda: tmp_path / "yarnspec.jar")
+    return Desk(tmp_path)
+
+
+def test_a_plain_line(desk: Desk) -> None:
+    prepared = desk.prepare("--num-executors", "3", "--executor-memory", "2g", "--name", "etl", "--files", "data.txt")
+    plan, application = prepared.plan, prepared.application
+    assert (plan.name, plan.user, plan.queue, plan.initial_executors) == ("etl", "me", "default", 3)
+    assert plan.program.primary == "app.py"
+    assert plan.executors.heap_mb == 2048
+    assert application.executor.memory_mb == plan.executors.container_memory_mb == 2048 + 384
+    assert application.master.memory_mb == prepared.sizes.am_memory_mb
+    assert application.master.files["app.py"].source == str(desk.directory.parent / "app.py")
+    assert "data.txt" in application.executor.files
+    assert "app.py" not in application.executor.files
+    assert plan.history_directory.endswith("/hdfs/.yarnspec/history")
+    assert prepared.placement.mode == "constraints"
+    assert prepared.hook.placement_mode == "constraints"
+    assert [one.host for one in prepared.hook.all_hosts] == [one.host for one in desk.rm.made_hosts]
+    assert prepared.hook.application_type == "yarnspec"
+    assert plan.sized_properties["spark.executor.memory"] == "2g"
+
+
+def test_two_submits_never_share_a_secret(desk: Desk) -> None:
+    secrets = set()
+    for _ in range(2):
+        desk.prepare()
+        secrets.add((desk.directory / SPARK_SECRET_FILE).read_text())
+    assert len(secrets) == 2
+    assert all(len(secret) >= 32 for secret in secrets)
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "words"),
+    [
+        (["--queue", "nope"], NotFound, "nope"),
+        (["--executor-memory", "100g"], UsageError, "--executor-memory"),
+        (["--executor-cores", "64"], UsageError, "--executor-cores"),
+        (["--driver-memory", "100g"], UsageError, "--driver-memory"),
+        (["--executor-memory", "100m"], UsageError, "471"),
+        (["--executor-memory", "lots"], UsageError, "not a size"),
+        (["--exclude-hosts", "127.0.0.9"], NotFound, "127.0.0.9"),
+        (["--exclude-hosts", "127.0.0.2,127.0.0.3,127.0.0.4", "--force"], UsageError, "leave at least one"),
+        (["--exclude-hosts", "127.0.0.2,127.0.0.3"], UsageError, "--force"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_is_submitted(
+    desk: Desk, line: list[str], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        desk.prepare(*line)
+    assert not (desk.directory / SPARK_SECRET_FILE).exists()
+
+
+def test_excluded_hosts_reach_the_negotiator_and_the_am(desk: Desk) -> None:
+    prepared = desk.prepare("--exclude-hosts", "127.0.0.3")
+    assert prepared.plan.excluded_hosts == prepared.hook.am_excluded_hosts == ("127.0.0.3",)
+    assert not prepared.plan.force_excluded
+    forced = desk.prepare("--exclude-hosts", "127.0.0.2,127.0.0.3", "--force")
+    assert forced.plan.force_excluded
+
+
+def test_a_lost_host_may_be_excluded_and_counts_for_nothing(desk: Desk) -> None:
+    desk.rm.made_hosts.append(host("node9", state="LOST"))
+    prepared = desk.prepare("--exclude-hosts", "node9,127.0.0.2")
+    assert prepared.plan.excluded_hosts == ("node9", "127.0.0.2")
+    assert "node9" not in [one.host for one in prepared.hook.all_hosts]
+
+
+def test_constraints_that_do_not_work_are_refused_and_auto_falls_back(desk: Desk) -> None:
+    desk.rm.handler = "disabled"
+    assert desk.prepare().plan.placement_mode == "blacklist"
+    with pytest.raises(UsageError, match="disabled"):
+        desk.prepare("--set", "placement.mode=constraints")
+
+
+def test_hdfs_that_does_not_answer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_answer(*_: Any) -> None:
+        raise ClusterUnreachable("no answer")
+
+    monkeypatch.setattr(type(desk.cluster.files), "exists", no_answer)
+    with pytest.raises(ClusterUnreachable):
+        desk.prepare()
+
+
+def test_sparks_jars(desk: Desk) -> None:
+    prepared = desk.prepare("--spark-jars", "/opt/spark/jars")
+    assert prepared.plan.spark_jars == "/opt/spark/jars"
+    assert SPARK_JARS_LINK not in prepared.application.executor.files
+
+
+def test_an_environment_of_the_hosts(desk: Desk) -> None:
+    plan = desk.prepare("--environment", "venv:///opt/v").plan
+    assert plan.python == plan.driver_python == plan.worker_python == "/opt/v/bin/python"
+    chosen = desk.prepare("--environment", "venv:///opt/v", "--conf", "spark.pyspark.python=/other").plan
+    assert (chosen.python, chosen.driver_python, chosen.worker_python) == ("/opt/v/bin/python", "/other", "/other")
+
+
+def test_yarns_settings_reach_the_hook(desk: Desk) -> None:
+    hook = desk.prepare("--conf", "spark.yarn.priority=3", "--conf", "spark.yarn.tags=a,b").hook
+    assert (hook.priority, hook.tags) == (3, ("a", "b"))
+
+
+def test_the_dry_run_hides_secrets(desk: Desk) -> None:
+    prepared = desk.prepare("--conf", "spark.hadoop.fs.s3a.secret.key=hush", "--conf", "spark.sql.x=1")
+    document = dry_run_document(prepared, as_document(prepared.application))
+    text = str(document)
+    assert "hush" not in text
+    assert (desk.directory / SPARK_SECRET_FILE).read_text() not in text
+    spark = document["spark"]
+    assert isinstance(spark, dict)
+    assert spark["properties"]["spark.hadoop.fs.s3a.secret.key"] != "hush"
+    assert spark["properties"]["spark.sql.x"] == "1"
+    assert spark["master"] == "local-yarnspec"
+    assert document["placement"] == {
+        "mode": "constraints",
+        "reason": prepared.placement.reason,
+        "excluded_hosts": [],
+    }
