@@ -44,6 +44,9 @@ PROPERTIES = {
     "yarn.scheduler.capacity.root.narrow.maximum-am-resource-percent": "0.5",
 }
 
+# With the process id they make every application's name a name of its own, also on a kept cluster.
+NUMBERS = itertools.count(1)
+
 Submit = Callable[..., Submission]
 Yarnspec = Callable[..., Result]
 Watch = Callable[[str], PlacementWatch]
@@ -92,13 +95,11 @@ def submit(cluster: Cluster, request: pytest.FixtureRequest, tmp_path: Path) -> 
 
     `submit("rounds.py", "STOP_FILE", options=["--exclude-hosts", "h"])` returns at once.
     """
-    number = itertools.count(1)
     under_way: list[Submission] = []
     base = re.sub(r"[^A-Za-z0-9]+", "-", request.node.name).strip("-")[:60]
 
     def start(program: str, *arguments: str, options: list[str] | None = None, small: bool = True) -> Submission:
-        # The process id keeps names of runs on a kept cluster apart.
-        name = f"{base}-{os.getpid()}-{next(number)}"
+        name = f"{base}-{os.getpid()}-{next(NUMBERS)}"
         path = program if "/" in program else str(PROGRAMS / program)
         submission = start_submit(
             cluster, name, [*(SMALL if small else ()), *(options or []), path, *arguments], tmp_path

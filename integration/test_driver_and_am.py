@@ -50,13 +50,9 @@ def test_a_killed_master_or_driver_is_followed_by_an_attempt_that_ends_right(
     """The second attempt runs the job from the start; no process of the first one stays."""
     stop = tmp_path / "stop"
     cluster.command("hdfs", "dfs", "-mkdir", "-p", EVENT_LOGS)
-    event_log = [
-        "--conf",
-        "spark.eventLog.enabled=true",
-        "--conf",
-        f"spark.eventLog.dir={cluster.mini.default_fs}{EVENT_LOGS}",
-    ]
-    submission = submit("rounds.py", str(stop), options=event_log)
+    event_log = {"enabled": "true", "dir": f"{cluster.mini.default_fs}{EVENT_LOGS}"}
+    options = [word for key, value in event_log.items() for word in ("--conf", f"spark.eventLog.{key}={value}")]
+    submission = submit("rounds.py", str(stop), options=options)
     application = submission.application_id()
     wait_for("the first round", lambda: '"round": 2' in submission.stdout, 90)
     before = cluster.processes(application)
