@@ -139,6 +139,10 @@ def patience(timeout_s: float) -> dict[str, str]:
         "ipc.client.connect.max.retries.on.timeouts": "0",
         # A server that took the connection and says nothing.
         "ipc.client.rpc-timeout.ms": wait_ms,
+        # A file can be closed when its DataNode has reported the last block, which is a matter of milliseconds; by
+        # default the client asks again after 400 ms, for every file. The sum of the waits stays what it is.
+        "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "5",
+        "dfs.client.block.write.locateFollowingBlock.retries": "11",
         "dfs.client.failover.max.attempts": "4",
         "dfs.client.failover.sleep.max.millis": "2000",
         "yarn.client.application-client-protocol.poll-interval-ms": "50",
