@@ -229,6 +229,18 @@ def test_exclusions_that_come_as_events_before_the_start_hold_the_containers_too
     assert only(RequestContainers, answer).executor_ids == ("1", "2")
 
 
+def test_blocks_of_an_earlier_attempt_hold_the_containers_too_and_need_no_known_host() -> None:
+    world = World()
+    for host in (H3, "127.0.0.9"):
+        wish = ev.BlockRequested(host=host, reason="slow", by="user", duration_ms=60_000, force=True, earlier=True)
+        assert world.tell(wish) == []
+    assert of(RequestContainers, world.start(report=False)) == []
+    answer = world.tell(hosts())
+    assert only(UpdatePlacement, answer).blocked_hosts == (H3, "127.0.0.9")
+    assert {one.until_ms for one in of(BlockHost, answer)} == {world.now_ms + 60_000}
+    assert only(RequestContainers, answer).executor_ids == ("1", "2")
+
+
 def test_excluding_more_than_the_share_at_submit_needs_force() -> None:
     refused = World(excluded_hosts=(H3, H4))
     answer = refused.start()

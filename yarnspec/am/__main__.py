@@ -17,6 +17,7 @@ import structlog
 
 from yarnspec.am.answers import Answers
 from yarnspec.am.containers import ExecutorContainers
+from yarnspec.am.earlier import EarlierBlocks
 from yarnspec.am.ending import finish_application
 from yarnspec.am.history import ApplicationHistory
 from yarnspec.am.life import DriverLifeInContainer
@@ -46,15 +47,15 @@ _CRASHED = 70
 """Exit code of an attempt that YARN should start again."""
 
 
-def settings_of(plan: Plan) -> Settings:
-    """The core's settings for an application."""
+def settings_of(plan: Plan, earlier: EarlierBlocks) -> Settings:
+    """The core's settings for an attempt."""
     options = plan.options
     return Settings(
         initial_executors=plan.initial_executors,
         executor_memory_mb=plan.executors.container_memory_mb,
         executor_vcores=plan.executors.cores,
         executor_label=plan.executors.label,
-        excluded_hosts=plan.excluded_hosts,
+        excluded_hosts=tuple(host for host in plan.excluded_hosts if host not in earlier.lifted),
         force_excluded=plan.force_excluded,
         hosts_wait_ms=options.placement.hosts_wait_ms,
         blocked_share=options.placement.max_blocked_share,
@@ -75,6 +76,7 @@ def negotiate(place: Place) -> int:
     epoch = place.attempt
     conf = HadoopConf.read()
     history = ApplicationHistory(conf, plan, place, epoch)
+    earlier = history.earlier_blocks()
     log = EventLog(epoch, history.open_events)
     containers = ExecutorContainers(SkeinContainers.from_current())
     # Connected: from here on nothing in this container needs the key pair, and the program must not find it.
@@ -82,7 +84,7 @@ def negotiate(place: Place) -> int:
     placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
     driver = DriverLifeInContainer(plan, place, epoch)
     shell = Shell(
-        negotiator=Negotiator(settings_of(plan)),
+        negotiator=Negotiator(settings_of(plan, earlier)),
         log=log,
         fold=StatusFold(place.application_id),
         containers=containers,
@@ -93,6 +95,9 @@ def negotiate(place: Place) -> int:
     driver.post = shell.post
     _end_on_sigterm(driver)
 
+    # Before the attempt starts: then no container is asked for until these are decided.
+    for wish in earlier.wishes:
+        shell.post(wish)
     shell.post(
         events.AttemptStarted(
             application_id=place.application_id,

@@ -7,6 +7,7 @@ import time
 import msgspec
 import structlog
 
+from yarnspec.am.earlier import EarlierBlocks, earlier_blocks
 from yarnspec.am.place import Place
 from yarnspec.core.commands import FinishApplication
 from yarnspec.observe.document import StatusDocument
@@ -35,6 +36,19 @@ class ApplicationHistory:
         """Tell the gateway where the negotiator of this attempt listens."""
         directory = staging_directory(self._files.home, self._place.application_id)
         self._files.write(f"{directory}/{ENDPOINT_FILE}", msgspec.json.encode(endpoint))
+
+    def earlier_blocks(self) -> EarlierBlocks:
+        """Which blocks of earlier attempts still hold; without the history the attempt starts with none of them."""
+        records = (
+            record
+            for epoch in range(1, self._epoch)
+            for record in self._history.events(self._place.application_id, epoch, writer_gone=True, task_ends=False)
+        )
+        try:
+            return earlier_blocks(records, int(time.time() * 1000))
+        except Exception:
+            _log.exception("the blocks of earlier attempts could not be read; they are not kept")
+            return EarlierBlocks()
 
     def open_events(self) -> LineWriter:
         """The event log of this epoch; the epoch before may have died with its file open."""

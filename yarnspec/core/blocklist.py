@@ -146,12 +146,13 @@ class Blocklist:
             return f"a block of {duration_ms} ms is none"
         if known_already:
             return ""
+        granted = wish.by == SUBMIT or wish.earlier
         if not self._hosts.reported:
-            return "" if wish.by == SUBMIT else "the cluster's hosts are not known yet; try again in a moment"
+            return "" if granted else "the cluster's hosts are not known yet; try again in a moment"
         if wish.host in self._hosts.known:
             return self._too_many(wish)
-        # A host excluded at submit was known to the gateway; it may be down now, and come back.
-        return "" if wish.by == SUBMIT else self._unknown(wish.host)
+        # A host that was excluded or blocked before was known then; it may be down now, and come back.
+        return "" if granted else self._unknown(wish.host)
 
     def _unknown(self, host: str) -> str:
         near = self._hosts.near(host)

@@ -43,7 +43,11 @@ class HostsReported(Event, frozen=True):
 
 
 class BlockRequested(Event, frozen=True):
-    """Somebody wants a host kept out of placement: a user or a submit flag now, detectors later."""
+    """Somebody wants a host kept out of placement: a user or a submit flag now, detectors later.
+
+    ``earlier``: an earlier attempt granted it. Like an exclusion at submit it is decided before the first container is
+    asked for, and the host may be down or forgotten now.
+    """
 
     host: str
     reason: str
@@ -51,6 +55,7 @@ class BlockRequested(Event, frozen=True):
     duration_ms: int | None = None
     force: bool = False
     automatic: bool = False
+    earlier: bool = False
 
 
 class UnblockRequested(Event, frozen=True):

@@ -172,7 +172,7 @@ class Negotiator:
         return [command for wish in exclusions for command in self._blocklist.request(wish, now_ms)]
 
     def _block_requested(self, event: ev.BlockRequested, now_ms: int) -> list[Command]:
-        if event.by == SUBMIT and not self._hosts.reported:
+        if (event.by == SUBMIT or event.earlier) and not self._hosts.reported:
             self._exclusions.append(event)
             return self._await_hosts(now_ms)
         return self._blocklist.request(event, now_ms)

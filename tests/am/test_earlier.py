@@ -1,0 +1,50 @@
+"""Blocks that an earlier attempt granted and the next one keeps."""
+
+from __future__ import annotations
+
+from yarnspec.am.earlier import EarlierBlocks, earlier_blocks
+from yarnspec.core.commands import BlockHost, Command, UnblockHost
+from yarnspec.core.events import BlockRequested, Event
+from yarnspec.observe.records import Record, record_of
+
+NOW_MS = 1_700_000_000_000
+
+
+def records(*messages: Event | Command) -> list[Record]:
+    return [record_of(message, seq=number, time_ms=NOW_MS, epoch=1) for number, message in enumerate(messages, 1)]
+
+
+def block(host: str, until_ms: int | None = None, by: str = "ann") -> tuple[Event, Command]:
+    return (
+        BlockRequested(host=host, reason="slow disk", by=by),
+        BlockHost(host=host, until_ms=until_ms, by=by, reason="slow disk (blocked; 1 blocked of 4 running hosts)"),
+    )
+
+
+def test_a_block_is_kept_with_its_reason_and_what_is_left_of_its_time() -> None:
+    found = earlier_blocks(records(*block("h2"), *block("h1", NOW_MS + 5000)), NOW_MS)
+    assert [(one.host, one.duration_ms, one.by, one.reason) for one in found.wishes] == [
+        ("h1", 5000, "ann", "slow disk"),
+        ("h2", None, "ann", "slow disk"),
+    ]
+    assert all(one.earlier and one.force and not one.automatic for one in found.wishes)
+    assert found.lifted == frozenset()
+
+
+def test_what_was_lifted_or_is_over_is_not_kept() -> None:
+    lifted = UnblockHost(host="h1", reason="unblocked by ann")
+    found = earlier_blocks(records(*block("h1"), *block("h2", NOW_MS), lifted), NOW_MS)
+    assert found == EarlierBlocks(lifted=frozenset({"h1", "h2"}))
+
+
+def test_blocked_again_after_it_was_lifted() -> None:
+    found = earlier_blocks(records(*block("h1"), UnblockHost(host="h1", reason=""), *block("h1")), NOW_MS)
+    assert [one.host for one in found.wishes] == ["h1"]
+    assert found.lifted == frozenset()
+
+
+def test_exclusions_at_submit_are_known_to_every_attempt_unless_lifted() -> None:
+    excluded = BlockHost(host="h1", until_ms=None, by="submit", reason="excluded at submit (blocked)")
+    assert earlier_blocks(records(excluded), NOW_MS) == EarlierBlocks()
+    lifted = UnblockHost(host="h1", reason="unblocked by ann")
+    assert earlier_blocks(records(excluded, lifted), NOW_MS).lifted == {"h1"}

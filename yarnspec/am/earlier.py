@@ -1,0 +1,61 @@
+"""What users decided in earlier attempts and the next one keeps: which hosts are blocked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from yarnspec.core.blocklist import SUBMIT
+from yarnspec.core.commands import BlockHost, UnblockHost
+from yarnspec.core.events import BlockRequested
+from yarnspec.observe.records import Record
+
+
+class EarlierBlocks(msgspec.Struct, frozen=True, kw_only=True):
+    """What users blocked and still holds, as wishes for the next attempt, and the hosts whose blocks are over.
+
+    Hosts excluded at submit are no wishes: every attempt knows them, and needs to know which of them were lifted.
+    """
+
+    wishes: tuple[BlockRequested, ...] = ()
+    lifted: frozenset[str] = frozenset()
+
+
+def earlier_blocks(records: Iterable[Record], now_ms: int) -> EarlierBlocks:
+    """Fold the records of all earlier attempts, first to last."""
+    asked: dict[str, BlockRequested] = {}
+    blocks: dict[str, BlockHost] = {}
+    lifted: set[str] = set()
+    for record in records:
+        if record.type not in {"BlockRequested", "BlockHost", "UnblockHost"}:
+            continue
+        match record.message():
+            case BlockRequested() as wish:
+                asked[wish.host] = wish
+            case BlockHost() as block:
+                blocks[block.host] = block
+                lifted.discard(block.host)
+            case UnblockHost(host=host):
+                blocks.pop(host, None)
+                lifted.add(host)
+    over = {host for host, block in blocks.items() if block.until_ms is not None and block.until_ms <= now_ms}
+    wishes = tuple(
+        _again(block, asked.get(host), now_ms)
+        for host, block in sorted(blocks.items())
+        if host not in over and block.by != SUBMIT
+    )
+    return EarlierBlocks(wishes=wishes, lifted=frozenset(lifted | over))
+
+
+def _again(block: BlockHost, wish: BlockRequested | None, now_ms: int) -> BlockRequested:
+    return BlockRequested(
+        host=block.host,
+        reason=wish.reason if wish is not None else block.reason,
+        by=block.by,
+        duration_ms=None if block.until_ms is None else block.until_ms - now_ms,
+        # It was granted before, by force or not.
+        force=True,
+        automatic=wish is not None and wish.automatic,
+        earlier=True,
+    )
