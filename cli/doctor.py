@@ -49,6 +49,7 @@ def command(*, queue: str, environment: str | None, skip_hosts_check: bool, form
         checks.append(check)
         if form == "table":
             print_check(check, console)
+    patient.close()
     code = exit_code(checks)
     if form == "table":
         click.echo(_summary(checks), err=True)

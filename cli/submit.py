@@ -59,6 +59,7 @@ def run(request: SubmitRequest) -> int:
         elif translation.deploy_mode == "client":
             click.echo(application.id)
         _say_how_to_go_on(application)
+        application.close()
         return 0
     try:
         stdout = sys.stderr.buffer if data_only else sys.stdout.buffer
@@ -78,6 +79,8 @@ def run(request: SubmitRequest) -> int:
         _print(application, last, request.output, code)
     if code != 0:
         _say_failure(application, last)
+    # Only here: where waiting broke off, the thread that reads the output may still use the connections.
+    application.close()
     return code
 
 

@@ -84,6 +84,11 @@ class Patient:
         self.hdfs_skew_ms = 0
         self._open_cluster = open_cluster
 
+    def close(self) -> None:
+        """Close what was opened."""
+        if "cluster" in self.__dict__:
+            self.cluster.close()
+
     @cached_property
     def cluster(self) -> Cluster:
         """The cluster that HADOOP_CONF_DIR names."""

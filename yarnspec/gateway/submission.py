@@ -84,6 +84,7 @@ def dry_run(request: SubmitRequest, on_prepared: Callable[[Prepared], None] = la
     with tempfile.TemporaryDirectory(prefix="yarnspec-") as name:
         prepared = prepare(request, cluster, read, Path(name))
         on_prepared(prepared)
+        cluster.close()
         return dry_run_document(prepared, as_document(prepared.application))
 
 
