@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.gateway.cluster import HOSTS, HandMadeResourceManager
 from yarnspec.errors import ClusterUnreachable, NotFound
-from yarnspec.yarn.cluster import ClusterInfo, Host, Queue, Size
+from yarnspec.yarn.cluster import Application, ClusterInfo, Host, Queue, Size
 
 
 def host(name: str, **more: Any) -> Host:
@@ -44,6 +44,7 @@ class Rm(HandMadeResourceManager):
         self.made_hosts = [host(name) for name in HOSTS]
         self.handler = "scheduler"
         self.unreachable = False
+        self.user = "me"
 
     def cluster(self) -> ClusterInfo:
         if self.unreachable:
@@ -63,3 +64,6 @@ class Rm(HandMadeResourceManager):
 
     def configuration(self, name: str) -> str | None:
         return self.handler if name.endswith("constraints.handler") else None
+
+    def applications(self, **_: object) -> tuple[Application, ...]:
+        return tuple(self.reports.values())

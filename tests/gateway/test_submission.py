@@ -1,0 +1,119 @@
+"""``yarnspec.submit``: nothing leaves this machine before everything was checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import yarnspec
+from tests.gateway.cluster import APP, HandMadeCluster, report
+from tests.gateway.healthy import Rm
+from yarnspec.errors import ClusterUnreachable, UsageError
+from yarnspec.gateway import assembly, submission
+from yarnspec.gateway.cluster import Cluster
+from yarnspec.gateway.preparation import Prepared
+from yarnspec.gateway.request import SubmitRequest
+from yarnspec.gateway.submission import dry_run, submit_request, sweep
+from yarnspec.options import default_options
+from yarnspec.yarn.skein_application import SkeinApplication
+from yarnspec.yarn.submission import Submitted
+
+
+class Yarn:
+    """Takes submissions and remembers them."""
+
+    def __init__(self) -> None:
+        self.taken: list[SkeinApplication] = []
+        self.how: dict[str, Any] = {}
+        self.directories: list[Path] = []
+        self.refuses = False
+
+    def submit(self, application: SkeinApplication, conf: object, **how: Any) -> Submitted:  # noqa: ARG002
+        if self.refuses:
+            raise ClusterUnreachable("no answer")
+        for file in application.master.files.values():
+            if file.source.startswith("/"):
+                assert Path(file.source).exists(), file.source
+        self.directories.append(Path(application.master.files["plan.json"].source).parent)
+        self.taken.append(application)
+        self.how = how
+        return Submitted(application_id=APP, staging_directory="/x")
+
+
+@pytest.fixture
+def yarn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Yarn:
+    yarn = Yarn()
+    cluster = HandMadeCluster(tmp_path)
+    cluster.__dict__["rm"] = Rm("http://rm:8088")
+    (tmp_path / "app.py").write_text("")
+    jar = tmp_path / "yarnspec.jar"
+    jar.write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SPARK_CONF_DIR", "/nonexistent")
+    monkeypatch.setattr(Cluster, "from_environment", lambda settings=None: cluster)  # noqa: ARG005
+    monkeypatch.setattr(submission, "submit_to_yarn", yarn.submit)
+    for module in (assembly, submission):
+        monkeypatch.setattr(module, "jar_path", lambda: jar)
+    return yarn
+
+
+def test_flags_by_name(yarn: Yarn) -> None:
+    app = yarnspec.submit("app.py", "2026-11-20", num_executors=4, exclude_hosts=("127.0.0.3",), name="etl")
+    assert app.id == APP
+    (taken,) = yarn.taken
+    assert taken.name == "etl"
+    assert yarn.how["hook"].am_excluded_hosts == ("127.0.0.3",)
+    assert yarn.how["timeout_s"] == default_options().cluster.connect_timeout_ms / 1000
+
+
+def test_what_was_staged_is_gone_afterwards(yarn: Yarn) -> None:
+    submit_request(SubmitRequest(program="app.py"))
+    assert [directory for directory in yarn.directories if directory.exists()] == []
+    yarn.refuses = True
+    with pytest.raises(ClusterUnreachable):
+        submit_request(SubmitRequest(program="app.py"))
+
+
+def test_wrong_calls_are_usage_errors(yarn: Yarn) -> None:
+    with pytest.raises(UsageError, match="num_executor"):
+        yarnspec.submit("app.py", num_executor=4)
+    with pytest.raises(UsageError, match="not both"):
+        yarnspec.submit(SubmitRequest(program="app.py"), "argument")
+    with pytest.raises(UsageError, match=r"none\.py"):
+        yarnspec.submit("none.py")
+    assert yarn.taken == []
+
+
+def test_the_user_is_told_what_was_found_out_before_the_submission(yarn: Yarn) -> None:
+    def look(prepared: Prepared) -> None:
+        assert prepared.placement.mode == "constraints"
+        assert yarn.taken == []
+        raise UsageError("stop here")
+
+    with pytest.raises(UsageError, match="stop here"):
+        submit_request(SubmitRequest(program="app.py"), look)
+    assert yarn.taken == []
+
+
+def test_a_dry_run_submits_nothing(yarn: Yarn) -> None:
+    document = dry_run(SubmitRequest(program="app.py", dry_run=True))
+    assert yarn.taken == []
+    assert document["name"] == "app.py"
+    skein = document["skein"]
+    assert isinstance(skein, dict)
+    assert skein["services"]["executor"]["instances"] == 0
+
+
+def test_a_sweep_that_fails_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = HandMadeCluster(tmp_path)
+    cluster.made_rm.reports[APP] = report()
+    for error in (ClusterUnreachable("no answer"), FileNotFoundError("somebody else swept it")):
+
+        def fail(*_: object, error: Exception = error) -> None:
+            raise error
+
+        monkeypatch.setattr("yarnspec.yarn.staging.sweep", fail)
+        (problem,) = sweep(cluster)
+        assert str(error) in problem
