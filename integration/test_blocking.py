@@ -28,7 +28,8 @@ def test_block_unblock_and_expiry(
         answer = yarnspec("hosts", application, "block", host, "--reason", "slow disk", "-o", "json").expect(0)
         assert answer.document == {"schema": 1, "host": host, "blocked": True}
         blocked = yarnspec("status", application, "-o", "json").document["blocked_hosts"]
-        assert [(each["host"], each["reason"], each["until_ms"]) for each in blocked] == [(host, "slow disk", None)]
+        assert [(each["host"], each["until_ms"]) for each in blocked] == [(host, None)]
+        assert blocked[0]["reason"].startswith("slow disk")
         listed = yarnspec("hosts", application, "list", "-o", "json").expect(0).stdout
         assert "slow disk" in listed
         # No new task: two rounds that began after the block.
