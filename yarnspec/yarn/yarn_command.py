@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -75,8 +76,10 @@ def aggregated_logs(
         finally:
             if process.poll() is None:
                 process.kill()
+            # Its end is read before leaving this block closes the stream.
+            text = said.text()
         if code != 0:
-            raise _error(arguments, said.text())
+            raise _error(arguments, text)
 
 
 def _run(arguments: Sequence[str], environ: Mapping[str, str], timeout_s: float) -> str:
@@ -127,8 +130,10 @@ class _Drain:
     def _read(self) -> None:
         if self._stream is None:
             return
-        while piece := os.read(self._stream.fileno(), _CHUNK_BYTES):
-            self._kept = (self._kept + piece)[-self._KEPT_BYTES :]
+        # A grandchild can hold the other end open for longer than anybody here waits: then the stream is closed.
+        with contextlib.suppress(OSError, ValueError):
+            while piece := os.read(self._stream.fileno(), _CHUNK_BYTES):
+                self._kept = (self._kept + piece)[-self._KEPT_BYTES :]
 
     def text(self) -> str:
         """What was said, once the child ended."""
