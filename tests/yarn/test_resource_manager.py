@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.yarn.server import documents
-from yarnspec.errors import NotFound, UsageError
+from tests.yarn.server import documents, serving
+from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.yarn import rm_documents
 from yarnspec.yarn.cluster import Host, Size
 from yarnspec.yarn.hosts import check_fits, check_known
@@ -164,6 +164,31 @@ def test_an_applications_report() -> None:
             manager.application("../conf")
     assert (report.am_host, report.tags, report.pending_containers, report.ended) == ("127.0.0.3", ("a", "b"), 2, False)
     assert report.allocated_memory_mb == 0
+
+
+def test_a_resource_manager_that_has_not_read_its_state_yet_is_waited_for() -> None:
+    states = iter(["INITIALIZING", "INITIALIZING", "ACTIVE"])
+    state = ""
+
+    def answer(path: str, _parameters: dict[str, str]) -> tuple[int, Any]:
+        nonlocal state
+        if path == f"{CLUSTER}/info":
+            state = next(states)
+            return 200, {"clusterInfo": {"haState": state}}
+        return (200, {"app": app()}) if state == "ACTIVE" else (404, "")
+
+    with serving(answer) as server, ResourceManager([server.address()], user="ada", timeout_s=5) as manager:
+        assert manager.application(APPLICATION).user == app()["user"]
+
+
+def test_a_resource_manager_that_never_becomes_active_is_not_believed() -> None:
+    info = {"clusterInfo": {"haState": "INITIALIZING"}}
+    with (
+        documents({f"{CLUSTER}/info": info}) as server,
+        ResourceManager([server.address()], user="ada", timeout_s=0.3) as manager,
+        pytest.raises(ClusterUnreachable, match="did not become active"),
+    ):
+        manager.application(APPLICATION)
 
 
 def test_applications_are_filtered_by_the_resource_manager() -> None:

@@ -11,7 +11,9 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
-from yarnspec.errors import NotFound
+import tenacity
+
+from yarnspec.errors import ClusterUnreachable, NotFound
 from yarnspec.yarn import rm_documents
 from yarnspec.yarn.cluster import Application, Attempt, ClusterInfo, Container, Host, Queue, Size
 from yarnspec.yarn.hadoop_conf import HadoopConf, RmAddress
@@ -19,6 +21,7 @@ from yarnspec.yarn.rest import RestClient
 
 CONNECT_TIMEOUT_S = 25.0
 APPLICATION_TYPE = "yarnspec"
+_ACTIVE_POLL_S = 0.2
 _APPLICATION_ID = re.compile(r"application_\d+_\d{4,}")
 _CONTAINER_ID = re.compile(r"container_(?:e\d+_)?\d+_\d{4,}_\d{2,}_\d{6,}")
 
@@ -33,6 +36,7 @@ class ResourceManager:
         user: str,
         timeout_s: float = CONNECT_TIMEOUT_S,
     ) -> None:
+        self._timeout_s = timeout_s
         self._rest = RestClient(tuple(addresses), user=user, timeout_s=timeout_s)
         self.user = user
 
@@ -123,11 +127,32 @@ class ResourceManager:
     def application(self, application_id: str) -> Application:
         """The report of one application; NotFound when the ResourceManager does not know it."""
         check_application_id(application_id)
+        path = f"/ws/v1/cluster/apps/{application_id}"
         try:
-            document = self._rest.get(f"/ws/v1/cluster/apps/{application_id}")
-        except NotFound as error:
-            raise NotFound(f"The ResourceManager does not know {application_id}.") from error
+            document = self._rest.get(path)
+        except NotFound:
+            self._wait_until_active()
+            try:
+                document = self._rest.get(path)
+            except NotFound as error:
+                raise NotFound(f"The ResourceManager does not know {application_id}.") from error
         return rm_documents.application(document["app"])
+
+    def _wait_until_active(self) -> None:
+        """A ResourceManager that starts again answers before it has read its state: until then it knows nothing."""
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_result(lambda state: state not in {"", "ACTIVE"}),
+            wait=tenacity.wait_fixed(_ACTIVE_POLL_S),
+            stop=tenacity.stop_after_delay(self._timeout_s),
+        )
+        try:
+            retrying(lambda: self.cluster().ha_state)
+        except NotFound:
+            return  # it does not tell
+        except tenacity.RetryError as error:
+            raise ClusterUnreachable(
+                f"The ResourceManager at {self.url} did not become active within {self._timeout_s:g} s."
+            ) from error
 
     def applications(
         self, *, user: str | None = None, types: Iterable[str] = (), states: Iterable[str] = ()
