@@ -51,7 +51,7 @@ def test_both_containers(tmp_path: Path) -> None:
     found = made(tmp_path)
     assert (found.name, found.queue, found.tags, found.max_attempts) == ("etl", "q", ("t",), 3)
     master, executor = found.master, found.executor
-    assert (master.memory_mb, master.vcores, master.label, master.environment) == (1856, 2, "am", {"X": "1"})
+    assert (master.memory_mb, master.vcores, master.label, master.environment["X"]) == (1856, 2, "am", "1")
     assert master.script == "exec /venv/bin/python -m yarnspec.am"
     assert (executor.memory_mb, executor.vcores) == (1408, 2)
     assert set(master.files) == {
