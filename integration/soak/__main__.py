@@ -6,10 +6,8 @@ import fcntl
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
 
 import click
 
@@ -30,6 +28,7 @@ PROPERTIES = {
 }
 TABLE = Path(__file__).parent.parent.parent / "docs" / "soak.md"
 TAIL_LINES = 12
+TURN_S = 130.0
 
 
 def seeds(text: str) -> list[int]:
@@ -56,7 +55,9 @@ def seeds(text: str) -> list[int]:
     "--table", "page", type=click.Path(dir_okay=False, path_type=Path), default=TABLE, help="The page that is written."
 )
 @click.option("--again", is_flag=True, help="Also the seeds that have a result: the new one counts.")
-@click.option("--lock", type=click.Path(dir_okay=False, path_type=Path), help="A file to lock during each seed.")
+@click.option(
+    "--lock", type=click.Path(dir_okay=False, path_type=Path), help="A file to lock for a few seeds at a time."
+)
 def main(*, wanted: str, budget_minutes: float | None, home: Path, page: Path, again: bool, lock: Path | None) -> None:
     """Run random applications with random faults, and check what must hold for all of them.
 
@@ -69,6 +70,7 @@ def main(*, wanted: str, budget_minutes: float | None, home: Path, page: Path, a
     known = {} if again else table.read(results)
     left = [seed for seed in seeds(wanted) if seed not in known]
     begun = time.monotonic()
+    turn = Turn(lock)
     if left:
         with MiniCluster(home / "cluster", nodes=HOSTS, properties=PROPERTIES) as mini:
             cluster = Cluster(mini, base_environment())
@@ -77,8 +79,11 @@ def main(*, wanted: str, budget_minutes: float | None, home: Path, page: Path, a
                 if budget_minutes is not None and time.monotonic() - begun > budget_minutes * 60:
                     click.echo("the time is over", err=True)
                     break
-                with _locked(lock):
+                turn.take()
+                try:
                     done = run(cluster, draw(seed), home / "seeds" / str(seed))
+                finally:
+                    turn.give_back()
                 table.append(results, done)
                 page.write_text(table.markdown(table.read(results).values()))
                 _say(done, home)
@@ -115,14 +120,26 @@ def _show_logs(cluster: Cluster, directory: Path) -> None:
             click.echo("\n".join(line[:300] for line in lines), err=True)
 
 
-@contextmanager
-def _locked(path: Path | None) -> Iterator[None]:
-    if path is None:
-        yield
-        return
-    with path.open("a") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+class Turn:
+    """A turn on a machine that is shared with other heavy work: a lock on a file, kept for a few seeds."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._stream: IO[str] | None = None
+        self._since = 0.0
+
+    def take(self) -> None:
+        """Wait for the lock, unless it is still held."""
+        if self._path is not None and self._stream is None:
+            self._stream = self._path.open("a")
+            fcntl.flock(self._stream, fcntl.LOCK_EX)
+            self._since = time.monotonic()
+
+    def give_back(self) -> None:
+        """Let others have it when it has been held for long enough."""
+        if self._stream is not None and time.monotonic() - self._since > TURN_S:
+            self._stream.close()
+            self._stream = None
 
 
 def _interrupt(_number: int, _frame: object) -> NoReturn:

@@ -15,6 +15,7 @@ from integration.soak.scenario import Scenario
 from integration.soak.table import Run
 from integration.submitting import ENDED, Result, Submission, start_submit
 from integration.waiting import NotInTimeError, wait_for
+from yarnspec.errors import YarnspecError
 
 ENDS_WITHIN_S = 300.0
 SUBMITTED_WITHIN_S = 90.0
@@ -24,7 +25,12 @@ ACTIVE = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
 
 def run(cluster: Cluster, scenario: Scenario, directory: Path) -> Run:
     """Run a scenario; `directory` gets what `yarnspec submit` printed and, after a failure, the containers' logs."""
-    hosts_back(cluster)
+    try:
+        hosts_back(cluster)
+    except (NotInTimeError, YarnspecError):  # what the last seed did to the cluster must not be this one's
+        cluster.mini.stop()
+        cluster.mini.start()
+        hosts_back(cluster)
     directory.mkdir(parents=True, exist_ok=True)
     excluded = None if scenario.excluded is None else cluster.hosts[scenario.excluded % len(cluster.hosts)]
     name = f"soak-{scenario.seed}-{int(time.time())}"
@@ -49,7 +55,7 @@ def run(cluster: Cluster, scenario: Scenario, directory: Path) -> Run:
                 excluded=excluded,
             )
         )
-    except (AssertionError, subprocess.TimeoutExpired) as error:
+    except (AssertionError, subprocess.TimeoutExpired, YarnspecError) as error:
         seconds = time.monotonic() - begun
         found.append(str(error))
     finally:
