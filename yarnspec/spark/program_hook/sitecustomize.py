@@ -113,8 +113,8 @@ def _guard(owned: dict[str, str], report: Path) -> None:
             # A configuration made from nothing has none of our values, and that is no wish of the program's.
             if given is not None:
                 where = set_at.get(key, "the program")
-                text = f"yarnspec: warning: {where} sets {key}, which yarnspec owns; its own value is used"
-                sys.stderr.write(text + "\n")
+                # Not to stderr: spark-submit sends a program's stderr the way of its stdout, which is data.
+                text = f"{where} sets {key}, which yarnspec owns; its own value is used"
                 with report.open("a", encoding="utf-8") as lines:
                     lines.write(json.dumps({"key": key, "value": str(given), "message": text}) + "\n")
             jconf.set(key, value)
