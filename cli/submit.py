@@ -20,6 +20,8 @@ from yarnspec.observe.progress import progress_on
 
 _SHOWN_TRACEBACK_LINES = 20
 _INTERRUPTED = 130
+_NEVER_BEGAN = "Application driver failed with exit code"
+"""Skein's words, with the exit code of a shell or a Python that could not start ours; ours has others."""
 
 EXAMPLES = """
 \b
@@ -107,6 +109,8 @@ def _say_failure(application: Application, last: StatusDocument) -> None:
     diagnostics = last.final.diagnostics if last.final is not None else ""
     for line in diagnostics.strip().splitlines()[-_SHOWN_TRACEBACK_LINES:]:
         click.echo(f"  {line}", err=True)
+    if any(f"{_NEVER_BEGAN} {code}," in reason for code in (1, 126, 127)):
+        click.echo("yarnspec did not begin on its host; `yarnspec doctor` tries the hosts' Python out.", err=True)
     click.echo(f"The whole log: yarnspec logs {application.id}", err=True)
 
 

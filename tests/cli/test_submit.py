@@ -129,6 +129,11 @@ def test_a_failure_shows_the_end_of_the_traceback_and_where_the_log_is(yarn: Yar
     assert f"yarnspec logs {APP}" in ran.err
 
 
+def test_a_negotiator_that_never_began_points_to_the_doctor(yarn: Yarn, yarnspec: Run) -> None:
+    yarn.ends("FAILED", 1, "Application driver failed with exit code 127, see logs for more information.")
+    assert "yarnspec doctor" in yarnspec("submit", "--deploy-mode", "cluster", "app.py").err
+
+
 @pytest.mark.parametrize(("status", "exit_code", "code"), [("KILLED", 7, 7), ("FAILED", 6, 6), ("FAILED", 42, 1)])
 def test_exit_codes(yarn: Yarn, yarnspec: Run, status: str, exit_code: int, code: int) -> None:
     yarn.ends(status, exit_code, "a reason")
