@@ -39,7 +39,6 @@ def made(
         am_files={"app.py": LocalizedFile("/home/me/app.py")},
         everywhere_files={"data": LocalizedFile("hdfs://nn/data.zip", kind="ARCHIVE")},
         am=AmSize(memory_mb=1856, vcores=2, label="am"),
-        am_environment={"X": "1"},
         queue="q",
         tags=("t",),
         max_attempts=3,
@@ -51,7 +50,7 @@ def test_both_containers(tmp_path: Path) -> None:
     found = made(tmp_path)
     assert (found.name, found.queue, found.tags, found.max_attempts) == ("etl", "q", ("t",), 3)
     master, executor = found.master, found.executor
-    assert (master.memory_mb, master.vcores, master.label, master.environment["X"]) == (1856, 2, "am", "1")
+    assert (master.memory_mb, master.vcores, master.label) == (1856, 2, "am")
     assert master.script == "exec /venv/bin/python -m yarnspec.am"
     assert (executor.memory_mb, executor.vcores) == (1408, 2)
     assert set(master.files) == {
