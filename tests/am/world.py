@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal
 
 from yarnspec.yarn.am_client import ALL_STATES, ContainerServiceError, ContainerState, ContainerStatus
 
@@ -37,18 +36,6 @@ class HandMadeService:
 
     def kill(self, instance: int) -> None:
         self.killed.append(instance)
-
-    def shutdown(self, status: Literal["SUCCEEDED", "FAILED", "KILLED"], diagnostics: str) -> None:
-        raise NotImplementedError
-
-    def set_page(self, route: str, target: str, link_name: str) -> str:
-        raise NotImplementedError
-
-    def set_progress(self, fraction: float) -> None:
-        raise NotImplementedError
-
-    def close(self) -> None:
-        raise NotImplementedError
 
 
 class HandMadeBridge:

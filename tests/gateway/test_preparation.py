@@ -58,7 +58,6 @@ def test_a_plain_line(desk: Desk) -> None:
     assert "app.py" not in application.executor.files
     assert plan.history_directory.endswith("/hdfs/.yarnspec/history")
     assert prepared.placement.mode == "constraints"
-    assert prepared.hook.placement_mode == "constraints"
     assert [one.host for one in prepared.hook.all_hosts] == [one.host for one in desk.rm.made_hosts]
     assert prepared.hook.application_type == "yarnspec"
     assert plan.sized_properties["spark.executor.memory"] == "2g"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yarnspec.errors import UsageError
-from yarnspec.gateway.sizes import check_fits, duration_ms, initial_executors, memory_mb, plan_sizes
+from yarnspec.gateway.sizes import duration_ms, initial_executors, memory_mb, plan_sizes
 from yarnspec.options import default_options, load
 
 
@@ -91,21 +91,6 @@ def test_a_malformed_size_is_a_usage_error_with_the_flags_name(key: str, value: 
 
 def test_the_least_heap_is_enough() -> None:
     assert plan_sizes({"spark.executor.memory": "471m"}, default_options()).executor.heap_mb == 471
-
-
-@pytest.mark.parametrize(
-    ("memory_mb", "vcores", "words"),
-    [
-        (1407, 8, "--executor-memory: an executor needs 1408 MiB"),
-        (1800, 8, "--driver-memory: the AM container needs 1856 MiB"),
-        (8192, 3, "--executor-cores: an executor needs 4 cores"),
-    ],
-)
-def test_what_no_host_can_hold_is_refused(memory_mb: int, vcores: int, words: str) -> None:
-    sizes = plan_sizes({"spark.executor.cores": "4"}, default_options())
-    with pytest.raises(UsageError, match=re.escape(words)):
-        check_fits(sizes, memory_mb, vcores)
-    check_fits(sizes, 1856, 4)
 
 
 def dynamic(**counts: int) -> dict[str, str]:

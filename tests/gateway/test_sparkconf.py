@@ -285,7 +285,9 @@ def test_spark_jars_that_are_a_list_are_named_in_a_warning() -> None:
 def test_secrets_are_in_the_properties_only() -> None:
     line = conf("spark.authenticate.secret=hunter2", "spark.hadoop.fs.s3a.secret.key=hunter2")
     result = translated(*line, "app.py")
-    assert result.properties["spark.authenticate.secret"] == "hunter2"
+    assert result.properties["spark.hadoop.fs.s3a.secret.key"] == "hunter2"
+    assert "spark.authenticate.secret" not in result.properties
+    assert any("spark.authenticate.secret" in warning for warning in result.warnings)
     rest = {name: getattr(result, name) for name in result.__struct_fields__ if name != "properties"}
     assert "hunter2" not in repr(rest)
 

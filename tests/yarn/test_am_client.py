@@ -54,12 +54,6 @@ class Client:
     def kill_container(self, name: str) -> None:
         raise KeyError(name)
 
-    def shutdown(self, status: str, diagnostics: str) -> None:  # noqa: ARG002
-        raise skein.ConnectionError("gone")
-
-    def set_progress(self, progress: float) -> None:
-        assert 0 <= progress <= 1
-
 
 def test_containers_are_asked_for_and_told() -> None:
     client = Client()
@@ -70,22 +64,13 @@ def test_containers_are_asked_for_and_told() -> None:
         0: ContainerStatus(instance=0, state="REQUESTED", yarn_container_id="", host=""),
         1: ContainerStatus(instance=1, state="RUNNING", yarn_container_id="container_1", host="127.0.0.2"),
     }
-    service.set_progress(7)
     assert service.application_id == "application_1_0001"
-
-
-def test_a_page_of_an_earlier_driver_is_replaced() -> None:
-    client = Client()
-    assert SkeinContainers(client).set_page("spark", "http://new", "Spark") == "http://rm/proxy/app/pages/spark"
-    assert client.ui.pages == {"spark": "http://new"}
 
 
 def test_refusals_are_one_kind_of_error() -> None:
     service = SkeinContainers(Client())
     with pytest.raises(ContainerServiceError, match="executor_3"):
         service.kill(3)
-    with pytest.raises(ContainerServiceError, match="gone"):
-        service.shutdown("FAILED", "why")
     with pytest.raises(UsageError):
         service.add_container({"A": "$HOME"})
 

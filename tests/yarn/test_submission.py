@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
 import pytest
 
+import yarnspec.jvm
 from tests.yarn.test_skein_application import application
 from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError, YarnspecError
 from yarnspec.yarn.client_driver import java_command
 from yarnspec.yarn.submission import (
     HostAndRack,
+    RolledLogs,
     SubmissionHook,
     check_local_files,
     explained,
@@ -60,15 +63,17 @@ def test_stacks_and_class_names_are_not_told() -> None:
     assert told_by_hadoop(said) == "no room."
 
 
-def test_the_hook_file_has_the_contracts_fields() -> None:
-    hook = SubmissionHook(all_hosts=(HostAndRack("h", "/r"),), am_excluded_hosts=("h",))
+def test_the_hook_reads_every_field_that_is_written_for_it() -> None:
+    source = next(Path(yarnspec.jvm.__file__).parent.glob("src/main/java/**/SubmissionRewriter.java")).read_text()
+    read = set(re.findall(r'"([a-z_]+)"', source))
+    hook = SubmissionHook(
+        all_hosts=(HostAndRack("h", "/r"),), am_excluded_hosts=("h",), log_aggregation=RolledLogs(".*out", ".*gz")
+    )
     document = msgspec.json.decode(msgspec.json.encode(hook))
     assert document["application_type"] == "yarnspec"
     assert document["all_hosts"] == [{"host": "h", "rack": "/r"}]
-    assert {
-        "priority", "tags", "am_excluded_hosts", "placement_mode", "host_attribute",
-        "attempt_failures_validity_interval_ms", "keep_containers", "am_node_label",
-    } <= set(document)  # fmt: skip
+    assert document["log_aggregation"] == {"rolled_include": ".*out", "rolled_exclude": ".*gz"}
+    assert set(document) | set(document["log_aggregation"]) <= read
 
 
 def test_missing_local_files_are_found_before_anything_starts(tmp_path: Path) -> None:

@@ -61,8 +61,7 @@ class Blocklist:
     @property
     def limit(self) -> int:
         """How many hosts may be blocked without force, of the hosts that run now."""
-        # The small addition undoes binary fractions: 0.29 x 100 is 28.999999999999996.
-        return max(1, math.floor(self._share * len(self._hosts.running) + 1e-9))
+        return blocked_limit(self._share, len(self._hosts.running))
 
     def request(self, wish: BlockRequested, now_ms: int) -> list[Command]:
         """Block a host, extend its block, or refuse with the reason."""
@@ -184,3 +183,9 @@ def _later(new_ms: int | None, old_ms: int | None) -> bool:
 
 def _until(until_ms: int | None, now_ms: int) -> str:
     return "until it is unblocked" if until_ms is None else f"for {(until_ms - now_ms) / 1000:g} s"
+
+
+def blocked_limit(share: float, running: int) -> int:
+    """How many of ``running`` hosts a share allows to block: at least one."""
+    # The small addition undoes binary fractions: 0.29 x 100 is 28.999999999999996.
+    return max(1, math.floor(share * running + 1e-9))

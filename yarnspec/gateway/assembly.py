@@ -43,11 +43,9 @@ class Shipment(msgspec.Struct, frozen=True, kw_only=True):
     am_files: dict[str, LocalizedFile] = {}
     everywhere_files: dict[str, LocalizedFile] = {}
     am: AmSize
-    am_environment: dict[str, str] = {}
     queue: str
     tags: tuple[str, ...] = ()
     max_attempts: int
-    file_systems: tuple[str, ...] = ()
     proxy_user: str = ""
 
 
@@ -77,7 +75,6 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
         queue=shipment.queue,
         tags=shipment.tags,
         max_attempts=shipment.max_attempts,
-        file_systems=shipment.file_systems,
         proxy_user=shipment.proxy_user,
         master=SkeinContainer(
             memory_mb=shipment.am.memory_mb,
@@ -85,7 +82,7 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
             label=shipment.am.label,
             script="\n".join(filter(None, [plan.activate, f"exec {shlex.quote(plan.python)} -m yarnspec.am"])),
             files=shared | own | shipment.am_files,
-            environment=_SKEIN_JVM | shipment.am_environment,
+            environment=_SKEIN_JVM,
         ),
         executor=SkeinContainer(
             memory_mb=plan.executors.container_memory_mb,

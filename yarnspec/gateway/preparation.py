@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from yarnspec import options as yarnspec_options
+from yarnspec.core.blocklist import blocked_limit
 from yarnspec.errors import UsageError
 from yarnspec.gateway.assembly import AmSize, Shipment, assemble
 from yarnspec.gateway.cluster import Cluster, history_path
@@ -27,7 +27,7 @@ from yarnspec.yarn.hadoop_conf import write_conf_jar
 from yarnspec.yarn.hosts import ALL_STATES, check_fits, check_known
 from yarnspec.yarn.placement_mode import ResolvedMode, resolve
 from yarnspec.yarn.skein_application import LocalizedFile, SkeinApplication
-from yarnspec.yarn.submission import HostAndRack, SubmissionHook
+from yarnspec.yarn.submission import HostAndRack, RolledLogs, SubmissionHook
 
 _SECRET_BYTES = 32
 
@@ -107,7 +107,7 @@ def prepare(request: SubmitRequest, cluster: Cluster, read: Read, directory: Pat
         plan=plan,
         placement=placement,
         application=assemble(plan, shipment, directory),
-        hook=_hook(translation, placement, hosts),
+        hook=_hook(translation, hosts),
         warnings=(*read.loaded.warnings, *translation.warnings),
     )
 
@@ -168,7 +168,7 @@ def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, forc
     if running and running <= set(excluded):
         raise UsageError(f"--exclude-hosts: all {len(running)} running hosts are excluded; leave at least one")
     share = translation.options.placement.max_blocked_share
-    limit = max(1, math.floor(share * len(running)))
+    limit = blocked_limit(share, len(running))
     blocked = len(running & set(excluded))
     if blocked > limit and not force:
         message = (
@@ -178,19 +178,18 @@ def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, forc
         raise UsageError(message)
 
 
-def _hook(translation: Translation, placement: ResolvedMode, hosts: tuple[Host, ...]) -> SubmissionHook:
+def _hook(translation: Translation, hosts: tuple[Host, ...]) -> SubmissionHook:
     yarn = translation.yarn
     return SubmissionHook(
         priority=yarn.priority,
         tags=yarn.tags or None,
         am_excluded_hosts=translation.exclude_hosts,
-        placement_mode=placement.mode,
-        host_attribute=translation.options.placement.host_attribute,
         all_hosts=tuple(HostAndRack(host.host, host.rack) for host in hosts if host.state == "RUNNING"),
         attempt_failures_validity_interval_ms=yarn.attempt_failures_validity_interval_ms,
         am_node_label=yarn.am_node_label or None,
-        log_include_pattern=yarn.log_include_pattern,
-        log_exclude_pattern=yarn.log_exclude_pattern,
+        log_aggregation=RolledLogs(yarn.log_include_pattern, yarn.log_exclude_pattern or "")
+        if yarn.log_include_pattern
+        else None,
     )
 
 

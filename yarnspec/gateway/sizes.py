@@ -159,31 +159,6 @@ def dynamic_allocation(properties: Mapping[str, str]) -> bool:
     return truth(properties.get(name, "false"), name)
 
 
-def check_fits(sizes: Sizes, max_memory_mb: int, max_vcores: int, where: str = "the cluster") -> None:
-    """Raise UsageError when a container is larger than the largest that ``where`` gives."""
-    wanted = (
-        (
-            "an executor",
-            "--executor-memory",
-            sizes.executor.container_memory_mb,
-            "--executor-cores",
-            sizes.executor.cores,
-        ),
-        ("the AM container", "--driver-memory", sizes.am_memory_mb, "--driver-cores", sizes.am_vcores),
-    )
-    for what, memory_flag, wanted_mb, cores_flag, wanted_cores in wanted:
-        if wanted_mb > max_memory_mb:
-            raise UsageError(
-                f"{memory_flag}: {what} needs {wanted_mb} MiB with its overheads, and the largest container that "
-                f"{where} gives has {max_memory_mb} MiB"
-            )
-        if wanted_cores > max_vcores:
-            raise UsageError(
-                f"{cores_flag}: {what} needs {wanted_cores} cores, and the largest container that {where} gives has "
-                f"{max_vcores}"
-            )
-
-
 def _heap(properties: Mapping[str, str], name: str) -> int:
     heap_mb = memory_mb(properties.get(name, "1g"), name)
     if heap_mb < MINIMUM_HEAP_MB:

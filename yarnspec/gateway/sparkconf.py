@@ -33,6 +33,8 @@ OWNED_KEYS: dict[str, str] = {
     "spark.driver.host": "it is the host of the AM container",
     "spark.driver.bindAddress": "it is the host of the AM container",
     "spark.driver.port": "executors are told the port before the driver listens",
+    "spark.authenticate": "it is always on: executors could not register without it",
+    "spark.authenticate.secret": "each application gets a secret of its own",
     "spark.ui.proxyBase": "Spark's pages are reached through the ResourceManager's proxy",
 }
 """Properties whose values yarnspec sets, and why; so are all that begin with ``spark.yarnspec.``."""

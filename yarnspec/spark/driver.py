@@ -134,7 +134,9 @@ class Driver:
         The JVM stays in the AM's process group on purpose: when YARN ends the container, it ends the whole group.
         """
         (self._directory / BRIDGE_FILE).unlink(missing_ok=True)
-        (self._directory / OWNED_KEYS_FILE).write_bytes(msgspec.json.encode(self.owned))
+        owned = os.open(self._directory / OWNED_KEYS_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(owned, "wb") as stream:
+            stream.write(msgspec.json.encode(self.owned))
         with self.stdout.open("wb") as out, self.stderr.open("wb") as err:
             process = subprocess.Popen(
                 self.command(), stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment()

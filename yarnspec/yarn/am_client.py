@@ -51,18 +51,6 @@ class ContainerService(Protocol):
     def kill(self, instance: int) -> None:
         """End a container, or withdraw the request for it; one that ended already is left as it is."""
 
-    def shutdown(self, status: Literal["SUCCEEDED", "FAILED", "KILLED"], diagnostics: str) -> None:
-        """End the application and all of its containers."""
-
-    def set_page(self, route: str, target: str, link_name: str) -> str:
-        """Show a web page of ours (``target`` URL) in the application's pages; answers its address."""
-
-    def set_progress(self, fraction: float) -> None:
-        """Tell YARN how far the application is, between 0 and 1."""
-
-    def close(self) -> None:
-        """Close the connection; the application goes on."""
-
 
 class SkeinContainers:
     """The ContainerService of the application whose AM container this process runs in."""
@@ -106,28 +94,6 @@ class SkeinContainers:
     def kill(self, instance: int) -> None:
         """End a container, or withdraw the request for it."""
         _ask(lambda: self._client.kill_container(f"{EXECUTOR_SERVICE}_{instance}"))
-
-    def shutdown(self, status: Literal["SUCCEEDED", "FAILED", "KILLED"], diagnostics: str) -> None:
-        """End the application."""
-        _ask(lambda: self._client.shutdown(status, diagnostics))
-
-    def set_page(self, route: str, target: str, link_name: str) -> str:
-        """Show a page of ours; one of the same route, an earlier driver's, is replaced."""
-
-        def replace() -> str:
-            if route in self._client.ui.get_pages():
-                self._client.ui.remove_page(route)
-            return str(self._client.ui.add_page(route, target, link_name=link_name).address)
-
-        return _ask(replace)
-
-    def set_progress(self, fraction: float) -> None:
-        """Tell YARN how far the application is."""
-        _ask(lambda: self._client.set_progress(min(1.0, max(0.0, fraction))))
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._client.close()
 
 
 def _ask(call: Callable[[], Answer]) -> Answer:

@@ -78,6 +78,9 @@ class Files(Protocol):
     def write(self, path: str, data: bytes, *, mode: int = 0o600) -> None:
         """Replace a whole small file: a reader sees the old one or the new one, never half of one."""
 
+    def write_in_order(self, contents: Mapping[str, bytes], *, mode: int = 0o600) -> None:
+        """Replace several small files in the time of one: who sees one of them new sees those before it new as well."""
+
     def upload(self, local: Path, path: str, *, mode: int = 0o600) -> None:
         """Copy a local file of any size; it appears under its name when it is complete."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,13 +16,15 @@ import hdfs_native
 import tenacity
 
 from yarnspec.errors import ClusterUnreachable, NotAllowed
-from yarnspec.yarn.deadlines import DeadlinePassed, run_with_deadline
+from yarnspec.yarn.deadlines import DeadlinePassed, RunningCall, run_with_deadline
 from yarnspec.yarn.files import LEASE_TIMEOUT_S, TIMEOUT_S, FileInfo, chunks
 from yarnspec.yarn.hadoop_conf import HadoopConf
 
 SCHEMES = frozenset({"hdfs", "viewfs"})
 _USED_PREFIXES = ("fs.", "dfs.", "hadoop.")
 _LEASE_POLL_S = 0.2
+# Create, write, close.
+_STEPS = 3
 
 Result = TypeVar("Result")
 
@@ -82,6 +84,16 @@ class HdfsFiles:
         """Replace a whole small file in one step."""
         self._write(path, [data], mode)
 
+    def write_in_order(self, contents: Mapping[str, bytes], *, mode: int = 0o600) -> None:
+        """Replace several small files: their contents are written at the same time, then they get their names."""
+        running = {
+            path: RunningCall(lambda path=path, data=data: self._write_beside(path, [data], mode), f"write {path}")  # type: ignore[misc]
+            for path, data in contents.items()
+        }
+        for path, call in running.items():
+            # Each step of the call has a deadline of its own.
+            self._put_in_place(call.result(_STEPS * self._timeout_s), path)
+
     def upload(self, local: Path, path: str, *, mode: int = 0o600) -> None:
         """Copy a local file of any size."""
         self._write(path, chunks(local), mode)
@@ -132,6 +144,10 @@ class HdfsFiles:
             ) from error
 
     def _write(self, path: str, data: Iterable[bytes], mode: int) -> None:
+        self._put_in_place(self._write_beside(path, data, mode), path)
+
+    def _write_beside(self, path: str, data: Iterable[bytes], mode: int) -> str:
+        """Write a file under a temporary name in the same directory; returns that name."""
         directory, _, name = path.rpartition("/")
         temporary = f"{directory}/.{name}.{uuid.uuid4().hex}"
         options = hdfs_native.WriteOptions(permission=mode, overwrite=True, create_parent=True)
@@ -141,6 +157,13 @@ class HdfsFiles:
                 # The deadline is for each piece: a large file may take as long as it needs while it moves on.
                 self._call(f"write {path}", lambda piece=piece: writer.write(piece))  # type: ignore[misc]
             self._call(f"close {path}", writer.close)
+        except BaseException:
+            self._forget(temporary)
+            raise
+        return temporary
+
+    def _put_in_place(self, temporary: str, path: str) -> None:
+        try:
             self._call(f"rename to {path}", lambda: self._client.rename(temporary, path, True))
         except BaseException:
             self._forget(temporary)

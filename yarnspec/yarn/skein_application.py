@@ -55,7 +55,6 @@ class SkeinApplication(msgspec.Struct, frozen=True, kw_only=True):
     executor: SkeinContainer
     tags: tuple[str, ...] = ()
     max_attempts: int = 2
-    file_systems: tuple[str, ...] = ()
     proxy_user: str = ""
     log_level: str = "INFO"
 
@@ -72,9 +71,6 @@ def specification(application: SkeinApplication, security: skein.Security | None
             user=application.proxy_user,
             tags=set(application.tags),
             max_attempts=application.max_attempts,
-            file_systems=list(application.file_systems),
-            # The AM's own label; executors get theirs with each request.
-            node_label=master.label,
             master=skein.Master(
                 resources=skein.Resources(memory=master.memory_mb, vcores=master.vcores),
                 script=master.script,

@@ -7,7 +7,6 @@ import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 import skein
@@ -36,6 +35,13 @@ class HostAndRack(msgspec.Struct, frozen=True):
     rack: str
 
 
+class RolledLogs(msgspec.Struct, frozen=True):
+    """Regular expressions for log files that YARN collects while they are written, and for those it leaves out."""
+
+    rolled_include: str
+    rolled_exclude: str = ""
+
+
 class SubmissionHook(msgspec.Struct, frozen=True, kw_only=True):
     """What our hook in the client driver's JVM sets on the submission that Skein itself cannot say."""
 
@@ -43,14 +49,10 @@ class SubmissionHook(msgspec.Struct, frozen=True, kw_only=True):
     priority: int | None = None
     tags: tuple[str, ...] | None = None
     am_excluded_hosts: tuple[str, ...] = ()
-    placement_mode: Literal["blacklist", "constraints"] = "blacklist"
-    host_attribute: str = "nm.yarn.io/host"
     all_hosts: tuple[HostAndRack, ...] = ()
     attempt_failures_validity_interval_ms: int = -1
-    keep_containers: bool = False
     am_node_label: str | None = None
-    log_include_pattern: str | None = None
-    log_exclude_pattern: str | None = None
+    log_aggregation: RolledLogs | None = None
 
 
 class Submitted(msgspec.Struct, frozen=True, kw_only=True):

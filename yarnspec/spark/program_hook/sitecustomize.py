@@ -115,8 +115,9 @@ def _guard(owned: dict[str, str], report: Path) -> None:
                 where = set_at.get(key, "the program")
                 # Not to stderr: spark-submit sends a program's stderr the way of its stdout, which is data.
                 text = f"{where} sets {key}, which yarnspec owns; its own value is used"
+                shown = "hidden" if "secret" in key else str(given)
                 with report.open("a", encoding="utf-8") as lines:
-                    lines.write(json.dumps({"key": key, "value": str(given), "message": text}) + "\n")
+                    lines.write(json.dumps({"key": key, "value": shown, "message": text}) + "\n")
             jconf.set(key, value)
         return original(self, jconf)
 
