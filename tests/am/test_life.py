@@ -65,6 +65,11 @@ def test_the_driver_gets_its_address_and_the_secret_in_a_private_file(life: Life
     assert (life.directory / "spark.properties").stat().st_mode & 0o077 == 0
 
 
+def test_its_address_is_the_one_where_it_really_listens(life: Life) -> None:
+    life.life.listens_at("127.0.0.1:77")
+    assert life.life.address == "127.0.0.1:77"
+
+
 def test_what_the_program_cannot_override(life: Life) -> None:
     assert life.owned == {"spark.driver.host": "127.0.0.1", "spark.executor.memory": "2g"}
 

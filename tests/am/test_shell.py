@@ -42,6 +42,7 @@ class Script:
 
 class Driver:
     def __init__(self, done: list[str]) -> None:
+        self.address = "h:1"
         self.done = done
         self.fails = False
 
@@ -50,6 +51,9 @@ class Driver:
             raise FileNotFoundError("no java")
         self.done.append("driver started")
         return 42
+
+    def listens_at(self, address: str) -> None:
+        self.address = address
 
     def stop(self) -> None:
         self.done.append("driver stopped")
@@ -137,7 +141,7 @@ def test_commands_are_logged_first_and_performed_in_order(make: Make) -> None:
     assert world.service.asked == [{"ID": "1"}, {"ID": "2"}]
     assert world.service.killed == [0]
     assert world.placement["blocked_hosts"] == ["127.0.0.3"]
-    assert told(world) == [began, events.DriverStarted(pid=42)]
+    assert told(world) == [began, events.DriverStarted(pid=42, address="h:1")]
     assert world.logged == [
         "AttemptStarted",
         "UpdatePlacement",
@@ -310,3 +314,12 @@ def test_the_real_core_runs_a_program_to_its_end(tmp_path: Path) -> None:
     assert world.placement["blocked_hosts"] == ["127.0.0.3"]
     assert [one["host"] for one in world.placement["all_hosts"]] == [one.host for one in hosts]
     world.log.close(5)
+
+
+def test_executors_are_told_the_port_that_the_driver_really_has(make: Make) -> None:
+    ready = events.DriverReady(driver_url="spark://CoarseGrainedScheduler@h:2")
+    world = make({events.DriverReady: [commands.RequestContainers(reason="r", executor_ids=("1",)), FINISH]})
+    addresses = []
+    world.shell._executor_environment = lambda _: addresses.append(world.driver.address) or {}  # type: ignore[func-returns-value]
+    world.run(ready)
+    assert addresses == ["h:2"]

@@ -7,7 +7,7 @@ import pytest
 from tests.core.world import HOSTS, World, hosts, names, of, only
 from yarnspec.core import events as ev
 from yarnspec.core.blame import blame, shorten
-from yarnspec.core.commands import FinishApplication, RemoveExecutor, RequestContainers, SetTimer
+from yarnspec.core.commands import FinishApplication, ReleaseContainer, RemoveExecutor, RequestContainers, SetTimer
 
 OLD_MS = 31_000
 
@@ -112,6 +112,75 @@ def test_a_program_that_starts_spark_again_gets_executors_again() -> None:
     world.lose("1", 0)
     world.lose("2", 0)
     assert only(RequestContainers, world.driver_ready()).executor_ids == ("3", "4")
+
+
+def test_executors_of_a_context_that_stopped_end_for_free_under_the_next_one() -> None:
+    world = running(max_executor_failures=0)
+    world.tell(ev.DriverStopping())
+    answer = world.driver_ready()
+    assert [one.executor_id for one in of(ReleaseContainer, answer)] == ["1", "2"]
+    assert only(RequestContainers, answer).executor_ids == ("3", "4")
+    assert world.lose("1", 0) == []
+    assert world.lose("2", 143) == []
+    view = world.negotiator.view()
+    assert (view.phase, view.counters["young_deaths"], view.wanted) == ("waiting", 0, 2)
+    world.run("3", "4")
+    assert world.negotiator.view().running == 2
+
+
+def test_a_context_that_stops_takes_back_what_did_not_register_yet() -> None:
+    world = World(initial_executors=3)
+    world.start()
+    world.driver_ready()
+    world.run("1")
+    world.allocate("2")
+    answer = world.tell(ev.DriverStopping())
+    assert [one.executor_id for one in of(ReleaseContainer, answer)] == ["2", "3"]
+    assert world.wanted() == ()
+    world.lose("1", 0)
+    assert world.lose("2", -105) == []
+    assert [one.executor_id for one in of(ReleaseContainer, world.allocate("3"))] == ["3"]
+
+
+def test_the_next_context_begins_with_the_initial_target() -> None:
+    world = running()
+    world.tell(ev.TargetExecutorsChanged(count=0))
+    world.tell(ev.DriverStopping())
+    assert only(RequestContainers, world.driver_ready()).executor_ids == ("3", "4")
+
+
+def test_many_contexts_one_after_the_other_never_fail_the_application() -> None:
+    world = World()
+    world.start()
+    for number in range(20):
+        ids = (str(2 * number + 1), str(2 * number + 2))
+        world.driver_ready()
+        for late in (2 * number - 1, 2 * number):
+            world.lose(str(late), 0)
+        world.run(*ids)
+        world.tell(ev.DriverStopping())
+    assert of(FinishApplication, world.commands) == []
+    assert world.negotiator.view().counters["young_deaths"] == 0
+
+
+def test_executors_that_look_for_the_driver_at_the_wrong_port_are_asked_for_again() -> None:
+    world = World()
+    world.start()
+    world.tell(ev.DriverStarted(pid=1, address="127.0.0.2:7"))
+    world.allocate("1")
+    answer = world.driver_ready()  # at port 1
+    assert [one.executor_id for one in of(ReleaseContainer, answer)] == ["1", "2"]
+    assert "127.0.0.2:7" in of(ReleaseContainer, answer)[0].reason
+    assert only(RequestContainers, answer).executor_ids == ("3", "4")
+    assert not only(RemoveExecutor, world.lose("1", -105)).caused_by_app
+
+
+def test_a_driver_at_the_planned_port_keeps_the_executors_on_their_way() -> None:
+    world = World()
+    world.start()
+    world.tell(ev.DriverStarted(pid=1, address="127.0.0.2:1"))
+    world.allocate("1")
+    assert of(ReleaseContainer, world.driver_ready()) == []
 
 
 def test_a_loss_below_the_target_is_not_replaced() -> None:

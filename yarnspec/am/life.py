@@ -21,6 +21,7 @@ class DriverLifeInContainer:
         self._place = place
         self._epoch = epoch
         self._port = properties.free_port(place.host)
+        self._address = f"{place.host}:{self._port}"
         self._properties = place.directory / "spark.properties"
         self._driver = Driver(
             plan, directory=place.directory, log_directory=place.log_directory, properties=self._properties
@@ -30,8 +31,12 @@ class DriverLifeInContainer:
 
     @property
     def address(self) -> str:
-        """``host:port`` at which executors find the driver."""
-        return f"{self._place.host}:{self._port}"
+        """``host:port`` at which executors find the driver; the planned port until it is known to listen."""
+        return self._address
+
+    def listens_at(self, address: str) -> None:
+        """It really listens there: Spark takes the next ports when the planned one is taken."""
+        self._address = address
 
     @property
     def stdout(self) -> Path:

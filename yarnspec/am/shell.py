@@ -37,6 +37,13 @@ Ending = FinishApplication | AbandonAttempt
 class DriverLife(Protocol):
     """What the shell needs of the driver."""
 
+    @property
+    def address(self) -> str:
+        """``host:port`` at which executors that are asked for now will look for it."""
+
+    def listens_at(self, address: str) -> None:
+        """It really listens there: the planned port may have been taken."""
+
     def start(self) -> int:
         """Start it; returns its process id."""
 
@@ -153,6 +160,8 @@ class Shell:
         self._record(event, now_ms)
         if isinstance(event, events.HostsReported):
             self._placement.know_hosts(event.hosts)
+        elif isinstance(event, events.DriverReady):
+            self._driver.listens_at(event.driver_url.rpartition("@")[2])
         answer = self._negotiator.handle(event, now_ms)
         for command in answer:
             self._record(command, now_ms)
@@ -173,7 +182,8 @@ class Shell:
         match command:
             case commands.StartDriver():
                 try:
-                    self.post(events.DriverStarted(pid=self._driver.start()))
+                    pid = self._driver.start()
+                    self.post(events.DriverStarted(pid=pid, address=self._driver.address))
                 except Exception as error:
                     _log.exception("the driver could not be started")
                     self.post(events.DriverLost(exit_code=127, reason=f"the driver could not be started: {error}"))

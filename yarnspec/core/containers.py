@@ -35,6 +35,8 @@ class Executor:
     cores: int = 0
     registered_ms: int | None = None
     why: str = ""
+    of_earlier_context: bool = False
+    """It served a SparkContext that has stopped: the one that runs now never knew it."""
 
     def healthy(self, now_ms: int, young_ms: int) -> bool:
         """Whether it has been registered for so long that its start cannot be called a failure."""
@@ -150,6 +152,22 @@ class Containers:
             row.state = "releasing"
             row.why = why
         return True
+
+    def retire(self, why: str) -> tuple[str, ...]:
+        """Give up every executor; gives those whose containers or requests have to be taken back.
+
+        An executor that is registered is not among them: its SparkContext ends it. A second call names those of them
+        that are still there.
+        """
+        given_back = []
+        for row in self.rows:
+            if row.state == "running":
+                row.state = "releasing"
+                row.why = why
+                row.of_earlier_context = True
+            elif row.of_earlier_context or self.release(row.executor_id, why):
+                given_back.append(row.executor_id)
+        return tuple(given_back)
 
     # what happened
 

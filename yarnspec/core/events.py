@@ -66,13 +66,21 @@ class UnblockRequested(Event, frozen=True):
 
 
 class DriverStarted(Event, frozen=True):
-    """The driver's process runs (its JVM and the user's Python program)."""
+    """The driver's process runs (its JVM and the user's Python program).
+
+    ``address`` (``host:port``) is where executors that are asked for before it is ready look for it.
+    """
 
     pid: int
+    address: str = ""
 
 
 class DriverReady(Event, frozen=True):
-    """The driver's scheduler backend listens: executors can register from now on."""
+    """The driver's scheduler backend listens: executors can register from now on.
+
+    Once for each SparkContext; a later one never knew the executors of those before. The port in ``driver_url`` is
+    another one than was planned when that was taken.
+    """
 
     driver_url: str
     ui_url: str | None = None

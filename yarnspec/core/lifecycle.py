@@ -31,6 +31,7 @@ class Lifecycle:
         self._timers = timers
         self._waiting_since_ms: int | None = None
         self.epoch = 0
+        self.address = ""  # where executors look for the driver, as host:port; empty: not known
         self.driver: Driver = "none"
         self.over: Literal["", "finished", "abandoned"] = ""
         self.pending_reason = ""

@@ -31,7 +31,7 @@ from yarnspec.core.lifecycle import WAIT_TIMER, Lifecycle
 from yarnspec.core.placement import Placement
 from yarnspec.core.settings import Settings
 from yarnspec.core.timers import Timers
-from yarnspec.core.view import ContainerView, View
+from yarnspec.core.view import View, view_of
 
 BACKOFF_TIMER = "replacement-backoff"
 HOSTS_TIMER = "hosts-wait"
@@ -68,6 +68,7 @@ class Negotiator:
             ev.HostsReported: self._hosts_reported,
             ev.BlockRequested: self._block_requested,
             ev.UnblockRequested: lambda event, _: self._blocklist.release(event),
+            ev.DriverStarted: self._driver_started,
             ev.DriverReady: self._driver_ready,
             ev.DriverStopping: self._driver_stopping,
             ev.DriverFinished: self._driver_finished,
@@ -99,37 +100,12 @@ class Negotiator:
 
     def view(self) -> View:
         """The state for the status document."""
-        attempt = self._attempt
-        return View(
-            application_id=attempt.application_id if attempt else "",
-            attempt=attempt.attempt if attempt else 0,
-            epoch=self._lifecycle.epoch,
-            container_id=attempt.container_id if attempt else "",
-            host=attempt.host if attempt else "",
-            placement_mode=attempt.placement_mode if attempt else "",
-            am_on_blocked_host=attempt is not None and attempt.host in self._blocklist,
-            phase=self._lifecycle.phase(self._containers),
-            target=self._containers.target,
-            wanted=self._containers.count("wanted"),
-            allocated=self._containers.count("allocated"),
-            running=self._containers.count("running"),
-            held_back=self._containers.held,
-            containers=tuple(
-                ContainerView(
-                    executor_id=row.executor_id,
-                    container_id=row.container_id,
-                    host=row.host,
-                    state=row.state,
-                    cores=row.cores,
-                    on_blocked_host=row.host in self._blocklist,
-                )
-                for row in self._containers.rows
-            ),
-            blocked_hosts=self._blocklist.blocks,
-            pending_reason=self._lifecycle.pending_reason,
-            placement_version=self._placement.version,
-            acknowledged_version=self._placement.acknowledged,
-            placement_lag=self._placement.lag,
+        return view_of(
+            attempt=self._attempt,
+            lifecycle=self._lifecycle,
+            containers=self._containers,
+            blocklist=self._blocklist,
+            placement=self._placement,
             warnings=tuple(self._warnings),
             counters={
                 **dict(sorted(self._counters.items())),
@@ -179,19 +155,38 @@ class Negotiator:
 
     # the driver
 
-    def _driver_ready(self, _event: ev.DriverReady, _now_ms: int) -> list[Command]:
+    def _driver_started(self, event: ev.DriverStarted, _now_ms: int) -> list[Command]:
+        self._lifecycle.address = event.address
+        return []
+
+    def _driver_ready(self, event: ev.DriverReady, _now_ms: int) -> list[Command]:
         if not self._lifecycle.started:
             return self._stale()
-        self._lifecycle.driver = "ready"
+        lifecycle = self._lifecycle
+        address = event.driver_url.rpartition("@")[2]
+        commands: list[Command] = []
+        if lifecycle.ready or lifecycle.stopping:
+            commands = self._retire("its SparkContext stopped, and another one started")
+            self._containers.aim(self._settings.initial_executors)
+        elif lifecycle.address and address != lifecycle.address:
+            commands = self._retire(f"it looks for the driver at {lifecycle.address}, which listens at {address}")
+        lifecycle.address = address
+        lifecycle.driver = "ready"
         if not self._timers.wanted(BACKOFF_TIMER):
             self._containers.held = 0
-        return []
+        return commands
 
     def _driver_stopping(self, _event: ev.DriverStopping, _now_ms: int) -> list[Command]:
         if not self._lifecycle.started:
             return self._stale()
         self._lifecycle.driver = "stopping"
-        return []
+        return self._retire("its SparkContext stopped")
+
+    def _retire(self, why: str) -> list[Command]:
+        return [
+            ReleaseContainer(executor_id=executor_id, reason=f"executor {executor_id} is of no use any more: {why}")
+            for executor_id in self._containers.retire(why)
+        ]
 
     def _driver_finished(self, event: ev.DriverFinished, _now_ms: int) -> list[Command]:
         if not self._lifecycle.started:
@@ -252,7 +247,7 @@ class Negotiator:
 
     def _container_lost(self, event: ev.ContainerLost, now_ms: int) -> list[Command]:
         row = self._containers.lost(event)
-        if row is None or self._lifecycle.stopping:
+        if row is None or self._lifecycle.stopping or row.of_earlier_context:
             return []
         host = event.host or row.host
         if row.state == "releasing":
