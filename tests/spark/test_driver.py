@@ -10,7 +10,15 @@ import pytest
 
 from tests.spark.plans import plan
 from yarnspec.plan import JAR_FILE, SPARK_JARS_LINK
-from yarnspec.spark.driver import OWNED_KEYS_FILE, Driver, DriverExit, exception_line, last_lines, last_traceback
+from yarnspec.spark.driver import (
+    OWNED_KEYS_FILE,
+    PROGRAM_END_FILE,
+    Driver,
+    DriverExit,
+    exception_line,
+    last_lines,
+    last_traceback,
+)
 
 
 class Container:
@@ -122,6 +130,23 @@ def test_a_program_that_fails_is_final(container: Container, code: int) -> None:
 def test_a_signal_or_no_memory_is_a_crash(container: Container, script: str, code: int) -> None:
     how = container.run(script)
     assert (how.exit_code, how.crashed) == (code, True)
+
+
+@pytest.mark.parametrize("note", ['{"exit_code": 137}', '{"exit_code": null}'])
+def test_a_code_that_the_program_chose_is_no_crash(container: Container, note: str) -> None:
+    how = container.run(f"echo '{note}' > $YARNSPEC_PROGRAM_END; exit 137")
+    assert (how.exit_code, how.crashed) == (137, False)
+
+
+def test_a_jvm_that_crashes_after_the_program_is_a_crash(container: Container) -> None:
+    note = "echo '{\"exit_code\": 0}' > $YARNSPEC_PROGRAM_END"
+    assert container.run(f"{note}; exit 52").crashed
+    assert container.run(f"{note}; ulimit -c 0; kill -9 $$").crashed
+
+
+def test_the_note_of_an_earlier_life_does_not_count(container: Container) -> None:
+    (container.directory / PROGRAM_END_FILE).write_text('{"exit_code": 137}')
+    assert container.run("exit 137").crashed
 
 
 @pytest.mark.parametrize("number", [9, 15, 11])

@@ -87,6 +87,7 @@ class Program:
             "PYSPARK_GATEWAY_PORT": "1",
             "YARNSPEC_OWNED_KEYS": str(directory / "owned.json"),
             "YARNSPEC_PROGRAM_REPORT": str(directory / "report.jsonl"),
+            "YARNSPEC_PROGRAM_END": str(directory / "end.json"),
         }
 
     def run(self, text: str) -> subprocess.CompletedProcess[str]:
@@ -258,3 +259,32 @@ def test_the_real_pyspark_still_has_what_the_hook_holds_on_to(program: Program) 
     assert "_guard" in done.stdout
     assert done.returncode == 1
     assert f"{program.directory}/app.py:5 sets the master 'local[4]'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "noted"),
+    [
+        ("import sys; sys.exit(137)", 137, 137),
+        ("import sys; sys.exit()", 0, 0),
+        ("import sys; sys.exit('no')", 1, 1),
+        ("raise SystemExit(137)", 137, None),
+        ("import os; os._exit(143)", 143, 143),
+        ("pass", 0, None),
+    ],
+)
+def test_an_orderly_end_is_noted(program: Program, text: str, code: int, noted: int | None) -> None:
+    assert program.run(text).returncode == code
+    assert json.loads((program.directory / "end.json").read_text()) == {"exit_code": noted}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "raise ValueError('the JVM is gone')",
+        "import os; os.kill(os.getpid(), 9)",
+        "import os; os.fork() or os._exit(3); os.wait(); os.kill(os.getpid(), 9)",
+    ],
+)
+def test_an_error_or_a_signal_is_no_orderly_end(program: Program, text: str) -> None:
+    assert program.run(text).returncode != 0
+    assert not (program.directory / "end.json").exists()

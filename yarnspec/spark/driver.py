@@ -21,15 +21,22 @@ STDOUT_FILE = "driver.stdout"
 STDERR_FILE = "driver.stderr"
 BRIDGE_FILE = "driver-bridge.json"
 OWNED_KEYS_FILE = "owned-keys.json"
+PROGRAM_END_FILE = "program-end.json"
 
 _CRASH_CODES = frozenset({52, 53, 56, 134, 135, 137, 139, 143})
-"""Exit codes by which a JVM or its Python child tells of a signal or of running out of memory, not of a program's
-own end: 128 + signal, and Spark's codes for uncaught errors and OutOfMemoryError."""
+"""Exit codes by which a JVM or its Python child tells of a signal or of running out of memory: 128 + signal, and
+Spark's codes for uncaught errors and OutOfMemoryError. A program may also choose them; then it has left a note."""
 
 # A line of Spark's log, of a Java stack, or what Python prints between two tracebacks.
 _AFTER_MESSAGE = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d |\t(at |\.\.\. )|Caused by: |Driver stacktrace:")
 _SHOWN_FRAME_LINES = 40
 _SHOWN_MESSAGE_LINES = 12
+
+
+class ProgramEnd(msgspec.Struct, frozen=True):
+    """What the hook in the program notes when Python ends in order; the code where the program named one."""
+
+    exit_code: int | None = None
 
 
 class DriverExit(msgspec.Struct, frozen=True):
@@ -123,6 +130,7 @@ class Driver:
             "SPARK_SCALA_VERSION": "2.13",
             "YARNSPEC_OWNED_KEYS": str(self._directory / OWNED_KEYS_FILE),
             "YARNSPEC_PROGRAM_REPORT": str(self._directory / PROGRAM_REPORT_FILE),
+            "YARNSPEC_PROGRAM_END": str(self._directory / PROGRAM_END_FILE),
         }
         # Pickled functions must not differ from one driver life to the next (spark-hooks.md).
         environment.setdefault("PYTHONHASHSEED", "0")
@@ -133,7 +141,8 @@ class Driver:
 
         The JVM stays in the AM's process group on purpose: when YARN ends the container, it ends the whole group.
         """
-        (self._directory / BRIDGE_FILE).unlink(missing_ok=True)
+        for name in (BRIDGE_FILE, PROGRAM_END_FILE):
+            (self._directory / name).unlink(missing_ok=True)
         owned = os.open(self._directory / OWNED_KEYS_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(owned, "wb") as stream:
             stream.write(msgspec.json.encode(self.owned))
@@ -166,10 +175,17 @@ class Driver:
                 continue
 
     def _exit(self, code: int) -> DriverExit:
-        crashed = code < 0 or code in _CRASH_CODES
+        crashed = code < 0 or (code in _CRASH_CODES and not self._chosen_by_the_program(code))
         if code == 0:
             return DriverExit(exit_code=0, crashed=False)
         return DriverExit(exit_code=code, crashed=crashed, traceback=self._last_words())
+
+    def _chosen_by_the_program(self, code: int) -> bool:
+        try:
+            note = (self._directory / PROGRAM_END_FILE).read_bytes()
+            return msgspec.json.decode(note, type=ProgramEnd).exit_code in (None, code)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return False
 
     def _last_words(self) -> str:
         """The program's traceback: Spark sends its stderr to stdout. Else the end of the driver's own log."""

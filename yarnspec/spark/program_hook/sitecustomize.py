@@ -1,4 +1,4 @@
-"""Runs first in the user's program: keeps the settings that yarnspec owns, and dies with the driver's JVM.
+"""Runs first in the user's program: keeps the settings that yarnspec owns, notes its end, and dies with the JVM.
 
 This directory is put on the PYTHONPATH of the driver's Python only. Spark lets a program's own SparkConf beat every
 flag of submit; a program that names another master would run there, without anybody noticing.
@@ -6,6 +6,7 @@ flag of submit; a program that names another master would run there, without any
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import importlib.machinery
@@ -29,6 +30,37 @@ def _die_with_the_jvm() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if parent == 1 or os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _note_an_orderly_end(note: Path) -> None:
+    """A program may choose the exit code of a killed process; that it chose is told by what it leaves here.
+
+    The note holds the code where it is known. A program that an error ended has chosen nothing: the error may well be
+    that its JVM was gone.
+    """
+    program = os.getpid()
+    chosen: list[int] = []
+    exit_by_name, exit_at_once = sys.exit, os._exit
+
+    def write() -> None:
+        if os.getpid() == program and getattr(sys, "last_value", None) is None:
+            with contextlib.suppress(OSError):
+                note.write_text(json.dumps({"exit_code": chosen[-1] if chosen else None}), encoding="utf-8")
+
+    def noted_exit(status: Any = None, /) -> Any:
+        # What is no number becomes 1, after it was printed; a caller may still catch it and go on.
+        chosen[:] = [0 if status is None else status & 0xFF if isinstance(status, int) else 1]
+        exit_by_name(status)
+
+    def noted_exit_at_once(status: int) -> Any:
+        chosen[:] = [status & 0xFF]
+        write()
+        exit_at_once(status)
+
+    sys.exit = noted_exit
+    os._exit = noted_exit_at_once
+    # The first to be registered is the last to run.
+    atexit.register(write)
 
 
 def _leave_the_path() -> None:
@@ -128,6 +160,8 @@ _leave_the_path()
 _run_the_next_sitecustomize()
 if "PYSPARK_GATEWAY_PORT" in os.environ and "YARNSPEC_OWNED_KEYS" in os.environ:
     _die_with_the_jvm()
+    if "YARNSPEC_PROGRAM_END" in os.environ:
+        _note_an_orderly_end(Path(os.environ["YARNSPEC_PROGRAM_END"]))
     with contextlib.suppress(ImportError):
         _guard(
             json.loads(Path(os.environ["YARNSPEC_OWNED_KEYS"]).read_text(encoding="utf-8")),
