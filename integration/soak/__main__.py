@@ -25,10 +25,13 @@ PROPERTIES = {
     "yarn.nodemanager.delete.debug-delay-sec": "300",
     # On a busy machine of two cores an application master may need more than 10 s to register.
     "yarn.am.liveness-monitor.expiry-interval-ms": "30000",
+    # YARN grants two attempts by default, whatever an application asks for.
+    "yarn.resourcemanager.am.max-attempts": str(jobs.MAX_ATTEMPTS),
 }
 TABLE = Path(__file__).parent.parent.parent / "docs" / "soak.md"
 TAIL_LINES = 12
-TURN_S = 130.0
+TURN_S = 200.0
+PAUSE_S = 2.0
 
 
 def seeds(text: str) -> list[int]:
@@ -140,6 +143,7 @@ class Turn:
         if self._stream is not None and time.monotonic() - self._since > TURN_S:
             self._stream.close()
             self._stream = None
+            time.sleep(PAUSE_S)  # else this process is the first to take it again
 
 
 def _interrupt(_number: int, _frame: object) -> NoReturn:
