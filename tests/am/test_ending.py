@@ -12,6 +12,7 @@ import pytest
 from yarnspec.am import ending
 from yarnspec.am.answers import Answers
 from yarnspec.am.placement import PlacementFile
+from yarnspec.am.readers import Patience
 from yarnspec.am.sources import ProviderEvents
 from yarnspec.core.commands import FinishApplication
 from yarnspec.observe.document import StatusDocument
@@ -31,6 +32,7 @@ class Around:
         self.finished.set()
         self.history_fails = False
         self.log_is_whole = True
+        self.everybody_has_it = True
         self.problem = "HDFS is full"
         self.directory = directory
         self.placement = PlacementFile(directory, "blacklist", "a")
@@ -42,9 +44,13 @@ class Around:
 
         monkeypatch.setattr(self.placement, "finish", finish)
 
-    def end_streams(self, drain_s: float) -> None:
-        assert drain_s > 0
+    def end_streams(self, patience: Patience) -> bool:
+        assert 0 < patience.first_s < patience.stalled_s < patience.longest_s
         self.order.append("output")
+        return self.everybody_has_it
+
+    def begin_close(self) -> None:
+        self.order.append("log begins to close")
 
     def close(self, deadline_s: float) -> bool:
         assert deadline_s > 0
@@ -52,7 +58,7 @@ class Around:
         return self.log_is_whole
 
     def finish(self, command: FinishApplication, document: StatusDocument) -> None:
-        assert (command.exit_code, document) == (1, DOCUMENT)
+        assert (command.exit_code in {0, 1}, document) == (True, DOCUMENT)
         self.order.append("history")
         if self.history_fails:
             raise OSError("HDFS is full")
@@ -82,13 +88,14 @@ def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Around:
 
 def test_the_result_is_in_the_history_before_yarn_says_that_it_ended(around: Around) -> None:
     assert around.end()
-    assert around.order == ["output", "log", "history", "placement"]
+    assert around.order == ["output", "log begins to close", "history", "log", "placement"]
     assert around.told_yarn == {"status": "FAILED", "diagnostics": "ValueError: no", "tracking_url": None}
 
 
 def test_a_history_that_cannot_be_written_does_not_keep_yarn_waiting(around: Around) -> None:
     around.history_fails = True
     around.log_is_whole = False
+    around.everybody_has_it = False
     assert around.end()
     assert around.told_yarn["status"] == "FAILED"
 
@@ -103,6 +110,12 @@ def test_long_diagnostics_keep_their_end(around: Around) -> None:
     assert around.told_yarn["diagnostics"].startswith("…x")
     assert around.told_yarn["diagnostics"].endswith("ValueError: no")
     assert len(around.told_yarn["diagnostics"]) < 5000
+
+
+def test_success_needs_no_word_of_the_provider(around: Around) -> None:
+    around.finished.clear()
+    assert around.end(FinishApplication(reason="done", status="SUCCEEDED", exit_code=0, diagnostics="x"))
+    assert around.told_yarn["status"] == "SUCCEEDED"
 
 
 def test_a_resource_manager_that_never_answers_is_waited_for_once(

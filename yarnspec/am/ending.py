@@ -10,6 +10,7 @@ import structlog
 
 from yarnspec.am.answers import Answers
 from yarnspec.am.placement import Finish, PlacementFile
+from yarnspec.am.readers import Patience
 from yarnspec.am.sources import ProviderEvents
 from yarnspec.core.commands import FinishApplication
 from yarnspec.observe.document import StatusDocument
@@ -17,7 +18,7 @@ from yarnspec.observe.eventlog import EventLog
 
 _log = structlog.get_logger()
 
-_DRAIN_S = 10.0
+_PATIENCE = Patience()
 _LOG_S = 10.0
 _FINISHED_S = 30.0
 
@@ -39,19 +40,25 @@ def finish_application(
     history: History,
     document: Callable[[], StatusDocument],
 ) -> bool:
-    """End the application for good; returns whether the ResourceManager knows it.
+    """End the application for good; returns whether the ResourceManager knows it, or will know it from Skein.
 
     The result stands in the history before YARN says that the application ended: who waits for the end finds it.
     """
-    answers.end_streams(_DRAIN_S)
-    if not log.close(_LOG_S):
-        _log.warning("the event history is incomplete", why=log.problem)
+    if not answers.end_streams(_PATIENCE):
+        _log.warning("somebody who follows the output has to read the rest of it in the log")
+    # Closing a file in HDFS takes its time: the log's is closed while the result is written.
+    log.begin_close()
     try:
         history.finish(command, document())
     except Exception:
         _log.exception("the result could not be written to the history directory")
+    if not log.close(_LOG_S):
+        _log.warning("the event history is incomplete", why=log.problem)
     diagnostics = command.diagnostics or command.reason
     placement.finish(Finish(status=command.status, diagnostics=_short(diagnostics)))
+    if command.status == "SUCCEEDED":
+        # Skein says the same when this process ends with 0, at once; other results only the provider can tell.
+        return True
     began = time.monotonic()
     done = provider.finished.wait(_FINISHED_S)
     _log.info("unregistered", known=done, seconds=round(time.monotonic() - began, 2))

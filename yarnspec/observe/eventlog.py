@@ -124,11 +124,15 @@ class EventLog:
             taken.append(line)
         return EventChunk(self.epoch, taken)
 
-    def close(self, deadline_s: float) -> bool:
-        """Write what is left and close the file; False when that did not end in time or failed (see ``problem``)."""
+    def begin_close(self) -> None:
+        """Nothing more is logged: what is left is written, and the file closed, while others do other things."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
+
+    def close(self, deadline_s: float) -> bool:
+        """Write what is left and close the file; False when that did not end in time or failed (see ``problem``)."""
+        self.begin_close()
         if self._thread is not None:
             self._thread.join(deadline_s)
             if not self._closed:

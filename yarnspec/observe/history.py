@@ -13,7 +13,7 @@ An application that was killed, or whose AM was lost for good, has no result and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -66,6 +66,9 @@ class HistoryFiles(Protocol):
 
     def write(self, path: str, data: bytes, *, mode: int = 0o600) -> None:
         """Replace a small file as a whole."""
+
+    def write_in_order(self, contents: Mapping[str, bytes], *, mode: int = 0o600) -> None:
+        """Replace small files, each as a whole and none before the one that stands before it."""
 
     def make_directories(self, path: str, *, mode: int = 0o700) -> None:
         """Make a directory and those above it."""
@@ -135,8 +138,9 @@ class History:
         """Write the end: the status first, since who sees a result expects a status."""
         directory = self.path(application_id)
         self._files.make_directories(directory)
-        self._write(f"{directory}/{STATUS_FILE}", document)
-        self._write(f"{directory}/{RESULT_FILE}", result)
+        self._files.write_in_order(
+            {f"{directory}/{STATUS_FILE}": _encoded(document), f"{directory}/{RESULT_FILE}": _encoded(result)}
+        )
 
     def application(self, application_id: str) -> ApplicationRecord | None:
         """Who the application is; None when there is no history of it."""
@@ -217,10 +221,14 @@ class History:
         return deleted
 
     def _write(self, path: str, document: msgspec.Struct) -> None:
-        self._files.write(path, msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+        self._files.write(path, _encoded(document))
 
     def _read(self, path: str, kind: type[_Document]) -> _Document | None:
         try:
             return msgspec.json.decode(self._files.read(path), type=kind)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
+
+
+def _encoded(document: msgspec.Struct) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"

@@ -6,7 +6,7 @@ system that does not answer in time is ClusterUnreachable, one that refuses is N
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit

@@ -6,7 +6,7 @@ import os
 import pwd
 import shutil
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from yarnspec.errors import NotAllowed
@@ -78,6 +78,11 @@ class LocalFiles:
     def write(self, path: str, data: bytes, *, mode: int = 0o600) -> None:
         """Replace a whole small file in one step."""
         _write(Path(path), [data], mode)
+
+    def write_in_order(self, contents: Mapping[str, bytes], *, mode: int = 0o600) -> None:
+        """Replace several small files, one after the other."""
+        for path, data in contents.items():
+            self.write(path, data, mode=mode)
 
     def upload(self, local: Path, path: str, *, mode: int = 0o600) -> None:
         """Copy a file."""
