@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import threading
 from pathlib import Path
 from typing import Any
@@ -105,12 +107,15 @@ class Driver:
         self.posted: list[Event] = []
         self.connected: list[object] = []
         self.refuse_connection = False
+        self.alive = False
 
         def connect(_: object) -> HandMadeBridge:
             return bridge
 
         connect.announced = DriverBridge.announced  # type: ignore[attr-defined]
         monkeypatch.setattr(sources, "DriverBridge", connect)
+        monkeypatch.setattr(sources, "_RECONNECT_PAUSE_S", 0)
+        monkeypatch.setattr(sources, "_alive", lambda _: self.alive)
         self.events = DriverEvents(self.announcement, self.containers, self.posted.append, self._on_connected)
 
     def _on_connected(self, bridge: object) -> None:
@@ -183,11 +188,37 @@ def test_a_connection_that_fails_is_tried_again(tmp_path: Path, monkeypatch: pyt
     driver = Driver(tmp_path, bridge, monkeypatch)
     driver.announce()
     driver.refuse_connection = True
-    with pytest.raises(ConnectionRefusedError):
-        driver.events._step()
+    driver.alive = True
+    driver.events._step()
+    assert driver.connected == []
     driver.refuse_connection = False
     driver.events._step()
     assert driver.connected == [bridge]
+
+
+def test_a_driver_that_lives_is_asked_again_after_its_bridge_broke(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bridge = HandMadeBridge([{"seq": 1, "type": "target_executors", "count": 4}])
+    driver = Driver(tmp_path, bridge, monkeypatch)
+    driver.announce()
+    driver.alive = True
+    driver.events._step()
+    driver.events._step()  # breaks
+    bridge.polls = [[{"seq": 2, "type": "stopping"}]]
+    driver.events._step()
+    assert driver.connected == [bridge, bridge]
+    assert bridge.after == [0, 1, 1]
+    assert driver.posted == [events.TargetExecutorsChanged(count=4), events.DriverStopping()]
+    assert not driver.events.watcher._stop.is_set()
+
+
+def test_a_process_is_there_or_gone() -> None:
+    child = subprocess.Popen(["true"])
+    child.wait()
+    assert sources._alive(os.getpid())
+    assert sources._alive(1)
+    assert not sources._alive(child.pid)
 
 
 def test_an_event_that_cannot_be_understood_is_not_asked_for_again(

@@ -63,6 +63,9 @@ class HandMadeBridge:
             raise ConnectionResetError("the JVM has gone")
         self.told.append(("removed", executor_id, exit_code, caused_by_app, reason))
 
+    def close(self) -> None:
+        self.told.append(("closed",))
+
     def running_tasks(self) -> int:
         if self.broken:
             raise ConnectionResetError("the JVM has gone")

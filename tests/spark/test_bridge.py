@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,18 @@ def test_calls_carry_plain_values_and_json(entry: Entry) -> None:
     driver.remove_executor("7", -102, False, "preempted")
     assert driver.running_tasks() == 4
     assert entry.calls == [("poll", 2, 1500), ("blocked", ["127.0.0.3"]), ("removed", "7", -102, False, "preempted")]
+
+
+def test_progress_is_not_waited_for_as_long_as_the_rest() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        driver = DriverBridge(
+            Announcement(port=silent.getsockname()[1], token="t", pid=12), read_timeout_s=60, progress_timeout_s=0.05
+        )
+        began = time.monotonic()
+        with pytest.raises(bridge.BRIDGE_ERRORS):
+            driver.running_tasks()
+        assert time.monotonic() - began < 10
+        driver.close()
 
 
 def test_a_jvm_that_has_gone_is_one_of_the_expected_errors() -> None:

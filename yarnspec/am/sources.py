@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +24,7 @@ Post = Callable[[Event], None]
 _TAIL_PAUSE_S = 0.05
 _POLL_S = 1.0
 _ANNOUNCE_PAUSE_S = 0.05
+_RECONNECT_PAUSE_S = 0.5
 
 
 class Watcher:
@@ -42,6 +45,10 @@ class Watcher:
         self._stop.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(deadline_s)
+
+    def pause(self, seconds: float) -> None:
+        """Wait, within a step, unless it is to stop."""
+        self._stop.wait(seconds)
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -129,31 +136,47 @@ class DriverEvents:
         self._post = post
         self._on_connected = on_connected
         self._bridge: DriverBridge | None = None
+        self._pid = 0
         self._seen = 0
         self.watcher = Watcher("driver-events", self._step, _ANNOUNCE_PAUSE_S)
 
     def _step(self) -> None:
-        if self._bridge is None:
-            announced = DriverBridge.announced(self._announcement)
-            if announced is None:
-                return
-            bridge = DriverBridge(announced)
-            # Kept only once the shell has it: if that fails, the next step tries again.
-            self._on_connected(bridge)
-            self._bridge = bridge
+        announced = DriverBridge.announced(self._announcement)
+        if announced is None:
+            return
+        if announced.pid != self._pid:
+            self._pid, self._seen = announced.pid, 0
         try:
+            if self._bridge is None:
+                bridge = DriverBridge(announced)
+                # Kept only once the shell has it: if that fails, the next step tries again.
+                self._on_connected(bridge)
+                self._bridge = bridge
             told = self._bridge.poll(self._seen, _POLL_S)
         except BRIDGE_ERRORS as error:
-            _log.info(
-                "the driver's bridge ended", why=str(error).splitlines()[0] if str(error) else type(error).__name__
-            )
-            self.watcher.stop()
+            self._broken(error)
             return
         for one in told:
             self._seen = one["seq"]
             event = self._event(one)
             if event is not None:
                 self._post(event)
+
+    def _broken(self, error: Exception) -> None:
+        """Nothing is lost: what was not acknowledged is told again. A JVM may pause for longer than a call waits."""
+        alive = _alive(self._pid)
+        _log.info(
+            "the driver's bridge broke" if alive else "the driver's bridge ended",
+            why=str(error).splitlines()[0] if str(error) else type(error).__name__,
+        )
+        bridge, self._bridge = self._bridge, None
+        if bridge is not None:
+            with contextlib.suppress(*BRIDGE_ERRORS):
+                bridge.close()
+        if alive:
+            self.watcher.pause(_RECONNECT_PAUSE_S)
+        else:
+            self.watcher.stop()
 
     def _event(self, told: dict[str, Any]) -> Event | None:
         fields = {name: value for name, value in told.items() if name not in {"seq", "type"} and value is not None}
@@ -194,3 +217,13 @@ class ProgramReports:
         for line in self._tail.lines():
             told = json.loads(line)
             self._post(events.ProgramWarned(key=told["key"], value=told["value"], message=told["message"]))
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

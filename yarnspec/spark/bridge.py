@@ -25,20 +25,17 @@ class Announcement(msgspec.Struct, frozen=True):
 class DriverBridge:
     """Commands to, and events from, the scheduler backend in the driver's JVM.
 
-    Not for use by several threads at once: the thread that polls and the thread that commands hold one each.
+    Safe for several threads at once: each call takes a connection of its own, or one that no call uses.
     """
 
-    def __init__(self, announcement: Announcement, *, read_timeout_s: float = 30.0) -> None:
-        self._gateway = JavaGateway(
-            gateway_parameters=GatewayParameters(
-                address="127.0.0.1",
-                port=announcement.port,
-                auth_token=announcement.token,
-                auto_convert=False,
-                read_timeout=read_timeout_s,
-            )
-        )
+    def __init__(
+        self, announcement: Announcement, *, read_timeout_s: float = 30.0, progress_timeout_s: float = 2.0
+    ) -> None:
+        self._gateway = _gateway(announcement, read_timeout_s)
         self._entry: Any = self._gateway.entry_point
+        # Somebody waits for the progress, and a JVM that collects garbage must not keep them for as long as others.
+        self._progress_gateway = _gateway(announcement, progress_timeout_s)
+        self._progress_entry: Any = self._progress_gateway.entry_point
 
     @staticmethod
     def announced(path: Path) -> Announcement | None:
@@ -63,8 +60,21 @@ class DriverBridge:
 
     def running_tasks(self) -> int:
         """How many tasks run now."""
-        return int(json.loads(self._entry.progress())["tasks_running"])
+        return int(json.loads(self._progress_entry.progress())["tasks_running"])
 
     def close(self) -> None:
         """Drop the connections; the JVM goes on."""
         self._gateway.close()
+        self._progress_gateway.close()
+
+
+def _gateway(announcement: Announcement, read_timeout_s: float) -> JavaGateway:
+    return JavaGateway(
+        gateway_parameters=GatewayParameters(
+            address="127.0.0.1",
+            port=announcement.port,
+            auth_token=announcement.token,
+            auto_convert=False,
+            read_timeout=read_timeout_s,
+        )
+    )
