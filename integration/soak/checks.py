@@ -46,7 +46,14 @@ def violations(
     if len(attempts) > most:
         yield f"{len(attempts)} attempts, {jobs.MAX_ATTEMPTS} may be"
     masters = {str(attempt.get("containerId")) for attempt in attempts}
-    yield from _events_and_placement(cluster, application, len(attempts), masters, excluded)
+    yield from _events_and_placement(
+        cluster=cluster,
+        application=application,
+        attempts=len(attempts),
+        masters=masters,
+        excluded=excluded,
+        ended_in_order=end == "SUCCEEDED",
+    )
     try:
         wait_for("nothing left", lambda: not leftovers(cluster, application), LEFT_BEHIND_S, poll_s=0.5)
     except NotInTimeError:
@@ -67,12 +74,22 @@ def _end(cluster: Cluster, application: str, report: dict[str, Any], result: Res
     status = run_yarnspec(cluster, "status", application, "-o", "json", timeout_s=COMMAND_S)
     if status.exit_code != 0:
         yield f"`yarnspec status` ends with exit code {status.exit_code}: {status.stderr[-200:]}"
-    elif status.document["state"] != end:
+        return
+    if status.document["state"] != end:
         yield f"`yarnspec status` says {status.document['state']}, YARN {end}"
+    for warning in status.document["warnings"]:
+        if "incomplete" in warning:
+            yield warning
 
 
 def _events_and_placement(
-    cluster: Cluster, application: str, attempts: int, masters: set[str], excluded: str | None
+    *,
+    cluster: Cluster,
+    application: str,
+    attempts: int,
+    masters: set[str],
+    excluded: str | None,
+    ended_in_order: bool,
 ) -> Iterator[str]:
     events = run_yarnspec(cluster, "events", application, "-o", "json", timeout_s=COMMAND_S)
     records: list[dict[str, Any]] = []
@@ -83,6 +100,8 @@ def _events_and_placement(
     if events.exit_code != 0:
         yield f"`yarnspec events` ends with exit code {events.exit_code}: {events.stderr[-200:]}"
     yield from gaps(records, attempts)
+    if ended_in_order and not any(record["type"] == "FinishApplication" for record in records):
+        yield "the events do not tell the end"
     started = list(starts(cluster, application))
     # Where an AM goes is decided by YARN at a moment at which nobody can tell it of blocks that came later.
     executors = [each for each in started if each.container_id not in masters]
