@@ -51,7 +51,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Everything that the negotiator needs to know and cannot ask anybody.
 
     ``python`` has yarnspec and pyspark and runs the negotiator, ``driver_python`` the user's program,
-    ``worker_python`` Spark's Python workers; ``activate`` is a shell line that makes them findable.
+    ``worker_python`` Spark's Python workers; ``activate`` is a shell line that makes them findable. ``streams``: the
+    submit waits and wants the driver's output.
     """
 
     schema: int = 1
@@ -85,3 +86,4 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_executor_failures: int | None = None
     max_attempts: int = 2
     attempts_are_forgotten: bool = False
+    streams: bool = False

@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 
 from yarnspec.am.answers import Answers
+from yarnspec.am.readers import Patience
 from yarnspec.am.shell import Shell
 from yarnspec.core import commands, events
 from yarnspec.core.commands import Command
@@ -74,22 +75,22 @@ def test_an_unblock_that_changes_nothing(desk: Desk) -> None:
 
 
 def test_output_by_offset(desk: Desk) -> None:
-    empty = desk.answers.output("stdout", 0, 100)
+    empty = desk.answers.output("stdout", 0, 100, "me")
     assert (empty.data, empty.next_offset, empty.ended) == (b"", 0, False)
     desk.stdout.write_bytes(b"0123456789")
-    piece = desk.answers.output("stdout", 2, 5)
+    piece = desk.answers.output("stdout", 2, 5, "me")
     assert (piece.data, piece.next_offset, piece.ended, piece.epoch) == (b"23456", 7, False, 2)
 
 
 def test_output_ends_after_its_last_byte(desk: Desk) -> None:
     desk.stdout.write_bytes(b"all")
-    desk.answers.end_streams(0)
-    assert not desk.answers.output("stdout", 0, 100).ended
-    assert desk.answers.output("stdout", 3, 100).ended
+    desk.answers.end_streams(Patience(first_s=0))
+    assert not desk.answers.output("stdout", 0, 100, "me").ended
+    assert desk.answers.output("stdout", 3, 100, "me").ended
 
 
 def test_nobody_is_waited_for_when_nobody_reads(desk: Desk) -> None:
-    thread = threading.Thread(target=desk.answers.end_streams, args=(60.0,))
+    thread = threading.Thread(target=desk.answers.end_streams, args=(Patience(stalled_s=60),))
     thread.start()
     thread.join(5)
     assert not thread.is_alive()
@@ -97,11 +98,11 @@ def test_nobody_is_waited_for_when_nobody_reads(desk: Desk) -> None:
 
 def test_a_reader_gets_the_rest_before_the_end(desk: Desk) -> None:
     desk.stdout.write_bytes(b"all")
-    desk.answers.output("stdout", 0, 1)
-    thread = threading.Thread(target=desk.answers.end_streams, args=(60.0,))
+    desk.answers.output("stdout", 0, 1, "me")
+    thread = threading.Thread(target=desk.answers.end_streams, args=(Patience(stalled_s=60),))
     thread.start()
     offset = 1
-    while not (piece := desk.answers.output("stdout", offset, 1)).ended:
+    while not (piece := desk.answers.output("stdout", offset, 1, "me")).ended:
         offset = piece.next_offset
     assert offset == 3
     thread.join(5)

@@ -153,6 +153,7 @@ class HandMadeNegotiator:
         self.document = StatusDocument(application_id=APP, state="RUNNING", phase="executing", attempt=epoch)
         self.stdout = b""
         self.ended = False
+        self.readers: set[str] = set()
         self.answer = Answer(accepted=True)
         self.asked: list[BlockBody | UnblockBody] = []
         self.polled = threading.Event()
@@ -164,8 +165,9 @@ class HandMadeNegotiator:
         self.polled.set()
         return self.log.after(after, limit_bytes)
 
-    def output(self, stream: str, offset: int, limit_bytes: int, /) -> OutputChunk:
+    def output(self, stream: str, offset: int, limit_bytes: int, reader: str, /) -> OutputChunk:
         assert stream == "stdout"
+        self.readers.add(reader)
         self.polled.set()
         ended = self.ended
         data = self.stdout[offset : offset + limit_bytes]

@@ -23,6 +23,7 @@ class Negotiator:
         self.lines: list[Line] = []
         self.stdout = b""
         self.ended = False
+        self.readers: list[str] = []
         self.asked: list[BlockBody | UnblockBody] = []
         self.polled = threading.Event()
 
@@ -34,8 +35,9 @@ class Negotiator:
         assert limit_bytes > 0
         return EventChunk(3, [line for line in self.lines if line.seq > after])
 
-    def output(self, stream: str, offset: int, limit_bytes: int, /) -> OutputChunk:
+    def output(self, stream: str, offset: int, limit_bytes: int, reader: str, /) -> OutputChunk:
         self.polled.set()
+        self.readers.append(reader)
         data = self.stdout[offset : offset + limit_bytes] if stream == "stdout" else b""
         return OutputChunk(data=data, next_offset=offset + len(data), ended=self.ended, epoch=3)
 
@@ -94,8 +96,9 @@ def test_output_goes_on_where_the_last_answer_ended(client: httpx2.Client, negot
     negotiator.stdout = b"one\ntwo\n"
     first = client.get("/output", params={"limit": 4})
     assert (first.content, first.headers[rest.ENDED_HEADER], first.headers[rest.EPOCH_HEADER]) == (b"one\n", "0", "3")
-    second = client.get("/output", params={"offset": first.headers[rest.OFFSET_HEADER]})
+    second = client.get("/output", params={"offset": first.headers[rest.OFFSET_HEADER], "reader": "me"})
     assert second.content == b"two\n"
+    assert negotiator.readers == ["", "me"]
 
 
 def test_an_answer_of_output_has_a_limit(client: httpx2.Client, negotiator: Negotiator) -> None:

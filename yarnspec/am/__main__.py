@@ -127,6 +127,7 @@ def negotiate(place: Place) -> int:
         hosts=lambda: watch.hosts,
         streams={"stdout": driver.stdout, "stderr": driver.stderr},
         epoch=epoch,
+        reader_expected=plan.streams,
     )
     token = secrets.token_urlsafe(32)
     server = RestServer(answers, token, place.host)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from yarnspec.am.readers import OutputReaders, Patience
 from yarnspec.am.shell import Shell
 from yarnspec.core import commands, events
 from yarnspec.core.commands import Command
@@ -27,6 +27,7 @@ class Answers:
         hosts: Callable[[], Sequence[HostReport]],
         streams: dict[str, Path],
         epoch: int,
+        reader_expected: bool = False,
     ) -> None:
         self._shell = shell
         self._event_log = log
@@ -34,10 +35,8 @@ class Answers:
         self._hosts = hosts
         self._streams = streams
         self._epoch = epoch
-        self._changed = threading.Condition()
-        self._readers = False
+        self._readers = OutputReaders(expected=reader_expected)
         self._stream_ended = False
-        self._drained = False
 
     def status(self) -> StatusDocument:
         """The status now."""
@@ -47,7 +46,7 @@ class Answers:
         """Records of this epoch that are newer than ``after``."""
         return self._event_log.after(after, limit_bytes)
 
-    def output(self, stream: str, offset: int, limit_bytes: int, /) -> OutputChunk:
+    def output(self, stream: str, offset: int, limit_bytes: int, reader: str, /) -> OutputChunk:
         """A piece of the driver's output."""
         ended = self._stream_ended
         try:
@@ -57,11 +56,7 @@ class Answers:
         except FileNotFoundError:
             data = b""
         if stream == "stdout":
-            with self._changed:
-                self._readers = True
-                if ended and not data:
-                    self._drained = True
-                    self._changed.notify_all()
+            self._readers.came(reader, offset, complete=ended and not data)
         return OutputChunk(data=data, next_offset=offset + len(data), ended=ended and not data, epoch=self._epoch)
 
     def hosts(self) -> list[HostEntry]:
@@ -94,12 +89,10 @@ class Answers:
         """Ask for the end of a block and wait for the decision."""
         return self._decision(events.UnblockRequested(host=body.host, by=body.by))
 
-    def end_streams(self, drain_s: float) -> None:
-        """The driver has ended: let a reader that follows its output have the rest, for up to ``drain_s`` seconds."""
+    def end_streams(self, patience: Patience) -> bool:
+        """The driver has ended: let those who follow its output have the rest; False when somebody did not get it."""
         self._stream_ended = True
-        with self._changed:
-            if self._readers:
-                self._changed.wait_for(lambda: self._drained, drain_s)
+        return self._readers.drain(patience)
 
     def _decision(self, event: Event) -> Answer:
         answer: list[Command] = self._shell.ask(event)

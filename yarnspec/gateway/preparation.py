@@ -60,8 +60,12 @@ def read_request(request: SubmitRequest) -> Read:
     return Read(loaded=loaded, translation=translation, sizes=sizes)
 
 
-def prepare(request: SubmitRequest, cluster: Cluster, read: Read, directory: Path) -> Prepared:
+def prepare(
+    request: SubmitRequest, cluster: Cluster, read: Read, directory: Path, *, streams: bool = False
+) -> Prepared:
     """Ask the cluster whether it can take the application, and put it together in ``directory`` (0700).
+
+    ``streams``: whoever submits will follow the driver's output.
 
     Raises:
         UsageError, NotFound, ClusterUnreachable: what a user can mend, before anything is submitted.
@@ -85,7 +89,7 @@ def prepare(request: SubmitRequest, cluster: Cluster, read: Read, directory: Pat
     # Asks HDFS whether it answers and lets this user in.
     home = cluster.files.home
     cluster.files.exists(home)
-    plan = _plan(request, cluster, translation, sizes, placement)
+    plan = msgspec.structs.replace(_plan(request, cluster, translation, sizes, placement), streams=streams)
     everywhere = _localized(translation.files, executors=True)
     if plan.spark_jars == SPARK_JARS_LINK and translation.spark_jars is not None:
         everywhere[SPARK_JARS_LINK] = spark_jars_file(translation.spark_jars.location, cluster, dry=request.dry_run)

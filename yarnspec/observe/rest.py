@@ -5,7 +5,8 @@ GET    /status        the status document
 GET    /events        JSON lines of this epoch newer than ``after`` (all, when it is another one than ``epoch`` says);
                       waits up to ``wait_s`` for the first one
 GET    /output        the driver's ``stream`` (stdout, stderr) from ``offset``; waits up to ``wait_s``; the answer's
-                      headers say where the next one starts, of which epoch it is, and whether it is complete
+                      headers say where the next one starts, of which epoch it is, and whether it is complete;
+                      ``reader`` is any name by which one of several readers is told from the others
 GET    /hosts         the cluster's hosts, and which are blocked
 POST   /hosts/block   ``BlockBody`` → ``Answer``
 POST   /hosts/unblock ``UnblockBody`` → ``Answer``
@@ -28,6 +29,7 @@ EPOCH_HEADER = "Yarnspec-Epoch"
 BODY_LIMIT_BYTES = 64 * 1024
 CHUNK_LIMIT_BYTES = 1024 * 1024
 WAIT_LIMIT_S = 30.0
+READER_LIMIT = 64
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -48,8 +48,8 @@ class Requests(Protocol):
     def events(self, after: int, limit_bytes: int, /) -> EventChunk:
         """Records of this epoch newer than ``after``, without waiting: ``EventLog.after``."""
 
-    def output(self, stream: str, offset: int, limit_bytes: int, /) -> OutputChunk:
-        """The driver's ``stdout`` or ``stderr`` from ``offset`` on, without waiting."""
+    def output(self, stream: str, offset: int, limit_bytes: int, reader: str, /) -> OutputChunk:
+        """The driver's ``stdout`` or ``stderr`` from ``offset`` on, without waiting, for the reader of this name."""
 
     def hosts(self) -> list[HostEntry]:
         """The cluster's hosts."""
@@ -108,8 +108,10 @@ def make_app(requests: Requests, token: str, stopping: Callable[[], bool] = lamb
         offset = _whole_number(request, "offset", 0)
         limit = min(_whole_number(request, "limit", rest.CHUNK_LIMIT_BYTES), rest.CHUNK_LIMIT_BYTES)
 
+        reader = request.query_params.get("reader", "")[: rest.READER_LIMIT]
+
         async def read() -> OutputChunk:
-            return await run_in_threadpool(requests.output, stream, offset, limit)
+            return await run_in_threadpool(requests.output, stream, offset, limit, reader)
 
         chunk = await _first_with(read, lambda one: bool(one.data) or one.ended, _wait_s(request), stopping)
         headers = {
