@@ -52,7 +52,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     ``python`` has yarnspec and pyspark and runs the negotiator, ``driver_python`` the user's program,
     ``worker_python`` Spark's Python workers; ``activate`` is a shell line that makes them findable. ``streams``: the
-    submit waits and wants the driver's output.
+    submit waits and wants the driver's output. ``max_attempts``: as many as the ResourceManager grants.
     """
 
     schema: int = 1

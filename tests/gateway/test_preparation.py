@@ -159,3 +159,19 @@ def test_the_dry_run_hides_secrets(desk: Desk) -> None:
         "reason": prepared.placement.reason,
         "excluded_hosts": [],
     }
+
+
+def test_no_more_attempts_than_the_resource_manager_grants(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = ("--conf", "spark.yarn.maxAppAttempts=9")
+    told: dict[str, str] = {}
+    ask = desk.rm.configuration
+    monkeypatch.setattr(desk.rm, "configuration", lambda name: told.get(name, ask(name)))
+    assert desk.prepare(*line).plan.max_attempts == 2  # YARN's default
+    told["yarn.resourcemanager.am.max-attempts"] = "3"
+    assert desk.prepare(*line).plan.max_attempts == 3
+    told["yarn.resourcemanager.am.global.max-attempts"] = "5"
+    assert desk.prepare(*line).plan.max_attempts == 5
+    told["yarn.resourcemanager.am.global.max-attempts"] = "nonsense"
+    assert desk.prepare(*line).plan.max_attempts == 2
+    told["yarn.resourcemanager.am.global.max-attempts"] = "20"
+    assert desk.prepare(*line).plan.max_attempts == 9

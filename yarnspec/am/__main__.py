@@ -5,25 +5,25 @@ from __future__ import annotations
 import logging
 import os
 import secrets
-import signal
 import sys
-import threading
 import time
 from pathlib import Path
-from types import FrameType
 
 import msgspec
 import structlog
 
 from yarnspec.am.answers import Answers
+from yarnspec.am.attempts import CRASHED, ending_of, for_good
 from yarnspec.am.containers import ExecutorContainers
+from yarnspec.am.doors import Doors
 from yarnspec.am.earlier import EarlierBlocks
 from yarnspec.am.ending import finish_application
 from yarnspec.am.history import ApplicationHistory
 from yarnspec.am.life import DriverLifeInContainer
 from yarnspec.am.place import Place
 from yarnspec.am.placement import PlacementFile
-from yarnspec.am.shell import Ending, Shell
+from yarnspec.am.shell import Shell
+from yarnspec.am.sigterm import end_on_sigterm
 from yarnspec.am.sources import DriverEvents, ProgramReports, ProviderEvents
 from yarnspec.am.watch import ClusterWatch
 from yarnspec.core import events
@@ -42,9 +42,6 @@ from yarnspec.yarn.hadoop_conf import HadoopConf
 from yarnspec.yarn.resource_manager import ResourceManager
 
 _log = structlog.get_logger()
-
-_CRASHED = 70
-"""Exit code of an attempt that YARN should start again."""
 
 
 def settings_of(plan: Plan, earlier: EarlierBlocks) -> Settings:
@@ -93,7 +90,7 @@ def negotiate(place: Place) -> int:
         executor_environment=lambda executor_id: container_environment(executor_id, driver.address, epoch),
     )
     driver.post = shell.post
-    _end_on_sigterm(driver)
+    end_on_sigterm(lambda: driver.stop(grace_s=0.2), log.close)
 
     # Before the attempt starts: then no container is asked for until these are decided.
     for wish in earlier.wishes:
@@ -131,14 +128,16 @@ def negotiate(place: Place) -> int:
     )
     token = secrets.token_urlsafe(32)
     server = RestServer(answers, token, place.host)
-    # Writing to HDFS takes its time, and nobody has to wait for it (yarn-facts.md).
-    threading.Thread(
-        target=_open_doors, args=(server, history, token, epoch, place.attempt), name="open-doors", daemon=True
-    ).start()
+    doors = Doors(
+        server,
+        lambda url: history.announce(Endpoint(url=url, token=token, epoch=epoch, attempt=place.attempt)),
+    )
+    doors.open()
 
-    ending = _for_good(shell.run(), plan, conf, place)
+    ending = for_good(ending_of(shell), plan, place.attempt)
     _log.info("ending", command=type(ending).__name__, reason=ending.reason)
     driver.stop()
+    doors.close()
     finished = False
     if isinstance(ending, FinishApplication):
         finished = finish_application(
@@ -158,27 +157,7 @@ def negotiate(place: Place) -> int:
     if isinstance(ending, FinishApplication):
         # Skein sees success and removes its staging directory; YARN has been told the real result already.
         return 0 if finished or ending.status == "SUCCEEDED" else 1
-    return _CRASHED
-
-
-def _for_good(ending: Ending, plan: Plan, conf: HadoopConf, place: Place) -> Ending:
-    """A crash of the last attempt that YARN grants is the application's end: it gets its result written down.
-
-    Where YARN forgets old failures nobody here can know which attempt is the last.
-    """
-    granted = min(plan.max_attempts, conf.get_int("yarn.resourcemanager.am.max-attempts", plan.max_attempts))
-    if isinstance(ending, FinishApplication) or plan.attempts_are_forgotten or place.attempt < granted:
-        return ending
-    reason = f"{ending.reason} (attempt {place.attempt} of {granted}, the last one)"
-    return FinishApplication(status="FAILED", exit_code=1, reason=reason, diagnostics=ending.diagnostics)
-
-
-def _open_doors(server: RestServer, history: ApplicationHistory, token: str, epoch: int, attempt: int) -> None:
-    try:
-        server.start()
-        history.announce(Endpoint(url=server.url, token=token, epoch=epoch, attempt=attempt))
-    except Exception:
-        _log.exception("nobody can ask this negotiator anything; the application goes on")
+    return CRASHED
 
 
 def main() -> None:
@@ -189,19 +168,10 @@ def main() -> None:
         code = negotiate(place)
     except Exception:
         _log.exception("the negotiator failed")
-        code = _CRASHED
+        code = CRASHED
     sys.stdout.flush()
     # Threads of gRPC and of the REST server must not hold up the end of the process.
     os._exit(code)
-
-
-def _end_on_sigterm(driver: DriverLifeInContainer) -> None:
-    def end(_number: int, _frame: FrameType | None) -> None:
-        _log.warning("told to end by SIGTERM")
-        driver.stop(grace_s=0.2)
-        os._exit(143)
-
-    signal.signal(signal.SIGTERM, end)
 
 
 def _log_to(path: Path) -> None:

@@ -136,6 +136,13 @@ class Shell:
             self._fire_timers()
         return self._ending
 
+    def note(self, command: Command) -> None:
+        """Log a command that did not come from the core, as far as that is possible."""
+        try:
+            self._record(command, self._clock_ms())
+        except Exception:
+            _log.exception("a command could not be logged", command=type(command).__name__)
+
     def driver_connected(self, bridge: DriverBridge) -> None:
         """The driver's bridge is there: tell it which hosts are blocked. From any thread."""
         bridge.set_blocked_hosts(self._blocked_hosts)

@@ -30,6 +30,9 @@ from yarnspec.yarn.skein_application import LocalizedFile, SkeinApplication
 from yarnspec.yarn.submission import HostAndRack, RolledLogs, SubmissionHook
 
 _SECRET_BYTES = 32
+_GLOBAL_ATTEMPTS = "yarn.resourcemanager.am.global.max-attempts"
+_ATTEMPTS = "yarn.resourcemanager.am.max-attempts"
+_YARN_ATTEMPTS = 2
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +92,11 @@ def prepare(
     # Asks HDFS whether it answers and lets this user in.
     home = cluster.files.home
     cluster.files.exists(home)
-    plan = msgspec.structs.replace(_plan(request, cluster, translation, sizes, placement), streams=streams)
+    plan = msgspec.structs.replace(
+        _plan(request, cluster, translation, sizes, placement),
+        streams=streams,
+        max_attempts=granted_attempts(cluster, translation.yarn.max_attempts),
+    )
     everywhere = _localized(translation.files, executors=True)
     if plan.spark_jars == SPARK_JARS_LINK and translation.spark_jars is not None:
         everywhere[SPARK_JARS_LINK] = spark_jars_file(translation.spark_jars.location, cluster, dry=request.dry_run)
@@ -156,9 +163,18 @@ def _plan(
         history_directory=cluster.files.url(history_path(translation.options.history.directory, cluster.files.home)),
         options=translation.options,
         max_executor_failures=translation.max_executor_failures,
-        max_attempts=translation.yarn.max_attempts,
         attempts_are_forgotten=translation.yarn.attempt_failures_validity_interval_ms > 0,
     )
+
+
+def granted_attempts(cluster: Cluster, wanted: int) -> int:
+    """How many attempts the ResourceManager will grant: it caps them by its own configuration, not by ours."""
+    own_cap = cluster.conf.get_int(_GLOBAL_ATTEMPTS, cluster.conf.get_int(_ATTEMPTS, _YARN_ATTEMPTS))
+    told = cluster.rm.configuration(_GLOBAL_ATTEMPTS) or cluster.rm.configuration(_ATTEMPTS)
+    try:
+        return min(wanted, int(told) if told else own_cap)
+    except ValueError:
+        return min(wanted, own_cap)
 
 
 def _localized(files: tuple[ShippedFile, ...], *, executors: bool) -> dict[str, LocalizedFile]:

@@ -1,0 +1,62 @@
+"""Which end of an attempt is the application's."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.am.test_shell import Make, World, make
+from tests.spark.plans import plan
+from yarnspec.am.attempts import CRASHED, ending_of, for_good
+from yarnspec.core import commands, events
+from yarnspec.core.commands import AbandonAttempt, FinishApplication
+
+__all__ = ["make"]
+
+LOST = AbandonAttempt(exit_code=9, reason="the driver was lost", diagnostics="long")
+
+
+def test_an_error_in_the_core_ends_the_attempt_and_is_told(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    world: World = make({})
+
+    def handle(_event: object, _now_ms: int) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(world.core, "handle", handle)
+    world.shell.post(events.DriverStopping())
+    ending = ending_of(world.shell)
+    assert isinstance(ending, AbandonAttempt)
+    assert ending.exit_code == CRASHED
+    assert ending.reason == "negotiator failed: ZeroDivisionError: a bug"
+    assert world.logged == ["DriverStopping", "AbandonAttempt"]
+    last = for_good(ending, plan(max_attempts=1), 1)
+    assert isinstance(last, FinishApplication)
+    assert "ZeroDivisionError" in last.reason
+
+
+def test_an_error_while_recording_ends_the_attempt_too(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = make({})
+
+    def append(_message: object, _now_ms: int) -> None:
+        raise TypeError("cannot be encoded")
+
+    monkeypatch.setattr(world.log, "append", append)
+    world.shell.post(events.DriverStopping())
+    ending = ending_of(world.shell)
+    assert ending.reason == "negotiator failed: TypeError: cannot be encoded"
+
+
+def test_only_the_last_attempts_crash_is_the_applications_end() -> None:
+    assert for_good(LOST, plan(max_attempts=2), 1) is LOST
+    last = for_good(LOST, plan(max_attempts=2), 2)
+    assert isinstance(last, FinishApplication)
+    assert (last.status, last.exit_code, last.diagnostics) == ("FAILED", 1, "long")
+    assert last.reason == "the driver was lost (attempt 2 of 2, the last one)"
+
+
+def test_where_yarn_forgets_failures_no_attempt_is_known_to_be_the_last() -> None:
+    assert for_good(LOST, plan(max_attempts=2, attempts_are_forgotten=True), 2) is LOST
+
+
+def test_a_programs_end_stays_what_it_is() -> None:
+    done = commands.FinishApplication(reason="r", status="SUCCEEDED", exit_code=0)
+    assert for_good(done, plan(max_attempts=1), 1) is done
