@@ -13,8 +13,10 @@ import pytest
 
 from tests.am.world import HandMadeBridge, HandMadeService
 from yarnspec.am import sources
+from yarnspec.am.allocations import Allocations
 from yarnspec.am.containers import ExecutorContainers
-from yarnspec.am.sources import DriverEvents, ProgramReports, ProviderEvents, Watcher
+from yarnspec.am.sources import DriverEvents, ProgramReports, ProviderEvents
+from yarnspec.am.watcher import Watcher
 from yarnspec.core import events
 from yarnspec.core.events import Event
 from yarnspec.spark.bridge import DriverBridge
@@ -29,7 +31,8 @@ class Provider:
         self.containers = ExecutorContainers(self.service)
         self.posted: list[Event] = []
         self.looks = 0
-        self.events = ProviderEvents(path, self.containers, self.posted.append, self._look)
+        self.allocations = Allocations(self.containers, self.posted.append)
+        self.events = ProviderEvents(path, self.allocations, self.posted.append, self._look)
 
     def _look(self) -> None:
         self.looks += 1
@@ -40,6 +43,7 @@ class Provider:
             for record in records:
                 file.write((record if isinstance(record, str) else json.dumps(record)) + "\n")
         self.events._step()
+        self.allocations.step()
         return self.posted[before:]
 
 
@@ -58,6 +62,21 @@ def test_a_container_from_its_allocation_to_its_end(provider: Provider) -> None:
         events.ContainerLost(
             executor_id="5", container_id="container_c", host="127.0.0.2", exit_code=-104, diagnostics="too much"
         ),
+    ]
+
+
+def test_a_container_that_skein_has_not_booked_holds_nothing_else_up(provider: Provider) -> None:
+    provider.containers.request("5", {})
+    allocated = {"type": "allocated", "container_id": "container_c", "host": "127.0.0.2", "wanted_id": None}
+    completed = {"type": "completed", "container_id": "container_c", "exit_code": 1, "diagnostics": None}
+    told = provider.tells(allocated, completed, {"type": "acknowledged", "version": 4}, {"type": "finished"})
+    assert told == [events.PlacementAcknowledged(version=4)]
+    assert provider.events.finished.is_set()
+    provider.service.booked[0] = "container_c"
+    provider.allocations.step()
+    assert provider.posted[1:] == [
+        events.ContainerAllocated(executor_id="5", container_id="container_c", host="127.0.0.2"),
+        events.ContainerLost(executor_id="5", container_id="container_c", host="127.0.0.2", exit_code=1),
     ]
 
 

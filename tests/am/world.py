@@ -17,12 +17,17 @@ class HandMadeService:
         self.killed: list[int] = []
         self.booked: dict[int, str] = {}
         self.refuses = False
-        self.before_answer: Callable[[], None] = lambda: None
+        self.answers_late = False
+        self.before_answer: Callable[[], object] = lambda: None
+        self.before_add_answers: Callable[[], object] = lambda: None
 
     def add_container(self, environment: Mapping[str, str]) -> int:
         if self.refuses:
             raise ContainerServiceError("Skein's AM: gone")
         self.asked.append(dict(environment))
+        self.before_add_answers()
+        if self.answers_late:
+            raise ContainerServiceError("Skein's AM: no answer in time")
         return len(self.asked) - 1
 
     def containers(self, states: tuple[ContainerState, ...] = ALL_STATES) -> dict[int, ContainerStatus]:  # noqa: ARG002
@@ -35,6 +40,8 @@ class HandMadeService:
         }
 
     def kill(self, instance: int) -> None:
+        if self.refuses:
+            raise ContainerServiceError("Skein's AM: gone")
         self.killed.append(instance)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
+from yarnspec.am.allocations import Allocations
 from yarnspec.am.answers import Answers
 from yarnspec.am.attempts import CRASHED, ending_of, for_good
 from yarnspec.am.containers import ExecutorContainers
@@ -107,10 +108,11 @@ def negotiate(place: Place) -> int:
     )
     rm = ResourceManager.from_conf(conf)
     watch = ClusterWatch(rm, place.application_id, shell.post, lambda: containers.waiting)
-    provider = ProviderEvents(place.directory / RM_EVENTS_FILE, containers, shell.post, watch.look_soon)
+    allocations = Allocations(containers, shell.post)
+    provider = ProviderEvents(place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon)
     told_by_driver = DriverEvents(place.directory / BRIDGE_FILE, containers, shell.post, shell.driver_connected)
     reports = ProgramReports(place.directory / PROGRAM_REPORT_FILE, shell.post)
-    watchers = [watch.watcher, provider.watcher, told_by_driver.watcher, reports.watcher]
+    watchers = [watch.watcher, provider.watcher, allocations.watcher, told_by_driver.watcher, reports.watcher]
     for watcher in watchers:
         watcher.start()
 

@@ -3,56 +3,104 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping
 
-from yarnspec.yarn.am_client import ContainerService
+import structlog
+
+from yarnspec.yarn.am_client import ContainerService, ContainerServiceError
+
+_log = structlog.get_logger()
+
+_LIVE_STATES = frozenset({"WAITING", "REQUESTED", "RUNNING"})
 
 
 class ExecutorContainers:
-    """Asks for executors' containers and finds out which one each got. Safe for several threads."""
+    """Asks for executors' containers and finds out which one each got. Safe for several threads.
+
+    No lock is held while Skein is asked: an answer may take its time, and nobody else has to wait for it.
+    """
 
     def __init__(self, service: ContainerService) -> None:
         self._service = service
         self._lock = threading.Lock()
+        self._asking = 0
         self._instance_of: dict[str, int] = {}
         self._executor_of: dict[int, str] = {}
         self._by_container: dict[str, tuple[str, str]] = {}
+        self._container_of: dict[str, str] = {}
+        self._to_end: set[int] = set()
+        self._strays: set[int] = set()
 
     @property
     def waiting(self) -> bool:
         """Whether a container that was asked for has not come yet."""
         with self._lock:
-            came = {executor_id for executor_id, _ in self._by_container.values()}
-            return any(executor_id not in came for executor_id in self._instance_of)
+            return any(executor_id not in self._container_of for executor_id in self._instance_of)
 
     def request(self, executor_id: str, env: Mapping[str, str]) -> None:
         """Ask for a container in which this executor will run."""
         with self._lock:
+            self._asking += 1
+        try:
             instance = self._service.add_container(env)
-            self._instance_of[executor_id] = instance
-            self._executor_of[instance] = executor_id
+            with self._lock:
+                self._instance_of[executor_id] = instance
+                self._executor_of[instance] = executor_id
+        finally:
+            with self._lock:
+                self._asking -= 1
 
     def release(self, executor_id: str) -> None:
-        """Give the executor's container back, or withdraw its request."""
+        """Give the executor's container back, or withdraw its request; what fails is done by ``release_again``."""
         with self._lock:
             instance = self._instance_of.pop(executor_id, None)
         if instance is not None:
-            self._service.kill(instance)
+            self._end(instance)
 
-    def allocated(self, container_id: str, host: str, deadline_s: float = 15.0) -> str | None:
-        """The executor of a container that YARN has just given; None when Skein refused the container.
+    def release_again(self) -> None:
+        """Repeat the releases that failed."""
+        with self._lock:
+            to_end = sorted(self._to_end)
+        for instance in to_end:
+            if not self._end(instance):
+                return
 
-        Skein books a container right after the call in which the provider saw it, so this asks until it is there.
+    def look_up(self, hosts: Mapping[str, str]) -> dict[str, str]:
+        """The executors of containers that YARN has given, by container id, as far as Skein has booked them yet.
+
+        An instance that nobody knows is ended: its request came to Skein although no answer to it came back.
+
+        Args:
+            hosts: where each of the containers is, by its id.
+
+        Raises:
+            ContainerServiceError: Skein does not answer.
         """
-        give_up = time.monotonic() + deadline_s
-        pause_s = 0.02
-        while True:
-            executor_id = self._look_up(container_id, host)
-            if executor_id is not None or time.monotonic() > give_up:
-                return executor_id
-            time.sleep(pause_s)
-            pause_s = min(0.2, pause_s * 2)
+        found: dict[str, str] = {}
+        listed = self._service.containers()
+        with self._lock:
+            for instance, status in listed.items():
+                executor_id = self._executor_of.get(instance)
+                container_id = status.yarn_container_id
+                if executor_id is not None and container_id in hosts:
+                    self._by_container[container_id] = (executor_id, hosts[container_id])
+                    self._container_of[executor_id] = container_id
+                    found[container_id] = executor_id
+            # While a request is on its way an unknown instance may be its own.
+            strays = (
+                [
+                    instance
+                    for instance, status in listed.items()
+                    if instance not in self._executor_of.keys() | self._strays and status.state in _LIVE_STATES
+                ]
+                if self._asking == 0
+                else []
+            )
+            self._strays.update(strays)
+        for instance in strays:
+            _log.warning("a container that nobody knows is given back", instance=instance)
+            self._end(instance)
+        return found
 
     def of_container(self, container_id: str) -> tuple[str, str] | None:
         """(executor, host) of a container that was allocated."""
@@ -62,15 +110,16 @@ class ExecutorContainers:
     def container_of(self, executor_id: str) -> str | None:
         """The container in which an executor runs."""
         with self._lock:
-            return next(
-                (container for container, (found, _) in self._by_container.items() if found == executor_id), None
-            )
+            return self._container_of.get(executor_id)
 
-    def _look_up(self, container_id: str, host: str) -> str | None:
+    def _end(self, instance: int) -> bool:
+        try:
+            self._service.kill(instance)
+        except ContainerServiceError as error:
+            _log.warning("a container could not be given back; it is tried again", instance=instance, why=str(error))
+            with self._lock:
+                self._to_end.add(instance)
+            return False
         with self._lock:
-            for number, instance in self._service.containers().items():
-                executor_id = self._executor_of.get(number)
-                if instance.yarn_container_id == container_id and executor_id is not None:
-                    self._by_container[container_id] = (executor_id, host)
-                    return executor_id
-        return None
+            self._to_end.discard(instance)
+        return True

@@ -12,8 +12,10 @@ from typing import Any
 
 import structlog
 
+from yarnspec.am.allocations import Allocations
 from yarnspec.am.containers import ExecutorContainers
 from yarnspec.am.tail import FileTail
+from yarnspec.am.watcher import Watcher
 from yarnspec.core import events
 from yarnspec.core.events import Event
 from yarnspec.spark.bridge import BRIDGE_ERRORS, DriverBridge
@@ -27,47 +29,12 @@ _ANNOUNCE_PAUSE_S = 0.05
 _RECONNECT_PAUSE_S = 0.5
 
 
-class Watcher:
-    """A thread that runs ``step`` until it is told to stop; an error in a step is logged and does not end it."""
-
-    def __init__(self, name: str, step: Callable[[], None], pause_s: float) -> None:
-        self._step = step
-        self._pause_s = pause_s
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def stop(self, deadline_s: float = 2.0) -> None:
-        """End after the step that runs now; waits up to ``deadline_s``."""
-        self._stop.set()
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join(deadline_s)
-
-    def pause(self, seconds: float) -> None:
-        """Wait, within a step, unless it is to stop."""
-        self._stop.wait(seconds)
-
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            try:
-                self._step()
-            except Exception:
-                _log.exception("a watcher failed and goes on", watcher=self._thread.name)
-                self._stop.wait(1.0)
-            self._stop.wait(self._pause_s)
-
-
 class ProviderEvents:
     """What the proxy provider in Skein's JVM did and saw, as the core's events."""
 
-    def __init__(
-        self, path: Path, containers: ExecutorContainers, post: Post, on_hosts_changed: Callable[[], None]
-    ) -> None:
+    def __init__(self, path: Path, allocations: Allocations, post: Post, on_hosts_changed: Callable[[], None]) -> None:
         self._tail = FileTail(path)
-        self._containers = containers
+        self._allocations = allocations
         self._post = post
         self._on_hosts_changed = on_hosts_changed
         self.finished = threading.Event()
@@ -86,30 +53,11 @@ class ProviderEvents:
         if kind == "acknowledged":
             self._post(events.PlacementAcknowledged(version=told["version"]))
         elif kind == "allocated":
-            executor_id = self._containers.allocated(told["container_id"], told["host"])
-            if executor_id is not None:
-                self._post(
-                    events.ContainerAllocated(
-                        executor_id=executor_id,
-                        container_id=told["container_id"],
-                        host=told["host"],
-                        wanted_id=told.get("wanted_id") or "",
-                    )
-                )
+            self._allocations.allocated(told)
         elif kind == "dropped":
             self._post(events.ContainerDropped(container_id=told["container_id"], host=told["host"]))
         elif kind == "completed":
-            found = self._containers.of_container(told["container_id"])
-            if found is not None:
-                self._post(
-                    events.ContainerLost(
-                        executor_id=found[0],
-                        container_id=told["container_id"],
-                        host=found[1],
-                        exit_code=told["exit_code"],
-                        diagnostics=told.get("diagnostics") or "",
-                    )
-                )
+            self._allocations.completed(told)
         elif kind == "registered":
             if told.get("reregistration"):
                 self._post(events.ResourceManagerReconnected())

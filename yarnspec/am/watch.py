@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import structlog
 
-from yarnspec.am.sources import Watcher
+from yarnspec.am.watcher import Watcher
 from yarnspec.core import events
 from yarnspec.core.events import Event, HostReport
 from yarnspec.errors import YarnspecError
