@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -11,10 +12,10 @@ from yarnspec.cli.printing import print_document
 from yarnspec.errors import YarnspecError
 from yarnspec.gateway.application import Application
 from yarnspec.gateway.arguments import SubmitCommand
-from yarnspec.gateway.following import exit_code, follow
+from yarnspec.gateway.following import Followed, follow
 from yarnspec.gateway.preparation import Prepared
 from yarnspec.gateway.request import SubmitRequest
-from yarnspec.gateway.submission import dry_run, submit_request, sweep
+from yarnspec.gateway.submission import Submission, dry_run, streams, submit_request
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.progress import progress_on
 
@@ -38,37 +39,24 @@ def run(request: SubmitRequest) -> int:
         document = dry_run(request, _say_prepared)
         print_document(document, "yaml" if request.output == "table" else request.output)
         return 0
-    submission = submit_request(request, _say_prepared)
-    application, prepared = submission.application, submission.prepared
-    translation = prepared.translation
+    submission = submit_request(request, _say_prepared, follows=True)
+    application, translation = submission.application, submission.prepared.translation
     data_only = request.output != "table"
-    streams = translation.deploy_mode == "client" and translation.wait
     if translation.deploy_mode == "cluster" and not data_only:
         click.echo(application.id)
     else:
         click.echo(f"yarnspec: submitted {application.id}", err=True)
-    if streams:
-        click.echo(
-            "yarnspec: the driver runs in the application master on the cluster, so that it can be recovered; "
-            "its output follows",
-            err=True,
-        )
-    for problem in sweep(application.cluster):
-        click.echo(f"warning: {problem}", err=True)
     if not translation.wait:
         if data_only:
             _print(application, application.status(), request.output, 0)
         elif translation.deploy_mode == "client":
             click.echo(application.id)
         _say_how_to_go_on(application)
+        _say_not_swept(submission)
         application.close()
         return 0
     try:
-        stdout = sys.stderr.buffer if data_only else sys.stdout.buffer
-        with progress_on(sys.stderr, stdout) as progress:
-            last = follow(
-                application, progress, output=streams, poll_s=translation.options.submit.poll_interval_ms / 1000
-            )
+        followed = _follow(submission, sys.stderr.buffer if data_only else sys.stdout.buffer)
     except KeyboardInterrupt:
         click.echo(f"\nyarnspec: {application.id} goes on.", err=True)
         _say_how_to_go_on(application)
@@ -76,14 +64,38 @@ def run(request: SubmitRequest) -> int:
     except (YarnspecError, BrokenPipeError):
         _say_how_to_go_on(application)
         raise
-    code = exit_code(last)
+    last, code = followed.last, followed.exit_code
     if data_only:
         _print(application, last, request.output, code)
-    if code != 0:
+    _say_not_swept(submission)
+    if not followed.whole_output:
+        click.echo(
+            f"error: the program's output is not whole; try  yarnspec logs {application.id} --file driver.stdout",
+            err=True,
+        )
+    if last.state != "SUCCEEDED":
         _say_failure(application, last)
     # Only here: where waiting broke off, the thread that reads the output may still use the connections.
     application.close()
     return code
+
+
+def _follow(submission: Submission, stdout: BinaryIO) -> Followed:
+    translation = submission.prepared.translation
+    if streams(translation):
+        click.echo(
+            "yarnspec: the driver runs in the application master on the cluster, so that it can be recovered; "
+            "its output follows",
+            err=True,
+        )
+    with progress_on(sys.stderr, stdout) as progress:
+        return follow(
+            submission.application,
+            progress,
+            output=streams(translation),
+            poll_s=translation.options.submit.poll_interval_ms / 1000,
+            start_wait_s=translation.options.resources.wait_timeout_ms / 1000,
+        )
 
 
 def _say_prepared(prepared: Prepared) -> None:
@@ -93,6 +105,11 @@ def _say_prepared(prepared: Prepared) -> None:
         click.echo(f"warning: {warning}", err=True)
     if prepared.translation.options.placement.mode == "auto":
         click.echo(f"yarnspec: placement by {prepared.placement.mode}: {prepared.placement.reason}", err=True)
+
+
+def _say_not_swept(submission: Submission) -> None:
+    for problem in submission.sweep.problems():
+        click.echo(f"warning: {problem}", err=True)
 
 
 def _say_how_to_go_on(application: Application) -> None:

@@ -15,7 +15,7 @@ from tests.gateway.cluster import APP, HandMadeCluster, HandMadeNegotiator, repo
 from tests.gateway.healthy import Rm
 from yarnspec.core import events
 from yarnspec.errors import ClusterUnreachable
-from yarnspec.gateway import assembly, submission
+from yarnspec.gateway import assembly, following, submission
 from yarnspec.observe.document import Final, StatusDocument
 from yarnspec.observe.history import Result
 from yarnspec.yarn.submission import Submitted
@@ -154,7 +154,11 @@ def test_an_interrupt_leaves_the_application_running(yarn: Yarn, yarnspec: Run) 
     assert yarn.rm.reports[APP].state == "RUNNING"
 
 
-def test_a_cluster_that_stops_answering_while_waiting(yarn: Yarn, yarnspec: Run) -> None:
+def test_a_cluster_that_stops_answering_while_waiting(
+    yarn: Yarn, yarnspec: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "_SILENCE_S", 0.1)
+
     def no_answer() -> None:
         raise ClusterUnreachable("the ResourceManager did not answer")
 

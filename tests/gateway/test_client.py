@@ -9,7 +9,7 @@ import pytest
 
 from tests.gateway.cluster import APP, HOSTS, TOKEN, HandMadeCluster, HandMadeNegotiator
 from yarnspec.core.events import DriverStarted
-from yarnspec.gateway.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable, OutputPiece
+from yarnspec.gateway.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable, OutputCutOff, OutputPiece
 from yarnspec.observe.rest import BlockBody
 from yarnspec.observe.server import RestServer
 
@@ -154,6 +154,26 @@ class TestOutput:
             OutputPiece(data=b"one\ntwo\n", epoch=2),
         ]
 
+    def test_two_readers_have_two_names(self, client: NegotiatorClient, negotiators: Negotiators) -> None:
+        negotiator = HandMadeNegotiator()
+        negotiator.ended = True
+        negotiators.start(negotiator)
+        assert [*client.output(lambda: False), *client.output(lambda: False)] == []
+        assert len(negotiator.readers) == 2
+
+    def test_what_breaks_off_with_the_application_is_told(
+        self, cluster: HandMadeCluster, negotiators: Negotiators
+    ) -> None:
+        negotiator = HandMadeNegotiator()
+        negotiator.stdout = b"one\n"
+        negotiators.start(negotiator)
+        with client_of(cluster, patience_s=0.2) as client:
+            pieces = client.output(lambda: True)
+            assert next(pieces).data == b"one\n"
+            negotiators.stop_all()
+            with pytest.raises(OutputCutOff, match=APP):
+                next(pieces)
+
     def test_it_ends_with_the_application(self) -> None:
         asked: list[bool] = []
 
@@ -161,6 +181,6 @@ class TestOutput:
             asked.append(len(asked) >= 2)
             return asked[-1]
 
-        with NegotiatorClient(APP, lambda: None, pause=lambda _: None) as client:
-            assert list(client.output(ended)) == []
+        with NegotiatorClient(APP, lambda: None, pause=lambda _: None) as client, pytest.raises(OutputCutOff):
+            next(client.output(ended))
         assert asked == [False, False, True]

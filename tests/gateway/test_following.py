@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, cast
 
+import msgspec
 import pytest
 
-from yarnspec.errors import ClusterUnreachable
+from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.gateway.application import Application
-from yarnspec.gateway.client import OutputPiece
-from yarnspec.gateway.following import exit_code, follow
+from yarnspec.gateway.client import OutputCutOff, OutputPiece
+from yarnspec.gateway.following import Followed, exit_code, follow
 from yarnspec.observe.document import Final, StatusDocument
 
 ID = "application_1700000000000_0001"
@@ -59,6 +60,12 @@ class Running:
         self.id = ID
         self.looks = looks
         self.pieces = pieces or []
+        self.rest: list[OutputPiece | Exception] = []
+        self.asked_for = (0, 0)
+        self.outage: list[Exception] = []
+        self.waits_for = ""
+        self.attempt = 1
+        self.killed = False
         self.statuses: list[StatusDocument | Exception] = []
         self.ended = threading.Event()
         self.output_done = threading.Event()
@@ -76,7 +83,21 @@ class Running:
         finally:
             self.output_done.set()
 
+    def rest_of_output(self, epoch: int, offset: int) -> Iterator[OutputPiece]:
+        self.asked_for = (epoch, offset)
+        for piece in self.rest:
+            if isinstance(piece, Exception):
+                raise piece
+            yield piece
+
+    def kill(self) -> bool:
+        self.killed = True
+        self.ended.set()
+        return True
+
     def has_ended(self) -> bool:
+        if self.outage:
+            raise self.outage.pop()
         self.looks -= 1
         if self.looks < 0:
             self.ended.set()
@@ -88,11 +109,16 @@ class Running:
             if isinstance(found, Exception):
                 raise found
             return found
-        return document("SUCCEEDED" if self.ended.is_set() else "RUNNING")
+        if self.ended.is_set():
+            return document("KILLED" if self.killed else "SUCCEEDED")
+        if self.waits_for:
+            waiting = document("ACCEPTED")
+            return msgspec.structs.replace(waiting, attempt=self.attempt, pending_reason=self.waits_for)
+        return document("RUNNING")
 
 
-def follow_it(running: Any, screen: Screen, *, output: bool = True) -> StatusDocument:
-    return follow(cast(Application, running), screen, output=output, poll_s=0.001)
+def follow_it(running: Any, screen: Screen, *, output: bool = True, **more: Any) -> Followed:
+    return follow(cast(Application, running), screen, output=output, poll_s=0.001, **more)
 
 
 def test_the_whole_output_and_the_last_status() -> None:
@@ -102,8 +128,8 @@ def test_the_whole_output_and_the_last_status() -> None:
         OutputPiece(data=b"two\n", epoch=2),
     ]
     screen = Screen()
-    last = follow_it(Running(3, pieces), screen)
-    assert last.state == "SUCCEEDED"
+    followed = follow_it(Running(3, pieces), screen)
+    assert (followed.last.state, followed.whole_output, followed.exit_code) == ("SUCCEEDED", True, 0)
     assert screen.written == b"one\ntwo\n"
     assert screen.said == ["the driver began again, and so does its output"]
     assert [one.state for one in screen.shown] == ["RUNNING"] * 3 + ["SUCCEEDED"]
@@ -121,16 +147,73 @@ def test_a_status_that_cannot_be_had_is_said_and_asked_again() -> None:
     running = Running(2)
     running.statuses = [ClusterUnreachable("the ResourceManager restarts"), document("RUNNING")]
     screen = Screen()
-    assert follow_it(running, screen).state == "SUCCEEDED"
-    assert screen.said == ["the ResourceManager restarts"]
+    assert follow_it(running, screen).last.state == "SUCCEEDED"
+    assert screen.said == ["the ResourceManager restarts; asking on"]
 
 
-def test_output_that_breaks_off_is_said_and_the_end_still_waited_for() -> None:
+def test_a_cut_output_is_completed_from_the_log() -> None:
     screen = Screen()
-    running = Running(2, [OutputPiece(data=b"one", epoch=1), ClusterUnreachable("gone")])
-    assert follow_it(running, screen).state == "SUCCEEDED"
-    assert screen.written == b"one"
-    assert screen.said == ["the output cannot be followed any more: gone"]
+    running = Running(2, [OutputPiece(data=b"one\n", epoch=1), OutputCutOff("it ended")])
+    running.rest = [OutputPiece(data=b"two\n", epoch=1)]
+    followed = follow_it(running, screen)
+    assert (followed.whole_output, followed.exit_code) == (True, 0)
+    assert screen.written == b"one\ntwo\n"
+    assert running.asked_for == (1, 4)
+    assert screen.said == []
+
+
+def test_output_that_cannot_be_had_is_no_success() -> None:
+    screen = Screen()
+    running = Running(2, [OutputPiece(data=b"one\n", epoch=1), OutputCutOff("it ended")])
+    running.rest = [OutputPiece(data=b"tw", epoch=1), NotFound("the log is gone")]
+    followed = follow_it(running, screen)
+    assert (followed.last.state, followed.whole_output, followed.exit_code) == ("SUCCEEDED", False, 1)
+    assert screen.said == ["the output breaks off after 6 bytes: the log is gone"]
+
+
+def test_output_that_cannot_be_followed_comes_after_the_end() -> None:
+    screen = Screen()
+    running = Running(2, [OutputPiece(data=b"one", epoch=1), UsageError("another version")])
+    running.rest = [OutputPiece(data=b"", epoch=2, restarted=True), OutputPiece(data=b"all", epoch=2)]
+    assert follow_it(running, screen).exit_code == 0
+    assert screen.written == b"oneall"
+    assert "another version" in screen.said[0]
+
+
+def test_an_outage_of_the_resource_manager_is_sat_out() -> None:
+    running, screen = Running(2), Screen()
+    running.outage = [ClusterUnreachable("no answer")] * 5
+    assert follow_it(running, screen).last.state == "SUCCEEDED"
+    assert screen.said == ["no answer; asking on"]
+
+
+def test_a_resource_manager_that_stays_away_is_given_up() -> None:
+    running, screen = Running(2), Screen()
+    running.outage = [ClusterUnreachable("no answer")] * 50
+    times = iter(range(0, 100_000, 100))
+    with pytest.raises(ClusterUnreachable, match=r"no answer .*may well go on"):
+        follow_it(running, screen, clock_s=lambda: next(times))
+
+
+def test_one_that_is_never_placed_is_killed() -> None:
+    running, screen = Running(1_000_000), Screen()
+    running.waits_for = "the queue's AM share is used up"
+    times = iter(range(100_000))
+    followed = follow_it(running, screen, start_wait_s=5, clock_s=lambda: next(times))
+    assert running.killed
+    assert (followed.last.state, followed.exit_code) == ("KILLED", 6)
+    assert followed.last.final is not None
+    assert "AM share is used up" in followed.last.final.reason
+
+
+@pytest.mark.parametrize(("attempt", "start_wait_s"), [(2, 5), (1, 0)])
+def test_later_attempts_and_without_a_limit_may_wait(attempt: int, start_wait_s: float) -> None:
+    running, screen = Running(20), Screen()
+    running.waits_for, running.attempt = "no room", attempt
+    times = iter(range(100_000))
+    followed = follow_it(running, screen, start_wait_s=start_wait_s, clock_s=lambda: next(times))
+    assert not running.killed
+    assert followed.exit_code == 0
 
 
 def test_when_nobody_reads_the_output_waiting_ends() -> None:

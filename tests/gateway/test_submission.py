@@ -11,7 +11,7 @@ import yarnspec
 from tests.gateway.cluster import APP, HandMadeCluster, report
 from tests.gateway.healthy import Rm
 from yarnspec.errors import ClusterUnreachable, UsageError
-from yarnspec.gateway import assembly, submission
+from yarnspec.gateway import assembly, preparation, submission
 from yarnspec.gateway.cluster import Cluster
 from yarnspec.gateway.preparation import Prepared
 from yarnspec.gateway.request import SubmitRequest
@@ -95,6 +95,50 @@ def test_the_user_is_told_what_was_found_out_before_the_submission(yarn: Yarn) -
     with pytest.raises(UsageError, match="stop here"):
         submit_request(SubmitRequest(program="app.py"), look)
     assert yarn.taken == []
+
+
+def test_leftovers_are_swept_by_both_ways_to_submit(yarn: Yarn, monkeypatch: pytest.MonkeyPatch) -> None:
+    swept: list[int] = []
+
+    def note(*_: object) -> None:
+        swept.append(len(yarn.taken))
+
+    monkeypatch.setattr("yarnspec.yarn.staging.sweep", note)
+    yarnspec.submit("app.py")
+    assert swept == [1]  # after the submission, and before the script goes on
+    assert submit_request(SubmitRequest(program="app.py")).sweep.problems() == []
+    assert swept == [1, 2]
+
+
+def test_what_could_not_be_swept_is_a_warning(
+    yarn: Yarn, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise ClusterUnreachable("no answer")
+
+    monkeypatch.setattr("yarnspec.yarn.staging.sweep", fail)
+    yarnspec.submit("app.py")
+    assert len(yarn.taken) == 1
+    assert "not swept: no answer" in caplog.text
+
+
+def test_only_a_submit_that_follows_in_client_mode_announces_a_reader(
+    yarn: Yarn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans: list[bool] = []
+    real = preparation.prepare
+
+    def prepare(*given: Any, **more: Any) -> Prepared:
+        prepared = real(*given, **more)
+        plans.append(prepared.plan.streams)
+        return prepared
+
+    monkeypatch.setattr(submission, "prepare", prepare)
+    yarnspec.submit("app.py")
+    submit_request(SubmitRequest(program="app.py"), follows=True)
+    submit_request(SubmitRequest(program="app.py", deploy_mode="cluster"), follows=True)
+    assert plans == [False, True, False]
+    assert len(yarn.taken) == 3
 
 
 def test_a_dry_run_submits_nothing(yarn: Yarn) -> None:

@@ -13,11 +13,12 @@ import msgspec
 
 from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError
 from yarnspec.gateway import ended
-from yarnspec.gateway.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable
+from yarnspec.gateway.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable, OutputPiece
 from yarnspec.gateway.cluster import Cluster
 from yarnspec.gateway.eventstream import EventStream
 from yarnspec.gateway.logs import LogContainer, LogPiece, LogReader, Role
 from yarnspec.gateway.nodelogs import NodeLogs
+from yarnspec.gateway.outputrest import OutputRest
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.history import Result
 from yarnspec.observe.records import Record
@@ -26,6 +27,7 @@ from yarnspec.observe.status import StatusFold
 from yarnspec.options import Options
 from yarnspec.units import parse_duration_ms
 from yarnspec.yarn.cluster import Application as Report
+from yarnspec.yarn.resource_manager import attempt_of
 from yarnspec.yarn.submission import staging_directory
 from yarnspec.yarn.yarn_command import aggregated_logs, kill_application
 
@@ -33,6 +35,7 @@ _APPLICATION_ID = re.compile(r"application_\d+_\d{4,}")
 _OUR_TYPES = frozenset({"yarnspec", "skein"})
 _KILL_WAIT_S = 30.0
 _POLL_S = 1.0
+_LOG_PATIENCE_S = 60.0
 
 
 class Application:
@@ -180,6 +183,32 @@ class Application:
                 yield from reader.follow(containers, self.has_ended, tail_lines=tail_lines, pause=self._pause)
             else:
                 yield from reader.read(containers(), tail_lines)
+        finally:
+            nodes.close()
+
+    def rest_of_output(self, epoch: int, offset: int) -> Iterator[OutputPiece]:
+        """After its end: the driver's output from where reading it from the negotiator broke off, out of the log.
+
+        Raises:
+            NotFound: the log cannot be had, or not all of it.
+        """
+        containers = self._log_containers("driver", None, None)
+        if not containers:
+            return  # no attempt was ever placed
+        container = containers[-1]
+        attempt = attempt_of(container.id)
+        if epoch not in (0, attempt):
+            yield OutputPiece(data=b"", epoch=attempt, restarted=True)
+        succeeded = (report := self.report()) is None or report.final_status == "SUCCEEDED"
+        nodes = NodeLogs(user=self._cluster.user, scheme=self._cluster.node_scheme)
+        try:
+            rest = OutputRest(
+                nodes, self._aggregated, patience_s=_LOG_PATIENCE_S if succeeded else _LOG_PATIENCE_S / 4,
+                pause=self._pause,
+            )  # fmt: skip
+            known = epoch == attempt
+            for data in rest.read(container, offset if known else 0, known_to_exist=known):
+                yield OutputPiece(data=data, epoch=attempt)
         finally:
             nodes.close()
 

@@ -6,6 +6,7 @@ attempt replaces that file; so before every retry it is read again.
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
@@ -33,6 +34,10 @@ class NegotiatorUnreachable(ClusterUnreachable):
 
 class NegotiatorAbsent(NegotiatorUnreachable):
     """The application's negotiator has not announced itself (yet), or not to this user, or has ended."""
+
+
+class OutputCutOff(ClusterUnreachable):
+    """The application ended before the negotiator could give all of the driver's output."""
 
 
 class _TryAgain(Exception):  # noqa: N818 - tells tenacity something, nobody else
@@ -110,9 +115,12 @@ class NegotiatorClient:
         """Ask for a host to be let in again."""
         return self._decoded(self._ask("POST", "/hosts/unblock", body=msgspec.json.encode(body)), Answer)
 
-    def output_once(self, stream: Literal["stdout", "stderr"], offset: int, wait_s: float = 0.0) -> OutputChunk:
-        """One piece of the driver's output."""
-        answer = self._ask("GET", "/output", {"stream": stream, "offset": offset, "wait_s": wait_s}, wait_s=wait_s)
+    def output_once(
+        self, stream: Literal["stdout", "stderr"], offset: int, wait_s: float = 0.0, reader: str = ""
+    ) -> OutputChunk:
+        """One piece of the driver's output; ``reader`` is told from other readers by this name."""
+        query = {"stream": stream, "offset": offset, "wait_s": wait_s, "reader": reader}
+        answer = self._ask("GET", "/output", query, wait_s=wait_s)
         return OutputChunk(
             data=answer.content,
             next_offset=_header(answer, rest.OFFSET_HEADER),
@@ -131,14 +139,19 @@ class NegotiatorClient:
 
         While no negotiator answers (not started yet, between two attempts) it asks ``application_ended`` once a second
         whether to go on. When a driver begins again, a piece without data says so before its first byte.
+
+        Raises:
+            OutputCutOff: the application has ended, and this was not all of it.
         """
+        reader = secrets.token_hex(8)
         epoch = offset = 0
         while True:
             try:
-                chunk = self.output_once(stream, offset, wait_s)
-            except ClusterUnreachable:  # the negotiator does not answer, or its announcement could not be read
+                chunk = self.output_once(stream, offset, wait_s, reader)
+            except ClusterUnreachable as error:  # it does not answer, or its announcement could not be read
                 if application_ended():
-                    return
+                    message = f"the negotiator of {self.application_id} ended before it gave all of the output"
+                    raise OutputCutOff(message) from error
                 self._pause(_PAUSE_S)
                 continue
             if chunk.epoch != epoch:

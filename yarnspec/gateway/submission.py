@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,10 +17,39 @@ from yarnspec.gateway.application import Application
 from yarnspec.gateway.cluster import Cluster
 from yarnspec.gateway.preparation import Prepared, dry_run_document, prepare, read_request
 from yarnspec.gateway.request import SubmitRequest
+from yarnspec.gateway.sparkconf import Translation
 from yarnspec.jvm import jar_path
+from yarnspec.options import Options
 from yarnspec.yarn import staging
 from yarnspec.yarn.skein_application import as_document
 from yarnspec.yarn.submission import submit as submit_to_yarn
+
+_LOGGER = logging.getLogger(__name__)
+_SWEEP_S = 30.0
+
+
+class Sweep:
+    """Deletes what ended applications left, beside whatever comes after a submission: nobody waits for that."""
+
+    def __init__(self, settings: Options) -> None:
+        self._settings = settings
+        self._problems: list[str] = []
+        # A daemon: a submit that is interrupted does not wait for a cluster that does not answer.
+        self._thread = threading.Thread(target=self._run, name="sweep", daemon=True)
+        self._thread.start()
+
+    def problems(self) -> list[str]:
+        """Sentences about what could not be swept, as soon as it is over."""
+        self._thread.join(_SWEEP_S)
+        return list(self._problems)
+
+    def _run(self) -> None:
+        # With connections of its own: those of the application may be closed any time.
+        cluster = Cluster.from_environment(self._settings)
+        try:
+            self._problems += sweep(cluster)
+        finally:
+            cluster.close()
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +57,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 
     application: Application
     prepared: Prepared
+    sweep: Sweep
 
 
 def submit(program: str | SubmitRequest, *arguments: str, **flags: Any) -> Application:
@@ -56,15 +88,27 @@ def submit(program: str | SubmitRequest, *arguments: str, **flags: Any) -> Appli
             )
         except msgspec.ValidationError as error:
             raise UsageError(f"yarnspec.submit: {error}") from error
-    return submit_request(request).application
+    submission = submit_request(request)
+    # A script may end right after this.
+    for problem in submission.sweep.problems():
+        _LOGGER.warning(problem)
+    return submission.application
 
 
-def submit_request(request: SubmitRequest, on_prepared: Callable[[Prepared], None] = lambda _: None) -> Submission:
-    """Prepare and submit; ``on_prepared`` is called before anything leaves this machine."""
+def submit_request(
+    request: SubmitRequest, on_prepared: Callable[[Prepared], None] = lambda _: None, *, follows: bool = False
+) -> Submission:
+    """Prepare and submit, and begin to sweep what ended applications left.
+
+    Args:
+        request: what to run, and how.
+        on_prepared: called before anything leaves this machine.
+        follows: whether the caller waits for the application, and in client mode reads its output.
+    """
     read = read_request(request)
     cluster = Cluster.from_environment(read.translation.options)
     with tempfile.TemporaryDirectory(prefix="yarnspec-") as name:
-        prepared = prepare(request, cluster, read, Path(name))
+        prepared = prepare(request, cluster, read, Path(name), streams=follows and streams(read.translation))
         on_prepared(prepared)
         submitted = submit_to_yarn(
             prepared.application,
@@ -74,7 +118,13 @@ def submit_request(request: SubmitRequest, on_prepared: Callable[[Prepared], Non
             home=cluster.files.home,
             timeout_s=read.translation.options.cluster.connect_timeout_ms / 1000,
         )
-    return Submission(application=Application(submitted.application_id, cluster), prepared=prepared)
+    application = Application(submitted.application_id, cluster)
+    return Submission(application=application, prepared=prepared, sweep=Sweep(read.translation.options))
+
+
+def streams(translation: Translation) -> bool:
+    """Whether a submit that waits copies the driver's output to its own."""
+    return translation.deploy_mode == "client" and translation.wait
 
 
 def dry_run(request: SubmitRequest, on_prepared: Callable[[Prepared], None] = lambda _: None) -> dict[str, object]:

@@ -223,6 +223,11 @@ def application_of(identifier: str) -> str:
     return f"application_{match.group(1)}"
 
 
+def attempt_of(container_id: str) -> int:
+    """The number of the attempt whose container it is."""
+    return int(check_container_id(container_id).split("_")[-2])
+
+
 def host_of(address: str) -> str:
     """The host of ``host:port`` or of a URL."""
     parsed = urlsplit(address if "//" in address else f"//{address}")
