@@ -323,3 +323,32 @@ def test_executors_are_told_the_port_that_the_driver_really_has(make: Make) -> N
     world.shell._executor_environment = lambda _: addresses.append(world.driver.address) or {}  # type: ignore[func-returns-value]
     world.run(ready)
     assert addresses == ["h:2"]
+
+
+def test_a_placement_that_could_not_be_written_is_told_once_and_written_later(make: Make) -> None:
+    update = commands.UpdatePlacement(reason="r", version=1, blocked_hosts=("127.0.0.3",), wanted=())
+    world = make({events.DriverStarted: [update], events.DriverStopping: [FINISH]})
+    in_the_way = world.directory / "placement.new"
+    in_the_way.mkdir()
+    bridge = HandMadeBridge()
+    world.shell.driver_connected(cast(DriverBridge, bridge))
+    script = world.core
+    assert isinstance(script, Script)
+    handle = script.handle
+
+    def mended(event: Event, now_ms: int) -> list[Command]:
+        if isinstance(event, events.PlacementProblem):
+            assert world.placement["version"] == 0
+            in_the_way.rmdir()
+            world.now_ms += 2_000
+            world.shell.post(events.HostsReported(hosts=(events.HostReport(host="127.0.0.2"),)))
+            world.shell.post(events.DriverStopping())
+        return handle(event, now_ms)
+
+    script.handle = mended  # type: ignore[method-assign]
+    world.run(STARTED, events.DriverReady(driver_url="spark://d@h:1", ui_url="http://h:4040"))
+    assert world.logged.count("PlacementProblem") == 1
+    assert world.placement["blocked_hosts"] == ["127.0.0.3"]
+    assert world.placement["tracking_url"] == "http://h:4040"
+    assert world.placement["all_hosts"] == [{"host": "127.0.0.2", "rack": "/default-rack"}]
+    assert ("blocked", ("127.0.0.3",)) in bridge.told

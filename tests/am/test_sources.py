@@ -92,6 +92,7 @@ def test_other_records(provider: Provider) -> None:
         {"type": "dropped", "container_id": "c", "host": "h", "wanted_id": None},
         {"type": "error", "message": "placement.json cannot be read"},
         {"type": "rejected", "wanted_id": "3", "why": "no such label"},
+        {"type": "preemption", "container_ids": ["c1", "c2"], "strict": False},
         {"type": "bound", "wanted_id": "3", "priority": 1},
         {"type": "something new"},
     ) == [
@@ -100,6 +101,7 @@ def test_other_records(provider: Provider) -> None:
         events.ContainerDropped(container_id="c", host="h"),
         events.PlacementProblem(message="placement.json cannot be read"),
         events.PlacementProblem(message="no such label"),
+        events.ContainersPreempted(container_ids=("c1", "c2"), strict=False),
     ]
 
 
@@ -179,7 +181,9 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             {"seq": 6, "type": "task_finished", **task},
             {"seq": 7, "type": "stage_finished", "stage": 1, "stage_attempt": 0, "failure": ""},
             {"seq": 8, "type": "executor_removed", "executor_id": "5", "reason": "x"},
-            {"seq": 9, "type": "stopping"},
+            {"seq": 9, "type": "executor_disconnected", "executor_id": "6"},
+            {"seq": 10, "type": "task_events_dropped", "count": 7},
+            {"seq": 11, "type": "stopping"},
         ],
     )
     driver = Driver(tmp_path, bridge, monkeypatch)
@@ -195,10 +199,13 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         events.StageStarted(stage=1, stage_attempt=0, name="count", tasks=8),
         events.TaskFinished(**task),  # type: ignore[arg-type]
         events.StageFinished(stage=1, stage_attempt=0),
+        events.ExecutorRemoved(executor_id="5", reason="x"),
+        events.ExecutorRemoved(executor_id="6", reason="its connection broke"),
+        events.FeedLagged(count=7),
         events.DriverStopping(),
     ]
     driver.events._step()
-    assert bridge.after == [0, 2, 9]  # everything is acknowledged once
+    assert bridge.after == [0, 2, 11]  # everything is acknowledged once
     assert driver.events.watcher._stop.is_set()  # the JVM has gone: nothing more will come
 
 

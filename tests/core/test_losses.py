@@ -325,3 +325,46 @@ def test_long_diagnostics_are_shortened_to_one_line() -> None:
     assert "\n" not in text
     verdict = blame(exit_code=1, diagnostics="x" * 5000, host="h", host_state="", memory_mb=1)
     assert len(verdict.text) < 500
+
+
+def test_an_executor_that_spark_gave_up_is_released_and_replaced_when_yarn_says_nothing() -> None:
+    world = running()
+    timer = only(SetTimer, world.tell(ev.ExecutorRemoved(executor_id="1", reason="heartbeat timed out")))
+    assert timer.at_ms == world.now_ms + 10_000
+    assert world.tell(ev.ExecutorRemoved(executor_id="1", reason="again")) == []
+    answer = world.fire(timer.name, timer.at_ms)
+    assert names(answer) == ["ReleaseContainer", "UpdatePlacement", "RequestContainers"]
+    assert "heartbeat timed out" in only(ReleaseContainer, answer).reason
+    assert not only(RemoveExecutor, world.lose("1", 137)).caused_by_app
+    assert world.negotiator.view().counters["young_deaths"] == 0
+
+
+def test_an_executor_whose_end_is_heard_of_in_time_is_replaced_once() -> None:
+    world = running()
+    timer = only(SetTimer, world.tell(ev.ExecutorRemoved(executor_id="1", reason="its connection broke")))
+    assert only(RequestContainers, world.lose("1", -100)).executor_ids == ("3",)
+    assert world.fire(timer.name, timer.at_ms) == []
+
+
+def test_a_removal_of_what_is_gone_or_released_already_means_nothing() -> None:
+    world = running()
+    world.lose("1", -100)
+    world.tell(ev.ExecutorsUnwanted(executor_ids=("2",)))
+    for executor_id in ("1", "2", "77"):
+        assert world.tell(ev.ExecutorRemoved(executor_id=executor_id)) == []
+    world.tell(ev.DriverStopping())
+    assert world.tell(ev.ExecutorRemoved(executor_id="3")) == []
+
+
+@pytest.mark.parametrize(("exit_code", "free"), [(143, True), (137, True), (-102, True), (-104, False), (1, False)])
+def test_a_kill_that_yarn_had_announced_is_not_the_applications_fault(exit_code: int, free: bool) -> None:
+    world = running()
+    assert world.tell(ev.ContainersPreempted(container_ids=("c1", "the AM's"), strict=True)) == []
+    assert only(RemoveExecutor, world.lose("1", exit_code)).caused_by_app is not free
+    assert only(RemoveExecutor, world.lose("2", 137)).caused_by_app
+
+
+def test_ends_of_tasks_that_nobody_heard_of_are_a_warning() -> None:
+    world = running()
+    world.tell(ev.FeedLagged(count=12))
+    assert "12 tasks" in world.negotiator.view().warnings[0]

@@ -30,7 +30,7 @@ container_ids = st.sampled_from(["", *(f"c{n}" for n in range(4))])
 exit_codes = st.sampled_from([0, 1, 137, 143, -100, -101, -102, -104, -105, -1000])
 states = st.sampled_from(["RUNNING", "RUNNING", "RUNNING", "LOST", "SHUTDOWN", "UNHEALTHY", "?"])
 timer_names = st.sampled_from(
-    ["resource-wait", "replacement-backoff", "hosts-wait", "x", *(f"block:{h}" for h in HOSTS)]
+    ["resource-wait", "replacement-backoff", "hosts-wait", "x", "removed:1", *(f"block:{h}" for h in HOSTS)]
 )
 durations_ms = st.none() | st.integers(-1, 100_000)
 small = st.integers(-2, 6)
@@ -104,6 +104,9 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
         exit_code=exit_codes,
         diagnostics=text,
     ),
+    st.builds(ev.ExecutorRemoved, executor_id=executor_ids, reason=text),
+    st.builds(ev.ContainersPreempted, container_ids=st.lists(container_ids).map(tuple), strict=st.booleans()),
+    st.builds(ev.FeedLagged, count=small),
     st.builds(ev.PlacementAcknowledged, version=small),
     st.builds(ev.ResourceManagerReconnected),
     st.builds(ev.PlacementProblem, message=text),
@@ -144,6 +147,7 @@ def test_every_event_of_the_core_takes_part() -> None:
         "TargetExecutorsChanged", "ExecutorsUnwanted", "ContainerAllocated", "RequestFailed", "ContainerStarted",
         "ContainerDropped", "ContainerLost", "PlacementAcknowledged", "ResourceManagerReconnected", "PlacementProblem",
         "PendingExplained", "StageStarted", "StageFinished", "TaskFinished", "ProgramWarned", "TimerFired",
+        "ExecutorRemoved", "ContainersPreempted", "FeedLagged",
     }  # fmt: skip
 
 
@@ -312,6 +316,18 @@ class Cluster(RuleBasedStateMachine):
     @rule(data=st.data())
     def unwanted(self, data: st.DataObject) -> None:
         self.tell(ev.ExecutorsUnwanted(executor_ids=(data.draw(st.sampled_from(self.ids("running"))),)))
+
+    @precondition(lambda self: self.ids("running"))
+    @rule(data=st.data())
+    def given_up(self, data: st.DataObject) -> None:
+        self.tell(ev.ExecutorRemoved(executor_id=data.draw(st.sampled_from(self.ids("running"))), reason="broke"))
+
+    @precondition(lambda self: self.ready)
+    @rule()
+    def context_stops(self) -> None:
+        self.ready = False
+        self.tell(ev.DriverStopping())
+        assert self.ids("wanted", "allocated", "running") == []
 
     @precondition(lambda self: self.ids("wanted"))
     @rule()

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
+import tenacity
 
 from yarnspec.core.commands import UpdatePlacement, WantedContainer
 from yarnspec.core.events import HostReport
 from yarnspec.plan import PLACEMENT_FILE
+
+_FINISH_RETRIES_S = 10.0
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +50,9 @@ class PlacementFile:
     def __init__(self, directory: Path, mode: Literal["blacklist", "constraints"], host_attribute: str) -> None:
         self._path = directory / PLACEMENT_FILE
         self._state = Placement(mode=mode, host_attribute=host_attribute)
-        self._write()
+        self.problem = ""
+        """Why the file is older than what was commanded last; empty while all is well."""
+        self._write_whole()
 
     def update(self, command: UpdatePlacement) -> None:
         """Replace blocked hosts and wanted containers."""
@@ -71,9 +76,26 @@ class PlacementFile:
     def finish(self, finish: Finish) -> None:
         """End the application for good."""
         self._state = msgspec.structs.replace(self._state, finish=finish, wanted=())
-        self._write()
+        retrying = tenacity.Retrying(
+            stop=tenacity.stop_after_delay(_FINISH_RETRIES_S), wait=tenacity.wait_fixed(0.5), reraise=True
+        )
+        retrying(self._write_whole)
+
+    def write_again(self) -> None:
+        """Write what could not be written before."""
+        if self.problem:
+            self._write()
 
     def _write(self) -> None:
+        try:
+            self._write_whole()
+        except OSError as error:
+            # The provider goes on with the last good version; the next write brings everything.
+            self.problem = f"{self._path.name} cannot be written: {error}"
+        else:
+            self.problem = ""
+
+    def _write_whole(self) -> None:
         temporary = self._path.with_suffix(".new")
         temporary.write_bytes(msgspec.json.encode(self._state))
         temporary.replace(self._path)

@@ -34,6 +34,10 @@ Ending = FinishApplication | AbandonAttempt
 """The commands after which the loop ends."""
 
 
+_LONGEST_WAIT_S = 5.0
+_WRITE_AGAIN_MS = 1_000
+
+
 class DriverLife(Protocol):
     """What the shell needs of the driver."""
 
@@ -89,6 +93,8 @@ class Shell:
         self._timers: dict[str, int] = {}
         self._timer_heap: list[tuple[int, str]] = []
         self._bridge: DriverBridge | None = None
+        self._write_again_ms = 0
+        self._told_problem = ""
         self._blocked_hosts: tuple[str, ...] = ()
         self._ending: Ending | None = None
         self._fold_lock = threading.Lock()
@@ -126,14 +132,14 @@ class Shell:
             try:
                 event, answer = self._inbox.get(timeout=self._until_next_timer_s())
             except queue.Empty:
-                self._fire_timers()
+                self._tick()
                 continue
             done = self._handle(event)
             if answer is not None:
                 answer.put(done)
             if isinstance(event, events.DriverReady) and event.ui_url:
                 self._placement.track(event.ui_url)
-            self._fire_timers()
+            self._tick()
         return self._ending
 
     def note(self, command: Command) -> None:
@@ -151,9 +157,20 @@ class Shell:
         bridge.set_blocked_hosts(self._blocked_hosts)
 
     def _until_next_timer_s(self) -> float:
+        longest_s = _WRITE_AGAIN_MS / 1000 if self._placement.problem else _LONGEST_WAIT_S
         if not self._timer_heap:
-            return 5.0
-        return min(5.0, max(0.0, (self._timer_heap[0][0] - self._clock_ms()) / 1000))
+            return longest_s
+        return min(longest_s, max(0.0, (self._timer_heap[0][0] - self._clock_ms()) / 1000))
+
+    def _tick(self) -> None:
+        self._fire_timers()
+        problem = self._placement.problem
+        if problem and self._clock_ms() >= self._write_again_ms:
+            self._write_again_ms = self._clock_ms() + _WRITE_AGAIN_MS
+            self._placement.write_again()
+        if problem and problem != self._told_problem:
+            self.post(events.PlacementProblem(message=problem))
+        self._told_problem = problem
 
     def _fire_timers(self) -> None:
         while self._timer_heap and self._timer_heap[0][0] <= self._clock_ms():

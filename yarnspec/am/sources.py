@@ -61,6 +61,10 @@ class ProviderEvents:
         elif kind == "registered":
             if told.get("reregistration"):
                 self._post(events.ResourceManagerReconnected())
+        elif kind == "preemption":
+            self._post(
+                events.ContainersPreempted(container_ids=tuple(told["container_ids"]), strict=bool(told["strict"]))
+            )
         elif kind in {"error", "rejected"}:
             self._post(events.PlacementProblem(message=str(told.get("message") or told.get("why") or told)))
         elif kind == "nodes":
@@ -140,6 +144,12 @@ class DriverEvents:
                 event = events.ContainerStarted(
                     executor_id=told["executor_id"], container_id=container_id, host=told["host"], cores=told["cores"]
                 )
+            case "executor_removed":
+                event = events.ExecutorRemoved(executor_id=told["executor_id"], reason=told.get("reason") or "")
+            case "executor_disconnected":
+                event = events.ExecutorRemoved(executor_id=told["executor_id"], reason="its connection broke")
+            case "task_events_dropped":
+                event = events.FeedLagged(count=told["count"])
             case "stage_started":
                 event = events.StageStarted(**fields)
             case "stage_finished":

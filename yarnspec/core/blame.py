@@ -35,7 +35,9 @@ class Blame(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-def blame(*, exit_code: int, diagnostics: str, host: str, host_state: str, memory_mb: int) -> Blame:
+def blame(
+    *, exit_code: int, diagnostics: str, host: str, host_state: str, memory_mb: int, preemption_announced: bool = False
+) -> Blame:
     """Judge a container's end; ``host_state`` is the state of a host that is gone, else empty."""
     caused_by_app = True
     repeats = True
@@ -47,6 +49,10 @@ def blame(*, exit_code: int, diagnostics: str, host: str, host_state: str, memor
         caused_by_app = False
         repeats = False
         said = f"the process was ended on host {host}, which is {host_state}"
+    elif preemption_announced and exit_code in (SIGKILL_EXIT, SIGTERM_EXIT):
+        caused_by_app = False
+        repeats = False
+        said = "YARN had announced that it would preempt the container"
     elif exit_code in _MEMORY:
         said = _memory(exit_code, memory_mb)
     elif exit_code == SIGTERM_EXIT:

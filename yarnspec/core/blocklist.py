@@ -19,7 +19,7 @@ from yarnspec.core.events import BlockRequested, UnblockRequested
 from yarnspec.core.hosts import Hosts
 from yarnspec.core.timers import Timers
 
-TIMER_PREFIX = "block:"
+TIMER_FAMILY = "block"
 SUBMIT = "submit"
 
 
@@ -91,7 +91,7 @@ class Blocklist:
         what = "extended" if old else "blocked"
         said = f"{wish.reason} ({what} {_until(until_ms, now_ms)} by {wish.by}; {self._count()})"
         done: list[Command] = [BlockHost(host=block.host, until_ms=until_ms, by=block.by, reason=said)]
-        name = TIMER_PREFIX + block.host
+        name = f"{TIMER_FAMILY}:{block.host}"
         if until_ms is None:
             self._timers.cancel(name)
         else:
@@ -135,7 +135,7 @@ class Blocklist:
 
     def _lift(self, host: str, reason: str) -> UnblockHost:
         del self._blocks[host]
-        self._timers.cancel(TIMER_PREFIX + host)
+        self._timers.cancel(f"{TIMER_FAMILY}:{host}")
         return UnblockHost(host=host, reason=f"{reason}; {self._count()}")
 
     def _objection(self, wish: BlockRequested, duration_ms: int | None, *, known_already: bool) -> str:

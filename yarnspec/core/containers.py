@@ -37,6 +37,7 @@ class Executor:
     why: str = ""
     of_earlier_context: bool = False
     """It served a SparkContext that has stopped: the one that runs now never knew it."""
+    preemption_announced: bool = False
 
     def healthy(self, now_ms: int, young_ms: int) -> bool:
         """Whether it has been registered for so long that its start cannot be called a failure."""
@@ -98,6 +99,11 @@ class Containers:
         """How many running executors have outlived the time in which an end counts as a failed start."""
         young_ms = self._settings.young_ms
         return sum(row.state == "running" and row.healthy(now_ms, young_ms) for row in self._rows.values())
+
+    def has_container(self, executor_id: str) -> bool:
+        """Whether the executor is known, has a container and is not being released."""
+        row = self._rows.get(executor_id)
+        return row is not None and row.state in ("allocated", "running")
 
     def summary(self) -> str:
         """The counts, for reasons."""
@@ -170,6 +176,11 @@ class Containers:
         return tuple(given_back)
 
     # what happened
+
+    def preemption_announced(self, container_ids: tuple[str, ...]) -> None:
+        """YARN will take these containers, or would like to."""
+        for row in self._rows.values():
+            row.preemption_announced |= row.container_id in container_ids
 
     def request_failed(self, executor_id: str) -> bool:
         """A request did not reach YARN, as far as is known; a container that comes all the same is given back."""

@@ -163,6 +163,20 @@ class ContainerLost(Event, frozen=True):
     diagnostics: str = ""
 
 
+class ExecutorRemoved(Event, frozen=True):
+    """Spark gave up an executor, or lost its connection to it; of its container this says nothing."""
+
+    executor_id: str
+    reason: str = ""
+
+
+class ContainersPreempted(Event, frozen=True):
+    """YARN announces that it takes these containers back; when not ``strict``, it may still do without."""
+
+    container_ids: tuple[str, ...]
+    strict: bool = True
+
+
 class PlacementAcknowledged(Event, frozen=True):
     """A version of the desired placement went out with an allocate call that succeeded."""
 
@@ -218,6 +232,12 @@ class TaskFinished(Event, frozen=True):
     failure: str = ""
 
 
+class FeedLagged(Event, frozen=True):
+    """The driver ended more tasks than could be told of: the ends of ``count`` of them are not among the events."""
+
+    count: int
+
+
 class ProgramWarned(Event, frozen=True):
     """The user's program overrides a setting that yarnspec owns."""
 
@@ -234,3 +254,12 @@ class TimerFired(Event, frozen=True):
 
     name: str
     at_ms: int
+
+
+def after(event: Event) -> str:
+    """The event in few words, for the reasons of what follows from it; the event log has it whole."""
+    for field in ("executor_id", "host", "name", "count", "epoch"):
+        value = getattr(event, field, None)
+        if value is not None:
+            return f"after {type(event).__name__} ({field} {value})"
+    return f"after {type(event).__name__}"

@@ -13,7 +13,7 @@ from typing import Any
 
 from yarnspec.core import events as ev
 from yarnspec.core.blame import blame, shorten
-from yarnspec.core.blocklist import SUBMIT, TIMER_PREFIX, Blocklist
+from yarnspec.core.blocklist import SUBMIT, TIMER_FAMILY, Blocklist
 from yarnspec.core.commands import (
     AbandonAttempt,
     Command,
@@ -29,6 +29,7 @@ from yarnspec.core.deaths import YoungDeath, YoungDeaths
 from yarnspec.core.hosts import Hosts
 from yarnspec.core.lifecycle import WAIT_TIMER, Lifecycle
 from yarnspec.core.placement import Placement
+from yarnspec.core.removals import REMOVED_TIMER_FAMILY, Removals
 from yarnspec.core.settings import Settings
 from yarnspec.core.timers import Timers
 from yarnspec.core.view import View, view_of
@@ -52,6 +53,7 @@ class Negotiator:
             self._hosts, self._timers, share=settings.blocked_share, automatic_block_ms=settings.automatic_block_ms
         )
         self._containers = Containers(settings)
+        self._removals = Removals(self._containers, self._timers, settings.removed_wait_ms)
         self._deaths = YoungDeaths(settings)
         self._placement = Placement()
         self._lifecycle = Lifecycle(settings, self._timers)
@@ -79,6 +81,9 @@ class Negotiator:
             ev.ContainerAllocated: self._container_allocated,
             ev.ContainerStarted: self._container_started,
             ev.ContainerLost: self._container_lost,
+            ev.ExecutorRemoved: self._executor_removed,
+            ev.ContainersPreempted: self._containers_preempted,
+            ev.FeedLagged: self._feed_lagged,
             ev.PlacementAcknowledged: self._placement_acknowledged,
             ev.PendingExplained: self._pending_explained,
             ev.PlacementProblem: self._placement_problem,
@@ -95,7 +100,7 @@ class Negotiator:
         route = self._routes.get(type(event))
         commands = route(event, now_ms) if route is not None else []
         if not self._lifecycle.over:
-            commands += self._settle(_after(event), now_ms)
+            commands += self._settle(ev.after(event), now_ms)
         return commands
 
     def view(self) -> View:
@@ -245,7 +250,15 @@ class Negotiator:
         said = f"container {container_id} came for executor {executor_id} after its request was withdrawn"
         return [ReleaseContainer(executor_id=executor_id, reason=said)]
 
+    def _executor_removed(self, event: ev.ExecutorRemoved, now_ms: int) -> list[Command]:
+        return self._removals.removed(event, now_ms) if self._lifecycle.ready else []
+
+    def _containers_preempted(self, event: ev.ContainersPreempted, _now_ms: int) -> list[Command]:
+        self._containers.preemption_announced(event.container_ids)
+        return []
+
     def _container_lost(self, event: ev.ContainerLost, now_ms: int) -> list[Command]:
+        self._removals.ended(event.executor_id)
         row = self._containers.lost(event)
         if row is None or self._lifecycle.stopping or row.of_earlier_context:
             return []
@@ -259,6 +272,7 @@ class Negotiator:
             host=host,
             host_state=self._hosts.gone(host),
             memory_mb=self._settings.executor_memory_mb,
+            preemption_announced=row.preemption_announced,
         )
         said = f"executor {row.executor_id} on {host or 'an unknown host'}: {verdict.text}"
         commands = self._tell_spark(row.executor_id, event.exit_code, said, caused_by_app=verdict.caused_by_app)
@@ -310,12 +324,13 @@ class Negotiator:
         return []
 
     def _placement_problem(self, event: ev.PlacementProblem, _now_ms: int) -> list[Command]:
-        self._warn(f"placement: {event.message}")
-        return []
+        return self._warn(f"placement: {event.message}")
 
     def _program_warned(self, event: ev.ProgramWarned, _now_ms: int) -> list[Command]:
-        self._warn(event.message or f"the program sets {event.key}, which yarnspec owns")
-        return []
+        return self._warn(event.message or f"the program sets {event.key}, which yarnspec owns")
+
+    def _feed_lagged(self, event: ev.FeedLagged, _now_ms: int) -> list[Command]:
+        return self._warn(f"the ends of {event.count} tasks could not be told in time and are not among the events")
 
     def _timer_fired(self, event: ev.TimerFired, now_ms: int) -> list[Command]:
         due = self._timers.take(event, now_ms)
@@ -323,14 +338,20 @@ class Negotiator:
             return []
         if due is not True:
             return [due]
-        if event.name.startswith(TIMER_PREFIX):
-            return self._blocklist.expire(event.name.removeprefix(TIMER_PREFIX))
-        if event.name == BACKOFF_TIMER:
+        family, _, named = event.name.partition(":")
+        if family == TIMER_FAMILY:
+            return self._blocklist.expire(named)
+        if family == REMOVED_TIMER_FAMILY:
+            return self._removals.overdue(named)
+        return self._single_timer_fired(event.name, now_ms)
+
+    def _single_timer_fired(self, name: str, now_ms: int) -> list[Command]:
+        if name == BACKOFF_TIMER:
             self._containers.held = 0
-        elif event.name == HOSTS_TIMER:
+        elif name == HOSTS_TIMER:
             self._warn("the cluster's hosts could not be listed; the hosts excluded at submit are blocked unchecked")
             return self._decide_exclusions(now_ms)
-        elif event.name == WAIT_TIMER:
+        elif name == WAIT_TIMER:
             verdict = self._lifecycle.timed_out(self._containers, now_ms, self._blocklist.hosts)
             return self._fail(_EXIT_NO_RESOURCES, verdict, "") if verdict else []
         return []
@@ -371,15 +392,7 @@ class Negotiator:
         self._counters["out_of_order"] += 1
         return []
 
-    def _warn(self, message: str) -> None:
+    def _warn(self, message: str) -> list[Command]:
         if message not in self._warnings:
             self._warnings.append(message)
-
-
-def _after(event: ev.Event) -> str:
-    """The event in few words, for the reasons of what follows from it; the event log has it whole."""
-    for field in ("executor_id", "host", "name", "count", "epoch"):
-        value = getattr(event, field, None)
-        if value is not None:
-            return f"after {type(event).__name__} ({field} {value})"
-    return f"after {type(event).__name__}"
+        return []

@@ -25,6 +25,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     resource_wait_ms: int = 300_000
 
+    removed_wait_ms: int = 10_000
+
     young_ms: int = 30_000
     max_executor_failures: int | None = None
     failure_window_ms: int = 600_000

@@ -136,6 +136,8 @@ class StatusFold:
                 self._pending_reason = event.reason
             case events.ProgramWarned():
                 self._warn(event.message or f"the program sets {event.key}, which yarnspec owns")
+            case events.FeedLagged():
+                self._warn(f"the ends of {event.count} tasks could not be told in time and are not among the events")
             case events.StageStarted():
                 self._stages.started(event)
             case events.StageFinished():
