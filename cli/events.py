@@ -51,8 +51,19 @@ def command(*, application: str, follow: bool, types: tuple[str, ...], form: For
                 continue
             _print(record, form)
             shown += 1
-    if not shown:
-        click.echo(f"no events{' of this type' if types else ''} of {application} (yet)", err=True)
+        if not shown:
+            click.echo(_why_none(found, types), err=True)
+
+
+def _why_none(application: Application, types: tuple[str, ...]) -> str:
+    what = f"no events{' of this type' if types else ''} of {application.id}"
+    if not application.has_ended():
+        return f"{what} (yet)"
+    if types:
+        return what
+    last = application.status()
+    because = f", {last.final.reason}" if last.final is not None and last.final.reason else ""
+    return f"{what}: it ended before the first was written ({last.state}{because})"
 
 
 def _check(types: tuple[str, ...]) -> None:

@@ -17,6 +17,8 @@ from yarnspec.options import Options
 
 _SHOWN_ENDED_CONTAINERS = 20
 _SHOWN_ENDED_STAGES = 10
+_SHORTEST_STAGE = 12
+_BETWEEN_COLUMNS = 2
 _STATE_STYLES = {"SUCCEEDED": "green", "FAILED": "red", "KILLED": "red", "RUNNING": "cyan"}
 
 EXAMPLES = """
@@ -64,7 +66,7 @@ def print_status(document: StatusDocument, console: Console, now_ms: int) -> Non
         console.print(table)
     if document.stages:
         console.print()
-        console.print(_stages(document))
+        console.print(_stages(document, console.width))
     for warning in document.warnings:
         console.print()
         console.print(plain(f"warning: {warning}", "yellow"))
@@ -143,12 +145,20 @@ def _container_state(container: ContainerStatus) -> str:
     return container.state if container.exit_code is None else f"{container.state} {container.exit_code}"
 
 
-def _stages(document: StatusDocument) -> Table:
-    table = columns("STAGE", "NAME", "TASKS", "STATE")
+def _stages(document: StatusDocument, width: int) -> Table:
     active = [one for one in document.stages if one.state == "RUNNING"]
     ended = [one for one in document.stages if one.state != "RUNNING"]
+    rows = [("STAGE", "NAME", "TASKS", "STATE")]
     for one in (*ended[-_SHOWN_ENDED_STAGES:], *active):
         number = str(one.stage) if one.stage_attempt == 0 else f"{one.stage}.{one.stage_attempt}"
         failed = f", {one.failed} failed" if one.failed else ""
-        table.add_row(number, plain(short_stage(one.name)), f"{one.finished}/{one.tasks}{failed}", one.state)
+        rows.append((number, short_stage(one.name), f"{one.finished}/{one.tasks}{failed}", one.state))
+    table = columns(*rows[0])
+    for column in table.columns:
+        column.no_wrap, column.overflow = True, "ellipsis"
+    # One line for each stage: a name is cut where it does not fit beside the numbers.
+    rest = sum(max(len(row[at]) for row in rows) + _BETWEEN_COLUMNS for at in (0, 2, 3))
+    table.columns[1].max_width = max(_SHORTEST_STAGE, width - rest - _BETWEEN_COLUMNS)
+    for row in rows[1:]:
+        table.add_row(*(plain(cell) for cell in row))
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 import yaml
 from rich.console import Console
@@ -22,6 +23,7 @@ from yarnspec.observe.document import (
     StatusDocument,
     TaskCounts,
 )
+from yarnspec.observe.history import ApplicationRecord
 from yarnspec.observe.records import record_of
 from yarnspec.observe.rest import Answer, BlockBody
 
@@ -95,6 +97,20 @@ class TestStatus:
             assert words in page
         assert "\x1b" not in page
 
+    def test_a_stages_name_is_cut_to_one_line(self) -> None:
+        name = "$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768"
+        stage = StageStatus(
+            stage=104, stage_attempt=0, name=name, tasks=2000, finished=1999, failed=12, state="SUCCEEDED"
+        )
+        for width, whole in ((80, False), (10_000, True)):
+            console = Console(width=width, color_system=None, highlight=False)
+            with console.capture() as capture:
+                print_status(msgspec.structs.replace(DOCUMENT, stages=(stage,)), console, 1_700_000_030_000)
+            (line,) = [line for line in capture.get().splitlines() if line.startswith("104")]
+            assert len(line) <= width
+            assert "1999/2000, 12 failed  SUCCEEDED" in line
+            assert (name in line, "…" in line) == (whole, not whole)
+
     def test_an_application_that_failed_is_no_failure_of_the_command(
         self, yarnspec: Run, cluster: HandMadeCluster
     ) -> None:
@@ -103,6 +119,22 @@ class TestStatus:
         assert ran.code == 0
         assert "FAILED, attempt 1, exit code 1" in ran.out
         assert "ValueError: no" in ran.out
+
+    def test_one_that_was_killed_before_its_first_record(self, yarnspec: Run, cluster: HandMadeCluster) -> None:
+        entry = ApplicationRecord(
+            application_id=APP, name="etl", user="me", queue="default", started_ms=5, placement_mode="constraints"
+        )
+        cluster.history.begin(entry)
+        cluster.made_rm.reports[APP] = report("KILLED", "KILLED", diagnostics="killed by ann")
+        document = json.loads(yarnspec("status", APP, "-o", "json").out)
+        assert (document["state"], document["attempt"], document["placement_mode"]) == ("KILLED", 1, "constraints")
+        assert [(one["id"], one["host"], one["state"]) for one in document["containers"]] == [
+            (AM, HOSTS[0], "COMPLETE")
+        ]
+        assert document["final"]["reason"] == "killed by ann"
+        ran = yarnspec("events", APP)
+        assert (ran.code, ran.out) == (0, "")
+        assert "it ended before the first was written (KILLED, killed by ann)" in ran.err
 
     def test_exit_codes(self, yarnspec: Run, cluster: HandMadeCluster) -> None:
         assert yarnspec("status", "nonsense").code == 2

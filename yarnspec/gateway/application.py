@@ -116,8 +116,14 @@ class Application:
         if report is None:
             return ended.without_report(self._from_history())
         link = self._cluster.rm.application_url(self.id)
-        if report.ended and self._cluster.history.application(self.id) is not None:
-            return ended.with_report(self._from_history(), report, link=link)
+        entry = self._cluster.history.application(self.id) if report.ended else None
+        if entry is not None:
+            told = ended.with_report(self._from_history(), report, link=link)
+            if told.attempt:
+                return told
+            # Killed before the negotiator's first record was written: YARN knows the attempt and its container.
+            document = self._from_report(report, link)
+            return msgspec.structs.replace(document, name=entry.name, placement_mode=entry.placement_mode)
         document = self._from_report(report, link)
         return document if report.ended else msgspec.structs.replace(document, warnings=warnings)
 
