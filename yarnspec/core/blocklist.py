@@ -169,7 +169,7 @@ class Blocklist:
             f"{after} of {len(running)} running hosts would be blocked, and {self.limit} may be "
             f"(max(1, {self._share:g} x {len(running)}))"
         )
-        return said if wish.automatic else f"{said}; force it if you mean it"
+        return said if wish.automatic else f"{said}; force it (--force) if you mean it"
 
     def _count(self) -> str:
         return f"{len(self._blocks)} blocked of {len(self._hosts.running)} running hosts"
