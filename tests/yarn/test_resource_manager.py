@@ -243,6 +243,17 @@ def test_why_pending_is_the_schedulers_own_words() -> None:
     waiting = app(state="ACCEPTED", diagnostics="Queue's AM resource limit exceeded. ")
     with rm({f"{CLUSTER}/apps/{APPLICATION}": {"app": waiting}}) as (manager, _):
         assert manager.why_pending(APPLICATION) == "Queue's AM resource limit exceeded."
+    # What changes with every look would be a new reason each time.
+    passing = (
+        "[Sat Nov 21 04:24:12 +0000 2026] Application is Activated, waiting for resources to be assigned for AM.  "
+        "Last Node which was processed for the application : 127.0.0.3:16846 ( Partition : [], Total resource : "
+        "<memory:8192, vCores:8>, Available resource : <memory:8192, vCores:8> ). Details : AM Partition = x ;"
+    )
+    waiting = app(state="ACCEPTED", diagnostics=passing)
+    with rm({f"{CLUSTER}/apps/{APPLICATION}": {"app": waiting}}) as (manager, _):
+        assert manager.why_pending(APPLICATION) == (
+            "Application is Activated, waiting for resources to be assigned for AM. Details : AM Partition = x ;"
+        )
     with rm({f"{CLUSTER}/apps/{APPLICATION}": {"app": app(state="FINISHED")}}) as (manager, _):
         assert manager.why_pending(APPLICATION) == ""
 

@@ -23,6 +23,7 @@ CONNECT_TIMEOUT_S = 25.0
 APPLICATION_TYPE = "yarnspec"
 _ACTIVE_POLL_S = 0.2
 _APPLICATION_ID = re.compile(r"application_\d+_\d{4,}")
+_PASSING = re.compile(r"^\s*\[[^\]]*\]\s*|\s*Last Node which was processed for the application : .*?\)\s*\.\s*")
 _CONTAINER_ID = re.compile(r"container_(?:e\d+_)?\d+_\d{4,}_\d{2,}_\d{6,}")
 
 
@@ -185,7 +186,9 @@ class ResourceManager:
         if report.ended:
             return ""
         if report.state != "RUNNING":
-            return report.diagnostics.strip() or f"The application is {report.state}."
+            # Without when it was said and which host was looked at last: these change all the time and say nothing.
+            said = _PASSING.sub(" ", report.diagnostics).strip()
+            return said or f"The application is {report.state}."
         return self._activities(application_id)
 
     def _activities(self, application_id: str) -> str:
