@@ -70,7 +70,7 @@ def main(*, wanted: str, budget_minutes: float | None, home: Path, page: Path, a
         signal.signal(number, _interrupt)
     home = home.absolute()
     results = home / "results.jsonl"
-    known = {} if again else table.read(results)
+    known = {} if again else table.last(table.read(results))
     left = [seed for seed in seeds(wanted) if seed not in known]
     begun = time.monotonic()
     turn = Turn(lock)
@@ -88,12 +88,12 @@ def main(*, wanted: str, budget_minutes: float | None, home: Path, page: Path, a
                 finally:
                     turn.give_back()
                 table.append(results, done)
-                page.write_text(table.markdown(table.read(results).values()))
+                page.write_text(table.markdown(table.read(results)))
                 _say(done, home)
                 if not done.passed:
                     _show_logs(cluster, home / "seeds" / str(seed))
-    runs = table.read(results)
-    page.write_text(table.markdown(runs.values()))
+    page.write_text(table.markdown(table.read(results)))
+    runs = table.last(table.read(results))
     failed = [seed for seed in seeds(wanted) if seed in runs and not runs[seed].passed]
     click.echo(f"{len(runs)} runs so far, {sum(run.passed for run in runs.values())} passed")
     sys.exit(1 if failed else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -33,17 +34,19 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         return not self.violations
 
 
-def read(results: Path) -> dict[int, Run]:
-    """The last run of each seed; a line that was cut off by an interruption does not count."""
-    runs: dict[int, Run] = {}
+def read(results: Path) -> list[Run]:
+    """Every run, in their order; a line that was cut off by an interruption does not count."""
+    runs: list[Run] = []
     if results.exists():
         for line in results.read_bytes().splitlines():
-            try:
-                run = msgspec.json.decode(line, type=Run)
-            except msgspec.DecodeError:
-                continue
-            runs[run.seed] = run
-    return dict(sorted(runs.items()))
+            with contextlib.suppress(msgspec.DecodeError):
+                runs.append(msgspec.json.decode(line, type=Run))
+    return runs
+
+
+def last(runs: Iterable[Run]) -> dict[int, Run]:
+    """The last run of each seed."""
+    return dict(sorted({run.seed: run for run in runs}.items()))
 
 
 def append(results: Path, run: Run) -> None:
@@ -55,9 +58,10 @@ def append(results: Path, run: Run) -> None:
         stream.write(separator + msgspec.json.encode(run) + b"\n")
 
 
-def markdown(runs: Iterable[Run]) -> str:
-    """The page."""
-    runs = list(runs)
+def markdown(every: list[Run]) -> str:
+    """The page: the last run of each seed, and what had not held before it was run again."""
+    runs = list(last(every).values())
+    before = [run for run in every if run not in runs and not run.passed]
     failed = [run for run in runs if not run.passed]
     done = sum(not fault.note for run in runs for fault in run.faults)
     again = sum(run.attempts - 1 for run in runs)
@@ -78,10 +82,16 @@ def markdown(runs: Iterable[Run]) -> str:
         "|---:|---|---|---|---:|---|---:|---|",
         *map(_row, runs),
     ]
-    if failed:
-        lines += ["", "## What did not hold", ""]
-        lines += [f"* seed {run.seed}: {_cell(violation)}" for run in failed for violation in run.violations]
+    lines += _violations("What did not hold", failed)
+    lines += _violations("What had not held before a change, after which the seed was run again", before)
     return "\n".join(lines) + "\n"
+
+
+def _violations(title: str, runs: list[Run]) -> list[str]:
+    if not runs:
+        return []
+    found = [f"* seed {run.seed}: {_cell(violation)}" for run in runs for violation in run.violations]
+    return ["", f"## {title}", "", *found]
 
 
 def _row(run: Run) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from integration.soak.faults import Done
-from integration.soak.table import Run, append, markdown, read
+from integration.soak.table import Run, append, last, markdown, read
 
 FAULTS = [
     Done(kind="kill executor", due_s=3.0, at_s=3.4, target="127.0.0.4 (01_000002)"),
@@ -26,13 +26,13 @@ def test_the_last_result_of_a_seed_counts_and_a_torn_line_does_not(tmp_path: Pat
     append(results, GOOD)
     with results.open("ab") as stream:
         stream.write(b'{"seed": 9, "pro')
-    assert read(results) == {7: GOOD}
+    assert last(read(results)) == {7: GOOD}
     append(results, BAD)
-    assert list(read(results)) == [3, 7]
+    assert list(last(read(results))) == [3, 7]
 
 
 def test_nothing_yet(tmp_path: Path) -> None:
-    assert read(tmp_path / "results.jsonl") == {}
+    assert read(tmp_path / "results.jsonl") == []
 
 
 def test_the_page_shows_every_run_and_what_did_not_hold() -> None:
@@ -42,3 +42,10 @@ def test_the_page_shows_every_run_and_what_did_not_hold() -> None:
     assert "| SUCCEEDED (0) | 41 | yes |" in page
     assert "| RUNNING | 41 | **no** |" in page
     assert "* seed 3: did not \\| end" in page
+    assert "before a change" not in page
+
+
+def test_a_failure_before_a_good_run_stays_on_the_page() -> None:
+    page = markdown([BAD, msgspec.structs.replace(GOOD, seed=3)])
+    assert "**1 runs, 1 passed, 0 failed**" in page
+    assert page.index("before a change") < page.index("* seed 3: did not \\| end")
