@@ -15,7 +15,7 @@ from tests.gateway.cluster import APP, HandMadeCluster, HandMadeNegotiator, repo
 from tests.gateway.healthy import Rm
 from yarnspec.core import events
 from yarnspec.errors import ClusterUnreachable
-from yarnspec.gateway import assembly, following, submission
+from yarnspec.gateway import application, assembly, following, submission
 from yarnspec.observe.document import Final, StatusDocument
 from yarnspec.observe.history import Result
 from yarnspec.yarn.submission import Submitted
@@ -89,6 +89,18 @@ def test_the_programs_output_and_nothing_else_is_on_stdout(
     assert APP in ran.err
     assert "the driver runs in the application master" in ran.err
     assert "placement by constraints" in ran.err
+
+
+def test_output_that_is_not_whole_is_no_success(yarn: Yarn, yarnspec: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program succeeded, its negotiator is gone, and so is its log."""
+    monkeypatch.setattr(application, "_LOG_PATIENCE_S", 0.0)
+    monkeypatch.setenv("PATH", "/nonexistent")
+    yarn.ends("SUCCEEDED", looks=2)
+    ran = yarnspec("submit", "-o", "json", "app.py")
+    document = msgspec.json.decode(ran.out)
+    assert (ran.code, document["exit_code"], document["state"]) == (1, 1, "SUCCEEDED")
+    assert "the output breaks off after 0 bytes" in ran.err
+    assert f"error: the program's output is not whole; try  yarnspec logs {APP}" in ran.err
 
 
 def test_in_cluster_mode_stdout_is_the_id(yarn: Yarn, yarnspec: Run) -> None:
