@@ -72,7 +72,7 @@ def markdown(every: list[Run]) -> str:
         "After every run these are checked: it ends in time; a result that is said to be right is right; the exit code",
         "and `status` fit the end; no container starts on a blocked host after the acknowledgement of the block; no",
         "process, container or staging directory stays; the events are whole; no more attempts than allowed (3).",
-        "Times are seconds from the submission. A fault in brackets did nothing: no victim was left, or it was refused.",
+        "Times are seconds from the submission. A fault in brackets did nothing: no victim was left, or it was denied.",
         "",
         f"**{len(runs)} runs, {len(runs) - len(failed)} passed, {len(failed)} failed**; {done} faults that did "
         f"something, {again} attempts that had to begin again, "
