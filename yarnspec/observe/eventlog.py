@@ -24,6 +24,8 @@ from yarnspec.observe.records import Record, encode, record_of
 _TASK_ENDS_BYTES = 8 * 1024 * 1024
 _OTHERS_BYTES = 16 * 1024 * 1024
 _UNWRITTEN_BYTES = 64 * 1024 * 1024
+_BATCH_S = 0.2
+"""How old a record may get before it is written: what a crash of this process can lose."""
 
 
 class LineWriter(Protocol):
@@ -148,6 +150,7 @@ class EventLog:
                 while batch := self._next_batch():
                     writer.append(batch)
                     writer.sync()
+                    self._let_more_come()
             finally:
                 writer.close()
             self._closed = True
@@ -163,6 +166,11 @@ class EventLog:
             self._unwritten.clear()
             self._unwritten_size_bytes = 0
             return batch
+
+    def _let_more_come(self) -> None:
+        """Wait a little, so that many tasks that end one by one cost few syncs; the end waits for nothing."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing or self._problem, _BATCH_S)
 
     def _give_up(self, why: str) -> None:
         self._problem = self._problem or f"the event history is incomplete: {why}"
