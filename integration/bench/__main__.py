@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable
@@ -108,6 +109,8 @@ def interleaved(
 @click.option("--fresh", is_flag=True, help="Forget the runs that were made before.")
 def main(which: str, repeats: int | None, scale: float, results: Path, fresh: bool) -> None:
     """Compare yarnspec with stock spark-submit; prints a table, and the same as Markdown."""
+    # Whoever ends us by a signal must not leave a cluster behind.
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     console = Console(width=None if sys.stdout.isatty() else 160)
     if fresh:
         results.unlink(missing_ok=True)
