@@ -18,14 +18,14 @@ def test_submit_wait_and_look_from_python(cluster: Cluster, monkeypatch: pytest.
     for name, value in cluster.environment.items():
         monkeypatch.setenv(name, value)
     excluded = cluster.hosts[0]
-    application = library.submit(
+    with library.submit(
         str(PROGRAMS / "tasks.py"), "4", "0.1",
         num_executors=1, executor_memory="512m", driver_memory="512m", exclude_hosts=(excluded,),
-    )  # fmt: skip
-    assert application.wait(WAIT_S).state == "SUCCEEDED"
-    found = library.Application.from_id(application.id)
-    assert found.status().ended
-    assert {record.type for record in found.events()} >= {"BlockHost", "ContainerStarted", "DriverFinished"}
-    output = b"".join(piece.data for piece in found.logs(name="driver.stdout")).decode()
+    ) as application:  # fmt: skip
+        assert application.wait(WAIT_S).state == "SUCCEEDED"
+    with library.Application.from_id(application.id) as found:
+        assert found.status().ended
+        assert {record.type for record in found.events()} >= {"BlockHost", "ContainerStarted", "DriverFinished"}
+        output = b"".join(piece.data for piece in found.logs(name="driver.stdout")).decode()
     assert json.loads(output.splitlines()[-1])["sum"] == 6
     assert excluded not in cluster.launched(application.id).values()
