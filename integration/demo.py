@@ -91,12 +91,19 @@ def _run(mini: MiniCluster) -> int:
     console.print(Panel(_shown(command), title="a user submits, and keeps one host out", title_align="left"))
     begun = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=cluster.environment)
-    wait_for("the application", lambda: cluster.application_named(name) or process.poll() is not None, SUBMIT_TIMEOUT_S)
-    application = cluster.application_named(name)
-    if application is None:
-        return process.wait(SUBMIT_TIMEOUT_S)
-    with PlacementWatch(cluster, application) as watch:
-        output, _ = process.communicate(timeout=RUN_TIMEOUT_S)
+    try:
+        wait_for(
+            "the application", lambda: cluster.application_named(name) or process.poll() is not None, SUBMIT_TIMEOUT_S
+        )
+        application = cluster.application_named(name)
+        if application is None:
+            return process.wait(SUBMIT_TIMEOUT_S)
+        with PlacementWatch(cluster, application) as watch:
+            output, _ = process.communicate(timeout=RUN_TIMEOUT_S)
+    finally:
+        if process.poll() is None:  # we were interrupted, and the command line may not have been
+            process.kill()
+            process.wait(10)
     seconds = time.monotonic() - begun
     lines = [json.loads(line) for line in output.splitlines() if line.startswith('{"query"')]
     _show_results(lines)
