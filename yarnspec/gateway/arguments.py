@@ -165,7 +165,13 @@ FLAGS: tuple[Flag, ...] = (
         treatment="warned",
         help="No effect yet: log in with kinit before the submit.",
     ),
-    Flag(names=("--proxy-user",), field="proxy_user", metavar="NAME", help="User to submit the application as."),
+    Flag(
+        names=("--proxy-user",),
+        field="proxy_user",
+        metavar="NAME",
+        treatment="warned",
+        help="User to submit the application as; until it ends, only YARN's own report of it can be seen.",
+    ),
     Flag(names=("--verbose", "-v"), field="verbose", shape="switch", help="Say more on stderr."),
     Flag(
         names=("--supervise",),
