@@ -91,6 +91,12 @@ def test_an_application_that_runs() -> None:
     assert document.links.spark_ui == "http://h:4040"
 
 
+def test_sparks_page_is_linked_through_yarns_proxy() -> None:
+    about = About(resource_manager_url=f"http://rm:8088/cluster/app/{APP}")
+    document = fold(APP, records(attempt(), events.DriverStarted(pid=1), READY), about)
+    assert document.links.spark_ui == f"http://rm:8088/proxy/{APP}/"
+
+
 def test_phases_follow_each_other() -> None:
     logged: list[Event | Command] = [
         attempt(),

@@ -109,10 +109,19 @@ class StatusFold:
             pending_reason=self._pending_reason if running < self._wanted and not ended else "",
             stages=self._stages.newest(),
             tasks=self._stages.counts(running_tasks),
-            links=Links(resource_manager=about.resource_manager_url, spark_ui=None if ended else self._spark_ui),
+            links=Links(
+                resource_manager=about.resource_manager_url, spark_ui=None if ended else self._spark_page(about)
+            ),
             warnings=tuple(dict.fromkeys((*self._warnings, *warnings))),
             final=self._final,
         )
+
+    def _spark_page(self, about: About) -> str | None:
+        """Spark's pages through YARN's proxy: their own links lead there, and who is let in is YARN's to say."""
+        root, separator, _ = (about.resource_manager_url or "").partition("/cluster/")
+        if self._spark_ui is None or not separator:
+            return self._spark_ui
+        return f"{root}/proxy/{self._application_id}/"
 
     def _phase_with(self, running: int) -> Phase:
         if self._final is not None:
