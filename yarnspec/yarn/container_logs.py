@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 
 import msgspec
 
 from yarnspec.errors import ClusterUnreachable, NotFound
+from yarnspec.yarn.closing import Closing
 from yarnspec.yarn.hadoop_conf import RmAddress
 from yarnspec.yarn.resource_manager import check_container_id
 from yarnspec.yarn.rest import RestClient
@@ -22,22 +22,12 @@ class LogFile(msgspec.Struct, frozen=True):
     size_bytes: int
 
 
-class NodeLogs:
+class NodeLogs(Closing):
     """The logs that one NodeManager has; ``http_address`` is its web address as the ResourceManager tells it."""
 
     def __init__(self, http_address: str, *, user: str, https: bool = False, timeout_s: float = TIMEOUT_S) -> None:
         url = http_address if "//" in http_address else f"{'https' if https else 'http'}://{http_address}"
         self._rest = RestClient((RmAddress("", url.rstrip("/")),), user=user, timeout_s=timeout_s, what="NodeManager")
-
-    def __enter__(self) -> NodeLogs:
-        """Close on leaving."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the connections."""
-        self.close()
 
     def close(self) -> None:
         """Close the connections."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,6 +14,7 @@ import tenacity
 
 from yarnspec.errors import ClusterUnreachable, NotFound
 from yarnspec.yarn import rm_documents
+from yarnspec.yarn.closing import Closing
 from yarnspec.yarn.cluster import Application, Attempt, ClusterInfo, Container, Host, Queue, Size
 from yarnspec.yarn.hadoop_conf import HadoopConf, RmAddress
 from yarnspec.yarn.rest import RestClient
@@ -27,7 +27,7 @@ _PASSING = re.compile(r"^\s*\[[^\]]*\]\s*|\s*Last Node which was processed for t
 _CONTAINER_ID = re.compile(r"container_(?:e\d+_)?\d+_\d{4,}_\d{2,}_\d{6,}")
 
 
-class ResourceManager:
+class ResourceManager(Closing):
     """The ResourceManager of one cluster, through its REST interface."""
 
     def __init__(
@@ -45,16 +45,6 @@ class ResourceManager:
     def from_conf(cls, conf: HadoopConf, *, timeout_s: float = CONNECT_TIMEOUT_S) -> ResourceManager:
         """The ResourceManager that a Hadoop configuration names (any of them, with HA)."""
         return cls(conf.rm_addresses(), user=conf.user, timeout_s=timeout_s)
-
-    def __enter__(self) -> ResourceManager:
-        """Close on leaving."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the connections."""
-        self.close()
 
     def close(self) -> None:
         """Close the connections."""

@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from types import TracebackType
 from typing import Any
 
 import httpx2
@@ -18,6 +17,7 @@ import msgspec
 import tenacity
 
 from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound
+from yarnspec.yarn.closing import Closing
 from yarnspec.yarn.hadoop_conf import RmAddress
 
 _REQUEST_TIMEOUT_S = 5.0
@@ -31,7 +31,7 @@ class _NoAnswer(Exception):  # noqa: N818 - not an error by itself: asked again 
     """No server answered in this round; the text says what each of them did."""
 
 
-class RestClient:
+class RestClient(Closing):
     """Asks for JSON documents by path; raises ClusterUnreachable, NotAllowed and NotFound."""
 
     def __init__(
@@ -50,16 +50,6 @@ class RestClient:
         # Certificates are loaded (50 ms) only where TLS is spoken; redirects to elsewhere are never followed.
         uses_tls = any(address.url.startswith("https:") for address in self._addresses)
         self._client = httpx2.Client(trust_env=False, verify=uses_tls)
-
-    def __enter__(self) -> RestClient:
-        """Close on leaving."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the connections."""
-        self.close()
 
     def close(self) -> None:
         """Close the connections."""
