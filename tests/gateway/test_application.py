@@ -11,6 +11,7 @@ from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, Han
 from yarnspec.core import commands, events
 from yarnspec.errors import NotAllowed, NotFound, UsageError
 from yarnspec.gateway.application import Application
+from yarnspec.gateway.killed import GivenUp
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.history import Result
 from yarnspec.observe.rest import Answer, BlockBody, UnblockBody
@@ -294,6 +295,33 @@ class TestKill:
         assert result is not None
         assert (result.status, result.exit_code, result.reason) == ("KILLED", 7, "killed by me")
         assert application.status().state == "KILLED"
+
+    def test_the_reason_of_who_gave_up_is_told_afterwards(
+        self, application: Application, cluster: HandMadeCluster, yarn: Path
+    ) -> None:
+        cluster.made_rm.reports[APP] = report("ACCEPTED", am_host=None)
+        cluster.made_rm.am_containers = [""]
+        because = GivenUp(exit_code=6, reason="its application master got no container within 5 s: no room")
+        assert application.kill(because)
+        assert yarn.exists()
+        status = application.status()
+        assert status.state == "KILLED"
+        assert status.final is not None
+        assert (status.final.exit_code, status.final.reason) == (6, because.reason)
+        # Also when YARN has forgotten it.
+        del cluster.made_rm.reports[APP]
+        cluster.made_rm.before_answer = lambda: None
+        forgotten = application.status()
+        assert forgotten.final is not None
+        assert (forgotten.state, forgotten.final.exit_code, forgotten.name) == ("KILLED", 6, "etl")
+
+    def test_of_one_without_a_history_a_kill_writes_none(
+        self, application: Application, cluster: HandMadeCluster, yarn: Path
+    ) -> None:
+        cluster.made_rm.reports[APP] = report("ACCEPTED", am_host=None)
+        assert application.kill()
+        assert yarn.exists()
+        assert cluster.history.application(APP) is None
 
     def test_one_that_ended_is_left_alone(self, application: Application, cluster: HandMadeCluster, yarn: Path) -> None:
         cluster.made_rm.reports[APP] = report("FINISHED", "SUCCEEDED")

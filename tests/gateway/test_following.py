@@ -14,6 +14,7 @@ from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.gateway.application import Application
 from yarnspec.gateway.client import OutputCutOff, OutputPiece
 from yarnspec.gateway.following import Followed, exit_code, follow
+from yarnspec.gateway.killed import GivenUp
 from yarnspec.observe.document import Final, StatusDocument
 
 ID = "application_1700000000000_0001"
@@ -66,6 +67,7 @@ class Running:
         self.waits_for = ""
         self.attempt = 1
         self.killed = False
+        self.because: GivenUp | None = None
         self.statuses: list[StatusDocument | Exception] = []
         self.ended = threading.Event()
         self.output_done = threading.Event()
@@ -90,8 +92,9 @@ class Running:
                 raise piece
             yield piece
 
-    def kill(self) -> bool:
+    def kill(self, because: GivenUp | None = None) -> bool:
         self.killed = True
+        self.because = because
         self.ended.set()
         return True
 
@@ -110,7 +113,11 @@ class Running:
                 raise found
             return found
         if self.ended.is_set():
-            return document("KILLED" if self.killed else "SUCCEEDED")
+            last = document("KILLED" if self.killed else "SUCCEEDED")
+            if self.because is None:
+                return last
+            told = Final(status="KILLED", exit_code=self.because.exit_code, reason=self.because.reason)
+            return msgspec.structs.replace(last, final=told)
         if self.waits_for:
             waiting = document("ACCEPTED")
             return msgspec.structs.replace(waiting, attempt=self.attempt, pending_reason=self.waits_for)

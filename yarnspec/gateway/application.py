@@ -16,6 +16,7 @@ from yarnspec.gateway import ended
 from yarnspec.gateway.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable, OutputPiece
 from yarnspec.gateway.cluster import Cluster
 from yarnspec.gateway.eventstream import EventStream
+from yarnspec.gateway.killed import GivenUp, clean_up
 from yarnspec.gateway.logs import LogContainer, LogPiece, LogReader, Role
 from yarnspec.gateway.nodelogs import NodeLogs
 from yarnspec.gateway.outputrest import OutputRest
@@ -123,7 +124,9 @@ class Application:
                 return told
             # Killed before the negotiator's first record was written: YARN knows the attempt and its container.
             document = self._from_report(report, link)
-            return msgspec.structs.replace(document, name=entry.name, placement_mode=entry.placement_mode)
+            return msgspec.structs.replace(
+                document, name=entry.name, placement_mode=entry.placement_mode, final=told.final
+            )
         document = self._from_report(report, link)
         return document if report.ended else msgspec.structs.replace(document, warnings=warnings)
 
@@ -268,8 +271,11 @@ class Application:
             self.client.unblock(UnblockBody(host=host, by=self._cluster.user)), f"{host} is not unblocked"
         )
 
-    def kill(self) -> bool:
-        """End it now; False when it had ended already. Its staging directory is removed as well."""
+    def kill(self, because: GivenUp | None = None) -> bool:
+        """End it now; False when it had ended already. Its staging directory is removed as well.
+
+        ``because``: why it is not the user who ends it; ``status`` and the history tell this reason afterwards.
+        """
         report = self.report()
         if report is None or report.ended:
             return False
@@ -281,27 +287,10 @@ class Application:
                 message = f"YARN took the request to kill {self.id}, which has not ended within {_KILL_WAIT_S:g} s"
                 raise ClusterUnreachable(message)
             self._pause(0.2)
-        self._clean_up(report, before)
+        # What a killed AM cannot do any more. Another user's files are that user's to clean up.
+        if report.user == self._cluster.user:
+            clean_up(self._cluster, before, because)
         return True
-
-    def _clean_up(self, report: Report, before: StatusDocument) -> None:
-        """What a killed AM cannot do any more. Another user's files are that user's to clean up."""
-        if report.user != self._cluster.user:
-            return
-        files, history = self._cluster.files, self._cluster.history
-        files.delete(staging_directory(files.home, self.id))
-        now = self._cluster.rm.application(self.id)
-        if history.application(self.id) is None or history.result(self.id) is not None or now.state != "KILLED":
-            return
-        last = ended.with_report(before, now)
-        result = Result(
-            status="KILLED",
-            exit_code=7,
-            reason=f"killed by {self._cluster.user}",
-            diagnostics=now.diagnostics,
-            finished_ms=now.finished_ms,
-        )
-        history.finish(self.id, result, last)
 
     def _from_history(self) -> StatusDocument:
         """The last status, with the containers of earlier attempts; put together from the events if need be."""

@@ -12,7 +12,8 @@ import msgspec
 from yarnspec.errors import ClusterUnreachable, YarnspecError
 from yarnspec.gateway.application import Application
 from yarnspec.gateway.client import OutputCutOff, OutputPiece
-from yarnspec.observe.document import Final, StatusDocument
+from yarnspec.gateway.killed import GivenUp
+from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.progress import Progress
 
 _EXIT_FAILED = 1
@@ -63,7 +64,6 @@ def follow(
     cluster = _PatientAsking(progress, poll_s, copy.broken, clock_s)
     began_s = clock_s()
     may_wait = start_wait_s > 0
-    unplaced = ""
     if output:
         copy.start()
     try:
@@ -79,10 +79,9 @@ def follow(
                 may_wait = may_wait and document.state in _BEFORE_RUNNING and document.attempt <= 1
                 if may_wait and clock_s() - began_s >= start_wait_s:
                     why = document.pending_reason or "YARN gives no reason"
-                    unplaced = f"its application master got no container within {start_wait_s:g} s: {why}"
-                    progress.say(f"{unplaced}; it is killed now")
-                    if not application.kill():
-                        unplaced = ""
+                    reason = f"its application master got no container within {start_wait_s:g} s: {why}"
+                    progress.say(f"{reason}; it is killed now")
+                    application.kill(GivenUp(exit_code=_EXIT_NO_RESOURCES, reason=reason))
                     may_wait = False
                     continue
             copy.broken.wait(poll_s)
@@ -93,9 +92,6 @@ def follow(
     except ClusterUnreachable:
         copy.check_pipe()
         raise
-    if unplaced and last.state == "KILLED":
-        final = Final(status=last.state, exit_code=_EXIT_NO_RESOURCES, reason=unplaced)
-        last = msgspec.structs.replace(last, final=final)
     progress.show(last)
     return Followed(last=last, whole_output=copy.whole or not output)
 
