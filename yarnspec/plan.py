@@ -70,7 +70,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     driver_python: str
     worker_python: str
     activate: str | None = None
-    spark_home: str | None = None
     spark_jars: str | None = None
     driver_heap_mb: int
     driver_java_options: tuple[str, ...] = ()

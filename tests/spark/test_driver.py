@@ -11,6 +11,7 @@ import pytest
 
 from tests.spark.plans import plan
 from yarnspec.plan import JAR_FILE, SPARK_JARS_LINK
+from yarnspec.spark import driver as driver_module
 from yarnspec.spark.driver import (
     OWNED_KEYS_FILE,
     PROGRAM_END_FILE,
@@ -33,6 +34,7 @@ class Container:
         jars.mkdir(parents=True)
         for name in ("spark-core_2.13-4.3.0.jar", "spark-yarn_2.13-4.3.0.jar"):
             (jars / name).write_text("")
+        monkeypatch.setattr(driver_module, "spark_home", lambda: directory / "spark")
         monkeypatch.setenv("JAVA_HOME", str(directory / "jdk"))
         monkeypatch.setenv("NM_HOST", "127.0.0.3")
         monkeypatch.setenv("SKEIN_APPMASTER_ADDRESS", "127.0.0.3:1")
@@ -40,7 +42,7 @@ class Container:
 
     def driver(self, **more: object) -> Driver:
         return Driver(
-            plan(spark_home=str(self.directory / "spark"), **more),
+            plan(**more),
             directory=self.directory,
             log_directory=self.directory,
             properties=self.directory / "spark.properties",

@@ -80,9 +80,8 @@ class Driver:
     def command(self) -> list[str]:
         """The JVM's command line: no secret stands in it."""
         plan = self._plan
-        home = Path(plan.spark_home) if plan.spark_home else spark_home()
         if plan.spark_jars is None:
-            jars = home / "jars"
+            jars = spark_home() / "jars"
         elif plan.spark_jars == SPARK_JARS_LINK:
             jars = self._directory / SPARK_JARS_LINK
         else:
@@ -124,7 +123,7 @@ class Driver:
             "PYTHONPATH": f"{hook}:{python_path}" if python_path else hook,
             "PYSPARK_PYTHON": plan.worker_python,
             "PYSPARK_DRIVER_PYTHON": plan.driver_python,
-            "SPARK_HOME": plan.spark_home or str(spark_home()),
+            "SPARK_HOME": str(spark_home()),
             "SPARK_LOCAL_IP": os.environ["NM_HOST"],
             "SPARK_ENV_LOADED": "1",
             "SPARK_SCALA_VERSION": "2.13",
