@@ -89,7 +89,7 @@ def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Around:
 def test_the_result_is_in_the_history_before_yarn_says_that_it_ended(around: Around) -> None:
     assert around.end()
     assert around.order == ["output", "log begins to close", "history", "log", "placement"]
-    assert around.told_yarn == {"status": "FAILED", "diagnostics": "ValueError: no", "tracking_url": None}
+    assert around.told_yarn == {"status": "FAILED", "diagnostics": "ValueError: no"}
 
 
 def test_a_history_that_cannot_be_written_does_not_keep_yarn_waiting(around: Around) -> None:

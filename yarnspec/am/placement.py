@@ -21,7 +21,6 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
 
     status: Literal["SUCCEEDED", "FAILED", "KILLED"]
     diagnostics: str
-    tracking_url: str | None = None
 
 
 class HostAndRack(msgspec.Struct, frozen=True):

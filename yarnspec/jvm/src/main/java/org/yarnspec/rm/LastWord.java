@@ -65,8 +65,7 @@ final class LastWord {
     for (int poll = 0; !said && poll < POLLS_PER_CALL; poll++) {
       FinishApplicationMasterResponse response =
           resourceManager.finishApplicationMaster(
-              FinishApplicationMasterRequest.newInstance(
-                  finish.status(), finish.diagnostics(), finish.trackingUrl()));
+              FinishApplicationMasterRequest.newInstance(finish.status(), finish.diagnostics(), null));
       if (response.getIsUnregistered()) {
         said = true;
         events.finished(String.valueOf(finish.status()));

@@ -64,7 +64,7 @@ record Placement(
   }
 
   /** The application's last word to the ResourceManager. */
-  record Finish(FinalApplicationStatus status, String diagnostics, String trackingUrl) {}
+  record Finish(FinalApplicationStatus status, String diagnostics) {}
 
   static final String DEFAULT_HOST_ATTRIBUTE = "nm.yarn.io/host";
 
@@ -110,8 +110,7 @@ record Placement(
             ? null
             : new Finish(
                 finish.choice("status", FinalApplicationStatus.class, FinalApplicationStatus.FAILED),
-                finish.textOr("diagnostics", ""),
-                finish.textOr("tracking_url", null)),
+                finish.textOr("diagnostics", "")),
         racks);
   }
 

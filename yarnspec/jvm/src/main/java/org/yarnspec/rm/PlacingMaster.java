@@ -136,7 +136,7 @@ final class PlacingMaster {
               + ")";
       System.err.println("yarnspec: " + message);
       events.error(message);
-      incurable = new Finish(FinalApplicationStatus.FAILED, message, null);
+      incurable = new Finish(FinalApplicationStatus.FAILED, message);
     }
   }
 

@@ -339,7 +339,7 @@ class PlacingMasterTest {
   @Test
   void theEndIsSaidOnceAndSkeinsOwnIsSwallowed() throws Exception {
     rm.notYet = 2;
-    place(1, "\"finish\":{\"status\":\"FAILED\",\"diagnostics\":\"boom\",\"tracking_url\":\"http://x\"}");
+    place(1, "\"finish\":{\"status\":\"FAILED\",\"diagnostics\":\"boom\"}");
     AllocateRequest request = FakeResourceManager.asks(1);
     request.setResponseId(7);
     AllocateResponse response = allocate(request);
