@@ -36,9 +36,23 @@ PROPERTIES = {
     "yarn.nodemanager.delete.debug-delay-sec": "600",
     # On a busy machine of two cores an application master may need more than 10 s to register.
     "yarn.am.liveness-monitor.expiry-interval-ms": "30000",
+    "yarn.scheduler.capacity.root.queues": "default,narrow,urgent",
+    # It may take the whole cluster, and loses what is not its own when somebody comes to `urgent`.
+    "yarn.scheduler.capacity.root.default.capacity": "64",
+    "yarn.scheduler.capacity.root.default.user-limit-factor": "2",
+    "yarn.scheduler.capacity.root.urgent.capacity": "30",
+    "yarn.resourcemanager.scheduler.monitor.enable": "true",
+    "yarn.resourcemanager.monitor.capacity.preemption.monitoring_interval": "1000",
+    "yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill": "2000",
+    "yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round": "1.0",
+    "yarn.resourcemanager.monitor.capacity.preemption.natural_termination_factor": "1.0",
+    # A label that no host has until a test gives it to one.
+    "yarn.node-labels.enabled": "true",
+    "yarn.scheduler.capacity.root.accessible-node-labels": "fast",
+    "yarn.scheduler.capacity.root.accessible-node-labels.fast.capacity": "100",
+    "yarn.scheduler.capacity.root.default.accessible-node-labels": "fast",
+    "yarn.scheduler.capacity.root.default.accessible-node-labels.fast.capacity": "100",
     # A queue in which a small application master finds room and nothing else does.
-    "yarn.scheduler.capacity.root.queues": "default,narrow",
-    "yarn.scheduler.capacity.root.default.capacity": "94",
     "yarn.scheduler.capacity.root.narrow.capacity": "6",
     "yarn.scheduler.capacity.root.narrow.maximum-capacity": "6",
     "yarn.scheduler.capacity.root.narrow.maximum-am-resource-percent": "0.5",
