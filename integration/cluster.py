@@ -108,8 +108,17 @@ class Cluster:
 
     def hdfs_list(self, path: str) -> list[str]:
         """The names in a directory of HDFS; none when there is no such directory."""
+        return [status["pathSuffix"] for status in self.hdfs_statuses(path)]
+
+    def hdfs_statuses(self, path: str) -> list[dict[str, Any]]:
+        """What HDFS says of everything in a directory (`owner`, `modificationTime`, `permission`, …)."""
         listed = _get_json(f"{self._hdfs_url}{quote(path)}?op=LISTSTATUS&user.name={self.user}")
-        return [status["pathSuffix"] for status in (listed.get("FileStatuses") or {}).get("FileStatus") or []]
+        return cast("list[dict[str, Any]]", (listed.get("FileStatuses") or {}).get("FileStatus") or [])
+
+    def hdfs_status(self, path: str) -> dict[str, Any]:
+        """What HDFS says of one file (`modificationTime`, `permission`, …); {} when there is none."""
+        answer = _get_json(f"{self._hdfs_url}{quote(path)}?op=GETFILESTATUS&user.name={self.user}")
+        return cast("dict[str, Any]", answer.get("FileStatus") or {})
 
     def hdfs_read(self, path: str) -> bytes:
         """The content of a file in HDFS."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,7 +12,7 @@ import msgspec
 from yarnspec import options
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
-from yarnspec.errors import NotFound
+from yarnspec.errors import NotAllowed, NotFound
 from yarnspec.gateway.cluster import Cluster
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import EventChunk, EventLog
@@ -112,6 +113,7 @@ class HandMadeCluster(Cluster):
         super().__init__(HadoopConf({}, environ={"HADOOP_USER_NAME": "me"}), options.load().options)
         self.made_rm = HandMadeResourceManager()
         self.home = directory
+        self.may_act_for: dict[str, Cluster] = {}
         values: dict[str, object] = {
             "rm": self.made_rm,
             "files": LocalFiles(home=directory),
@@ -122,6 +124,18 @@ class HandMadeCluster(Cluster):
     @property
     def user(self) -> str:
         return "me"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return dict(os.environ)
+
+    def again(self) -> Cluster:
+        return self
+
+    def acting_for(self, user: str) -> Cluster:
+        if user not in self.may_act_for:
+            raise NotAllowed(f"me is not allowed to act for {user}")
+        return self.may_act_for[user]
 
     def close(self) -> None:
         """Nothing was opened."""

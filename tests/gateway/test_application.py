@@ -263,6 +263,14 @@ class TestHosts:
         ]
 
 
+class OwnersCluster(HandMadeCluster):
+    """The cluster as somebody else sees it for whom the user may act."""
+
+    @property
+    def user(self) -> str:
+        return "ann"
+
+
 class TestKill:
     @pytest.fixture
     def yarn(self, tmp_path: Path, cluster: HandMadeCluster, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -327,6 +335,28 @@ class TestKill:
         cluster.made_rm.reports[APP] = report("FINISHED", "SUCCEEDED")
         assert not application.kill()
         assert not yarn.exists()
+
+    def test_who_may_act_for_the_owner_cleans_up_as_the_owner(
+        self, application: Application, cluster: HandMadeCluster, yarn: Path, tmp_path: Path
+    ) -> None:
+        owners = OwnersCluster(tmp_path / "ann")
+        owners.made_rm = cluster.made_rm
+        owners.__dict__["rm"] = cluster.made_rm
+        owners.record(STARTED)
+        owners.staging.mkdir(parents=True)
+        cluster.may_act_for["ann"] = owners
+        cluster.made_rm.reports[APP] = report(user="ann")
+
+        def killed_once_asked_for() -> None:
+            if yarn.exists():
+                cluster.made_rm.reports[APP] = report("KILLED", "KILLED", user="ann")
+
+        cluster.made_rm.before_answer = killed_once_asked_for
+        assert application.kill()
+        assert not owners.staging.exists()
+        result = owners.history.result(APP)
+        assert result is not None
+        assert result.reason == "killed by me"
 
     def test_files_of_another_user_are_that_users(
         self, application: Application, cluster: HandMadeCluster, yarn: Path

@@ -61,7 +61,7 @@ def test_yarns_settings() -> None:
         ),
         "app.py",
     )
-    assert [warning.split(":")[0] for warning in result.warnings] == ["--proxy-user"]
+    assert result.warnings == ()
     assert (result.yarn.queue, result.yarn.name, result.yarn.proxy_user) == ("q", "n", "u")
     assert result.yarn.tags == ("x", "y")
     assert result.yarn.priority == 3

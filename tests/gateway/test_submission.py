@@ -5,18 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import yarnspec
 from tests.gateway.cluster import APP, HandMadeCluster, report
 from tests.gateway.healthy import Rm
-from yarnspec.errors import ClusterUnreachable, UsageError
+from yarnspec.errors import ClusterUnreachable, NotAllowed, UsageError
 from yarnspec.gateway import assembly, preparation, submission
 from yarnspec.gateway.cluster import Cluster
 from yarnspec.gateway.preparation import Prepared
 from yarnspec.gateway.request import SubmitRequest
 from yarnspec.gateway.submission import dry_run, submit_request, sweep
 from yarnspec.options import default_options
+from yarnspec.plan import Plan
 from yarnspec.yarn.skein_application import SkeinApplication
 from yarnspec.yarn.submission import Submitted
 
@@ -29,6 +31,7 @@ class Yarn:
         self.how: dict[str, Any] = {}
         self.directories: list[Path] = []
         self.refuses = False
+        self.plans: list[Plan] = []
 
     def submit(self, application: SkeinApplication, conf: object, **how: Any) -> Submitted:  # noqa: ARG002
         if self.refuses:
@@ -36,17 +39,32 @@ class Yarn:
         for file in application.master.files.values():
             if file.source.startswith("/"):
                 assert Path(file.source).exists(), file.source
-        self.directories.append(Path(application.master.files["plan.json"].source).parent)
+        plan = Path(application.master.files["plan.json"].source)
+        self.directories.append(plan.parent)
+        self.plans.append(msgspec.json.decode(plan.read_bytes(), type=Plan))
         self.taken.append(application)
         self.how = how
         return Submitted(application_id=APP, staging_directory="/x")
 
 
+class AlicesCluster(HandMadeCluster):
+    """The cluster as alice sees it."""
+
+    @property
+    def user(self) -> str:
+        return "alice"
+
+
 @pytest.fixture
-def yarn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Yarn:
-    yarn = Yarn()
+def cluster(tmp_path: Path) -> HandMadeCluster:
     cluster = HandMadeCluster(tmp_path)
     cluster.__dict__["rm"] = Rm("http://rm:8088")
+    return cluster
+
+
+@pytest.fixture
+def yarn(cluster: HandMadeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Yarn:
+    yarn = Yarn()
     (tmp_path / "app.py").write_text("")
     jar = tmp_path / "yarnspec.jar"
     jar.write_text("")
@@ -95,6 +113,21 @@ def test_the_user_is_told_what_was_found_out_before_the_submission(yarn: Yarn) -
     with pytest.raises(UsageError, match="stop here"):
         submit_request(SubmitRequest(program="app.py"), look)
     assert yarn.taken == []
+
+
+def test_for_another_user_it_is_that_users_application(yarn: Yarn, cluster: HandMadeCluster) -> None:
+    with pytest.raises(NotAllowed, match="act for alice"):
+        yarnspec.submit("app.py", proxy_user="alice")
+    assert yarn.taken == []
+    alices = AlicesCluster(cluster.home)
+    alices.__dict__["rm"] = cluster.rm
+    cluster.may_act_for["alice"] = alices
+    app = yarnspec.submit("app.py", proxy_user="alice")
+    assert app.cluster is alices
+    (taken,) = yarn.taken
+    assert (taken.proxy_user, yarn.plans[0].user) == ("alice", "alice")
+    yarnspec.submit("app.py", proxy_user="me")
+    assert yarn.taken[-1].proxy_user == ""
 
 
 def test_leftovers_are_swept_by_both_ways_to_submit(yarn: Yarn, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,6 +124,16 @@ def test_the_user_is_hadoop_user_name_with_simple_authentication_only(tmp_path: 
     assert HadoopConf.from_directory(tmp_path, {"HADOOP_USER_NAME": "ada"}).user == system_user()
 
 
+def test_for_another_user_everything_is_theirs_but_the_login(tmp_path: Path) -> None:
+    write_site(tmp_path, "core-site.xml", {"fs.defaultFS": "hdfs://nn"})
+    own = HadoopConf.from_directory(tmp_path, {"HADOOP_USER_NAME": "ada", "PATH": "/bin"})
+    conf = own.acting_for("alice")
+    assert (conf.user, conf.login, conf.proxy_user, conf.default_fs) == ("alice", "ada", "alice", "hdfs://nn")
+    assert conf.environ == {"HADOOP_USER_NAME": "ada", "PATH": "/bin", "HADOOP_PROXY_USER": "alice"}
+    assert (own.user, own.login, own.proxy_user) == ("ada", "ada", None)
+    assert "HADOOP_PROXY_USER" not in own.environ
+
+
 def test_the_users_own_proxy_provider_becomes_the_delegate(tmp_path: Path) -> None:
     write_site(tmp_path, "yarn-site.xml", {"yarn.client.failover-proxy-provider": "com.example.Provider"})
     overrides = HadoopConf.from_directory(tmp_path).placement_overrides()

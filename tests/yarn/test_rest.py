@@ -34,6 +34,14 @@ def test_it_asks_as_the_user_and_passes_parameters() -> None:
     assert answer == {"path": "/x", "parameters": {"a": "1", "user.name": "ada"}}
 
 
+def test_for_another_user_the_server_is_told_both() -> None:
+    with (
+        serving(ok) as server,
+        RestClient([server.address()], user="ada", proxy_user="alice", timeout_s=5) as client,
+    ):
+        assert client.get("/x")["parameters"] == {"user.name": "ada", "doAs": "alice"}
+
+
 def test_nobody_answering_is_unreachable_within_the_deadline() -> None:
     begun = time.monotonic()
     with (

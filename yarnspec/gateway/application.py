@@ -50,6 +50,7 @@ class Application:
         self.id = _checked(application_id)
         self._cluster = cluster
         self._pause = pause
+        self._owner_was_tried = False
 
     @classmethod
     def from_id(cls, application_id: str, *, settings: Options | None = None) -> Application:
@@ -99,7 +100,19 @@ class Application:
         if report.type.lower() not in _OUR_TYPES:
             message = f"{self.id} is an application of type {report.type}, not one of yarnspec"
             raise NotFound(message)
+        if report.user != self._cluster.user and not self._owner_was_tried:
+            self._act_for(report.user)
         return report
+
+    def _act_for(self, owner: str) -> None:
+        """Look with its owner's eyes where the cluster allows it, as for an application of ``--proxy-user``."""
+        self._owner_was_tried = True
+        try:
+            as_owner = self._cluster.acting_for(owner)
+        except NotAllowed:
+            return
+        self._cluster.close()
+        self._cluster = as_owner
 
     def status(self) -> StatusDocument:
         """What it is doing, or how it ended."""
@@ -261,14 +274,14 @@ class Application:
                 message = "a host is blocked for longer than no time at all"
                 raise UsageError(message)
         self._check_host(host)
-        body = BlockBody(host=host, reason=reason, by=self._cluster.user, duration_ms=duration_ms, force=force)
+        body = BlockBody(host=host, reason=reason, by=self._cluster.login, duration_ms=duration_ms, force=force)
         return self._accepted(self.client.block(body), f"{host} is not blocked")
 
     def unblock_host(self, host: str) -> Answer:
         """Let containers and tasks onto a blocked host again; raises as ``block_host``."""
         self._check_host(host)
         return self._accepted(
-            self.client.unblock(UnblockBody(host=host, by=self._cluster.user)), f"{host} is not unblocked"
+            self.client.unblock(UnblockBody(host=host, by=self._cluster.login)), f"{host} is not unblocked"
         )
 
     def kill(self, because: GivenUp | None = None) -> bool:
@@ -280,7 +293,7 @@ class Application:
         if report is None or report.ended:
             return False
         before = self.status()
-        kill_application(self.id)
+        kill_application(self.id, self._cluster.environ)
         until = time.monotonic() + _KILL_WAIT_S
         while not self.has_ended():
             if time.monotonic() > until:
@@ -347,7 +360,7 @@ class Application:
         return containers
 
     def _aggregated(self, container_id: str | None, names: tuple[str, ...]) -> Iterator[bytes]:
-        return aggregated_logs(self.id, container_id=container_id, log_files=names)
+        return aggregated_logs(self.id, container_id=container_id, log_files=names, environ=self._cluster.environ)
 
     def _check_host(self, host: str) -> None:
         report = self.report()

@@ -169,8 +169,7 @@ FLAGS: tuple[Flag, ...] = (
         names=("--proxy-user",),
         field="proxy_user",
         metavar="NAME",
-        treatment="warned",
-        help="User to submit the application as; until it ends, only YARN's own report of it can be seen.",
+        help="User whose application it is; the cluster must let you act for this one (hadoop.proxyuser.…).",
     ),
     Flag(names=("--verbose", "-v"), field="verbose", shape="switch", help="Say more on stderr."),
     Flag(

@@ -30,10 +30,34 @@ class Cluster:
         if rm is not None:
             rm.close()
 
+    def again(self) -> Cluster:
+        """The same cluster for the same user, with connections of its own."""
+        return Cluster(self.conf, self.options)
+
+    def acting_for(self, user: str) -> Cluster:
+        """The same cluster as another user sees it.
+
+        Raises:
+            NotAllowed: the ResourceManager does not let this user act for that one.
+        """
+        other = Cluster(self.conf.acting_for(user), self.options)
+        other.rm.cluster()
+        return other
+
     @property
     def user(self) -> str:
-        """Who asks."""
+        """Whose applications, files and history are meant."""
         return self.conf.user
+
+    @property
+    def login(self) -> str:
+        """Who asks; somebody else than ``user`` when acting for that one."""
+        return self.conf.login
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The environment for Hadoop's own commands."""
+        return self.conf.environ
 
     @cached_property
     def rm(self) -> ResourceManager:

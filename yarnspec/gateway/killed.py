@@ -39,7 +39,7 @@ def clean_up(cluster: Cluster, before: StatusDocument, because: GivenUp | None) 
     final = Final(
         status="KILLED",
         exit_code=_EXIT_KILLED if because is None else because.exit_code,
-        reason=f"killed by {cluster.user}" if because is None else because.reason,
+        reason=f"killed by {cluster.login}" if because is None else because.reason,
         diagnostics=now.diagnostics,
     )
     last = ended.with_report(msgspec.structs.replace(before, final=final), now)

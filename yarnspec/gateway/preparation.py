@@ -110,7 +110,7 @@ def prepare(
         queue=translation.yarn.queue,
         tags=translation.yarn.tags,
         max_attempts=translation.yarn.max_attempts,
-        proxy_user=translation.yarn.proxy_user or "",
+        proxy_user=cluster.user if cluster.user != cluster.login else "",
     )
     return Prepared(
         translation=translation,
@@ -131,7 +131,7 @@ def _plan(
     spark_jars = translation.spark_jars
     return Plan(
         name=translation.yarn.name,
-        user=translation.yarn.proxy_user or cluster.user,
+        user=cluster.user,
         queue=translation.yarn.queue,
         program=Program(
             primary=translation.program,

@@ -253,11 +253,6 @@ def _warn(
     directory = conf_directory(environ)
     if directory is not None and (directory / "spark-env.sh").is_file():
         warnings.append(f"{directory / 'spark-env.sh'} is not read: export what it sets before the submit")
-    if request.proxy_user:
-        warnings.append(
-            f"--proxy-user: YARN runs the application as {request.proxy_user}, whose files this user cannot read: its "
-            "output is not streamed, hosts cannot be blocked while it runs, and its history is not kept"
-        )
     if "spark.kerberos.keytab" in given:
         warnings.append("--principal and --keytab have no effect yet: log in with kinit before the submit")
     return warnings

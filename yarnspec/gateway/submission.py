@@ -19,7 +19,6 @@ from yarnspec.gateway.preparation import Prepared, dry_run_document, prepare, re
 from yarnspec.gateway.request import SubmitRequest
 from yarnspec.gateway.sparkconf import Translation
 from yarnspec.jvm import jar_path
-from yarnspec.options import Options
 from yarnspec.yarn import staging
 from yarnspec.yarn.skein_application import as_document
 from yarnspec.yarn.submission import submit as submit_to_yarn
@@ -31,8 +30,9 @@ _SWEEP_S = 30.0
 class Sweep:
     """Deletes what ended applications left, beside whatever comes after a submission: nobody waits for that."""
 
-    def __init__(self, settings: Options) -> None:
-        self._settings = settings
+    def __init__(self, cluster: Cluster) -> None:
+        # The application's connections may be closed any time.
+        self._cluster = cluster.again()
         self._problems: list[str] = []
         # A daemon: a submit that is interrupted does not wait for a cluster that does not answer.
         self._thread = threading.Thread(target=self._run, name="sweep", daemon=True)
@@ -44,12 +44,10 @@ class Sweep:
         return list(self._problems)
 
     def _run(self) -> None:
-        # With connections of its own: those of the application may be closed any time.
-        cluster = Cluster.from_environment(self._settings)
         try:
-            self._problems += sweep(cluster)
+            self._problems += sweep(self._cluster)
         finally:
-            cluster.close()
+            self._cluster.close()
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +104,7 @@ def submit_request(
         follows: whether the caller waits for the application, and in client mode reads its output.
     """
     read = read_request(request)
-    cluster = Cluster.from_environment(read.translation.options)
+    cluster = _cluster(read.translation)
     with tempfile.TemporaryDirectory(prefix="yarnspec-") as name:
         prepared = prepare(request, cluster, read, Path(name), streams=follows and streams(read.translation))
         on_prepared(prepared)
@@ -119,7 +117,16 @@ def submit_request(
             timeout_s=read.translation.options.cluster.connect_timeout_ms / 1000,
         )
     application = Application(submitted.application_id, cluster)
-    return Submission(application=application, prepared=prepared, sweep=Sweep(read.translation.options))
+    return Submission(application=application, prepared=prepared, sweep=Sweep(cluster))
+
+
+def _cluster(translation: Translation) -> Cluster:
+    """The cluster as the user sees it whose application it will be."""
+    cluster = Cluster.from_environment(translation.options)
+    proxy_user = translation.yarn.proxy_user
+    if proxy_user is None or proxy_user == cluster.user:
+        return cluster
+    return cluster.acting_for(proxy_user)
 
 
 def streams(translation: Translation) -> bool:
@@ -130,7 +137,7 @@ def streams(translation: Translation) -> bool:
 def dry_run(request: SubmitRequest, on_prepared: Callable[[Prepared], None] = lambda _: None) -> dict[str, object]:
     """What a submit would ship and ask for, as plain values; nothing is submitted."""
     read = read_request(request)
-    cluster = Cluster.from_environment(read.translation.options)
+    cluster = _cluster(read.translation)
     with tempfile.TemporaryDirectory(prefix="yarnspec-") as name:
         prepared = prepare(request, cluster, read, Path(name))
         on_prepared(prepared)

@@ -42,6 +42,8 @@ mkdir -p tmp
 for credential in .skein.crt .skein.pem; do
   rm -f "$(readlink -f "$credential")" "$credential"
 done
+# Where YARN runs containers as a user of its own, HDFS still has to see the application's.
+export SPARK_USER={shlex.quote(plan.user)}
 {activate}
 {exports}
 {secret}

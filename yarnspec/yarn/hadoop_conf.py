@@ -63,10 +63,13 @@ class HadoopConf:
         *,
         directory: Path | None = None,
         environ: Mapping[str, str] = os.environ,
+        proxy_user: str | None = None,
     ) -> None:
         self.directory = directory
+        self.proxy_user = proxy_user
+        """Whom the user acts for, where it is somebody else."""
         self._files = dict(files)
-        self._environ = environ
+        self._environ = dict(environ)
         self._values: dict[str, str] = {}
         finals: set[str] = set()
         for file_name in SITE_FILES:
@@ -150,8 +153,23 @@ class HadoopConf:
         """Whether the cluster wants Kerberos."""
         return (self.get("hadoop.security.authentication") or "").lower() == "kerberos"
 
+    def acting_for(self, user: str) -> HadoopConf:
+        """The same configuration, used for another user."""
+        return HadoopConf(self._files, directory=self.directory, environ=self._environ, proxy_user=user)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The environment in which Hadoop's own commands act as this configuration's user does."""
+        proxy = {} if self.proxy_user is None else {"HADOOP_PROXY_USER": self.proxy_user}
+        return {**self._environ, **proxy}
+
     @property
     def user(self) -> str:
+        """Whose home, files and applications are meant: who is acted for, else who logs in."""
+        return self.proxy_user or self.login
+
+    @property
+    def login(self) -> str:
         """Who the cluster takes us for: HADOOP_USER_NAME with simple authentication, else the system's user."""
         name = self._environ.get("HADOOP_USER_NAME")
         if name and not self.secure:

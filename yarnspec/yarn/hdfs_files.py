@@ -16,9 +16,10 @@ import hdfs_native
 import tenacity
 
 from yarnspec.errors import ClusterUnreachable, NotAllowed
-from yarnspec.yarn.deadlines import DeadlinePassed, RunningCall, run_with_deadline
+from yarnspec.yarn.deadlines import RunningCall, run_with_deadline
 from yarnspec.yarn.files import LEASE_TIMEOUT_S, TIMEOUT_S, FileInfo, chunks
 from yarnspec.yarn.hadoop_conf import HadoopConf
+from yarnspec.yarn.hdfs_user import Claim, connecting_as
 
 SCHEMES = frozenset({"hdfs", "viewfs"})
 _USED_PREFIXES = ("fs.", "dfs.", "hadoop.")
@@ -36,6 +37,9 @@ class HdfsFiles:
         self._url = url.rstrip("/")
         self._timeout_s = timeout_s
         self._user = conf.user
+        self._claim: Claim | None = None
+        if conf.proxy_user is not None:
+            self._claim = Claim("HADOOP_PROXY_USER" if conf.secure else "HADOOP_USER_NAME", conf.proxy_user)
         self._home_prefix = conf.get("dfs.user.home.dir.prefix", "/user") or "/user"
         settings = {key: value for key, value in conf.items() if key.startswith(_USED_PREFIXES)}
         # The settings as we resolved them, not read again by the library: one reading of the configuration, ours.
@@ -176,9 +180,11 @@ class HdfsFiles:
             return  # the error that led here is the one to tell
 
     def _call(self, what: str, call: Callable[[], Result], *, timeout_s: float | None = None) -> Result:
+        deadline_s = self._timeout_s if timeout_s is None else timeout_s
         try:
-            return run_with_deadline(call, self._timeout_s if timeout_s is None else timeout_s, what)
-        except DeadlinePassed as error:
+            with connecting_as(self._claim, deadline_s):
+                return run_with_deadline(call, deadline_s, what)
+        except TimeoutError as error:
             raise ClusterUnreachable(
                 f"HDFS at {self._url} does not answer: {error}. "
                 "Check that it runs and that HADOOP_CONF_DIR names the right cluster."

@@ -35,16 +35,17 @@ class ResourceManager(Closing):
         addresses: Iterable[RmAddress],
         *,
         user: str,
+        proxy_user: str | None = None,
         timeout_s: float = CONNECT_TIMEOUT_S,
     ) -> None:
         self._timeout_s = timeout_s
-        self._rest = RestClient(tuple(addresses), user=user, timeout_s=timeout_s)
+        self._rest = RestClient(tuple(addresses), user=user, proxy_user=proxy_user, timeout_s=timeout_s)
         self.user = user
 
     @classmethod
     def from_conf(cls, conf: HadoopConf, *, timeout_s: float = CONNECT_TIMEOUT_S) -> ResourceManager:
         """The ResourceManager that a Hadoop configuration names (any of them, with HA)."""
-        return cls(conf.rm_addresses(), user=conf.user, timeout_s=timeout_s)
+        return cls(conf.rm_addresses(), user=conf.login, proxy_user=conf.proxy_user, timeout_s=timeout_s)
 
     def close(self) -> None:
         """Close the connections."""

@@ -39,11 +39,14 @@ class RestClient(Closing):
         addresses: Sequence[RmAddress],
         *,
         user: str,
+        proxy_user: str | None = None,
         timeout_s: float,
         what: str = "ResourceManager",
     ) -> None:
         self._addresses = list(addresses)
         self._user = user
+        # The server checks whether the one may act for the other.
+        self._who = {"user.name": user} | ({} if proxy_user is None else {"doAs": proxy_user})
         self._timeout_s = timeout_s
         self._what = what
         # trust_env off: a proxy from the environment is for the world outside, not for the cluster's own servers.
@@ -101,7 +104,7 @@ class RestClient(Closing):
             try:
                 response = self._client.get(
                     url,
-                    params={**(parameters or {}), "user.name": self._user},
+                    params={**(parameters or {}), **self._who},
                     headers={"Accept": accept},
                     timeout=left_s,
                     follow_redirects=False,
