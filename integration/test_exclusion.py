@@ -14,9 +14,13 @@ from integration.waiting import wait_for
 ONE_PER_HOST = ["--executor-memory", "4g"]
 
 
-@pytest.mark.parametrize("mode", ["blacklist", "constraints"])
+@pytest.mark.parametrize(
+    ("mode", "how"),
+    [("blacklist", ("--exclude-hosts", "")), ("constraints", ("--conf", "spark.yarn.exclude.nodes="))],
+    ids=["blacklist", "constraints and Spark's own property"],
+)
 def test_an_excluded_host_gets_nothing(  # noqa: PLR0917 - fixtures go by their names
-    mode: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path
+    mode: str, how: tuple[str, str], submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path
 ) -> None:
     """First a control run that takes all four hosts, then one that leaves out the host of the control's AM."""
     control_stop, stop = tmp_path / "stop-control", tmp_path / "stop"
@@ -31,7 +35,9 @@ def test_an_excluded_host_gets_nothing(  # noqa: PLR0917 - fixtures go by their 
         control.wait().expect(0)
     excluded = cluster.attempts(control_id)[0]["nodeId"].partition(":")[0]
 
-    submission = submit("rounds.py", str(stop), options=[*options, "--num-executors", "4", "--exclude-hosts", excluded])
+    flag, prefix = how
+    exclusion = [flag, prefix + excluded]
+    submission = submit("rounds.py", str(stop), options=[*options, "--num-executors", "4", *exclusion])
     application = submission.application_id()
     with watch(application) as placement:
         others = set(cluster.hosts) - {excluded}

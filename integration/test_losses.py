@@ -34,11 +34,7 @@ def test_a_killed_executor_and_lost_hosts_are_replaced(
                 stopped.append(victim.host)
                 cluster.mini.host_stop(victim.host, kill=how == "host kill")
             known = {each.container_id for each in before}
-            wait_for(
-                f"a replacement after {how}",
-                lambda: [e for e in _executors(cluster, application) if e.container_id not in known],
-                60,
-            )
+            wait_for(f"a replacement after {how}", lambda: _new(cluster, application, known), 60)
             return victim
 
         killed = lose("kill")
@@ -61,10 +57,13 @@ def test_a_killed_executor_and_lost_hosts_are_replaced(
     assert on_killed_host.container_id in lost
 
 
-def test_the_resource_manager_restarts(
+def test_the_resource_manager_restarts_and_dies(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path
 ) -> None:
-    """The job runs on, the block is sent again after the restart, and executors are still replaced, elsewhere."""
+    """The job runs on, the block is sent again after each restart, and executors are still replaced, elsewhere.
+
+    First the ResourceManager is stopped in order, then it is killed.
+    """
     stop = tmp_path / "stop"
     submission = submit("rounds.py", str(stop), options=["--set", "placement.mode=blacklist", *OPTIONS])
     application = submission.application_id()
@@ -73,32 +72,32 @@ def test_the_resource_manager_restarts(
         am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
         host = next(each.host for each in before if each.host != am_host)
         yarnspec("hosts", application, "block", host, "--reason", "kept over the restart").expect(0)
-        cluster.mini.rm_restart()
-        wait_for(
-            "the event of the new registration",
-            lambda: [
-                record
-                for record in yarnspec("events", application, "-o", "json").lines
-                if record["type"] == "ResourceManagerReconnected"
-            ],
-            60,
-            poll_s=1,
-        )
-        known = {each.container_id for each in before}
-        assert known <= {each.container_id for each in cluster.processes(application)}
-        assert host in str(cluster.attempts(application)[-1].get("blacklistedNodes"))
-        next(each for each in before if each.host == host).kill()
-        new = wait_for(
-            "a replacement",
-            lambda: [e for e in _executors(cluster, application) if e.container_id not in known],
-            60,
-        )
-        assert host not in {each.host for each in new}
+        for restart in (1, 2):
+            cluster.mini.rm_restart(kill=restart == 2)
+
+            def registered(times: int = restart) -> bool:
+                records = yarnspec("events", application, "-o", "json").lines
+                return [record["type"] for record in records].count("ResourceManagerReconnected") == times
+
+            wait_for("the event of the new registration", registered, 60, poll_s=1)
+            known = {each.container_id for each in before}
+            assert known <= {each.container_id for each in cluster.processes(application)}
+            assert host in str(cluster.attempts(application)[-1].get("blacklistedNodes"))
+            # The first time the one on the blocked host.
+            next((each for each in before if each.host == host), before[0]).kill()
+            new = wait_for("a replacement", lambda: _new(cluster, application, known), 60)  # noqa: B023 - used at once
+            assert host not in {each.host for each in new}
+            before = _executors(cluster, application)
         stop.touch()
         result = submission.wait().expect(0)
         assert placement.by_rest
     assert result.lines[-1]["wrong"] == 0
     assert len(cluster.attempts(application)) == 1
+
+
+def _new(cluster: Cluster, application: str, known: set[str]) -> list[ContainerProcess]:
+    """The executors that are not among the known containers, once both run."""
+    return [each for each in _executors(cluster, application) if each.container_id not in known]
 
 
 def _executors(cluster: Cluster, application: str) -> list[ContainerProcess]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from integration.cluster import Cluster
-from integration.conftest import Submit
+from integration.conftest import Submit, Yarnspec
 from integration.submitting import SMALL
 
 ONE = ["--num-executors", "1"]
@@ -41,8 +41,13 @@ def test_an_owned_key_is_kept_and_the_override_is_reported(submit: Submit) -> No
     assert "spark.sql.shuffle.partitions" not in result.stderr
 
 
-def test_shipped_files_modules_archives_and_a_packed_environment(submit: Submit, tmp_path: Path) -> None:
-    """--files, --py-files, --archives, spark.executorEnv.*, and a Python from an archive that is unpacked there."""
+def test_shipped_files_modules_archives_and_a_packed_environment(
+    submit: Submit, yarnspec: Yarnspec, tmp_path: Path
+) -> None:
+    """--files, --py-files, --archives, spark.executorEnv.*, and a Python from an archive that is unpacked there.
+
+    Meanwhile `doctor` tries out the same archive.
+    """
     (tmp_path / "words.txt").write_text("some words\n")
     (tmp_path / "shipped_module.py").write_text("def greeting():\n    return 'hello'\n")
     inside = tmp_path / "inside.txt"
@@ -59,7 +64,12 @@ def test_shipped_files_modules_archives_and_a_packed_environment(submit: Submit,
         *("--conf", "spark.executorEnv.YARNSPEC_TEST_MARK=executor"),
         *("--conf", "spark.yarn.appMasterEnv.YARNSPEC_TEST_MARK=driver"),
     ]
-    shipped = submit("shipped.py", options=[*options, "--environment", str(tmp_path / "environment.tar.gz")])
+    environment = ["--environment", str(tmp_path / "environment.tar.gz")]
+    shipped = submit("shipped.py", options=[*options, *environment])
+    checks = yarnspec("doctor", *environment, "-o", "json").expect(0).document["checks"]
+    (python,) = (check for check in checks if check["name"] == "Python on hosts")
+    assert python["state"] == "ok"
+    assert python["found"].startswith("environment/bin/python on 127.0.0.")
     (report,) = shipped.wait().expect(0).lines
     for where, mark in (("driver", "driver"), ("task", "executor")):
         seen = report[where]

@@ -1,0 +1,75 @@
+"""Jars from elsewhere: Spark's own as one archive that YARN keeps for all applications, and packages from Maven."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+from integration.cluster import Cluster
+from integration.conftest import Submit, leftovers
+from integration.waiting import wait_for
+
+POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>org.example</groupId>
+  <artifactId>packaged</artifactId>
+  <version>1.0</version>
+</project>
+"""
+# Nothing but what --repositories names: the test must not depend on the world outside.
+IVY_SETTINGS = """\
+<ivysettings>
+  <settings defaultResolver="none"/>
+  <resolvers><filesystem name="none"><artifact pattern="{empty}/[artifact]-[revision].[ext]"/></filesystem></resolvers>
+</ivysettings>
+"""
+
+
+def test_spark_s_jars_are_uploaded_and_localized_once_and_packages_are_resolved(
+    submit: Submit, cluster: Cluster, tmp_path: Path
+) -> None:
+    """--spark-jars hdfs://…: the first application uploads the archive, the second runs from the same copy on the host.
+
+    The second one brings a package by --packages and --repositories besides.
+    """
+    host, *others = cluster.hosts
+    on_one_host = ["--force", "--exclude-hosts", ",".join(others), "--num-executors", "1"]
+    archive = f"/spark-jars/of-{os.getpid()}.zip"
+    options = [*on_one_host, "--spark-jars", f"{cluster.mini.default_fs}{archive}"]
+    assert cluster.hdfs_status(archive) == {}
+    (first,) = submit("brought.py", options=options).wait(180).expect(0).lines
+    uploaded = cluster.hdfs_status(archive)
+    assert uploaded["permission"] == "644"
+    second = submit("brought.py", "packaged", options=[*options, *_package(tmp_path)])
+    (line,) = second.wait().expect(0).lines
+    assert cluster.hdfs_status(archive) == uploaded
+
+    # The host's cache for everybody, not the user's or the application's.
+    cache = cluster.home / "hosts" / host / "local" / "filecache"
+    for report in (first["driver"], first["task"], line["driver"], line["task"]):
+        assert report["spark_core"] == first["driver"]["spark_core"]
+    (spark_core,) = first["driver"]["spark_core"]
+    assert Path(spark_core).is_relative_to(cache)
+
+    # The package's jar is on the executor, and a module in it can be imported on both sides.
+    assert (line["driver"]["word"], line["task"]["word"]) == ("from a package", "from a package")
+    assert "org.example_packaged-1.0.jar" in line["task"]["jars_beside"]
+    application = second.application_id()
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
+def _package(directory: Path) -> list[str]:
+    """A Maven repository in a directory with one package, and the flags that name it."""
+    place = directory / "repository" / "org" / "example" / "packaged" / "1.0"
+    place.mkdir(parents=True)
+    (place / "packaged-1.0.pom").write_text(POM)
+    with zipfile.ZipFile(place / "packaged-1.0.jar", "w") as jar:
+        jar.writestr("packaged.py", "WORD = 'from a package'\n")
+    settings = directory / "ivysettings.xml"
+    settings.write_text(IVY_SETTINGS.format(empty=directory / "empty"))
+    return [
+        *("--packages", "org.example:packaged:1.0", "--repositories", f"file://{directory / 'repository'}"),
+        *("--conf", f"spark.jars.ivySettings={settings}", "--conf", f"spark.jars.ivy={directory / 'ivy'}"),
+    ]
