@@ -57,22 +57,29 @@ def test_what_yarns_own_kill_leaves_is_swept_by_the_next_submit(
 
 
 def test_resources_that_do_not_come(submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path) -> None:
-    """In a queue with room for one AM: no executors within the deadline (exit 6), and another AM has to wait."""
+    """In a queue with room for one AM: no executors within the deadline, and another AM does not come within its own.
+
+    Both end with 6, and `status` says the same and why.
+    """
     stop = str(tmp_path / "never")
     options = ["--queue", "narrow"]
     starved = submit("rounds.py", stop, options=[*options, "--set", "resources.wait_timeout=20s"])
     application = starved.application_id()
     wait_for("its AM runs", lambda: cluster.application(application)["state"] == "RUNNING", 60)
-    behind = submit("rounds.py", stop, options=[*options, "--num-executors", "1"])
+    behind = submit("rounds.py", stop, options=[*options, "--set", "resources.wait_timeout=10s"])
     pending = behind.application_id()
 
     def reason_for_the_am() -> str:
         return str(yarnspec("status", pending, "-o", "json").expect(0).document["pending_reason"])
 
     assert "AM" in wait_for("why its AM does not start", reason_for_the_am, 30)
-    yarnspec("kill", pending).expect(0)
-    behind.wait(30).expect(7)
+    given_up = behind.wait(60).expect(6)
+    assert "got no container within 10 s" in given_up.stderr
     result = starved.wait(90).expect(6)
     assert "20 s" in result.stderr
+    for each, state in ((pending, "KILLED"), (application, "FAILED")):
+        status = yarnspec("status", each, "-o", "json").expect(0).document
+        assert (status["state"], status["final"]["exit_code"]) == (state, 6)
+        assert status["final"]["reason"] in (given_up if each == pending else result).stderr
     assert len(cluster.attempts(application)) == 1
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
