@@ -69,7 +69,7 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
     checks = yarnspec("doctor", *environment, "-o", "json").expect(0).document["checks"]
     (python,) = (check for check in checks if check["name"] == "Python on hosts")
     assert python["state"] == "ok"
-    assert python["found"].startswith("environment/bin/python on 127.0.0.")
+    assert python["found"].startswith("yarnspec-environment/bin/python on 127.0.0.")
     (report,) = shipped.wait().expect(0).lines
     for where, mark in (("driver", "driver"), ("task", "executor")):
         seen = report[where]

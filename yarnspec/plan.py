@@ -1,8 +1,10 @@
-"""What the gateway ships to the application master: one file, ``plan.json``, read once by the negotiator.
+"""What the gateway ships to the application master: one file (``PLAN_FILE``), read once by the negotiator.
 
 Nothing in here is secret: the file is uploaded to the application's staging directory, and every container of the
-application could read Skein's specification. Secrets travel in 0600 files of their own (``spark.properties``,
-``spark-secret``).
+application could read Skein's specification. Secrets travel in 0600 files of their own.
+
+What yarnspec puts into a container's working directory has a name that begins with ``OWN_NAMES``, so that every other
+name is free for the user's files.
 """
 
 from __future__ import annotations
@@ -13,16 +15,18 @@ import msgspec
 
 from yarnspec.options import Options
 
-PLAN_FILE = "plan.json"
-PLACEMENT_FILE = "placement.json"
-RM_EVENTS_FILE = "rm-events.jsonl"
-PROGRAM_REPORT_FILE = "program-report.jsonl"
-SPARK_PROPERTIES_FILE = "spark-properties.json"
-SPARK_SECRET_FILE = "spark-secret"  # noqa: S105 - the name of a file, not a secret
+OWN_NAMES = "yarnspec-"
+PLAN_FILE = "yarnspec-plan.json"
+PLACEMENT_FILE = "yarnspec-placement.json"
+RM_EVENTS_FILE = "yarnspec-rm-events.jsonl"
+PROGRAM_REPORT_FILE = "yarnspec-program-report.jsonl"
+SPARK_PROPERTIES_FILE = "yarnspec-spark-properties.json"
+SPARK_SECRET_FILE = "yarnspec-spark-secret"  # noqa: S105 - the name of a file, not a secret
+EXECUTOR_VARIABLES_FILE = "yarnspec-executor-variables.sh"
 JAR_FILE = "yarnspec.jar"
 HADOOP_CONF_JAR_FILE = "yarnspec-hadoop-conf.jar"
-ENVIRONMENT_LINK = "environment"
-SPARK_JARS_LINK = "spark-jars"
+ENVIRONMENT_LINK = "yarnspec-environment"
+SPARK_JARS_LINK = "yarnspec-spark-jars"
 EXECUTOR_SERVICE = "executor"
 
 
@@ -38,13 +42,11 @@ class ExecutorSize(msgspec.Struct, frozen=True, kw_only=True):
 class Program(msgspec.Struct, frozen=True, kw_only=True):
     """The user's PySpark program as spark-submit gets it inside the AM container.
 
-    ``primary`` and the entries of ``submit_arguments`` name localized files by their links in the container's working
-    directory, or remote URIs.
+    ``primary`` names a localized file by its link in the container's working directory, or is a remote URI.
     """
 
     primary: str
     arguments: tuple[str, ...] = ()
-    submit_arguments: tuple[str, ...] = ()
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,7 +77,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     driver_java_options: tuple[str, ...] = ()
     driver_class_path: tuple[str, ...] = ()
     driver_environment: dict[str, str] = {}
-    executor_environment: dict[str, str] = {}
     executor_java_options: tuple[str, ...] = ()
     executor_class_path: tuple[str, ...] = ()
     owned_keys: tuple[str, ...] = ()

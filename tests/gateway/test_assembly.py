@@ -12,6 +12,7 @@ from tests.spark.plans import plan
 from yarnspec.gateway import assembly
 from yarnspec.gateway.assembly import AmSize, Shipment, assemble
 from yarnspec.plan import (
+    EXECUTOR_VARIABLES_FILE,
     HADOOP_CONF_JAR_FILE,
     JAR_FILE,
     PLAN_FILE,
@@ -22,6 +23,7 @@ from yarnspec.plan import (
 from yarnspec.yarn.skein_application import LocalizedFile, SkeinApplication, as_document, specification
 
 SECRET = "a-very-secret-word"
+VARIABLE = "not-for-everybody"
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +40,7 @@ def made(
         conf_jar=directory / "conf.jar",
         am_files={"app.py": LocalizedFile("/home/me/app.py")},
         everywhere_files={"data": LocalizedFile("hdfs://nn/data.zip", kind="ARCHIVE")},
+        executor_variables={"PASSWORD": VARIABLE},
         am=AmSize(memory_mb=1856, vcores=2, label="am"),
         queue="q",
         tags=("t",),
@@ -57,7 +60,7 @@ def test_both_containers(tmp_path: Path) -> None:
         *(JAR_FILE, PLAN_FILE, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE, HADOOP_CONF_JAR_FILE),
         *("app.py", "data"),
     }
-    assert set(executor.files) == {HADOOP_CONF_JAR_FILE, SPARK_SECRET_FILE, "data"}
+    assert set(executor.files) == {HADOOP_CONF_JAR_FILE, SPARK_SECRET_FILE, EXECUTOR_VARIABLES_FILE, "data"}
     specification(found)  # Skein takes it
 
 
@@ -78,6 +81,14 @@ def test_the_secret_is_in_its_own_file_and_nowhere_else(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert path.name == SPARK_SECRET_FILE or SECRET not in path.read_text()
     assert SECRET not in str(as_document(found))
+
+
+def test_the_users_variables_are_in_a_file_that_only_executors_get(tmp_path: Path) -> None:
+    found = made(tmp_path)
+    assert VARIABLE in (tmp_path / EXECUTOR_VARIABLES_FILE).read_text()
+    assert VARIABLE not in str(as_document(found))
+    assert VARIABLE not in (tmp_path / PLAN_FILE).read_text()
+    assert EXECUTOR_VARIABLES_FILE not in found.master.files
 
 
 def test_without_authentication_no_secret_is_shipped(tmp_path: Path) -> None:

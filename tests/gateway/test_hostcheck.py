@@ -73,8 +73,8 @@ def test_an_archive_is_shipped(tried: Tried, tmp_path: Path) -> None:
     tried.reports = [report("FINISHED", "SUCCEEDED")]
     tried.run(str(archive))
     (application,) = tried.taken
-    assert application.master.files["environment"].kind == "ARCHIVE"
-    assert application.master.script.startswith("exec environment/bin/python ")
+    assert application.master.files["yarnspec-environment"].kind == "ARCHIVE"
+    assert application.master.script.startswith("exec yarnspec-environment/bin/python ")
 
 
 def test_a_python_that_cannot(tried: Tried) -> None:

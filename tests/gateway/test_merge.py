@@ -105,3 +105,8 @@ def test_secrets_are_not_printed() -> None:
     }
     assert is_secret("spark.hadoop.fs.s3a.access.key")
     assert is_secret("spark.executorEnv.DB", "password=x")
+
+
+def test_a_password_in_an_address_is_not_shown() -> None:
+    shown = redact({"spark.jars": "https://me:word@h/w.jar,hdfs://nn/j.jar", "spark.app.name": "a@b"})
+    assert shown == {"spark.jars": "https://*********(redacted)@h/w.jar,hdfs://nn/j.jar", "spark.app.name": "a@b"}

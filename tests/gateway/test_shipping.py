@@ -8,8 +8,7 @@ import pytest
 
 from tests.gateway.lines import translated
 from yarnspec.errors import UsageError
-from yarnspec.gateway.shipping import RESERVED_LINKS, ShippedFile
-from yarnspec.gateway.sparkconf import Translation
+from yarnspec.gateway.shipping import ShippedFile
 
 
 @pytest.fixture
@@ -20,10 +19,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "sub/f.txt").write_text("")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def argument(translation: Translation, flag: str) -> str:
-    return translation.submit_arguments[translation.submit_arguments.index(flag) + 1]
 
 
 def test_the_program_travels_and_is_called_by_its_name(here: Path) -> None:
@@ -37,11 +32,10 @@ def test_the_program_travels_and_is_called_by_its_name(here: Path) -> None:
 def test_jars_and_python_files_go_to_the_driver_which_serves_them(here: Path) -> None:
     line = f"--jars x.jar,hdfs:///j/z.jar,local:/opt/o.jar,https://h/w.jar --py-files file://{here}/a.zip,b.py app.py"
     result = translated(*line.split())
-    assert argument(result, "--jars") == "x.jar,z.jar,local:/opt/o.jar,https://h/w.jar"
-    assert argument(result, "--py-files") == "a.zip,b.py"
+    assert result.properties["spark.jars"] == "x.jar,z.jar,local:/opt/o.jar,https://h/w.jar"
+    assert result.properties["spark.submit.pyFiles"] == "a.zip,b.py"
     assert {file.link for file in result.files} == {"app.py", "x.jar", "z.jar", "a.zip", "b.py"}
     assert not any(file.executors for file in result.files)
-    assert not {"spark.jars", "spark.submit.pyFiles"} & result.properties.keys()
 
 
 def test_files_and_archives_are_in_every_container(here: Path) -> None:
@@ -57,12 +51,12 @@ def test_files_and_archives_are_in_every_container(here: Path) -> None:
         "data": ShippedFile(link="data", source=str(here / "a.zip"), kind="ARCHIVE", executors=True),
         "e.tgz": ShippedFile(link="e.tgz", source="hdfs:///d/e.tgz", kind="ARCHIVE", executors=True),
     }
-    assert argument(result, "--files") == "https://h/w.txt"
-    assert "--archives" not in result.submit_arguments
+    assert result.properties["spark.files"] == "https://h/w.txt"
+    assert "spark.archives" not in result.properties
 
 
 def test_a_pattern_means_all_files_that_fit(here: Path) -> None:
-    assert argument(translated("--jars", f"{here}/*.jar", "app.py"), "--jars") == "x.jar,y.jar"
+    assert translated("--jars", f"{here}/*.jar", "app.py").properties["spark.jars"] == "x.jar,y.jar"
 
 
 @pytest.mark.usefixtures("here")
@@ -79,7 +73,7 @@ def test_a_pattern_means_all_files_that_fit(here: Path) -> None:
         ("--files f.txt#.. app.py", "cannot be the name"),
         ("--files f.txt#a/b app.py", "cannot be the name"),
         ("--files f.txt#$(x) app.py", "cannot be the name"),
-        ("--files f.txt#plan.json app.py", "keeps a file named 'plan.json'"),
+        ("--files f.txt#yarnspec-plan.json app.py", "keeps a file named 'yarnspec-plan.json'"),
         ("--files f.txt#.skein.pem app.py", "keeps a file named"),
         ("--environment none.tar.gz app.py", "no such file"),
         ("--environment f.txt app.py", "--environment f.txt: it is python://"),
@@ -116,9 +110,10 @@ def test_a_local_uri_in_files_is_named_in_a_warning() -> None:
 def test_a_packed_environment_is_shipped_under_its_own_link(here: Path) -> None:
     result = translated("--environment", "env.tar.gz", "app.py")
     (file,) = (file for file in result.files if file.kind == "ARCHIVE")
-    assert file == ShippedFile(link="environment", source=str(here / "env.tar.gz"), kind="ARCHIVE", executors=True)
-    assert result.python.driver == result.python.workers == "environment/bin/python"
-    assert "environment" in RESERVED_LINKS
+    assert file == ShippedFile(
+        link="yarnspec-environment", source=str(here / "env.tar.gz"), kind="ARCHIVE", executors=True
+    )
+    assert result.python.driver == result.python.workers == "yarnspec-environment/bin/python"
 
 
 def test_sparks_own_configuration_files_travel(here: Path) -> None:
@@ -137,8 +132,8 @@ def test_sparks_own_configuration_files_travel(here: Path) -> None:
 def test_packages_are_left_to_spark_submit_and_their_settings_file_travels() -> None:
     line = "--packages a:b:1,c:d:2 --exclude-packages e:f --repositories r --conf spark.jars.ivySettings=f.txt app.py"
     result = translated(*line.split())
-    assert argument(result, "--packages") == "a:b:1,c:d:2"
-    assert argument(result, "--exclude-packages") == "e:f"
-    assert argument(result, "--repositories") == "r"
+    assert result.properties["spark.jars.packages"] == "a:b:1,c:d:2"
+    assert result.properties["spark.jars.excludes"] == "e:f"
+    assert result.properties["spark.jars.repositories"] == "r"
     assert result.properties["spark.jars.ivySettings"] == "f.txt"
     assert "f.txt" in {file.link for file in result.files}

@@ -38,7 +38,6 @@ def test_a_plain_line_has_no_warnings_and_sparks_defaults() -> None:
     assert result.yarn.max_attempts == 2
     assert result.deploy_mode == "client"
     assert result.wait
-    assert result.submit_arguments == ()
 
 
 def test_yarns_settings() -> None:
@@ -305,3 +304,17 @@ def test_python_callers_may_write_numbers() -> None:
     properties = translate(numbers, default_options(), {"SPARK_CONF_DIR": "/nonexistent"}).properties
     assert properties["spark.executor.instances"] == "3"
     assert properties["spark.executor.memory"] == "2048"
+
+
+@pytest.mark.parametrize("prefix", ["spark.executorEnv.", "spark.yarn.appMasterEnv."])
+def test_a_variable_that_no_shell_can_export_is_refused(prefix: str) -> None:
+    with pytest.raises(UsageError, match=r"'my\.var' cannot be the name of an environment variable"):
+        translated("--conf", f"{prefix}my.var=1", "app.py")
+
+
+def test_addresses_that_may_hold_a_password_are_no_arguments() -> None:
+    line = "--packages a:b:1 --repositories https://me:word@h/r --jars https://me:word@h/w.jar app.py"
+    properties = translated(*line.split()).properties
+    assert properties["spark.jars.packages"] == "a:b:1"
+    assert properties["spark.jars.repositories"] == "https://me:word@h/r"
+    assert properties["spark.jars"] == "https://me:word@h/w.jar"

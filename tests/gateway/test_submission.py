@@ -39,7 +39,7 @@ class Yarn:
         for file in application.master.files.values():
             if file.source.startswith("/"):
                 assert Path(file.source).exists(), file.source
-        plan = Path(application.master.files["plan.json"].source)
+        plan = Path(application.master.files["yarnspec-plan.json"].source)
         self.directories.append(plan.parent)
         self.plans.append(msgspec.json.decode(plan.read_bytes(), type=Plan))
         self.taken.append(application)

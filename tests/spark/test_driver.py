@@ -79,7 +79,7 @@ def test_the_command_is_spark_submits(container: Container) -> None:
     assert not any("spark-yarn" in entry for entry in class_path)
     assert command[command.index("org.apache.spark.deploy.SparkSubmit") + 1 :] == [
         *["--master", "local-yarnspec", "--properties-file", str(container.directory / "spark.properties")],
-        *["--files", "a.txt", "app.py", "2026-11-20"],
+        *["app.py", "2026-11-20"],
     ]
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.spark.plans import plan
-from yarnspec.plan import SPARK_JARS_LINK, SPARK_SECRET_FILE, Plan
-from yarnspec.spark.executor import container_environment, launch_script
+from yarnspec.plan import EXECUTOR_VARIABLES_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE, Plan
+from yarnspec.spark.executor import container_environment, launch_script, variables_script
 
 JAVA = """#!/bin/bash
 printf '%s\\n' "$@" > "$PWD/arguments"
@@ -34,6 +34,7 @@ class Container:
         for name in (".skein.crt", ".skein.pem", SPARK_SECRET_FILE):
             (self.cache / name).write_text("s3cret" if name == SPARK_SECRET_FILE else "key")
             (self.work / name).symlink_to(self.cache / name)
+        (self.work / EXECUTOR_VARIABLES_FILE).write_text("")
         self.environment = {
             "PATH": os.environ["PATH"],
             "JAVA_HOME": str(jdk.parent),
@@ -120,7 +121,8 @@ def test_a_stock_executor_of_this_driver(container: Container) -> None:
 
 def test_the_users_environment_is_taken_word_for_word(container: Container) -> None:
     nasty = 'it\'s "$HOME" `date` $(date) \\ end'
-    container.run(plan(executor_environment={"MINE": nasty}, executor_java_options=("-Dx=a b'c",)))
+    (container.work / EXECUTOR_VARIABLES_FILE).write_text(variables_script({"MINE": nasty}))
+    container.run(plan(executor_java_options=("-Dx=a b'c",)))
     assert container.seen["MINE"] == nasty
     assert "-Dx=a b'c" in container.arguments
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from yarnspec.am.place import Place
 from yarnspec.core import events
 from yarnspec.core.events import Event
-from yarnspec.plan import SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE, Plan
+from yarnspec.plan import OWN_NAMES, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE, Plan
 from yarnspec.spark import properties
 from yarnspec.spark.driver import Driver, DriverExit, exception_line
 
@@ -22,7 +22,7 @@ class DriverLifeInContainer:
         self._epoch = epoch
         self._port = properties.free_port(place.host)
         self._address = f"{place.host}:{self._port}"
-        self._properties = place.directory / "spark.properties"
+        self._properties = place.directory / f"{OWN_NAMES}spark.properties"
         self._driver = Driver(
             plan, directory=place.directory, log_directory=place.log_directory, properties=self._properties
         )

@@ -11,6 +11,7 @@ import msgspec
 from yarnspec.gateway.merge import is_secret
 from yarnspec.jvm import jar_path
 from yarnspec.plan import (
+    EXECUTOR_VARIABLES_FILE,
     HADOOP_CONF_JAR_FILE,
     JAR_FILE,
     PLAN_FILE,
@@ -18,7 +19,7 @@ from yarnspec.plan import (
     SPARK_SECRET_FILE,
     Plan,
 )
-from yarnspec.spark.executor import launch_script
+from yarnspec.spark.executor import launch_script, variables_script
 from yarnspec.yarn.skein_application import LocalizedFile, SkeinApplication, SkeinContainer
 
 # Skein fixes its AM's command line; the java program itself reads this variable. The JVM works little and holds up the
@@ -42,6 +43,7 @@ class Shipment(msgspec.Struct, frozen=True, kw_only=True):
     conf_jar: Path
     am_files: dict[str, LocalizedFile] = {}
     everywhere_files: dict[str, LocalizedFile] = {}
+    executor_variables: dict[str, str] = {}
     am: AmSize
     queue: str
     tags: tuple[str, ...] = ()
@@ -54,6 +56,7 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
     written = {
         PLAN_FILE: msgspec.json.encode(plan),
         SPARK_PROPERTIES_FILE: msgspec.json.encode(shipment.properties),
+        EXECUTOR_VARIABLES_FILE: variables_script(shipment.executor_variables).encode(),
     }
     if shipment.secret is not None:
         written[SPARK_SECRET_FILE] = shipment.secret.encode()
@@ -91,7 +94,7 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
             script=launch_script(
                 plan, authenticate=authenticate, network_options=_network_options(shipment.properties)
             ),
-            files=shared,
+            files=shared | {EXECUTOR_VARIABLES_FILE: LocalizedFile(str(directory / EXECUTOR_VARIABLES_FILE))},
         ),
     )
 

@@ -69,6 +69,8 @@ OLD_NAMES = (
 )
 
 # Spark's default of spark.redaction.regex.
+_REDACTED = "*********(redacted)"
+_USER_OF_ADDRESS = re.compile(r"(?<=://)[^/@,\s]+@")
 _SECRET = re.compile(r"(?i)secret|password|token|access[.]?key|credential")
 
 
@@ -154,5 +156,8 @@ def is_secret(key: str, value: str = "") -> bool:
 
 
 def redact(values: Mapping[str, str]) -> dict[str, str]:
-    """Return the values as they may be printed: what looks like a secret is replaced."""
-    return {key: "*********(redacted)" if is_secret(key, value) else value for key, value in values.items()}
+    """Return the values as they may be printed: what looks like a secret is replaced, passwords in addresses too."""
+    return {
+        key: _REDACTED if is_secret(key, value) else _USER_OF_ADDRESS.sub(f"{_REDACTED}@", value)
+        for key, value in values.items()
+    }

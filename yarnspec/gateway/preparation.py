@@ -106,6 +106,7 @@ def prepare(
         conf_jar=write_conf_jar(cluster.conf, directory / HADOOP_CONF_JAR_FILE, cluster.conf.placement_overrides()),
         am_files=_localized(translation.files, executors=False),
         everywhere_files=everywhere,
+        executor_variables=translation.executor_environment,
         am=AmSize(memory_mb=sizes.am_memory_mb, vcores=sizes.am_vcores, label=translation.yarn.am_node_label),
         queue=translation.yarn.queue,
         tags=translation.yarn.tags,
@@ -136,7 +137,6 @@ def _plan(
         program=Program(
             primary=translation.program,
             arguments=request.arguments,
-            submit_arguments=translation.submit_arguments,
         ),
         executors=sizes.executor,
         initial_executors=sizes.initial_executors,
@@ -155,7 +155,6 @@ def _plan(
         driver_java_options=translation.driver_java_options,
         driver_class_path=translation.driver_class_path,
         driver_environment=translation.driver_environment,
-        executor_environment=translation.executor_environment,
         executor_java_options=translation.executor_java_options,
         executor_class_path=translation.executor_class_path,
         owned_keys=tuple(OWNED_KEYS),
@@ -226,7 +225,6 @@ def dry_run_document(prepared: Prepared, spec: dict[str, object]) -> dict[str, o
         },
         "spark": {
             "master": MASTER,
-            "submit_arguments": list(prepared.plan.program.submit_arguments),
             "program": prepared.plan.program.primary,
             "arguments": list(prepared.plan.program.arguments),
             "properties": redact(prepared.translation.properties | prepared.sizes.properties),

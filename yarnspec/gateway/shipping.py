@@ -23,20 +23,8 @@ _ARCHIVE_ENDINGS = (".zip", ".jar", ".tar", ".tar.gz", ".tgz")
 _UNSAFE_LINK = re.compile(r"[\"$`\\/\n\r\0]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
-RESERVED_LINKS = frozenset(
-    {
-        plan.PLAN_FILE,
-        plan.PLACEMENT_FILE,
-        plan.RM_EVENTS_FILE,
-        plan.SPARK_PROPERTIES_FILE,
-        plan.SPARK_SECRET_FILE,
-        plan.JAR_FILE,
-        plan.HADOOP_CONF_JAR_FILE,
-        plan.ENVIRONMENT_LINK,
-        plan.SPARK_JARS_LINK,
-        "tmp",
-    }
-)
+_RESERVED_NAMES = frozenset({plan.JAR_FILE, "tmp"})
+_RESERVED_BEGINNINGS = (plan.OWN_NAMES, ".skein")
 
 
 class ShippedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +129,7 @@ class Hold:
     def load(self, named: Named, flag: str, kind: Kind = "FILE", *, executors: bool, link: str | None = None) -> str:
         """Take one file under ``link`` (by default the one asked for, or its own name); return the link."""
         name = link or named.link or named.file_name()
-        if link is None and (name in RESERVED_LINKS or name.startswith(".skein")):
+        if link is None and (name in _RESERVED_NAMES or name.startswith(_RESERVED_BEGINNINGS)):
             raise UsageError(
                 f"{flag}: yarnspec keeps a file named '{name}' in the containers; add '#' and another name"
             )

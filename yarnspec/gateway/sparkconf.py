@@ -7,6 +7,7 @@ keeps for itself one in ``OWNED_KEYS``.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from typing import TYPE_CHECKING, Literal
 
@@ -43,16 +44,13 @@ OWNED_PREFIX = "spark.yarnspec."
 
 MASTERS = ("yarn", "local-yarnspec")
 
-# Become arguments of spark-submit in the AM container, files of the containers, or settings of YARN.
+# Become files of the containers, settings of YARN, or the lists that spark-submit gets in the AM container.
 _CONSUMED = frozenset(
     {
         "spark.submit.pyFiles",
         "spark.files",
         "spark.archives",
         "spark.jars",
-        "spark.jars.packages",
-        "spark.jars.excludes",
-        "spark.jars.repositories",
         "spark.kerberos.principal",
         "spark.kerberos.keytab",
         "spark.yarn.dist.files",
@@ -67,6 +65,8 @@ _CONF_FILES = ("log4j2.properties", "log4j2.xml", "metrics.properties", "hive-si
 _TEN_YEARS_MS = 3650 * 86_400_000
 _AM_ENVIRONMENT = "spark.yarn.appMasterEnv."
 _EXECUTOR_ENVIRONMENT = "spark.executorEnv."
+# What a shell can export.
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class YarnSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +91,7 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     """A submit, translated.
 
     ``properties`` go to the driver in a file that only its user can read; they may hold secrets, nothing else here
-    does (but for what the user puts into an environment or into a JVM's options). ``submit_arguments`` and
+    does (but for what the user puts into an environment or into a JVM's options). The lists of files among them and
     ``program`` are for stock spark-submit in the AM container, and name files by their links there. ``options`` are
     yarnspec's options with those of Spark's properties that mean the same in effect. ``report`` is what ``--verbose``
     says: each property with its origin, secrets replaced.
@@ -106,7 +106,6 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     wait: bool
     exclude_hosts: tuple[str, ...]
     program: str
-    submit_arguments: tuple[str, ...]
     files: tuple[ShippedFile, ...]
     spark_jars: SparkJars | None
     python: PythonChoice
@@ -134,12 +133,16 @@ def translate(request: SubmitRequest, options: Options, environ: Mapping[str, st
 
     hold = Hold()
     program = hold.program(request.program)
-    submit_arguments = _load_files(given, hold)
+    lists = _load_files(given, hold)
     conf_entry = _load_conf_files(environ, hold)
     environment = python_choice.read_environment(request.environment, hold) if request.environment else None
     driver_environment = _with_prefix(given, _AM_ENVIRONMENT)
     python = python_choice.choose(environment, given, driver_environment, environ)
     executor_environment = _with_prefix(given, _EXECUTOR_ENVIRONMENT)
+    for prefix, variables in ((_AM_ENVIRONMENT, driver_environment), (_EXECUTOR_ENVIRONMENT, executor_environment)):
+        for name in variables:
+            if not _VARIABLE.fullmatch(name):
+                raise UsageError(f"{prefix}{name}: '{name}' cannot be the name of an environment variable")
     for role, variables in (("driver", driver_environment), ("executor", executor_environment)):
         library_path = cluster_paths(given, f"spark.{role}.extraLibraryPath")
         if library_path:
@@ -147,7 +150,7 @@ def translate(request: SubmitRequest, options: Options, environ: Mapping[str, st
             variables["LD_LIBRARY_PATH"] = ":".join(entries)
     jars = spark_jars(request.spark_jars, given, warnings)
     translated = apply_to_options(given, options)
-    properties = {key: value for key, value in given.items() if key not in _CONSUMED and not is_owned(key)}
+    properties = {key: value for key, value in given.items() if key not in _CONSUMED and not is_owned(key)} | lists
     _ship_ivy_settings(properties, hold)
     properties["spark.app.name"] = _name(request, given)
     for key, value in (("spark.pyspark.python", python.workers), ("spark.pyspark.driver.python", python.driver)):
@@ -163,7 +166,6 @@ def translate(request: SubmitRequest, options: Options, environ: Mapping[str, st
         wait=_wait(request, given, options),
         exclude_hosts=_exclude_hosts(request, given),
         program=program,
-        submit_arguments=submit_arguments,
         files=hold.files(),
         spark_jars=jars,
         python=python,
@@ -267,30 +269,28 @@ def _check_master(given: Mapping[str, str], origins: Mapping[str, str], warnings
     warnings.append(f"spark.master ({origins['spark.master']}) is ignored: the program runs on YARN")
 
 
-def _load_files(given: Mapping[str, str], hold: Hold) -> tuple[str, ...]:
-    """Load everything that flags and properties name; return what spark-submit in the AM container is told."""
+def _load_files(given: Mapping[str, str], hold: Hold) -> dict[str, str]:
+    """Load everything that flags and properties name; return the lists for spark-submit in the AM container.
+
+    They travel as properties, never as arguments: an address in them may hold a password.
+    """
 
     def entries(*keys: str) -> tuple[str, ...]:
         return tuple(entry.strip() for key in keys for entry in given.get(key, "").split(",") if entry.strip())
 
-    arguments: list[str] = []
-    for flag, names in (
-        ("--py-files", hold.submit_list(entries("spark.yarn.dist.pyFiles", "spark.submit.pyFiles"), "--py-files")),
-        ("--jars", hold.submit_list(entries("spark.yarn.dist.jars", "spark.jars"), "--jars")),
-        ("--files", hold.container_list(entries("spark.yarn.dist.files", "spark.files"), "--files", "FILE")),
-        (
-            "--archives",
-            hold.container_list(entries("spark.yarn.dist.archives", "spark.archives"), "--archives", "ARCHIVE"),
+    lists = {
+        "spark.submit.pyFiles": hold.submit_list(
+            entries("spark.yarn.dist.pyFiles", "spark.submit.pyFiles"), "--py-files"
         ),
-        ("--packages", entries("spark.jars.packages")),
-        ("--exclude-packages", entries("spark.jars.excludes")),
-        ("--repositories", entries("spark.jars.repositories")),
-    ):
-        if names:
-            arguments += [flag, ",".join(names)]
+        "spark.jars": hold.submit_list(entries("spark.yarn.dist.jars", "spark.jars"), "--jars"),
+        "spark.files": hold.container_list(entries("spark.yarn.dist.files", "spark.files"), "--files", "FILE"),
+        "spark.archives": hold.container_list(
+            entries("spark.yarn.dist.archives", "spark.archives"), "--archives", "ARCHIVE"
+        ),
+    }
     if "spark.kerberos.keytab" in given:
         resolve(given["spark.kerberos.keytab"], "--keytab")
-    return tuple(arguments)
+    return {key: ",".join(names) for key, names in lists.items() if names}
 
 
 def _ship_ivy_settings(properties: dict[str, str], hold: Hold) -> None:

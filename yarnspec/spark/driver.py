@@ -14,14 +14,14 @@ from pathlib import Path
 
 import msgspec
 
-from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE, PROGRAM_REPORT_FILE, SPARK_JARS_LINK, Plan
+from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE, OWN_NAMES, PROGRAM_REPORT_FILE, SPARK_JARS_LINK, Plan
 from yarnspec.spark.runtime import MASTER, MODULE_OPTIONS, driver_class_path, spark_home
 
 STDOUT_FILE = "driver.stdout"
 STDERR_FILE = "driver.stderr"
-BRIDGE_FILE = "driver-bridge.json"
-OWNED_KEYS_FILE = "owned-keys.json"
-PROGRAM_END_FILE = "program-end.json"
+BRIDGE_FILE = f"{OWN_NAMES}driver-bridge.json"
+OWNED_KEYS_FILE = f"{OWN_NAMES}owned-keys.json"
+PROGRAM_END_FILE = f"{OWN_NAMES}program-end.json"
 
 _CRASH_CODES = frozenset({52, 53, 56, 134, 135, 137, 139, 143})
 """Exit codes by which a JVM or its Python child tells of a signal or of running out of memory: 128 + signal, and
@@ -106,7 +106,6 @@ class Driver:
             MASTER,
             "--properties-file",
             str(self._properties),
-            *plan.program.submit_arguments,
             plan.program.primary,
             *plan.program.arguments,
         ]

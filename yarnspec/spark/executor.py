@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 
-from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE, Plan
+from yarnspec.plan import EXECUTOR_VARIABLES_FILE, HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE, Plan
 from yarnspec.spark.runtime import MODULE_OPTIONS
 
 EXECUTOR_ID = "YARNSPEC_EXECUTOR_ID"
@@ -31,7 +32,6 @@ def launch_script(plan: Plan, *, authenticate: bool, network_options: tuple[str,
     if authenticate:
         java_options.append("-Dspark.authenticate=true")
     jars = f"$PWD/{SPARK_JARS_LINK}" if plan.spark_jars == SPARK_JARS_LINK else shlex.quote(plan.spark_jars or "")
-    exports = "\n".join(f"export {key}={shlex.quote(value)}" for key, value in plan.executor_environment.items())
     class_path = ":".join([*plan.executor_class_path, f"$PWD/{HADOOP_CONF_JAR_FILE}"])
     secret = f'export _SPARK_AUTH_SECRET="$(cat {SPARK_SECRET_FILE})"' if authenticate else ""
     # What conda prints for a shell reads variables that may not be set.
@@ -45,7 +45,7 @@ done
 # Where YARN runs containers as a user of its own, HDFS still has to see the application's.
 export SPARK_USER={shlex.quote(plan.user)}
 {activate}
-{exports}
+. ./{EXECUTOR_VARIABLES_FILE}
 {secret}
 python={shlex.quote(plan.worker_python)}
 if [ -z "${{SPARK_HOME:-}}" ]; then
@@ -73,6 +73,11 @@ exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" {" ".join(_word(option) for option in
   --executor-id "${EXECUTOR_ID}" --bind-address "$NM_HOST" --hostname "$NM_HOST" \\
   --cores {plan.executors.cores} --app-id "$SKEIN_APPLICATION_ID" --resourceProfileId 0
 """  # noqa: E501 - a command of the script stands on one line
+
+
+def variables_script(variables: Mapping[str, str]) -> str:
+    """What the launch script reads to set the user's variables: a file, since their values may be secrets."""
+    return "".join(f"export {key}={shlex.quote(value)}\n" for key, value in variables.items())
 
 
 _PLACEHOLDERS = {

@@ -38,8 +38,8 @@ final class PlacingMaster {
   private Finish incurable;
 
   PlacingMaster(Path directory, Cure cure) {
-    this.events = new RmEvents(directory.resolve("rm-events.jsonl"));
-    this.file = new PlacementFile(directory.resolve("placement.json"), events);
+    this.events = new RmEvents(directory.resolve("yarnspec-rm-events.jsonl"));
+    this.file = new PlacementFile(directory.resolve("yarnspec-placement.json"), events);
     this.rewriter = new AllocateRewriter(events);
     this.answers = new AnswerEvents(events, rewriter);
     this.lastWord = new LastWord(events);

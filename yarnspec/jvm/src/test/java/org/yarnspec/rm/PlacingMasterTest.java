@@ -58,7 +58,7 @@ class PlacingMasterTest {
   private void write(String content) {
     try {
       Path next = Files.writeString(directory.resolve("next"), content);
-      Files.move(next, directory.resolve("placement.json"), StandardCopyOption.REPLACE_EXISTING);
+      Files.move(next, directory.resolve("yarnspec-placement.json"), StandardCopyOption.REPLACE_EXISTING);
     } catch (IOException failure) {
       throw new AssertionError(failure);
     }
@@ -71,7 +71,7 @@ class PlacingMasterTest {
   private List<JsonNode> events(String type) throws Exception {
     List<JsonNode> events = new ArrayList<>();
     long n = 1;
-    for (String line : Files.readAllLines(directory.resolve("rm-events.jsonl"))) {
+    for (String line : Files.readAllLines(directory.resolve("yarnspec-rm-events.jsonl"))) {
       JsonNode event = new ObjectMapper().readTree(line);
       assertEquals(n++, event.get("n").asLong(), "events are numbered from 1 without a gap");
       if (event.get("type").asText().equals(type)) {
@@ -317,7 +317,7 @@ class PlacingMasterTest {
       allocate(FakeResourceManager.asks(1));
       assertEquals(before + 1, events("error").size(), broken);
     }
-    Files.delete(directory.resolve("placement.json"));
+    Files.delete(directory.resolve("yarnspec-placement.json"));
     allocate(FakeResourceManager.asks(1));
     registerAgain();
     allocate(FakeResourceManager.asks(1));
