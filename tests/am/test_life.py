@@ -13,7 +13,7 @@ from yarnspec.am.life import DriverLifeInContainer
 from yarnspec.am.place import Place
 from yarnspec.core import events
 from yarnspec.core.events import Event
-from yarnspec.plan import SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE
+from yarnspec.plan import OWN_NAMES, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE
 from yarnspec.spark.driver import Driver, DriverExit
 
 
@@ -57,12 +57,12 @@ def life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Life:
 
 def test_the_driver_gets_its_address_and_the_secret_in_a_private_file(life: Life) -> None:
     host, port = life.life.address.split(":")
-    text = (life.directory / "spark.properties").read_text()
+    text = (life.directory / f"{OWN_NAMES}spark.properties").read_text()
     assert f"spark.driver.host={host}\n" in text
     assert f"spark.driver.port={port}\n" in text
     assert "spark.authenticate.secret=s3cret\n" in text
     assert "spark.sql.x=1\n" in text
-    assert (life.directory / "spark.properties").stat().st_mode & 0o077 == 0
+    assert (life.directory / f"{OWN_NAMES}spark.properties").stat().st_mode & 0o077 == 0
 
 
 def test_its_address_is_the_one_where_it_really_listens(life: Life) -> None:

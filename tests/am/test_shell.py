@@ -328,7 +328,7 @@ def test_executors_are_told_the_port_that_the_driver_really_has(make: Make) -> N
 def test_a_placement_that_could_not_be_written_is_told_once_and_written_later(make: Make) -> None:
     update = commands.UpdatePlacement(reason="r", version=1, blocked_hosts=("127.0.0.3",), wanted=())
     world = make({events.DriverStarted: [update], events.DriverStopping: [FINISH]})
-    in_the_way = world.directory / "placement.new"
+    in_the_way = (world.directory / PLACEMENT_FILE).with_suffix(".new")
     in_the_way.mkdir()
     bridge = HandMadeBridge()
     world.shell.driver_connected(cast(DriverBridge, bridge))
