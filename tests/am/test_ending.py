@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import cast
 
@@ -13,14 +12,30 @@ from yarnspec.am import ending
 from yarnspec.am.answers import Answers
 from yarnspec.am.placement import PlacementFile
 from yarnspec.am.readers import Patience
-from yarnspec.am.sources import ProviderEvents
 from yarnspec.core.commands import FinishApplication
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import EventLog
 from yarnspec.plan import PLACEMENT_FILE
+from yarnspec.yarn.am_client import ContainerServiceError
 
 DOCUMENT = StatusDocument(application_id="application_1_0001", state="FAILED")
 FAILED = FinishApplication(reason="the program failed", status="FAILED", exit_code=1, diagnostics="ValueError: no")
+
+
+SUCCEEDED = FinishApplication(reason="done", status="SUCCEEDED", exit_code=0)
+
+
+class Skein:
+    """Skein's AM, which may be gone."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.gone = False
+
+    def end(self, diagnostics: str) -> None:
+        if self.gone:
+            raise ContainerServiceError("no answer")
+        self.told.append(diagnostics)
 
 
 class Around:
@@ -28,8 +43,7 @@ class Around:
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.order: list[str] = []
-        self.finished = threading.Event()
-        self.finished.set()
+        self.skein = Skein()
         self.history_fails = False
         self.log_is_whole = True
         self.everybody_has_it = True
@@ -43,6 +57,10 @@ class Around:
             write(how)  # type: ignore[arg-type]
 
         monkeypatch.setattr(self.placement, "finish", finish)
+
+    def disk_is_full(self) -> None:
+        # A directory in the temporary file's place: no user, root included, can write there.
+        (self.directory / PLACEMENT_FILE).with_suffix(".new").mkdir()
 
     def end_streams(self, patience: Patience) -> bool:
         assert 0 < patience.first_s < patience.stalled_s < patience.longest_s
@@ -69,7 +87,7 @@ class Around:
             answers=cast(Answers, self),
             log=cast(EventLog, self),
             placement=self.placement,
-            provider=cast(ProviderEvents, self),
+            master=self.skein,
             history=self,
             document=lambda: DOCUMENT,
         )
@@ -112,15 +130,26 @@ def test_long_diagnostics_keep_their_end(around: Around) -> None:
     assert len(around.told_yarn["diagnostics"]) < 5000
 
 
-def test_success_needs_no_word_of_the_provider(around: Around) -> None:
-    around.finished.clear()
-    assert around.end(FinishApplication(reason="done", status="SUCCEEDED", exit_code=0, diagnostics="x"))
-    assert around.told_yarn["status"] == "SUCCEEDED"
+def test_a_success_is_told_like_a_failure(around: Around) -> None:
+    assert around.end(SUCCEEDED)
+    assert around.told_yarn == {"status": "SUCCEEDED", "diagnostics": "done"}
 
 
-def test_a_resource_manager_that_never_answers_is_waited_for_once(
-    around: Around, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ending, "_FINISHED_S", 0.01)
-    around.finished.clear()
+def test_a_placement_that_cannot_be_written_is_told_to_skein_itself(around: Around) -> None:
+    around.disk_is_full()
+    assert around.end()
+    (told,) = around.skein.told
+    # The form that the provider reads: LastWordTest.java.
+    assert told == 'yarnspec-finish:{"status":"FAILED","diagnostics":"ValueError: no"}'
+
+
+def test_a_success_needs_neither_the_file_nor_skein(around: Around) -> None:
+    around.disk_is_full()
+    around.skein.gone = True
+    assert around.end(SUCCEEDED)
+
+
+def test_a_failure_that_nobody_hears_of_is_no_success(around: Around) -> None:
+    around.disk_is_full()
+    around.skein.gone = True
     assert not around.end()

@@ -54,6 +54,9 @@ class Client:
     def kill_container(self, name: str) -> None:
         raise KeyError(name)
 
+    def shutdown(self, status: str, diagnostics: str) -> None:
+        self.asked.append((status, diagnostics))
+
 
 def test_containers_are_asked_for_and_told() -> None:
     client = Client()
@@ -65,6 +68,12 @@ def test_containers_are_asked_for_and_told() -> None:
         1: ContainerStatus(instance=1, state="RUNNING", yarn_container_id="container_1", host="127.0.0.2"),
     }
     assert service.application_id == "application_1_0001"
+
+
+def test_the_end_is_a_success_to_skein_with_our_words() -> None:
+    client = Client()
+    SkeinContainers(client).end("yarnspec-finish:{}")
+    assert client.asked == [("SUCCEEDED", "yarnspec-finish:{}")]
 
 
 def test_refusals_are_one_kind_of_error() -> None:

@@ -14,6 +14,7 @@ from yarnspec.errors import UsageError
 from yarnspec.yarn.hadoop_conf import (
     AM_EXPIRY_KEY,
     PLACEMENT_PROVIDER,
+    SHUTDOWN_KEY,
     HadoopConf,
     system_user,
     write_conf_dir,
@@ -142,6 +143,7 @@ def test_the_users_own_proxy_provider_becomes_the_delegate(tmp_path: Path) -> No
     assert overrides["yarnspec.delegate.failover-proxy-provider"] == "com.example.Provider"
     assert "yarnspec.delegate.failover-no-ha-proxy-provider" not in overrides
     assert overrides[AM_EXPIRY_KEY] == "2000"
+    assert overrides[SHUTDOWN_KEY] == "1d"
 
 
 def test_the_shipped_jar_has_the_overrides_even_over_final_ones_and_keeps_values_unresolved(tmp_path: Path) -> None:

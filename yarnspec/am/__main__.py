@@ -76,7 +76,8 @@ def negotiate(place: Place) -> int:
     history = ApplicationHistory(conf, plan, place, epoch)
     earlier = history.earlier_blocks()
     log = EventLog(epoch, history.open_events)
-    containers = ExecutorContainers(SkeinContainers.from_current())
+    master = SkeinContainers.from_current()
+    containers = ExecutorContainers(master)
     # Connected: from here on nothing in this container needs the key pair, and the program must not find it.
     place.remove_credentials()
     placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
@@ -140,26 +141,24 @@ def negotiate(place: Place) -> int:
     _log.info("ending", command=type(ending).__name__, reason=ending.reason)
     driver.stop()
     doors.close()
-    finished = False
+    code = CRASHED
     if isinstance(ending, FinishApplication):
-        finished = finish_application(
+        told = finish_application(
             ending,
             answers=answers,
             log=log,
             placement=placement,
-            provider=provider,
+            master=master,
             history=history,
             document=answers.status,
         )
+        code = 0 if told else CRASHED
     else:
         log.close(10.0)
     for watcher in watchers:
         watcher.stop()
     server.stop()
-    if isinstance(ending, FinishApplication):
-        # Skein sees success and removes its staging directory; YARN has been told the real result already.
-        return 0 if finished or ending.status == "SUCCEEDED" else 1
-    return CRASHED
+    return code
 
 
 def main() -> None:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Protocol
 
+import msgspec
 import structlog
 
 from yarnspec.am.answers import Answers
 from yarnspec.am.placement import Finish, PlacementFile
 from yarnspec.am.readers import Patience
-from yarnspec.am.sources import ProviderEvents
 from yarnspec.core.commands import FinishApplication
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import EventLog
+from yarnspec.yarn.am_client import ContainerServiceError
 
 _log = structlog.get_logger()
 
 _PATIENCE = Patience()
 _LOG_S = 10.0
-_FINISHED_S = 30.0
+_CARRIED = "yarnspec-finish:"
 
 
 class History(Protocol):
@@ -30,19 +30,29 @@ class History(Protocol):
         """Write how the application ended, and its last status."""
 
 
+class Master(Protocol):
+    """Skein's AM, which says the last word to the ResourceManager when this process has ended."""
+
+    def end(self, diagnostics: str) -> None:
+        """End the application; the provider in the same JVM reads the diagnostics. ContainerServiceError: refused."""
+
+
 def finish_application(
     command: FinishApplication,
     *,
     answers: Answers,
     log: EventLog,
     placement: PlacementFile,
-    provider: ProviderEvents,
+    master: Master,
     history: History,
     document: Callable[[], StatusDocument],
 ) -> bool:
-    """End the application for good; returns whether the ResourceManager knows it, or will know it from Skein.
+    """End the application for good; returns whether the ResourceManager will hear this result.
 
     The result stands in the history before YARN says that the application ended: who waits for the end finds it.
+    Afterwards this process has to end with 0: then Skein unregisters, however long the ResourceManager is away, and the
+    provider puts the result in. With any other code Skein would leave it to the ResourceManager to start the program
+    once more.
     """
     if not answers.end_streams(_PATIENCE):
         _log.warning("somebody who follows the output has to read the rest of it in the log")
@@ -54,15 +64,23 @@ def finish_application(
         _log.exception("the result could not be written to the history directory")
     if not log.close(_LOG_S):
         _log.warning("the event history is incomplete", why=log.problem)
-    diagnostics = command.diagnostics or command.reason
-    placement.finish(Finish(status=command.status, diagnostics=_short(diagnostics)))
-    if command.status == "SUCCEEDED":
-        # Skein says the same when this process ends with 0, at once; other results only the provider can tell.
-        return True
-    began = time.monotonic()
-    done = provider.finished.wait(_FINISHED_S)
-    _log.info("unregistered", known=done, seconds=round(time.monotonic() - began, 2))
-    return done
+    finish = Finish(status=command.status, diagnostics=_short(command.diagnostics or command.reason))
+    try:
+        placement.finish(finish)
+    except OSError as error:
+        _log.warning("the result cannot be told in the placement's file", why=str(error))
+        # Skein says of itself that a process that ended with 0 succeeded.
+        return command.status == "SUCCEEDED" or _told_directly(master, finish)
+    return True
+
+
+def _told_directly(master: Master, finish: Finish) -> bool:
+    try:
+        master.end(_CARRIED + msgspec.json.encode(finish).decode())
+    except ContainerServiceError:
+        _log.exception("the result cannot be told to Skein either; YARN will start the program again")
+        return False
+    return True
 
 
 def _short(text: str, limit: int = 4000) -> str:

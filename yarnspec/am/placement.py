@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-import tenacity
 
 from yarnspec.core.commands import UpdatePlacement, WantedContainer
 from yarnspec.core.events import HostReport
 from yarnspec.plan import PLACEMENT_FILE
-
-_FINISH_RETRIES_S = 10.0
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,12 +70,9 @@ class PlacementFile:
         self._write()
 
     def finish(self, finish: Finish) -> None:
-        """End the application for good."""
+        """End the application for good; OSError when that cannot be written."""
         self._state = msgspec.structs.replace(self._state, finish=finish, wanted=())
-        retrying = tenacity.Retrying(
-            stop=tenacity.stop_after_delay(_FINISH_RETRIES_S), wait=tenacity.wait_fixed(0.5), reraise=True
-        )
-        retrying(self._write_whole)
+        self._write_whole()
 
     def write_again(self) -> None:
         """Write what could not be written before."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,6 @@ class ProviderEvents:
         self._allocations = allocations
         self._post = post
         self._on_hosts_changed = on_hosts_changed
-        self.finished = threading.Event()
         self.watcher = Watcher("provider-events", self._step, _TAIL_PAUSE_S)
 
     def _step(self) -> None:
@@ -69,8 +67,6 @@ class ProviderEvents:
             self._post(events.PlacementProblem(message=str(told.get("message") or told.get("why") or told)))
         elif kind == "nodes":
             self._on_hosts_changed()
-        elif kind == "finished":
-            self.finished.set()
 
 
 class DriverEvents:

@@ -95,6 +95,10 @@ class SkeinContainers:
         """End a container, or withdraw the request for it."""
         _ask(lambda: self._client.kill_container(f"{EXECUTOR_SERVICE}_{instance}"))
 
+    def end(self, diagnostics: str) -> None:
+        """End the application: Skein's AM unregisters it as succeeded, with these diagnostics, and ends."""
+        _ask(lambda: self._client.shutdown("SUCCEEDED", diagnostics))
+
 
 def _ask(call: Callable[[], Answer]) -> Answer:
     # Skein's client waits for an answer for ever.

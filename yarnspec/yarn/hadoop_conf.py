@@ -18,6 +18,7 @@ PLACEMENT_PROVIDER = "org.yarnspec.rm.PlacementProxyProvider"
 PROVIDER_KEYS = ("yarn.client.failover-no-ha-proxy-provider", "yarn.client.failover-proxy-provider")
 DELEGATE_PREFIX = "yarnspec.delegate."
 AM_EXPIRY_KEY = "yarn.am.liveness-monitor.expiry-interval-ms"
+SHUTDOWN_KEY = "hadoop.service.shutdown.timeout"
 
 # Read in this order, as Hadoop does: what comes later wins, except over a property that is final.
 SITE_FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml")
@@ -200,7 +201,13 @@ class HadoopConf:
 
     def placement_overrides(self) -> dict[str, str]:
         """What makes Hadoop's client use our proxy provider, with the user's own providers carried over."""
-        overrides = {AM_EXPIRY_KEY: "2000"}  # Skein's AM heartbeats at half of it: every second, not every five
+        overrides = {
+            # Skein's AM heartbeats at half of it: every second, not every five.
+            AM_EXPIRY_KEY: "2000",
+            # Skein unregisters while its JVM shuts down, which Hadoop cuts off after 30 s: a ResourceManager that was
+            # away for longer would start the program again. How long it is called is for Hadoop's RM client to say.
+            SHUTDOWN_KEY: "1d",
+        }
         for key in PROVIDER_KEYS:
             overrides[key] = PLACEMENT_PROVIDER
             configured = self.get(key)

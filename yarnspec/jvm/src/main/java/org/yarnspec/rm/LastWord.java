@@ -13,8 +13,8 @@ import org.yarnspec.rm.Placement.Finish;
  * Ends the application for good when the negotiator says so, and keeps Skein from saying otherwise afterwards.
  *
  * <p>Skein only unregisters when it succeeded or has no attempt left: YARN would run a program that fails once more. Said
- * by us, FAILED is final. Skein is then told that the application succeeded so that it cleans up after itself; its own
- * last word is swallowed.
+ * by us, FAILED is final. Skein is told that the application succeeded, whatever its result, so that it says a last word
+ * and cleans up after itself; that word is replaced by ours, or swallowed when ours was said before.
  */
 final class LastWord {
   private static final long POLL_MS = 100;
@@ -40,8 +40,9 @@ final class LastWord {
 
   /** Skein's own last word: swallowed when ours was said, replaced when ours is waiting, passed on otherwise. */
   synchronized FinishApplicationMasterResponse insteadOf(
-      FinishApplicationMasterRequest skeins, Finish finish, ApplicationMasterProtocol resourceManager)
+      FinishApplicationMasterRequest skeins, Finish written, ApplicationMasterProtocol resourceManager)
       throws YarnException, IOException {
+    Finish finish = written != null ? written : Finish.carriedBy(skeins.getDiagnostics());
     if (finish != null) {
       say(finish, resourceManager);
     }

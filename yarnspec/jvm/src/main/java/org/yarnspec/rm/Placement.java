@@ -64,7 +64,26 @@ record Placement(
   }
 
   /** The application's last word to the ResourceManager. */
-  record Finish(FinalApplicationStatus status, String diagnostics) {}
+  record Finish(FinalApplicationStatus status, String diagnostics) {
+    private static final String CARRIED = "yarnspec-finish:";
+
+    /**
+     * The last word that came in Skein's diagnostics, or null when these are Skein's own: a negotiator that cannot
+     * write its file tells Skein to end with this text.
+     */
+    static Finish carriedBy(String diagnostics) {
+      if (diagnostics == null || !diagnostics.startsWith(CARRIED)) {
+        return null;
+      }
+      String json = diagnostics.substring(CARRIED.length());
+      try {
+        return finish(new Fields(JSON.readTree(json), ""));
+      } catch (IOException | RuntimeException unreadable) {
+        // A success is never told this way.
+        return new Finish(FinalApplicationStatus.FAILED, json);
+      }
+    }
+  }
 
   static final String DEFAULT_HOST_ATTRIBUTE = "nm.yarn.io/host";
 
@@ -106,12 +125,14 @@ record Placement(
         new LinkedHashSet<>(fields.texts("blocked_hosts")),
         List.copyOf(wanted),
         fields.textOr("tracking_url", null),
-        finish == null
-            ? null
-            : new Finish(
-                finish.choice("status", FinalApplicationStatus.class, FinalApplicationStatus.FAILED),
-                finish.textOr("diagnostics", "")),
+        finish == null ? null : finish(finish),
         racks);
+  }
+
+  private static Finish finish(Fields fields) throws IOException {
+    return new Finish(
+        fields.choice("status", FinalApplicationStatus.class, FinalApplicationStatus.FAILED),
+        fields.textOr("diagnostics", ""));
   }
 
   /** The fields of one JSON object, read with errors that name the field. */
