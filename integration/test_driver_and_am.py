@@ -74,3 +74,34 @@ def test_a_killed_master_or_driver_is_followed_by_an_attempt_that_ends_right(
     logs = [name for name in cluster.hdfs_list(EVENT_LOGS) if application in name]
     assert len(logs) == 2, logs
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("spark.yarn.maxAppAttempts=3",),
+        ("spark.yarn.maxAppAttempts=2", "spark.yarn.am.attemptFailuresValidityInterval=2s"),
+    ],
+    ids=["three attempts", "two, and old failures forgotten"],
+)
+def test_as_many_attempts_as_were_asked_for(
+    settings: tuple[str, ...], submit: Submit, cluster: Cluster, tmp_path: Path
+) -> None:
+    """The negotiator is killed twice: Skein's AM lives, and must not take its second attempt for the last one."""
+    stop = tmp_path / "stop"
+    options = [word for setting in settings for word in ("--conf", setting)]
+    submission = submit("rounds.py", str(stop), options=options)
+    application = submission.application_id()
+    for attempt in (1, 2):
+
+        def has_run(times: int = attempt) -> bool:
+            return submission.stdout.count('"round": 12,') == times
+
+        wait_for(f"some time of attempt {attempt}", has_run, 90)
+        next(each for each in cluster.processes(application) if each.what == "negotiator").kill()
+    wait_for("a third attempt's rounds", lambda: submission.stdout.count('"round": 1,') == 3, 90)
+    stop.touch()
+    assert submission.wait().expect(0).lines[-1]["wrong"] == 0
+    assert cluster.application(application)["finalStatus"] == "SUCCEEDED"
+    assert len(cluster.attempts(application)) == 3
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 20)

@@ -25,8 +25,6 @@ PROPERTIES = {
     "yarn.nodemanager.delete.debug-delay-sec": "300",
     # On a busy machine of two cores an application master may need more than 10 s to register.
     "yarn.am.liveness-monitor.expiry-interval-ms": "30000",
-    # YARN grants two attempts by default, whatever an application asks for.
-    "yarn.resourcemanager.am.max-attempts": str(jobs.MAX_ATTEMPTS),
 }
 TABLE = Path(__file__).parent.parent.parent / "docs" / "soak.md"
 TAIL_LINES = 12

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ from tests.gateway.lines import read
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.gateway import assembly
 from yarnspec.gateway.preparation import Prepared, dry_run_document, prepare, read_request
-from yarnspec.plan import SPARK_JARS_LINK, SPARK_SECRET_FILE
+from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE
+from yarnspec.yarn.hadoop_conf import ATTEMPTS_KEY
 from yarnspec.yarn.skein_application import as_document
 
 
@@ -175,3 +178,31 @@ def test_no_more_attempts_than_the_resource_manager_grants(desk: Desk, monkeypat
     assert desk.prepare(*line).plan.max_attempts == 2
     told["yarn.resourcemanager.am.global.max-attempts"] = "20"
     assert desk.prepare(*line).plan.max_attempts == 9
+
+
+def test_skeins_master_counts_attempts_as_the_resource_manager_does(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk.rm, "configuration", {"yarn.resourcemanager.am.global.max-attempts": "3"}.get)
+    line = ("--conf", "spark.yarn.maxAppAttempts=5")
+    prepared = desk.prepare(*line)
+    assert (prepared.hook.max_attempts, prepared.plan.max_attempts) == (5, 3)
+    assert prepared.application.max_attempts == 3
+    assert _attempts_in_conf_jar(desk) == 3
+
+
+def test_where_old_failures_are_forgotten_no_attempt_is_the_last_to_skein(desk: Desk) -> None:
+    prepared = desk.prepare(
+        "--conf", "spark.yarn.maxAppAttempts=2", "--conf", "spark.yarn.am.attemptFailuresValidityInterval=1h"
+    )
+    assert (prepared.hook.max_attempts, prepared.hook.attempt_failures_validity_interval_ms) == (2, 3_600_000)
+    assert prepared.plan.attempts_are_forgotten
+    assert prepared.application.max_attempts > 1000
+    assert _attempts_in_conf_jar(desk) == prepared.application.max_attempts
+
+
+def _attempts_in_conf_jar(desk: Desk) -> int:
+    with zipfile.ZipFile(desk.directory / HADOOP_CONF_JAR_FILE) as jar:
+        site = ET.fromstring(jar.read("yarn-site.xml"))  # noqa: S314 - ours
+    values = {item.findtext("name"): item.findtext("value") for item in site}
+    return int(values[ATTEMPTS_KEY] or "")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from yarnspec.errors import UsageError
 from yarnspec.yarn.hadoop_conf import (
     AM_EXPIRY_KEY,
+    ATTEMPTS_KEY,
     PLACEMENT_PROVIDER,
     SHUTDOWN_KEY,
     HadoopConf,
@@ -144,6 +145,9 @@ def test_the_users_own_proxy_provider_becomes_the_delegate(tmp_path: Path) -> No
     assert "yarnspec.delegate.failover-no-ha-proxy-provider" not in overrides
     assert overrides[AM_EXPIRY_KEY] == "2000"
     assert overrides[SHUTDOWN_KEY] == "1d"
+    assert ATTEMPTS_KEY not in overrides
+    for_master = HadoopConf.from_directory(tmp_path).master_overrides(3)
+    assert for_master == {**overrides, ATTEMPTS_KEY: "3"}
 
 
 def test_the_shipped_jar_has_the_overrides_even_over_final_ones_and_keeps_values_unresolved(tmp_path: Path) -> None:

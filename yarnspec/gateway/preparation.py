@@ -23,16 +23,16 @@ from yarnspec.options import Loaded
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, Plan, Program
 from yarnspec.spark.runtime import MASTER
 from yarnspec.yarn.cluster import Host, Size
-from yarnspec.yarn.hadoop_conf import write_conf_jar
+from yarnspec.yarn.hadoop_conf import ATTEMPTS_KEY, GLOBAL_ATTEMPTS_KEY, write_conf_jar
 from yarnspec.yarn.hosts import ALL_STATES, check_fits, check_known
 from yarnspec.yarn.placement_mode import ResolvedMode, resolve
 from yarnspec.yarn.skein_application import LocalizedFile, SkeinApplication
 from yarnspec.yarn.submission import HostAndRack, RolledLogs, SubmissionHook
 
 _SECRET_BYTES = 32
-_GLOBAL_ATTEMPTS = "yarn.resourcemanager.am.global.max-attempts"
-_ATTEMPTS = "yarn.resourcemanager.am.max-attempts"
 _YARN_ATTEMPTS = 2
+# More than there will be: where YARN forgets old failures, only the ResourceManager knows which attempt is the last.
+_UNCOUNTED_ATTEMPTS = 1_000_000
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,17 +100,21 @@ def prepare(
     everywhere = _localized(translation.files, executors=True)
     if plan.spark_jars == SPARK_JARS_LINK and translation.spark_jars is not None:
         everywhere[SPARK_JARS_LINK] = spark_jars_file(translation.spark_jars.location, cluster, dry=request.dry_run)
+    # Skein's AM gives the application up by itself at its last attempt: it has to know the same one as we do.
+    attempts = _UNCOUNTED_ATTEMPTS if plan.attempts_are_forgotten else plan.max_attempts
     shipment = Shipment(
         properties=translation.properties | sizes.properties,
         secret=secrets.token_hex(_SECRET_BYTES),
-        conf_jar=write_conf_jar(cluster.conf, directory / HADOOP_CONF_JAR_FILE, cluster.conf.placement_overrides()),
+        conf_jar=write_conf_jar(
+            cluster.conf, directory / HADOOP_CONF_JAR_FILE, cluster.conf.master_overrides(attempts)
+        ),
         am_files=_localized(translation.files, executors=False),
         everywhere_files=everywhere,
         executor_variables=translation.executor_environment,
         am=AmSize(memory_mb=sizes.am_memory_mb, vcores=sizes.am_vcores, label=translation.yarn.am_node_label),
         queue=translation.yarn.queue,
         tags=translation.yarn.tags,
-        max_attempts=translation.yarn.max_attempts,
+        max_attempts=attempts,
         proxy_user=cluster.user if cluster.user != cluster.login else "",
     )
     return Prepared(
@@ -168,8 +172,8 @@ def _plan(
 
 def granted_attempts(cluster: Cluster, wanted: int) -> int:
     """How many attempts the ResourceManager will grant: it caps them by its own configuration, not by ours."""
-    own_cap = cluster.conf.get_int(_GLOBAL_ATTEMPTS, cluster.conf.get_int(_ATTEMPTS, _YARN_ATTEMPTS))
-    told = cluster.rm.configuration(_GLOBAL_ATTEMPTS) or cluster.rm.configuration(_ATTEMPTS)
+    own_cap = cluster.conf.get_int(GLOBAL_ATTEMPTS_KEY, cluster.conf.get_int(ATTEMPTS_KEY, _YARN_ATTEMPTS))
+    told = cluster.rm.configuration(GLOBAL_ATTEMPTS_KEY) or cluster.rm.configuration(ATTEMPTS_KEY)
     try:
         return min(wanted, int(told) if told else own_cap)
     except ValueError:
@@ -204,6 +208,7 @@ def _hook(translation: Translation, hosts: tuple[Host, ...]) -> SubmissionHook:
         tags=yarn.tags or None,
         am_excluded_hosts=translation.exclude_hosts,
         all_hosts=tuple(HostAndRack(host.host, host.rack) for host in hosts if host.state == "RUNNING"),
+        max_attempts=yarn.max_attempts,
         attempt_failures_validity_interval_ms=yarn.attempt_failures_validity_interval_ms,
         am_node_label=yarn.am_node_label or None,
         log_aggregation=RolledLogs(yarn.log_include_pattern, yarn.log_exclude_pattern or "")

@@ -19,6 +19,8 @@ PROVIDER_KEYS = ("yarn.client.failover-no-ha-proxy-provider", "yarn.client.failo
 DELEGATE_PREFIX = "yarnspec.delegate."
 AM_EXPIRY_KEY = "yarn.am.liveness-monitor.expiry-interval-ms"
 SHUTDOWN_KEY = "hadoop.service.shutdown.timeout"
+ATTEMPTS_KEY = "yarn.resourcemanager.am.max-attempts"
+GLOBAL_ATTEMPTS_KEY = "yarn.resourcemanager.am.global.max-attempts"
 
 # Read in this order, as Hadoop does: what comes later wins, except over a property that is final.
 SITE_FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml")
@@ -35,7 +37,7 @@ _DEFAULTS = {
     "yarn.http.policy": "HTTP_ONLY",
     "yarn.log-aggregation-enable": "false",
     "yarn.resourcemanager.address": "${yarn.resourcemanager.hostname}:8032",
-    "yarn.resourcemanager.am.max-attempts": "2",
+    ATTEMPTS_KEY: "2",
     "yarn.resourcemanager.ha.enabled": "false",
     "yarn.resourcemanager.hostname": "0.0.0.0",  # noqa: S104 - Hadoop's default
     "yarn.resourcemanager.webapp.address": "${yarn.resourcemanager.hostname}:8088",
@@ -214,6 +216,13 @@ class HadoopConf:
             if configured and configured != PLACEMENT_PROVIDER:
                 overrides[DELEGATE_PREFIX + key.removeprefix("yarn.client.")] = configured
         return overrides
+
+    def master_overrides(self, attempts: int) -> dict[str, str]:
+        """The placement's overrides for Skein's AM, which takes the attempt of this number for the last one.
+
+        It compares with this key of its own configuration too, by default two, whatever the ResourceManager grants.
+        """
+        return {**self.placement_overrides(), ATTEMPTS_KEY: str(attempts)}
 
     def rendered_files(self, overrides: Mapping[str, str]) -> dict[str, bytes]:
         """The site files with overrides: taken out wherever the user's files set them, added to yarn-site.xml."""

@@ -43,13 +43,17 @@ class RolledLogs(msgspec.Struct, frozen=True):
 
 
 class SubmissionHook(msgspec.Struct, frozen=True, kw_only=True):
-    """What our hook in the client driver's JVM sets on the submission that Skein itself cannot say."""
+    """What our hook in the client driver's JVM sets on the submission that Skein itself cannot say.
+
+    ``max_attempts``: what the ResourceManager is asked for, where Skein's AM is told of another number.
+    """
 
     application_type: str = APPLICATION_TYPE
     priority: int | None = None
     tags: tuple[str, ...] | None = None
     am_excluded_hosts: tuple[str, ...] = ()
     all_hosts: tuple[HostAndRack, ...] = ()
+    max_attempts: int | None = None
     attempt_failures_validity_interval_ms: int = -1
     am_node_label: str | None = None
     log_aggregation: RolledLogs | None = None

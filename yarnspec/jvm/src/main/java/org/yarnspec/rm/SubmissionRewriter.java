@@ -57,6 +57,9 @@ final class SubmissionRewriter {
     if (wishes.hasNonNull("tags")) {
       context.setApplicationTags(new LinkedHashSet<>(texts("tags")));
     }
+    if (wishes.hasNonNull("max_attempts")) {
+      context.setMaxAppAttempts(wishes.get("max_attempts").asInt());
+    }
     if (wishes.path("attempt_failures_validity_interval_ms").asLong(-1) > 0) {
       context.setAttemptFailuresValidityInterval(wishes.get("attempt_failures_validity_interval_ms").asLong());
     }

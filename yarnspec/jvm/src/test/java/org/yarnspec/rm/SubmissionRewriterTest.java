@@ -24,6 +24,7 @@ class SubmissionRewriterTest {
     ApplicationSubmissionContext context = Records.newRecord(ApplicationSubmissionContext.class);
     context.setResource(Resource.newInstance(1024, 1));
     context.setApplicationType("skein");
+    context.setMaxAppAttempts(1_000_000);
     SubmissionRewriter.read(Files.writeString(directory.resolve("s.json"), wishes)).rewrite(context);
     return context;
   }
@@ -45,11 +46,12 @@ class SubmissionRewriterTest {
     ApplicationSubmissionContext context =
         rewritten(
             "{\"application_type\":\"yarnspec\",\"priority\":3,\"tags\":[\"t\"],\"am_excluded_hosts\":[],"
-                + "\"attempt_failures_validity_interval_ms\":5000,\"keep_containers\":true,"
+                + "\"max_attempts\":3,\"attempt_failures_validity_interval_ms\":5000,\"keep_containers\":true,"
                 + "\"log_aggregation\":{\"include\":\"std.*\"}}");
     assertEquals("yarnspec", context.getApplicationType());
     assertEquals(3, context.getPriority().getPriority());
     assertEquals(Set.of("t"), context.getApplicationTags());
+    assertEquals(3, context.getMaxAppAttempts());
     assertEquals(5000, context.getAttemptFailuresValidityInterval());
     assertTrue(context.getKeepContainersAcrossApplicationAttempts());
     assertEquals("std.*", context.getLogAggregationContext().getIncludePattern());
