@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from yarnspec.gateway.cluster import Cluster
 from yarnspec.gateway.preparation import Prepared
 from yarnspec.gateway.request import SubmitRequest
 from yarnspec.gateway.submission import dry_run, submit_request, sweep
+from yarnspec.observe.history import ApplicationRecord
 from yarnspec.options import default_options
 from yarnspec.plan import Plan
 from yarnspec.yarn.skein_application import SkeinApplication
@@ -53,6 +56,14 @@ class AlicesCluster(HandMadeCluster):
     @property
     def user(self) -> str:
         return "alice"
+
+
+class OwnersCluster(HandMadeCluster):
+    """The cluster as whoever runs the tests sees it."""
+
+    @property
+    def user(self) -> str:
+        return self.files.info(str(self.home)).owner
 
 
 @pytest.fixture
@@ -194,3 +205,17 @@ def test_a_sweep_that_fails_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr("yarnspec.yarn.staging.sweep", fail)
         (problem,) = sweep(cluster)
         assert str(error) in problem
+
+
+def test_history_of_applications_that_yarn_has_forgotten_goes_too(tmp_path: Path) -> None:
+    cluster = OwnersCluster(tmp_path)
+    old_s = time.time() - 30 * 24 * 3600
+    for number in (1, 2, 3):
+        application_id = f"application_1700000000000_000{number}"
+        cluster.history.begin(
+            ApplicationRecord(application_id=application_id, name="n", user="me", queue="q", started_ms=1)
+        )
+        directory = cluster.history.path(application_id)
+        os.utime(directory, (old_s, old_s))
+    assert sweep(cluster) == []
+    assert cluster.files.list(str(Path(directory).parent)) == []

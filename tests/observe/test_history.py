@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from yarnspec.core.events import DriverStarted
+from yarnspec.errors import NotAllowed
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.history import ApplicationRecord, History, Result
 from yarnspec.observe.records import encode, record_of
@@ -127,6 +129,22 @@ class TestSweep:
             "application_1700000000000_0003",
             "notes",
         ]
+
+    def test_an_entry_that_cannot_be_judged_does_not_keep_the_others(self, history: History, tmp_path: Path) -> None:
+        unknown, old = APP, APP.replace("_0001", "_0002")
+        for application_id in (unknown, old):
+            history.begin(msgspec.structs.replace(ENTRY, application_id=application_id))
+
+        def may_be_alive(application_id: str) -> bool:
+            if application_id == unknown:
+                raise NotAllowed("not yours")
+            return False
+
+        now_ms = LocalFiles().info(str(tmp_path)).modified_ms + 10 * DAY_MS
+        user = owner_of(tmp_path)
+        with pytest.raises(NotAllowed, match="not yours"):
+            history.sweep(user=user, now_ms=now_ms, retention_ms=7 * DAY_MS, may_be_alive=may_be_alive)
+        assert (history.application(unknown) is None, history.application(old) is None) == (False, True)
 
     def test_without_a_directory_there_is_nothing_to_do(self, history: History, tmp_path: Path) -> None:
         assert self.swept(history, tmp_path, 10**13) == []

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from yarnspec.errors import UsageError, YarnspecError
+from yarnspec.errors import NotFound, UsageError, YarnspecError
 from yarnspec.gateway.application import Application
 from yarnspec.gateway.cluster import Cluster
 from yarnspec.gateway.preparation import Prepared, dry_run_document, prepare, read_request
@@ -150,16 +150,30 @@ def sweep(cluster: Cluster) -> list[str]:
 
     Returns sentences about what could not be swept: a submit does not fail for that.
     """
+    parts: tuple[Callable[[Cluster], object], ...] = (_sweep_staging, _sweep_history)
     problems = []
-    now_ms = int(time.time() * 1000)
-    try:
-        staging.sweep(cluster.files, cluster.rm)
-        cluster.history.sweep(
-            user=cluster.user,
-            now_ms=now_ms,
-            retention_ms=cluster.options.history.retention_ms,
-            may_be_alive=lambda application_id: not cluster.rm.application(application_id).ended,
-        )
-    except (YarnspecError, OSError) as error:
-        problems.append(f"leftovers of ended applications were not swept: {error}")
+    for part in parts:
+        try:
+            part(cluster)
+        except (YarnspecError, OSError) as error:
+            problems.append(f"leftovers of ended applications were not swept: {error}")
     return problems
+
+
+def _sweep_staging(cluster: Cluster) -> list[str]:
+    return staging.sweep(cluster.files, cluster.rm)
+
+
+def _sweep_history(cluster: Cluster) -> list[str]:
+    def may_be_alive(application_id: str) -> bool:
+        try:
+            return not cluster.rm.application(application_id).ended
+        except NotFound:
+            return False  # the ResourceManager remembers some thousand applications, or only those since it began
+
+    return cluster.history.sweep(
+        user=cluster.user,
+        now_ms=int(time.time() * 1000),
+        retention_ms=cluster.options.history.retention_ms,
+        may_be_alive=may_be_alive,
+    )

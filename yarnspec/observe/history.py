@@ -18,6 +18,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from yarnspec.errors import ClusterUnreachable, YarnspecError
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import LineWriter
 from yarnspec.observe.records import Record, UnreadableRecordError, decode
@@ -199,26 +200,36 @@ class History:
         """Delete what is older than ``retention_ms``; returns the ids of those applications.
 
         Only entries of ``user`` that look like an application's are touched. An entry without a result is asked about
-        with ``may_be_alive`` first, however old it is.
+        with ``may_be_alive`` first, however old it is. An entry that cannot be deleted does not keep the others; its
+        error is raised at the end.
         """
         try:
             entries = self._files.list(self._directory)
         except FileNotFoundError:
             return []
         deleted = []
+        errors: list[Exception] = []
         for entry in entries:
             if not (entry.is_directory and entry.owner == user and _APPLICATION.fullmatch(entry.name)):
                 continue
             if now_ms - entry.modified_ms < retention_ms:
                 continue
-            result = self.result(entry.name)
-            if result is None and may_be_alive(entry.name):
-                continue
-            if result is not None and now_ms - result.finished_ms < retention_ms:
-                continue
-            if self._files.delete(self.path(entry.name)):
-                deleted.append(entry.name)
+            try:
+                if self._is_over(entry.name, now_ms - retention_ms, may_be_alive) and self._files.delete(
+                    self.path(entry.name)
+                ):
+                    deleted.append(entry.name)
+            except ClusterUnreachable:
+                raise  # nor would it answer about the others
+            except (YarnspecError, OSError) as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
         return deleted
+
+    def _is_over(self, application_id: str, before_ms: int, may_be_alive: Callable[[str], bool]) -> bool:
+        result = self.result(application_id)
+        return not may_be_alive(application_id) if result is None else result.finished_ms <= before_ms
 
     def _write(self, path: str, document: msgspec.Struct) -> None:
         self._files.write(path, _encoded(document))
