@@ -213,14 +213,31 @@ def test_one_that_is_never_placed_is_killed() -> None:
     assert "AM share is used up" in followed.last.final.reason
 
 
-@pytest.mark.parametrize(("attempt", "start_wait_s"), [(2, 5), (1, 0)])
-def test_later_attempts_and_without_a_limit_may_wait(attempt: int, start_wait_s: float) -> None:
-    running, screen = Running(20), Screen()
-    running.waits_for, running.attempt = "no room", attempt
+def test_a_later_attempt_that_is_never_placed_is_killed_too() -> None:
+    running, screen = Running(1_000_000), Screen()
+    running.statuses = [document("ACCEPTED"), *[document("RUNNING")] * 20]
+    running.waits_for, running.attempt = "no room", 2
     times = iter(range(100_000))
-    followed = follow_it(running, screen, start_wait_s=start_wait_s, clock_s=lambda: next(times))
+    followed = follow_it(running, screen, start_wait_s=5, clock_s=lambda: next(times))
+    assert followed.exit_code == 6
+    assert followed.last.final is not None
+    assert followed.last.final.reason == "the application master of attempt 2 got no container within 5 s: no room"
+
+
+def test_each_wait_counts_by_itself() -> None:
+    running, screen = Running(25), Screen()
+    running.statuses = [*[document("ACCEPTED")] * 4, document("RUNNING")] * 5
+    times = iter(range(100_000))
+    assert follow_it(running, screen, start_wait_s=6, clock_s=lambda: next(times)).exit_code == 0
     assert not running.killed
-    assert followed.exit_code == 0
+
+
+def test_without_a_limit_it_may_wait() -> None:
+    running, screen = Running(20), Screen()
+    running.waits_for = "no room"
+    times = iter(range(100_000))
+    assert follow_it(running, screen, start_wait_s=0, clock_s=lambda: next(times)).exit_code == 0
+    assert not running.killed
 
 
 def test_when_nobody_reads_the_output_waiting_ends() -> None:

@@ -53,7 +53,8 @@ def follow(
         progress: where state and output are shown.
         output: whether the driver's standard output is streamed.
         poll_s: time between two looks at its state.
-        start_wait_s: an application whose first attempt has not started by then is killed; 0: never.
+        start_wait_s: an application whose attempt, the first or a later one, waits for longer than this to start is
+            killed; 0: never.
         clock_s: tells the time.
 
     Raises:
@@ -62,8 +63,7 @@ def follow(
     """
     copy = _OutputCopy(application, progress)
     cluster = _PatientAsking(progress, poll_s, copy.broken, clock_s)
-    began_s = clock_s()
-    may_wait = start_wait_s > 0
+    waits_since_s: float | None = clock_s()
     if output:
         copy.start()
     try:
@@ -76,13 +76,13 @@ def follow(
                     raise
                 progress.say(str(error))
             else:
-                may_wait = may_wait and document.state in _BEFORE_RUNNING and document.attempt <= 1
-                if may_wait and clock_s() - began_s >= start_wait_s:
-                    why = document.pending_reason or "YARN gives no reason"
-                    reason = f"its application master got no container within {start_wait_s:g} s: {why}"
-                    progress.say(f"{reason}; it is killed now")
-                    application.kill(GivenUp(exit_code=_EXIT_NO_RESOURCES, reason=reason))
-                    may_wait = False
+                if document.state not in _BEFORE_RUNNING:
+                    waits_since_s = None
+                elif waits_since_s is None:
+                    waits_since_s = clock_s()
+                elif 0 < start_wait_s <= clock_s() - waits_since_s:
+                    _give_up(application, progress, start_wait_s, document)
+                    waits_since_s = None
                     continue
             copy.broken.wait(poll_s)
         if output:
@@ -94,6 +94,16 @@ def follow(
         raise
     progress.show(last)
     return Followed(last=last, whole_output=copy.whole or not output)
+
+
+def _give_up(application: Application, progress: Progress, start_wait_s: float, document: StatusDocument) -> None:
+    why = document.pending_reason or "YARN gives no reason"
+    which = (
+        "its application master" if document.attempt <= 1 else f"the application master of attempt {document.attempt}"
+    )
+    reason = f"{which} got no container within {start_wait_s:g} s: {why}"
+    progress.say(f"{reason}; it is killed now")
+    application.kill(GivenUp(exit_code=_EXIT_NO_RESOURCES, reason=reason))
 
 
 def exit_code(document: StatusDocument) -> int:
