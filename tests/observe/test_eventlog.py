@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -85,7 +85,7 @@ def test_a_slow_file_holds_nobody_up() -> None:
 def test_a_file_that_fails_ends_the_writing_and_nothing_else() -> None:
     file = File()
     file.failure = OSError("no datanodes")
-    log = EventLog(1, opening(file))
+    log = EventLog(1, opening(file), patience_s=0)
     log.append(DriverStarted(pid=1), 1)
     assert not log.close(5)
     log.append(DriverStarted(pid=2), 1)
@@ -97,10 +97,52 @@ def test_a_file_that_cannot_be_opened_is_a_problem_too() -> None:
     def opened() -> File:
         raise PermissionError("/history")
 
-    log = EventLog(1, opened)
+    log = EventLog(1, opened, pause_s=0.01)
     log.append(DriverStarted(pid=1), 1)
-    assert not log.close(5)
-    assert "PermissionError: /history" in log.problem
+    assert not log.close(0.1)
+    assert log.problem.endswith("within 0.1 s: PermissionError: /history")
+    assert log.warning == log.problem
+
+
+def test_after_an_error_it_goes_on_in_a_further_file() -> None:
+    first, second = File(), File()
+    first.failure = OSError("the DataNode died")
+    files: Iterator[File | Exception] = iter([first, OSError("no DataNode yet"), second])
+    tried = threading.Event()
+
+    def opened() -> File:
+        found = next(files)
+        if isinstance(found, Exception):
+            tried.set()
+            raise found
+        return found
+
+    log = EventLog(1, opened, pause_s=0.05)
+    log.append(DriverStarted(pid=1), 1)
+    assert tried.wait(5)
+    log.append(DriverStarted(pid=2), 1)
+    assert log.close(5)
+    assert (log.problem, log.warning) == ("", "")
+    assert [record.seq for record in decode_lines(second.data)] == [1, 2]
+    assert second.closed
+
+
+def test_while_it_cannot_be_written_that_is_a_warning() -> None:
+    file, failed = File(), threading.Event()
+    file.failure = OSError("no datanodes")
+
+    def opened() -> File:
+        if file.entered.is_set():
+            failed.set()
+        return file
+
+    log = EventLog(1, opened, pause_s=0.01)
+    log.append(DriverStarted(pid=1), 1)
+    assert failed.wait(5)
+    assert (log.problem, log.warning) == ("", "the event history waits to be written: OSError: no datanodes")
+    file.failure = None
+    assert log.close(5)
+    assert log.warning == ""
 
 
 def test_a_file_that_hangs_does_not_hold_up_the_end() -> None:

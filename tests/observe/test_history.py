@@ -80,6 +80,29 @@ def test_a_torn_last_record_is_passed_over(history: History) -> None:
     assert [record.seq for record in history.events(APP, 1, writer_gone=True)] == [1]
 
 
+def test_records_that_go_on_in_a_further_file_are_read_once_each(history: History, tmp_path: Path) -> None:
+    write_events(history, line(1), line(2), line(3)[:-20])
+    write_events(history, line(2), line(3))  # nobody knew that 2 was written
+    write_events(history, line(4), line(5)[:-20])
+    assert sorted(path.name for path in (tmp_path / "history" / APP / "epoch-1").iterdir()) == [
+        "events-2.jsonl",
+        "events-3.jsonl",
+        "events.jsonl",
+    ]
+    assert [record.seq for record in history.events(APP, 1, writer_gone=True)] == [1, 2, 3, 4]
+    assert b"".join(history.event_lines(APP, 1, writer_gone=False)) == b"".join(map(line, range(1, 5))) + line(5)[:-20]
+
+
+def test_a_writer_that_failed_is_shut_out_before_the_next_file_begins(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recovered: list[str] = []
+    monkeypatch.setattr(LocalFiles, "recover_log", lambda _self, path: recovered.append(path.rpartition("/")[2]))
+    for _ in range(3):
+        history.open_events(APP, 1)
+    assert recovered == ["events.jsonl", "events-2.jsonl"]
+
+
 def test_many_records_are_read_piece_by_piece(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("yarnspec.observe.history._PIECE_BYTES", 7)
     write_events(history, *(line(pid) for pid in range(1, 20)))

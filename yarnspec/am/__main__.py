@@ -123,7 +123,7 @@ def negotiate(place: Place) -> int:
     answers = Answers(
         shell=shell,
         log=log,
-        document=lambda: shell.document(about, [log.problem] if log.problem else []),
+        document=lambda: shell.document(about, [log.warning] if log.warning else []),
         hosts=lambda: watch.hosts,
         streams={"stdout": driver.stdout, "stderr": driver.stderr},
         epoch=epoch,

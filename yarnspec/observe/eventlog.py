@@ -1,8 +1,9 @@
 """The event log of one epoch: recent records in memory for those who ask, all of them in the history file.
 
 ``append`` never blocks and never raises: it encodes the record, keeps it, and leaves it to a thread that writes to the
-history file in batches and syncs each. A write that fails ends the writing for good, since a file with a hole would be
-worse than one that stops; ``problem`` then says why, and status shows it as a warning. The application goes on.
+history file in batches and syncs each. After a write that fails it goes on in a further file, with the records that
+are not known to be written. When that does not succeed for a while either, the writing ends for good, since a history
+with a hole would be worse than one that stops; ``warning`` says so meanwhile and then. The application goes on.
 
 Memory is bounded by bytes. Task ends are by far the most frequent records, so they have a bound of their own and never
 push a decision out. What was pushed out is still in the history file.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -26,6 +28,8 @@ _OTHERS_BYTES = 16 * 1024 * 1024
 _UNWRITTEN_BYTES = 64 * 1024 * 1024
 _BATCH_S = 0.2
 """How old a record may get before it is written: what a crash of this process can lose."""
+_PATIENCE_S = 120.0
+_PAUSE_S = 1.0
 
 
 class LineWriter(Protocol):
@@ -58,8 +62,8 @@ class EventChunk(NamedTuple):
 class EventLog:
     """The records of this epoch; see the module.
 
-    ``open_writer`` is called once, in the writing thread, because creating a file on HDFS takes its time. Without it
-    nothing is written.
+    ``open_writer`` is called in the writing thread, because creating a file on HDFS takes its time: once, and again for
+    a further file after an error, for up to ``patience_s``. Without it nothing is written.
     """
 
     def __init__(
@@ -70,6 +74,8 @@ class EventLog:
         task_ends_bytes: int = _TASK_ENDS_BYTES,
         others_bytes: int = _OTHERS_BYTES,
         unwritten_bytes: int = _UNWRITTEN_BYTES,
+        patience_s: float = _PATIENCE_S,
+        pause_s: float = _PAUSE_S,
     ) -> None:
         self.epoch = epoch
         self._seq = 0
@@ -82,6 +88,9 @@ class EventLog:
         self._closing = False
         self._closed = False
         self._problem = ""
+        self._error = ""
+        self._patience_s = patience_s
+        self._pause_s = pause_s
         self._open_writer = open_writer
         self._thread: threading.Thread | None = None
         if open_writer is not None:
@@ -92,6 +101,12 @@ class EventLog:
     def problem(self) -> str:
         """Why the history file is not written any more; empty while all is well."""
         return self._problem
+
+    @property
+    def warning(self) -> str:
+        """The same, or why it is not written just now."""
+        error = self._error
+        return self._problem or (f"the event history waits to be written: {error}" if error else "")
 
     @property
     def last_seq(self) -> int:
@@ -139,24 +154,36 @@ class EventLog:
             self._thread.join(deadline_s)
             if not self._closed:
                 with self._changed:
-                    self._give_up(f"the last events could not be written within {deadline_s:g} s")
+                    why = f"the last events could not be written within {deadline_s:g} s"
+                    self._give_up(f"{why}: {self._error}" if self._error else why)
         return not self._problem
 
     def _write(self) -> None:
         assert self._open_writer is not None  # noqa: S101 - the thread is only started with one
-        try:
-            writer = self._open_writer()
+        writer: LineWriter | None = None
+        batch = b""
+        failing_since_s: float | None = None
+        while not self._problem and not self._closed:
             try:
-                while batch := self._next_batch():
+                if writer is None:
+                    writer = self._open_writer()
+                while batch or (batch := self._next_batch()):
                     writer.append(batch)
                     writer.sync()
+                    batch, failing_since_s, self._error = b"", None, ""
                     self._let_more_come()
-            finally:
                 writer.close()
-            self._closed = True
-        except Exception as error:  # whatever the file system throws must not end the application
-            with self._changed:
-                self._give_up(f"{type(error).__name__}: {error}")
+                self._closed = True
+            except Exception as error:  # whatever the file system throws must not end the application
+                # A writer that failed once is of no use any more, and its batch may have been written or not.
+                writer = None
+                now_s = time.monotonic()
+                failing_since_s = now_s if failing_since_s is None else failing_since_s
+                with self._changed:
+                    self._error = f"{type(error).__name__}: {error}"
+                    if now_s - failing_since_s >= self._patience_s:
+                        self._give_up(self._error)
+                    self._changed.wait_for(lambda: self._problem, self._pause_s)
 
     def _next_batch(self) -> bytes:
         """What waits to be written, as soon as there is something; empty when nothing will come any more."""

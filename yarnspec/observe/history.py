@@ -3,7 +3,8 @@
 ::
 
     <history.directory>/<application id>/application.json      ApplicationRecord, written by the first attempt
-                                         epoch-<E>/events.jsonl  the records of one epoch (records.py)
+                                         epoch-<E>/events.jsonl  the records of one epoch (records.py); when they
+                                                   could not be written on, they go on in events-2.jsonl, and so on
                                          result.json           Result, written once, before YARN is told of the end
                                          status.json           the last status document
 
@@ -12,6 +13,7 @@ An application that was killed, or whose AM was lost for good, has no result and
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
@@ -31,6 +33,7 @@ STATUS_FILE = "status.json"
 _APPLICATION = re.compile(r"application_\d+_\d{4,}")
 _EPOCH = re.compile(r"epoch-([1-9]\d{0,8})")
 _TASK_END = b'"type":"TaskFinished"'
+_SEQ = re.compile(rb'"seq":(\d+)')
 _ENVELOPE_BYTES = 160
 _PIECE_BYTES = 4 * 1024 * 1024
 _Document = TypeVar("_Document")
@@ -79,6 +82,9 @@ class HistoryFiles(Protocol):
 
     def open_log(self, path: str, *, mode: int = 0o600) -> LineWriter:
         """Begin a growing file."""
+
+    def info(self, path: str) -> Entry:
+        """One file or directory."""
 
     def recover_log(self, path: str) -> None:
         """Take a growing file from a writer that is gone, so that all of it can be read."""
@@ -130,10 +136,22 @@ class History:
             self._write(f"{directory}/{APPLICATION_FILE}", entry)
 
     def open_events(self, application_id: str, epoch: int) -> LineWriter:
-        """The growing file for the records of a new epoch."""
+        """The growing file for the records of a new epoch, or for its further ones when the last file failed.
+
+        Of that one all that was synced is kept, and its writer shut out.
+        """
         directory = f"{self.path(application_id)}/epoch-{epoch}"
         self._files.make_directories(directory)
-        return self._files.open_log(f"{directory}/{EVENTS_FILE}")
+        before = None
+        for name in _events_files():
+            try:
+                self._files.info(f"{directory}/{name}")
+            except FileNotFoundError:
+                if before is not None:
+                    self._files.recover_log(f"{directory}/{before}")
+                return self._files.open_log(f"{directory}/{name}")
+            before = name
+        raise AssertionError("there is always a next name")
 
     def finish(self, application_id: str, result: Result, document: StatusDocument) -> None:
         """Write the end: the status first, since who sees a result expects a status."""
@@ -181,18 +199,32 @@ class History:
 
     def event_lines(self, application_id: str, epoch: int, *, writer_gone: bool) -> Iterator[bytes]:
         """The same as lines of bytes; the last one has no line end when the writer was cut off in it."""
-        path = f"{self.path(application_id)}/epoch-{epoch}/{EVENTS_FILE}"
+        directory = f"{self.path(application_id)}/epoch-{epoch}"
+        last = torn = b""
+        for number, name in enumerate(_events_files()):
+            written = _seq(last)
+            unfinished, torn = torn, b""
+            try:
+                for line in self._lines(f"{directory}/{name}", writer_gone=writer_gone):
+                    if not line.endswith(b"\n"):
+                        torn = line
+                    elif not number or _seq(line) > written:  # else written again, as nobody knew that it was
+                        last = line
+                        yield line
+            except FileNotFoundError:
+                if unfinished:
+                    yield unfinished
+                return
+
+    def _lines(self, path: str, *, writer_gone: bool) -> Iterator[bytes]:
+        if writer_gone:
+            self._files.recover_log(path)
         offset, rest = 0, b""
-        try:
-            if writer_gone:
-                self._files.recover_log(path)
-            while piece := self._files.read(path, offset=offset, size_bytes=_PIECE_BYTES):
-                offset += len(piece)
-                *lines, rest = (rest + piece).split(b"\n")
-                for line in lines:
-                    yield line + b"\n"
-        except FileNotFoundError:
-            return
+        while piece := self._files.read(path, offset=offset, size_bytes=_PIECE_BYTES):
+            offset += len(piece)
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                yield line + b"\n"
         if rest:
             yield rest
 
@@ -239,6 +271,18 @@ class History:
             return msgspec.json.decode(self._files.read(path), type=kind)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
+
+
+def _events_files() -> Iterator[str]:
+    yield EVENTS_FILE
+    stem, dot, ending = EVENTS_FILE.rpartition(".")
+    for number in itertools.count(2):
+        yield f"{stem}-{number}{dot}{ending}"
+
+
+def _seq(line: bytes) -> int:
+    found = _SEQ.search(line, 0, _ENVELOPE_BYTES)
+    return int(found[1]) if found else 0
 
 
 def _encoded(document: msgspec.Struct) -> bytes:

@@ -24,14 +24,28 @@ from yarnspec.yarn.hdfs_user import Claim, connecting_as
 SCHEMES = frozenset({"hdfs", "viewfs"})
 _USED_PREFIXES = ("fs.", "dfs.", "hadoop.")
 _LEASE_POLL_S = 0.2
+# How long a call is made again that can be: a NameNode that fails over answers again within this time. It is well below
+# the deadline of a call, after which a user waits no longer.
+_AGAIN_S = 15.0
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 2.0
+# Java's exceptions that pass: the NameNode starts, fails over, or has not heard of its DataNodes yet.
+_PASSING = ("SafeMode", "Standby", "Retriable", "NotReplicatedYet", "could only be written", "ServerTooBusy")
 # Create, write, close.
 _STEPS = 3
 
 Result = TypeVar("Result")
 
 
+class _Passing(ClusterUnreachable):
+    """An error that another try may not meet."""
+
+
 class HdfsFiles:
-    """One HDFS (or viewfs) as one user sees it."""
+    """One HDFS (or viewfs) as one user sees it.
+
+    What can be done twice is tried again for a while: everything except creating and appending to a log, and renaming.
+    """
 
     def __init__(self, conf: HadoopConf, url: str, *, timeout_s: float = TIMEOUT_S) -> None:
         self._url = url.rstrip("/")
@@ -56,7 +70,7 @@ class HdfsFiles:
 
     def info(self, path: str) -> FileInfo:
         """Size, times, owner and mode."""
-        return _info(self._call(f"info {path}", lambda: self._client.get_file_info(path)), path)
+        return _info(self._repeat(f"info {path}", lambda: self._client.get_file_info(path)), path)
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file or directory."""
@@ -69,7 +83,7 @@ class HdfsFiles:
     def list(self, path: str) -> list[FileInfo]:
         """What is in a directory."""
         self.info(path)  # listing what does not exist may be an empty answer
-        found = self._call(f"list {path}", lambda: list(self._client.list_status(path)))
+        found = self._repeat(f"list {path}", lambda: list(self._client.list_status(path)))
         entries = (_info(status, status.path) for status in found)
         return sorted(entries, key=lambda entry: entry.path)
 
@@ -82,14 +96,17 @@ class HdfsFiles:
             wanted = left if size_bytes is None else min(size_bytes, left)
             return bytes(reader.read_range(offset, wanted)) if wanted else b""
 
-        return self._call(f"read {path}", read)
+        return self._repeat(f"read {path}", read)
 
     def write(self, path: str, data: bytes, *, mode: int = 0o600) -> None:
         """Replace a whole small file in one step."""
-        self._write(path, [data], mode)
+        self._write(path, lambda: [data], mode)
 
     def write_in_order(self, contents: Mapping[str, bytes], *, mode: int = 0o600) -> None:
         """Replace several small files: their contents are written at the same time, then they get their names."""
+        self._again(lambda: self._write_in_order(contents, mode))
+
+    def _write_in_order(self, contents: Mapping[str, bytes], mode: int) -> None:
         running = {
             path: RunningCall(lambda path=path, data=data: self._write_beside(path, [data], mode), f"write {path}")  # type: ignore[misc]
             for path, data in contents.items()
@@ -100,15 +117,15 @@ class HdfsFiles:
 
     def upload(self, local: Path, path: str, *, mode: int = 0o600) -> None:
         """Copy a local file of any size."""
-        self._write(path, chunks(local), mode)
+        self._write(path, lambda: chunks(local), mode)
 
     def make_directories(self, path: str, *, mode: int = 0o700) -> None:
         """Make a directory and the missing ones above it."""
-        self._call(f"make directory {path}", lambda: self._client.mkdirs(path, mode, create_parent=True))
+        self._repeat(f"make directory {path}", lambda: self._client.mkdirs(path, mode, create_parent=True))
 
     def set_mode(self, path: str, mode: int) -> None:
         """Change the permissions."""
-        self._call(f"set mode of {path}", lambda: self._client.set_permission(path, mode))
+        self._repeat(f"set mode of {path}", lambda: self._client.set_permission(path, mode))
 
     def rename(self, source: str, target: str, *, overwrite: bool = False) -> None:
         """Move a file or directory in one step."""
@@ -117,7 +134,7 @@ class HdfsFiles:
     def delete(self, path: str) -> bool:
         """Delete a file or a whole directory."""
         try:
-            return bool(self._call(f"delete {path}", lambda: self._client.delete(path, True)))
+            return bool(self._repeat(f"delete {path}", lambda: self._client.delete(path, True)))
         except FileNotFoundError:
             return False
 
@@ -136,7 +153,7 @@ class HdfsFiles:
         )
         try:
             retrying(
-                lambda: self._call(
+                lambda: self._repeat(
                     f"recover {path}",
                     lambda: self._client.recover_lease(path),
                     timeout_s=max(1.0, deadline - time.monotonic()),
@@ -147,8 +164,8 @@ class HdfsFiles:
                 f"HDFS did not recover the lease of {path} within {timeout_s:g} s; are its DataNodes up?"
             ) from error
 
-    def _write(self, path: str, data: Iterable[bytes], mode: int) -> None:
-        self._put_in_place(self._write_beside(path, data, mode), path)
+    def _write(self, path: str, data: Callable[[], Iterable[bytes]], mode: int) -> None:
+        self._again(lambda: self._put_in_place(self._write_beside(path, data(), mode), path))
 
     def _write_beside(self, path: str, data: Iterable[bytes], mode: int) -> str:
         """Write a file under a temporary name in the same directory; returns that name."""
@@ -175,9 +192,23 @@ class HdfsFiles:
 
     def _forget(self, path: str) -> None:
         try:
-            self.delete(path)
+            self._call(f"delete {path}", lambda: self._client.delete(path, True))
         except (ClusterUnreachable, NotAllowed, OSError):
             return  # the error that led here is the one to tell
+
+    def _repeat(self, what: str, call: Callable[[], Result], *, timeout_s: float | None = None) -> Result:
+        """Make a call that may be made twice, within the deadline of one."""
+        deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
+        return self._again(lambda: self._call(what, call, timeout_s=max(0.1, deadline - time.monotonic())))
+
+    def _again(self, call: Callable[[], Result]) -> Result:
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(_Passing),
+            wait=tenacity.wait_exponential(multiplier=_FIRST_PAUSE_S, max=_LONGEST_PAUSE_S),
+            stop=tenacity.stop_after_delay(min(_AGAIN_S, self._timeout_s)),
+            reraise=True,
+        )
+        return retrying(call)
 
     def _call(self, what: str, call: Callable[[], Result], *, timeout_s: float | None = None) -> Result:
         deadline_s = self._timeout_s if timeout_s is None else timeout_s
@@ -205,7 +236,9 @@ class HdfsFiles:
             return FileExistsError(line)
         if "FileNotFoundException" in text or "not found" in text.lower():
             return FileNotFoundError(line)
-        return ClusterUnreachable(f"HDFS at {self._url} could not {what}: {line}")
+        java = "org.apache.hadoop." in text or "java." in text
+        kind = ClusterUnreachable if java and not any(word in text for word in _PASSING) else _Passing
+        return kind(f"HDFS at {self._url} could not {what}: {line}")
 
 
 class HdfsLog:
