@@ -13,6 +13,7 @@ from yarnspec.errors import YarnspecError
 from yarnspec.gateway.application import Application
 from yarnspec.gateway.arguments import SubmitCommand
 from yarnspec.gateway.following import Followed, follow
+from yarnspec.gateway.interrupted import SubmissionInterrupted
 from yarnspec.gateway.preparation import Prepared
 from yarnspec.gateway.request import SubmitRequest
 from yarnspec.gateway.submission import Submission, dry_run, streams, submit_request
@@ -39,7 +40,9 @@ def run(request: SubmitRequest) -> int:
         document = dry_run(request, _say_prepared)
         print_document(document, "yaml" if request.output == "table" else request.output)
         return 0
-    submission = submit_request(request, _say_prepared, follows=True)
+    submission = _submitted(request)
+    if submission is None:
+        return _INTERRUPTED
     application, translation = submission.application, submission.prepared.translation
     data_only = request.output != "table"
     if translation.deploy_mode == "cluster" and not data_only:
@@ -78,6 +81,18 @@ def run(request: SubmitRequest) -> int:
     # Only here: where waiting broke off, the thread that reads the output may still use the connections.
     application.close()
     return code
+
+
+def _submitted(request: SubmitRequest) -> Submission | None:
+    """The submission; None when ^C came before, and what is left of it was said."""
+    try:
+        return submit_request(request, _say_prepared, follows=True)
+    except SubmissionInterrupted as interrupt:
+        said = str(interrupt)
+    except KeyboardInterrupt:
+        said = "nothing was submitted"
+    click.echo(f"\nyarnspec: interrupted: {said}.", err=True)
+    return None
 
 
 def _follow(submission: Submission, stdout: BinaryIO) -> Followed:

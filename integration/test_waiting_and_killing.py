@@ -45,15 +45,48 @@ def test_no_wait_interrupt_and_kill(submit: Submit, yarnspec: Yarnspec, cluster:
 def test_what_yarns_own_kill_leaves_is_swept_by_the_next_submit(
     submit: Submit, cluster: Cluster, tmp_path: Path
 ) -> None:
-    """`yarn application -kill` ends every process; its staging directory goes with the next submit."""
+    """`yarn application -kill` ends every process; its staging directory goes with the next submit.
+
+    The submit that would clear it away is gone by then.
+    """
     submission = submit("rounds.py", str(tmp_path / "never"))
     application = submission.application_id()
     wait_for("output", lambda: '"round": 1' in submission.stdout, 90)
+    submission.stop()
     cluster.command("yarn", "application", "-kill", application)
-    submission.wait(30).expect(7)
     wait_for("no process left", lambda: not cluster.processes(application), 30)
+    assert application in cluster.staging
     submit("tasks.py", "2", "0").wait().expect(0)
     assert application not in cluster.staging
+
+
+def test_a_submit_that_waits_clears_away_what_a_killed_master_left(
+    submit: Submit, cluster: Cluster, tmp_path: Path
+) -> None:
+    """The last attempt's AM is killed with no time to clean up."""
+    options = ["--conf", "spark.yarn.maxAppAttempts=1"]
+    submission = submit("rounds.py", str(tmp_path / "never"), options=options)
+    application = submission.application_id()
+    wait_for("output", lambda: '"round": 1' in submission.stdout, 90)
+    next(each for each in cluster.processes(application) if each.what == "skein-am").kill()
+    submission.wait(60).expect(1)
+    assert application not in cluster.staging
+
+
+def test_an_upload_that_is_interrupted_leaves_nothing(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
+    """^C as soon as something is in the staging directory."""
+    large = tmp_path / "large.bin"
+    with large.open("wb") as stream:
+        stream.truncate(1 << 30)
+    before = set(cluster.staging)
+    submission = submit("tasks.py", "2", "0", options=["--files", str(large)])
+    (application,) = wait_for("the upload", lambda: set(cluster.staging) - before, 60)
+    submission.interrupt()
+    result = submission.wait(60).expect(130)
+    assert result.stdout == ""
+    assert "what was uploaded is deleted" in result.stderr
+    assert application not in cluster.staging
+    assert cluster.application(application) == {}
 
 
 def test_resources_that_do_not_come(submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path) -> None:

@@ -207,3 +207,21 @@ def test_a_dry_run_prints_what_would_be_submitted(yarn: Yarn, yarnspec: Run) -> 
     ran = yarnspec("submit", "--dry-run", "-o", "json", "app.py")
     assert msgspec.json.decode(ran.out)["placement"]["mode"] == "constraints"
     assert yarn.taken == []
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_an_interrupt_before_the_id_is_known_says_what_is_left(
+    begun: bool, cluster: HandMadeCluster, yarn: Yarn, yarnspec: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.staging.mkdir(parents=True)
+
+    def interrupted(*_: object, on_broken: Callable[[str], None], **__: object) -> Submitted:
+        if begun:
+            on_broken(APP)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(submission, "submit_to_yarn", interrupted)
+    ran = yarnspec("submit", "app.py")
+    assert (ran.code, ran.out, yarn.taken) == (130, "", [])
+    assert ("what was uploaded is deleted." if begun else "nothing was submitted.") in ran.err
+    assert cluster.staging.exists() is not begun

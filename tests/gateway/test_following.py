@@ -68,6 +68,7 @@ class Running:
         self.attempt = 1
         self.killed = False
         self.because: GivenUp | None = None
+        self.cleared = self.clearing_fails = False
         self.statuses: list[StatusDocument | Exception] = []
         self.ended = threading.Event()
         self.output_done = threading.Event()
@@ -97,6 +98,12 @@ class Running:
         self.because = because
         self.ended.set()
         return True
+
+    def clear_staging(self) -> None:
+        assert self.ended.is_set()
+        self.cleared = True
+        if self.clearing_fails:
+            raise ClusterUnreachable("HDFS is away")
 
     def has_ended(self) -> bool:
         if self.outage:
@@ -140,6 +147,16 @@ def test_the_whole_output_and_the_last_status() -> None:
     assert screen.written == b"one\ntwo\n"
     assert screen.said == ["the driver began again, and so does its output"]
     assert [one.state for one in screen.shown] == ["RUNNING"] * 3 + ["SUCCEEDED"]
+
+
+def test_who_waits_clears_what_the_application_left() -> None:
+    running, screen = Running(1), Screen()
+    assert follow_it(running, screen).exit_code == 0
+    assert running.cleared
+    running = Running(1)
+    running.clearing_fails = True
+    assert follow_it(running, screen).exit_code == 0
+    assert screen.said == ["its staging directory is left to the next submit: HDFS is away"]
 
 
 def test_in_cluster_mode_the_output_is_not_asked_for() -> None:

@@ -16,6 +16,7 @@ from tests.gateway.healthy import Rm
 from yarnspec.errors import ClusterUnreachable, NotAllowed, UsageError
 from yarnspec.gateway import assembly, preparation, submission
 from yarnspec.gateway.cluster import Cluster
+from yarnspec.gateway.interrupted import SubmissionInterrupted
 from yarnspec.gateway.preparation import Prepared
 from yarnspec.gateway.request import SubmitRequest
 from yarnspec.gateway.submission import dry_run, submit_request, sweep
@@ -34,11 +35,15 @@ class Yarn:
         self.how: dict[str, Any] = {}
         self.directories: list[Path] = []
         self.refuses = False
+        self.breaks: BaseException | None = None
         self.plans: list[Plan] = []
 
     def submit(self, application: SkeinApplication, conf: object, **how: Any) -> Submitted:  # noqa: ARG002
         if self.refuses:
             raise ClusterUnreachable("no answer")
+        if self.breaks is not None:
+            how["on_broken"](APP)
+            raise self.breaks
         for file in application.master.files.values():
             if file.source.startswith("/"):
                 assert Path(file.source).exists(), file.source
@@ -139,6 +144,24 @@ def test_for_another_user_it_is_that_users_application(yarn: Yarn, cluster: Hand
     assert (taken.proxy_user, yarn.plans[0].user) == ("alice", "alice")
     yarnspec.submit("app.py", proxy_user="me")
     assert yarn.taken[-1].proxy_user == ""
+
+
+@pytest.mark.parametrize("taken", [False, True], ids=["unknown to YARN", "taken by YARN"])
+@pytest.mark.parametrize("breaks", [KeyboardInterrupt(), ClusterUnreachable("It did not end.")], ids=["^C", "deadline"])
+def test_what_a_broken_submission_uploaded_is_deleted(
+    breaks: BaseException, taken: bool, yarn: Yarn, cluster: HandMadeCluster
+) -> None:
+    cluster.staging.mkdir(parents=True)
+    if taken:
+        cluster.rm.reports[APP] = report("ACCEPTED")  # type: ignore[attr-defined] # the hand-made one
+    yarn.breaks = breaks
+    with pytest.raises((SubmissionInterrupted, ClusterUnreachable)) as raised:
+        yarnspec.submit("app.py")
+    assert type(raised.value) is (
+        ClusterUnreachable if isinstance(breaks, ClusterUnreachable) else SubmissionInterrupted
+    )
+    assert cluster.staging.exists() == taken
+    assert ("YARN has taken" if taken else "what was uploaded is deleted") in str(raised.value)
 
 
 def test_leftovers_are_swept_by_both_ways_to_submit(yarn: Yarn, monkeypatch: pytest.MonkeyPatch) -> None:

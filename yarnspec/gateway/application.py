@@ -305,6 +305,12 @@ class Application:
             clean_up(self._cluster, before, because)
         return True
 
+    def clear_staging(self) -> None:
+        """After its end: delete what its AM uploaded or was given, which an AM that was killed could not."""
+        report = self.report()
+        if report is not None and report.ended and report.user == self._cluster.user:
+            self._cluster.files.delete(staging_directory(self._cluster.files.home, self.id))
+
     def _from_history(self) -> StatusDocument:
         """The last status, with the containers of earlier attempts; put together from the events if need be."""
         history = self._cluster.history

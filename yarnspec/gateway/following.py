@@ -93,6 +93,10 @@ def follow(
         copy.check_pipe()
         raise
     progress.show(last)
+    try:
+        application.clear_staging()
+    except (YarnspecError, OSError) as error:
+        progress.say(f"its staging directory is left to the next submit: {error}")
     return Followed(last=last, whole_output=copy.whole or not output)
 
 

@@ -15,6 +15,7 @@ import msgspec
 from yarnspec.errors import NotFound, UsageError, YarnspecError
 from yarnspec.gateway.application import Application
 from yarnspec.gateway.cluster import Cluster
+from yarnspec.gateway.interrupted import SubmissionInterrupted, clear_away
 from yarnspec.gateway.preparation import Prepared, dry_run_document, prepare, read_request
 from yarnspec.gateway.request import SubmitRequest
 from yarnspec.gateway.sparkconf import Translation
@@ -102,20 +103,33 @@ def submit_request(
         request: what to run, and how.
         on_prepared: called before anything leaves this machine.
         follows: whether the caller waits for the application, and in client mode reads its output.
+
+    Raises:
+        SubmissionInterrupted: ^C while it was being submitted.
+        YarnspecError: as ``submit``.
     """
     read = read_request(request)
     cluster = _cluster(read.translation)
     with tempfile.TemporaryDirectory(prefix="yarnspec-") as name:
         prepared = prepare(request, cluster, read, Path(name), streams=follows and streams(read.translation))
         on_prepared(prepared)
-        submitted = submit_to_yarn(
-            prepared.application,
-            cluster.conf,
-            hook=prepared.hook,
-            jar=jar_path(),
-            home=cluster.files.home,
-            timeout_s=read.translation.options.cluster.connect_timeout_ms / 1000,
-        )
+        begun: list[str] = []
+        try:
+            submitted = submit_to_yarn(
+                prepared.application,
+                cluster.conf,
+                hook=prepared.hook,
+                jar=jar_path(),
+                home=cluster.files.home,
+                timeout_s=read.translation.options.cluster.connect_timeout_ms / 1000,
+                on_broken=begun.append,
+            )
+        except KeyboardInterrupt as interrupt:
+            raise SubmissionInterrupted(clear_away(cluster, begun)) from interrupt
+        except YarnspecError as error:
+            if begun:
+                raise type(error)(f"{error.message}\nOf this submission: {clear_away(cluster, begun)}.") from error
+            raise
     application = Application(submitted.application_id, cluster)
     return Submission(application=application, prepared=prepared, sweep=Sweep(cluster))
 

@@ -9,6 +9,7 @@ process is changed, every step has a deadline, and the process always ends.
 from __future__ import annotations
 
 import os
+import re
 import select
 import shutil
 import socket
@@ -118,6 +119,11 @@ class ClientDriver:
     def said(self, words: str) -> bool:
         """Whether these words are in what the JVM said."""
         return words in self._said()
+
+    def told(self, pattern: re.Pattern[str]) -> str:
+        """The first group of the pattern, where it is in what the JVM said; else empty."""
+        found = pattern.search(self._said())
+        return found[1] if found else ""
 
     def _said(self) -> str:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -26,6 +26,7 @@ _EXCEPTION_CLASS = re.compile(r"(?:[a-z][\w]*\.)+[A-Z]\w*(?:Exception|Error)\S*:
 _MAX_TOLD_CHARACTERS = 600
 # Skein's client driver logs this once the ResourceManager answered with an application id.
 _UPLOAD_BEGINS = "Uploading application resources"
+_UPLOADED_TO = re.compile(_UPLOAD_BEGINS + r" to \S*/(application_\d+_\d+)")
 
 
 class HostAndRack(msgspec.Struct, frozen=True):
@@ -76,11 +77,14 @@ def submit(
     timeout_s: float = CONNECT_TIMEOUT_S,
     upload_timeout_s: float = UPLOAD_TIMEOUT_S,
     environ: Mapping[str, str] = os.environ,
+    on_broken: Callable[[str], None] = lambda _: None,
 ) -> Submitted:
     """Upload the files, submit the application, and return as soon as YARN accepted it.
 
     ``jar`` holds our proxy provider; ``home`` is the user's home directory in the cluster's file system. A cluster
-    that does not answer is ClusterUnreachable after about ``timeout_s``.
+    that does not answer is ClusterUnreachable after about ``timeout_s``. ``on_broken`` is told the application's id
+    when the submission broke off (by an error, a deadline or ^C) after the upload had begun: nobody else would delete
+    what is in the staging directory, unless YARN has taken the application all the same.
     """
     security = new_credential()
     spec = specification(application, security)
@@ -100,11 +104,18 @@ def submit(
             system_properties={HOOK_PROPERTY: str(hook_file)},
             environ=environ,
         )
-        with driver:
-            try:
-                application_id = _submitted(driver, spec, timeout_s, upload_timeout_s)
-            except (skein.exceptions.SkeinError, ValueError, KeyError) as error:
-                raise explained(str(error), driver.last_log_lines()) from error
+        try:
+            with driver:
+                try:
+                    application_id = _submitted(driver, spec, timeout_s, upload_timeout_s)
+                except (skein.exceptions.SkeinError, ValueError, KeyError) as error:
+                    raise explained(str(error), driver.last_log_lines()) from error
+        except BaseException:
+            # Only now: as long as its JVM ran it could have gone on.
+            begun = driver.told(_UPLOADED_TO)
+            if begun:
+                on_broken(begun)
+            raise
     return Submitted(application_id=application_id, staging_directory=staging_directory(home, application_id))
 
 
