@@ -6,9 +6,13 @@ import os
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
 from integration.waiting import wait_for
+from yarnspec.yarn.files import open_files
+from yarnspec.yarn.hadoop_conf import HadoopConf
 
 POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -58,6 +62,18 @@ def test_spark_s_jars_are_uploaded_and_localized_once_and_packages_are_resolved(
     assert "org.example_packaged-1.0.jar" in line["task"]["jars_beside"]
     application = second.application_id()
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
+def test_a_file_that_is_there_is_not_renamed_over(cluster: Cluster) -> None:
+    """What two first submits with one archive rely on: HDFS lets one of them win."""
+    files = open_files(HadoopConf.read(cluster.environment))
+    directory = f"/spark-jars/race-{os.getpid()}"
+    for name in ("winner", "loser"):
+        files.write(f"{directory}/{name}", name.encode())
+    files.rename(f"{directory}/winner", f"{directory}/archive")
+    with pytest.raises(FileExistsError):
+        files.rename(f"{directory}/loser", f"{directory}/archive")
+    assert files.read(f"{directory}/archive") == b"winner"
 
 
 def _package(directory: Path) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.gateway.cluster import HandMadeCluster
+from yarnspec.errors import UsageError
 from yarnspec.gateway import sparkarchive
 from yarnspec.gateway.sparkarchive import spark_jars_file
 from yarnspec.yarn.local_files import LocalFiles
@@ -40,9 +41,68 @@ def test_it_is_made_once(cluster: HandMadeCluster, tmp_path: Path) -> None:
 
 def test_one_that_an_admin_put_there_is_taken_as_it_is(cluster: HandMadeCluster, tmp_path: Path) -> None:
     path = tmp_path / "spark.zip"
-    path.write_text("theirs")
+    archive_with(path, "spark-core_2.13-4.3.0.jar", "theirs.jar")
+    before = path.read_bytes()
     spark_jars_file(f"file://{path}", cluster)
-    assert path.read_text() == "theirs"
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (
+            ("spark-core_2.13-4.2.1.jar",),
+            "has spark-core_2.13-4.2.1.jar at its top, and the installed",
+        ),
+        (("jars/spark-core_2.13-4.3.0.jar",), "has no spark-core jar at its top"),
+        ((), "is no zip archive"),
+    ],
+)
+def test_jars_of_another_spark_are_refused(
+    names: tuple[str, ...], said: str, cluster: HandMadeCluster, tmp_path: Path
+) -> None:
+    path = tmp_path / "spark.zip"
+    if names:
+        archive_with(path, *names)
+    else:
+        path.write_text("no archive")
+    with pytest.raises(UsageError, match=said):
+        spark_jars_file(f"file://{path}", cluster)
+
+
+def test_of_two_first_submits_the_second_takes_the_first_ones_archive(
+    cluster: HandMadeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "spark.zip"
+    upload = LocalFiles.upload
+
+    def overtaken(self: LocalFiles, local: Path, target: str, *, mode: int = 0o600) -> None:
+        upload(self, local, target, mode=mode)
+        archive_with(path, "spark-core_2.13-4.3.0.jar", "theirs.jar")
+
+    monkeypatch.setattr(LocalFiles, "upload", overtaken)
+    spark_jars_file(f"file://{path}", cluster)
+    with zipfile.ZipFile(path) as archive:
+        assert "theirs.jar" in archive.namelist()
+    assert [entry.name for entry in tmp_path.iterdir() if "spark.zip" in entry.name] == ["spark.zip"]
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(
+    cluster: HandMadeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LocalFiles, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        spark_jars_file(f"file://{tmp_path}/spark.zip", cluster)
+    assert [entry.name for entry in tmp_path.iterdir() if "spark.zip" in entry.name] == []
+
+
+def archive_with(path: Path, *names: str) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, name * 1000)
 
 
 def test_only_what_everybody_can_reach_is_shared_between_users(
@@ -64,7 +124,7 @@ def test_only_what_everybody_can_reach_is_shared_between_users(
     tmp_path.chmod(0o755)
     for name, directory_mode, file_mode in (("open", 0o755, 0o644), ("file", 0o755, 0o640), ("dir", 0o700, 0o644)):
         directory.mkdir(exist_ok=True)
-        path.write_text("x")
+        archive_with(path, "spark-core_2.13-4.3.0.jar")
         directory.chmod(directory_mode)
         path.chmod(file_mode)
         modes[name] = spark_jars_file(f"file://{path}", cluster).visibility == "PUBLIC"
