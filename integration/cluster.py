@@ -72,6 +72,11 @@ class Cluster:
                 found[container["containerId"]] = node.partition(":")[0]
         return found
 
+    def blacklist(self, application_id: str) -> set[str]:
+        """The hosts on the blacklist of the application's newest attempt."""
+        told = self.attempts(application_id)[-1].get("blacklistedNodes") or ""
+        return {host for host in str(told).replace(",", " ").split() if host}
+
     def launched(self, application_id: str) -> dict[str, str]:
         """Container id → host of every container that a NodeManager was ever told to start, by the hosts' own logs."""
         middle = application_id.removeprefix("application_")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from integration.cluster import Cluster
 from integration.conftest import Submit, Watch, Yarnspec
 from integration.submitting import Submission
@@ -13,12 +15,13 @@ from integration.waiting import wait_for
 OPTIONS = ["--executor-memory", "4g", "--num-executors", "3"]
 
 
-def test_block_unblock_and_expiry(
-    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path
+@pytest.mark.parametrize("mode", ["blacklist", "constraints"])
+def test_block_unblock_and_expiry(  # noqa: PLR0917 - fixtures go by their names
+    mode: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path
 ) -> None:
     """A blocked host gets no new task and no new container; unblocked, or when its time is over, it does again."""
     stop = tmp_path / "stop"
-    submission = submit("rounds.py", str(stop), "6", "0.2", options=OPTIONS)
+    submission = submit("rounds.py", str(stop), "6", "0.2", options=[*OPTIONS, "--set", f"placement.mode={mode}"])
     application = submission.application_id()
     with watch(application):
         wait_for("a round on three hosts", lambda: len(_last_hosts(submission)) == 3, 90)
@@ -56,6 +59,8 @@ def test_block_unblock_and_expiry(
         assert host not in replacement.values()
         wait_for("a round on three hosts again", lambda: len(_last_hosts(submission)) == 3, 60)
         assert host not in _last_hosts(submission)
+        # In the mode `constraints` the blacklist is not what keeps the containers away.
+        assert cluster.blacklist(application) == ({host} if mode == "blacklist" else set())
 
         yarnspec("hosts", application, "unblock", host).expect(0)
         assert yarnspec("status", application, "-o", "json").document["blocked_hosts"] == []

@@ -30,7 +30,7 @@ def test_an_excluded_host_gets_nothing(  # noqa: PLR0917 - fixtures go by their 
     control_id = control.application_id()
     with watch(control_id) as control_watch:
         wait_for("containers on all four hosts", lambda: control_watch.hosts == set(cluster.hosts), 60)
-        assert _blacklisted(cluster, control_id) == ""
+        assert cluster.blacklist(control_id) == set()
         control_stop.touch()
         control.wait().expect(0)
     excluded = cluster.attempts(control_id)[0]["nodeId"].partition(":")[0]
@@ -44,7 +44,7 @@ def test_an_excluded_host_gets_nothing(  # noqa: PLR0917 - fixtures go by their 
         wait_for("containers on the three other hosts", lambda: placement.hosts >= others, 60)
         wait_for("a round on three hosts", lambda: _has_round_on(3, submission.stdout), 60)
         status = yarnspec("status", application, "-o", "json").expect(0).document
-        blacklisted = _blacklisted(cluster, application)
+        blacklist = cluster.blacklist(application)
         stop.touch()
         submission.wait().expect(0)
         assert placement.hosts == others
@@ -54,14 +54,9 @@ def test_an_excluded_host_gets_nothing(  # noqa: PLR0917 - fixtures go by their 
     assert status["am_on_blocked_host"] is False
     assert [each["host"] for each in status["blocked_hosts"]] == [excluded]
     # In the mode `constraints` the blacklist is not what keeps the containers away.
-    assert (excluded in blacklisted) == (mode == "blacklist")
+    assert blacklist == ({excluded} if mode == "blacklist" else set())
 
 
 def _has_round_on(hosts: int, stdout: str) -> bool:
     """Whether one of the program's rounds ran on that many hosts."""
     return any(line.count("127.0.0.") == hosts for line in stdout.splitlines())
-
-
-def _blacklisted(cluster: Cluster, application: str) -> str:
-    """The hosts on the attempt's blacklist, as the ResourceManager shows it."""
-    return str(cluster.attempts(application)[-1].get("blacklistedNodes") or "")

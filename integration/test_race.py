@@ -6,6 +6,8 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
 from integration.processes import ContainerProcess
@@ -14,13 +16,15 @@ from integration.waiting import NotInTimeError, wait_for
 TRIES = 6
 
 
+@pytest.mark.parametrize("mode", ["blacklist", "constraints"])
 def test_a_container_placed_before_the_block_is_released_before_launch(
-    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+    mode: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
     """The AM's JVM is stopped between YARN's placement and the answer that carries it, and the block comes there."""
     stop = tmp_path / "stop"
     # Four executors that fill four hosts: the replacement of a killed one can only be placed where it was.
-    submission = submit("rounds.py", str(stop), options=["--executor-memory", "4g", "--num-executors", "4"])
+    options = ["--executor-memory", "4g", "--num-executors", "4", "--set", f"placement.mode={mode}"]
+    submission = submit("rounds.py", str(stop), options=options)
     application = submission.application_id()
     _executors(cluster, application, 4)
     am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
@@ -38,6 +42,8 @@ def test_a_container_placed_before_the_block_is_released_before_launch(
     assert dropped not in cluster.launched(application)
     status = yarnspec("status", application, "-o", "json").expect(0).document
     assert (status["running_containers"], status["wanted_containers"]) == (3, 4)
+    blacklist = {host} if mode == "blacklist" else set()
+    wait_for("the blacklist", lambda: cluster.blacklist(application) == blacklist, 10)
     yarnspec("hosts", application, "unblock", host).expect(0)
     _executors(cluster, application, 4)
     stop.touch()
