@@ -40,8 +40,13 @@ def test_a_container_placed_before_the_block_is_released_before_launch(
 
     # It was asked for again, and comes when the block ends.
     assert dropped not in cluster.launched(application)
-    status = yarnspec("status", application, "-o", "json").expect(0).document
-    assert (status["running_containers"], status["wanted_containers"]) == (3, 4)
+
+    def counted() -> bool:
+        status = yarnspec("status", application, "-o", "json").expect(0).document
+        return (status["running_containers"], status["wanted_containers"]) == (3, 4)
+
+    # The other three may just have been started.
+    wait_for("three of four executors", counted, 30)
     blacklist = {host} if mode == "blacklist" else set()
     wait_for("the blacklist", lambda: cluster.blacklist(application) == blacklist, 10)
     yarnspec("hosts", application, "unblock", host).expect(0)
