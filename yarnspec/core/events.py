@@ -12,7 +12,6 @@ import msgspec
 
 from yarnspec.core.observations import Observations
 
-
 Level = Literal["task", "stage", "application", "cluster"]
 """How far a block reaches (seed 001): one task of a stage, one stage, this application, every application."""
 
@@ -54,8 +53,8 @@ class BlockRequested(Event, frozen=True):
     """Somebody wants a host kept out of placement: a user or a submit flag now, detectors later.
 
     ``executor_id``: block this executor only; ``stage`` and ``index`` say which stage and task when ``level`` is one of
-    those. ``earlier``: an earlier attempt granted it. Like an exclusion at submit it is decided before the first container is
-    asked for, and the host may be down or forgotten now.
+    those. ``earlier``: an earlier attempt granted it. Like an exclusion at submit it is decided before the first container
+    is asked for, and the host may be down or forgotten now.
     """
 
     host: str

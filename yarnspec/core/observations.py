@@ -1,4 +1,4 @@
-"""What was seen of Spark's stages and tasks, as columns: one row for each thing that happened, in the order it happened.
+"""What was seen of Spark's stages and tasks, as columns: one row for each thing, in the order in which it happened.
 
 A batch holds many rows and few objects. Strings are codes into tables of the batch; a column that says nothing about a
 row's kind holds ``NONE``. Times are milliseconds since the Unix epoch, as Spark's driver stamped them.
