@@ -84,7 +84,9 @@ class Speculation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     max_concurrent_executions: typing.Annotated[int, msgspec.Meta(ge=1)]
     max_share_of_stage: Share
     max_share_of_application: Share
+    max_copies_of_task: typing.Annotated[int, msgspec.Meta(ge=1)]
     copy_writers: bool
+    slot_patience_ms: int
     container_idle_ms: int
     log_interval_ms: int
 
@@ -107,6 +109,8 @@ class Blocklist(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     slow_duration_ms: int
     faulty_duration_ms: int
     faulty_duration_max_ms: int
+    faulty_tasks: typing.Annotated[int, msgspec.Meta(ge=1)]
+    faulty_deaths: typing.Annotated[int, msgspec.Meta(ge=1)]
     cluster_directory: str
     cluster_refresh_ms: int
 

@@ -30,7 +30,7 @@ from yarnspec.am.watch import ClusterWatch
 from yarnspec.core import events
 from yarnspec.core.commands import FinishApplication
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.core.settings import Settings
+from yarnspec.core.settings import BlockSettings, DetectorSettings, Settings, SpeculationSettings
 from yarnspec.observe.eventlog import EventLog
 from yarnspec.observe.rest import Endpoint
 from yarnspec.observe.server import RestServer
@@ -64,6 +64,9 @@ def settings_of(plan: Plan, earlier: EarlierBlocks) -> Settings:
         failure_window_ms=options.executor.failure_window_ms,
         backoff_first_ms=options.executor.backoff_first_ms,
         backoff_max_ms=options.executor.backoff_max_ms,
+        speculation=msgspec.convert(options.speculation, SpeculationSettings, from_attributes=True),
+        detector=msgspec.convert(options.detector, DetectorSettings, from_attributes=True),
+        blocks=msgspec.convert(options.blocklist, BlockSettings, from_attributes=True),
     )
 
 
