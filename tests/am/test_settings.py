@@ -35,7 +35,7 @@ def plan(*settings: str) -> Plan:
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_setting_of_the_core_is_an_option_with_the_same_default(group: str) -> None:
     default = getattr(options.default_options(), group)
-    for name, value in msgspec.structs.asdict(GROUPS[group]()).items():  # type: ignore[operator]
+    for name, value in msgspec.structs.asdict(GROUPS[group]()).items():
         assert getattr(default, name) == value, name
 
 
