@@ -101,3 +101,43 @@ class Observations:
 
 COLUMNS = tuple(each.name for each in fields(Observations) if each.name not in ("hosts", "executors", "texts"))
 """The names of the columns, in the order in which they travel."""
+
+
+class ObservationsBuilder:
+    """Makes a batch row by row, where rows are few: out of a Spark event log, in the simulator, in a test.
+
+    What is not said of a row is not known (``NONE``). Hosts, executors and text are given as strings.
+    """
+
+    def __init__(self) -> None:
+        self._columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
+        self._hosts: dict[str, int] = {}
+        self._executors: dict[str, int] = {}
+        self._texts: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._columns["kind"])
+
+    def add(self, kind: RowKind, *, host: str = "", executor: str = "", text: str = "", **numbers: int) -> None:
+        """Add a row; ``numbers`` by the names of the columns. Raises KeyError for a name that is no column."""
+        unknown = numbers.keys() - self._columns.keys()
+        if unknown:
+            raise KeyError(f"no such column: {', '.join(sorted(unknown))}")
+        if text:
+            self._texts[len(self)] = text
+        numbers["kind"] = kind
+        numbers["host"] = self._hosts.setdefault(host, len(self._hosts)) if host else NONE
+        numbers["executor"] = self._executors.setdefault(executor, len(self._executors)) if executor else NONE
+        for name, column in self._columns.items():
+            column.append(numbers.get(name, NONE))
+
+    def take(self) -> Observations:
+        """The batch so far; the builder is empty afterwards."""
+        batch = Observations(
+            **{name: np.array(column, dtype=np.int64) for name, column in self._columns.items()},
+            hosts=tuple(self._hosts),
+            executors=tuple(self._executors),
+            texts=self._texts,
+        )
+        self.__init__()  # type: ignore[misc]
+        return batch
