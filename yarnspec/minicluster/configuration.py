@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 RESOURCE_MANAGER = "resourcemanager"
 NAME_NODE = "namenode"
 DATA_NODE = "datanode"
+SLOW_HOSTS = "slowhosts"
 EXPIRY_MS = 10_000
 _SCHEDULER_PREFIX = "yarn.scheduler.capacity."
 
@@ -47,6 +48,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """NodeManagers end containers that use more memory than they asked for."""
     properties: dict[str, str] = {}
     """Further keys for every daemon's yarn-site.xml (or capacity-scheduler.xml, by their prefix)."""
+    slow: dict[str, float] = {}
+    """How many times slower what runs in a host's containers is, for the hosts that are slow."""
 
     @property
     def hosts(self) -> list[str]:
