@@ -39,7 +39,7 @@ class Looking:
         self.posted: list[Event] = []
         self.pauses: list[float] = []
         self.shared = SharedBlocks(lambda: self.list, self.posted.append, 30.0, lambda: self.now_ms)
-        self.shared.watcher.pause = self.pauses.append  # type: ignore[method-assign]
+        self.shared.watcher.pause = self.pauses.append  # type: ignore[method-assign,assignment]
 
     def look(self) -> ClusterBlocksRead | None:
         before = len(self.posted)
@@ -111,7 +111,7 @@ def test_a_list_that_cannot_be_opened_is_trouble_too(looking: Looking) -> None:
         raise ClusterUnreachable(message)
 
     shared = SharedBlocks(away, looking.posted.append, 30.0)
-    shared.watcher.pause = looking.pauses.append  # type: ignore[method-assign]
+    shared.watcher.pause = looking.pauses.append  # type: ignore[method-assign,assignment]
     shared._step()
     (event,) = looking.posted
     assert isinstance(event, ClusterBlocksRead)

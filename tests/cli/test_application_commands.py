@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from rich.console import Console
 
 from tests.cli.conftest import Run
 from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, HandMadeNegotiator, report
+from yarnspec import options
 from yarnspec.cli.events import _print as print_event
 from yarnspec.cli.status import print_status
 from yarnspec.core import commands, events
@@ -26,6 +28,7 @@ from yarnspec.observe.document import (
 from yarnspec.observe.history import ApplicationRecord
 from yarnspec.observe.records import record_of
 from yarnspec.observe.rest import Answer, BlockBody
+from yarnspec.yarn.cluster_blocks import ClusterBlocks
 
 STARTED = events.AttemptStarted(
     application_id=APP, attempt=1, epoch=1, container_id=AM, host=HOSTS[0], placement_mode="blacklist"
@@ -229,6 +232,66 @@ class TestHosts:
         ran = yarnspec("hosts", APP, "blok", HOSTS[1])
         assert ran.code == 2
         assert "'block'" in ran.err
+
+
+class TestClusterHosts:
+    @pytest.fixture(autouse=True)
+    def _on_files(self, cluster: HandMadeCluster, tmp_path: Path) -> None:
+        self.user = cluster.files.info(str(tmp_path)).owner
+        self.directory = tmp_path / "list"
+        shared = ClusterBlocks(cluster.files, str(self.directory), self.user)
+        cluster.__dict__["shared_blocks"] = lambda location: shared if location != "none" else None
+
+    def test_block_list_and_unblock(self, yarnspec: Run) -> None:
+        ran = yarnspec("hosts", "--cluster", "block", HOSTS[1], "--for", "2h", "--reason", "disk is being replaced")
+        assert (ran.code, ran.out) == (0, f"{HOSTS[1]} is blocked for all applications for 2h\n")
+        ran = yarnspec("hosts", "--cluster", "list")
+        assert ran.out.splitlines()[1].split(maxsplit=1)[0] == HOSTS[1]
+        assert "disk is being replaced" in ran.out
+        document = json.loads(yarnspec("hosts", "--cluster", "list", "-o", "json").out)
+        assert document["schema"] == 1
+        (block,) = document["blocks"]
+        assert (block["host"], block["by"]) == (HOSTS[1], self.user)
+        assert block["until_ms"] - block["since_ms"] == 7_200_000
+        ran = yarnspec("hosts", "--cluster", "unblock", HOSTS[1], "-o", "json")
+        assert json.loads(ran.out) == {"schema": 1, "host": HOSTS[1], "blocked": False}
+        ran = yarnspec("hosts", "--cluster", "list")
+        assert (ran.out, ran.err) == ("", "no host is blocked for all applications\n")
+
+    def test_what_is_not_believed_is_talk(self, yarnspec: Run) -> None:
+        self.directory.mkdir()
+        (self.directory / f"h@{self.user}.json").write_text("{")
+        ran = yarnspec("hosts", "--cluster", "list")
+        assert (ran.code, ran.out) == (0, "")
+        assert "warning:" in ran.err
+        assert "broken" in ran.err
+
+    @pytest.mark.parametrize(
+        ("line", "code", "words"),
+        [
+            ("hosts list", 2, "hosts APP list"),
+            (f"hosts {APP} --cluster list", 2, "one or the other"),
+            (f"hosts --cluster block {HOSTS[1]}", 2, "--reason"),
+            (f"hosts --cluster block {HOSTS[1]} --reason r --force", 2, "APP only"),
+            (f"hosts --cluster block {HOSTS[1]} --reason r --for ten", 2, "not a duration"),
+            ("hosts --cluster block no-such-host --reason r", 5, "knows no host"),
+            (f"hosts --cluster unblock {HOSTS[1]}", 5, "is not on the cluster's list"),
+            ("hosts --cluster blok h", 2, "'block'"),
+            ("hosts --cluster list --set blocklist.cluster_directory=none", 2, "there is no list"),
+        ],
+    )
+    def test_wrong_input(self, yarnspec: Run, cluster: HandMadeCluster, line: str, code: int, words: str) -> None:
+        if "none" in line:
+            cluster.options = options.load(None, ["blocklist.cluster_directory=none"], {}).options
+        ran = yarnspec(*line.split())
+        assert (ran.code, ran.out) == (code, "")
+        assert words in ran.err
+
+    def test_help(self, yarnspec: Run) -> None:
+        for line in (("hosts", "--help"), ("hosts", "--cluster", "--help"), ("hosts", "--cluster", "block", "--help")):
+            ran = yarnspec(*line)
+            assert ran.code == 0
+            assert "--cluster" in ran.out
 
 
 class TestKill:

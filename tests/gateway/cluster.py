@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -87,7 +87,8 @@ class HandMadeResourceManager:
     def why_pending(self, _: str) -> str:
         return self.pending
 
-    def hosts(self) -> tuple[Host, ...]:
+    def hosts(self, states: Sequence[str] = ()) -> tuple[Host, ...]:
+        assert isinstance(states, tuple)
         return tuple(
             Host(
                 host=host,
