@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from yarnspec.core import commands, events
+from yarnspec.core.observations import Observations
 from yarnspec.observe.document import (
     BlockedHost,
     ContainerStatus,
@@ -76,6 +77,10 @@ class StatusFold:
             self._apply_command(message, record.time_ms)
         else:
             self._apply_event(message)
+
+    def observe(self, rows: Observations) -> None:
+        """Take in observations, as if their records had been applied (``observe/taskrows.py``)."""
+        self._stages.observe(rows)
 
     def document(
         self, about: About | None = None, *, warnings: Iterable[str] = (), running_tasks: int = 0
@@ -146,7 +151,7 @@ class StatusFold:
             case events.ProgramWarned():
                 self._warn(event.message or f"the program sets {event.key}, which yarnspec owns")
             case events.FeedLagged():
-                self._warn(f"the ends of {event.count} tasks could not be told in time and are not among the events")
+                self._warn(f"{event.count} observations of tasks were lost on their way and are not among the events")
             case events.StageStarted():
                 self._stages.started(event)
             case events.StageFinished():
@@ -185,11 +190,11 @@ class StatusFold:
 
     def _apply_command(self, command: commands.Command, time_ms: int) -> None:
         match command:
-            case commands.BlockHost():
+            case commands.BlockHost(level="application" | "cluster"):
                 self._blocked[command.host] = BlockedHost(
                     host=command.host, reason=command.reason, until_ms=command.until_ms, by=command.by
                 )
-            case commands.UnblockHost():
+            case commands.UnblockHost(level="application" | "cluster"):
                 self._blocked.pop(command.host, None)
             case commands.RefuseBlock():
                 self._warn(f"not {command.kind}ed: {command.host}: {command.reason}")
