@@ -16,8 +16,9 @@ import msgspec
 
 from yarnspec.core import commands, events
 from yarnspec.core.observations import Observations
+from yarnspec.observe.blocks import Blocks
+from yarnspec.observe.copies import Copies
 from yarnspec.observe.document import (
-    BlockedHost,
     ContainerStatus,
     Final,
     Links,
@@ -54,7 +55,9 @@ class StatusFold:
         self._live: dict[str, ContainerStatus] = {}
         self._ended: dict[str, ContainerStatus] = {}
         self._dropped = 0
-        self._blocked: dict[str, BlockedHost] = {}
+        self._blocks = Blocks()
+        self._copies = Copies()
+        self._list_problems: tuple[str, ...] = ()
         self._wanted = 0
         self._pending_reason = ""
         self._stages = Stages()
@@ -73,7 +76,9 @@ class StatusFold:
         self._epoch = max(self._epoch, record.epoch)
         if self._started_ms is None:
             self._started_ms = record.time_ms
+        self._copies.apply(message)
         if isinstance(message, commands.Command):
+            self._blocks.apply(message, record.time_ms)
             self._apply_command(message, record.time_ms)
         else:
             self._apply_event(message)
@@ -90,7 +95,7 @@ class StatusFold:
         containers = sorted((*self._ended.values(), *self._live.values()), key=lambda one: one.id)
         running = sum(1 for one in self._live.values() if one.role == "executor" and one.state == "RUNNING")
         ended = self._final is not None
-        on_blocked = any(one.role == "am" and one.host in self._blocked for one in self._live.values())
+        on_blocked = any(one.role == "am" and one.host in self._blocks for one in self._live.values())
         if on_blocked:
             warnings = ("the application master's container sits on a blocked host", *warnings)
         return StatusDocument(
@@ -108,16 +113,18 @@ class StatusFold:
             am_on_blocked_host=on_blocked,
             containers=tuple(containers),
             dropped_containers=self._dropped,
-            blocked_hosts=tuple(self._blocked.values()),
+            blocked_hosts=self._blocks.hosts(),
+            blocks=self._blocks.all(),
             wanted_containers=self._wanted,
             running_containers=running,
             pending_reason=self._pending_reason if running < self._wanted and not ended else "",
-            stages=self._stages.newest(),
+            stages=tuple(self._copies.with_metrics(stage) for stage in self._stages.newest()),
             tasks=self._stages.counts(running_tasks),
+            speculation=self._copies.status(ended=ended),
             links=Links(
                 resource_manager=about.resource_manager_url, spark_ui=None if ended else self._spark_page(about)
             ),
-            warnings=tuple(dict.fromkeys((*self._warnings, *warnings))),
+            warnings=tuple(dict.fromkeys((*self._warnings, *self._list_problems, *warnings))),
             final=self._final,
         )
 
@@ -146,6 +153,8 @@ class StatusFold:
                 self._wanted = max(0, event.count)
             case events.PlacementProblem():
                 self._warn(f"placement: {event.message}")
+            case events.ClusterBlocksRead():
+                self._list_problems = event.problems
             case events.PendingExplained():
                 self._pending_reason = event.reason
             case events.ProgramWarned():
@@ -190,12 +199,6 @@ class StatusFold:
 
     def _apply_command(self, command: commands.Command, time_ms: int) -> None:
         match command:
-            case commands.BlockHost(level="application" | "cluster"):
-                self._blocked[command.host] = BlockedHost(
-                    host=command.host, reason=command.reason, until_ms=command.until_ms, by=command.by
-                )
-            case commands.UnblockHost(level="application" | "cluster"):
-                self._blocked.pop(command.host, None)
             case commands.RefuseBlock():
                 self._warn(f"not {command.kind}ed: {command.host}: {command.reason}")
             case commands.AbandonAttempt():
@@ -219,7 +222,9 @@ class StatusFold:
         self._spark_ui = None
         self._wanted = 0
         self._pending_reason = ""
-        self._blocked.clear()
+        self._blocks.clear()
+        self._copies = Copies()
+        self._list_problems = ()
         self._stages = Stages()
         self._final = None
         self._finished_ms = None
