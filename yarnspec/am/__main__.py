@@ -56,6 +56,7 @@ def settings_of(plan: Plan, earlier: EarlierBlocks) -> Settings:
         executor_memory_mb=plan.executors.container_memory_mb,
         executor_vcores=plan.executors.cores,
         executor_label=plan.executors.label,
+        task_cpus=plan.executors.task_cpus,
         excluded_hosts=tuple(host for host in plan.excluded_hosts if host not in earlier.lifted),
         force_excluded=plan.force_excluded,
         hosts_wait_ms=options.placement.hosts_wait_ms,

@@ -11,6 +11,7 @@ import msgspec
 from yarnspec import options as yarnspec_options
 from yarnspec.core.blocklist import blocked_limit
 from yarnspec.errors import UsageError
+from yarnspec.gateway import speculation
 from yarnspec.gateway.assembly import AmSize, Shipment, assemble
 from yarnspec.gateway.cluster import Cluster, history_path
 from yarnspec.gateway.merge import redact
@@ -158,7 +159,7 @@ def _plan(
         executor_environment=translation.executor_environment,
         executor_java_options=translation.executor_java_options,
         executor_class_path=translation.executor_class_path,
-        owned_keys=tuple(OWNED_KEYS),
+        owned_keys=(*OWNED_KEYS, *speculation.owned_keys(translation.options)),
         sized_properties=sizes.properties,
         history_directory=cluster.files.url(history_path(translation.options.history.directory, cluster.files.home)),
         options=translation.options,
