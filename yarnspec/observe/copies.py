@@ -128,13 +128,12 @@ class Copies:
         if first:
             self._copied[task] = True
             stage.slow.discard(event.index)
-        else:
-            stage.wasted_ms += took_ms
         if not event.speculative:
             stage.running_ms[event.index] = took_ms
             return
         stage.ended += 1
         self._spent_ms += took_ms
+        stage.wasted_ms += 0 if first else took_ms
         stage.won += first
         self._failed += event.state in _FAILURE
         self._cancelled += not first and event.state not in _FAILURE

@@ -109,8 +109,7 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     """What copies did for the application, in counts of copies and in milliseconds of task time.
 
     ``gained_ms``: how much earlier tasks ended than they would have without their copies, as estimated when each copy
-    won; None: not known. ``spent_ms``: time that copies ran. ``wasted_ms``: time that attempts ran whose result was not
-    used, originals and copies alike.
+    won; None: not known. ``spent_ms``: time that copies ran; ``wasted_ms``: the part of it of copies that did not win.
     """
 
     copies_launched: int = 0
