@@ -24,6 +24,7 @@ public final class ClusterManager implements ExternalClusterManager {
     static final String MASTER = "local-yarnspec";
     static final String YARN_MASTER = "yarn";
     static final String SPARK_VERSION = "4.3.";
+    private static final String QUEUE = "yarnspec";
 
     @Override
     public boolean canCreate(String masterUrl) {
@@ -38,7 +39,8 @@ public final class ClusterManager implements ExternalClusterManager {
     public TaskScheduler createTaskScheduler(SparkContext context, String masterUrl) {
         requireVersion(context.version());
         restoreSecret(context.conf());
-        return new HostBlockingScheduler(context);
+        Bridge bridge = Bridge.open(context.conf());
+        return new HostBlockingScheduler(context, bridge.outbox(), bridge.tasks());
     }
 
     @Override
@@ -46,11 +48,12 @@ public final class ClusterManager implements ExternalClusterManager {
         Bridge bridge = Bridge.open(context.conf());
         HostBlockingScheduler blocking = (HostBlockingScheduler) scheduler;
         ContainerBackend backend =
-                new ContainerBackend(blocking, context, bridge.outbox(), bridge.nextContextNumber());
+                new ContainerBackend(blocking, context, bridge.outbox(), bridge.tasks(), bridge.nextContextNumber());
         Progress progress = new Progress();
         bridge.attach(blocking, backend, progress);
         // A queue of its own: another listener that is slow cannot make the bus drop what the negotiator needs.
-        context.listenerBus().addToQueue(new ApplicationFeed(bridge.outbox(), progress), "yarnspec");
+        context.listenerBus().addToQueue(new TaskListener(bridge.tasks(), blocking.stages()), QUEUE);
+        context.listenerBus().addToQueue(new ApplicationFeed(bridge.outbox(), bridge.tasks(), progress), QUEUE);
         return backend;
     }
 
