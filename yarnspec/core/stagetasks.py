@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,7 @@ class StageTasks:
         "ended_ms",
         "finished",
         "flags",
+        "lost",
         "name",
         "places",
         "rows",
@@ -77,6 +79,8 @@ class StageTasks:
         """Tasks with an attempt that succeeded."""
         self.running = 0
         """Attempts that run."""
+        self.lost = 0
+        """Successes that were lost again, with the executor that held their output."""
         self.rows = Columns(
             {
                 **dict.fromkeys(("task_id", "launch_ms", "finish_ms", "input_bytes", "counted_ms"), np.int64),
@@ -124,6 +128,11 @@ class StageTasks:
         found: Column = self._by_index["won"][index] >= 0
         return found
 
+    def won(self, index: Column) -> Column:
+        """For each index the row that stands for the finished task; -1 for one that has not finished."""
+        found: Column = self._by_index["won"][index]
+        return found
+
     def newest(self, index: Column) -> Column:
         """For each index the row of the task's latest attempt."""
         found: Column = self._by_index["newest"][index]
@@ -132,6 +141,17 @@ class StageTasks:
     def running_rows(self) -> Column:
         """The rows of attempts that run."""
         return np.flatnonzero(self.rows["state"] == State.RUNNING)
+
+    def overdue(self, launched_until_ms: float) -> Column:
+        """The rows of running attempts launched then or before, whose tasks have not finished by another attempt."""
+        rows = self.rows
+        launch_ms = rows["launch_ms"]
+        # Attempts are many and overdue ones few: one look at the launch times, and all else only for what that leaves.
+        old = np.flatnonzero(launch_ms <= math.floor(launched_until_ms))
+        old = old[rows["state"][old] == State.RUNNING]
+        old = old[launch_ms[old] != NONE]
+        found: Column = old[~self.finished_tasks(rows["index"][old])]
+        return found
 
     def attempts_of(self, index: int) -> tuple[Attempt, ...]:
         """The attempts of a task in the order of their launch."""
@@ -359,6 +379,7 @@ class StageTasks:
         rows["state"][found] = State.FAILED
         won = self._by_index["won"]
         index = rows["index"][found]
+        self.lost += len(found)
         standing = won[index] == found
         won[index[standing]] = NONE
         self.finished -= int(np.count_nonzero(standing))

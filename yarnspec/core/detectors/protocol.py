@@ -1,0 +1,78 @@
+"""What a detector of slow tasks is, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from yarnspec.core.columns import Column
+from yarnspec.core.commands import Verdict
+from yarnspec.core.stagetasks import StageTasks
+from yarnspec.core.tasks import TaskTable
+
+MAX_VERDICTS = 1_000
+"""Of one pass; the worst come first, and the rest come with a later pass if they are still slow then."""
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a task is or is not slow now: one sentence, and the numbers in it."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+    detector: str
+    slow: bool
+    text: str
+    numbers: dict[str, float]
+
+
+class Detector(Protocol):
+    """Finds the running attempts that are slow. Times are milliseconds since the Unix epoch."""
+
+    name: str
+
+    def judge(self, table: TaskTable, now_ms: int) -> list[Verdict]:
+        """The attempts that are slow now, at most ``MAX_VERDICTS``: those without a copy first, then the worst."""
+
+    def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
+        """The numbers of one task, slow or not."""
+
+    def min_finished(self, stage: StageTasks) -> int:
+        """How many tasks must have finished before a task of the stage can be found slow."""
+
+    def threshold_ms(self, stage: StageTasks, now_ms: int) -> int | None:
+        """The running time from which a task of typical input counts as slow now; None while there is none."""
+
+
+def verdict(
+    stage: StageTasks, row: int, now_ms: int, *, detector: str, numbers: Mapping[str, float], reason: str
+) -> Verdict:
+    """The verdict on the attempt of one row."""
+    rows = stage.rows
+    return Verdict(
+        stage=stage.stage,
+        stage_attempt=stage.stage_attempt,
+        index=int(rows["index"][row]),
+        attempt=int(rows["attempt"][row]),
+        task_id=int(rows["task_id"][row]),
+        host=stage.places.host_names[int(rows["host"][row])],
+        executor_id=stage.places.executor_names[int(rows["executor"][row])],
+        detector=detector,
+        elapsed_ms=now_ms - int(rows["launch_ms"][row]),
+        numbers=dict(numbers),
+        reason=reason,
+    )
+
+
+def worst_first(stage: StageTasks, rows: Column, badness: Column) -> Column:
+    """Positions in ``rows``, worst first, those of tasks with one attempt before the rest; at most ``MAX_VERDICTS``."""
+    copied = stage.active(stage.rows["index"][rows]) > 1
+    return np.lexsort((-badness, copied))[:MAX_VERDICTS]
+
+
+def seconds(value_ms: float) -> str:
+    """A time for a sentence."""
+    return f"{value_ms / 1000:.1f} s"

@@ -1,0 +1,190 @@
+"""How the hosts do in one stage: what each task took, or takes already, against what it was expected to take.
+
+Every attempt that ended well, that is late already, that was late when another one won, or whose counters tell its
+speed, is an observation of its host. From them a host gets evidence, in logarithms of odds, that it is slow: a late
+task counts for it by how rare late tasks are on the other hosts, a normal one against it. One late task is never
+proof, however late; two at once on one host, while the others have none, are about enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from yarnspec.core.columns import Column
+from yarnspec.core.counters import Rates, rates
+from yarnspec.core.observations import State
+from yarnspec.core.references import References
+from yarnspec.core.settings import DetectorSettings
+from yarnspec.core.stagetasks import StageTasks
+
+LATE_ON_SLOW = 0.7
+"""The share of late tasks on a host that is slow: it may be slow for a part of the time, or for a part of the tasks."""
+RARE, RAREST = 0.05, 0.01
+"""A task is late without its host's fault at least so often: just late, or very late."""
+OLD_NORMAL_MIN = -2.5
+"""What normal tasks from before a host's first late one count at most: a host may have become slow just now."""
+NORMAL_MIN, LATE_MAX = -6.0, 8.0
+_MANY = 8_192
+_YOUNG_NOISES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class HostEvidence:
+    """What one stage says about hosts, by the numbers of the table's hosts."""
+
+    host: Column
+    log_odds: Column
+    log_factor: Column
+    """The median over the host's tasks of the logarithm of time over expected time."""
+    observed: Column
+    late: Column
+    latest_late_ms: Column
+
+
+class Pace:
+    """A stage's observations at one moment. ``ratio``: time, or time so far at least, over expected time."""
+
+    __slots__ = ("by_rate", "end_ms", "evidence", "host", "late", "normal", "overdue_ms", "ratio", "references", "rows")
+
+    def __init__(
+        self, references: References, now_ms: int, settings: DetectorSettings, since_ms: Column | None = None
+    ) -> None:
+        stage = references.stage
+        self.references = references
+        self.by_rate = _rates(references, settings)
+        late_rows, late_took = self._unfinished(stage, now_ms)
+        done_rows = references.rows
+        rated_rows = self.by_rate.rows if self.by_rate else np.empty(0, dtype=np.int64)
+        late_rows, late_took = _without(late_rows, late_took, rated_rows)
+        columns = stage.rows
+        self.rows = np.concatenate([done_rows, late_rows, rated_rows])
+        self.host: Column = columns["host"][self.rows]
+        rated_ratio, rated_ms = self._rated(rated_rows)
+        late_cold = references.is_cold(late_rows)
+        late_ms = references.expected(late_rows, references.size_of(late_rows), late_cold)
+        late_own = np.maximum(late_took - references.allowance_ms(late_cold), 1)
+        done_own = np.maximum(references.took_ms - references.allowance_ms(references.cold), 1)
+        own = np.concatenate([done_own, late_own, rated_ratio * rated_ms])
+        expected_ms = np.concatenate([references.expected_ms, late_ms, rated_ms])
+        raw = np.concatenate([references.took_ms, late_own, rated_ratio * rated_ms])
+        known = ~np.isnan(expected_ms)
+        if since_ms is not None:
+            known &= columns["launch_ms"][self.rows] >= since_ms[self.host]
+        threshold_ms = np.maximum(expected_ms * references.multiplier, expected_ms + settings.noise_ms)
+        self.ratio: Column = np.where(known, raw / np.where(known, expected_ms, 1.0), 1.0)
+        self.late: Column = known & (own >= threshold_ms)
+        ended = np.zeros(len(self.rows), dtype=bool)
+        ended[: len(done_rows)] = True
+        ended[len(done_rows) + len(late_rows) :] = True  # what goes at a normal rate is as good as ended well
+        self.normal: Column = known & ended & (raw < threshold_ms)
+        self.overdue_ms = columns["launch_ms"][self.rows] + np.where(known, expected_ms, 0)
+        finish_ms = columns["finish_ms"][self.rows]
+        self.end_ms: Column = np.where(columns["state"][self.rows] == State.RUNNING, now_ms, finish_ms)
+        self.evidence = self._weigh()
+
+    def _unfinished(self, stage: StageTasks, now_ms: int) -> tuple[Column, Column]:
+        """Attempts that run for long already, or did until another one won: their time is a lower bound."""
+        shortest_ms = self.references.typical_ms() * self.references.multiplier
+        if np.isnan(shortest_ms):
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        columns = stage.rows
+        running = stage.overdue(now_ms - shortest_ms)[:_MANY]
+        killed = np.flatnonzero(columns["state"] == State.KILLED)[-_MANY:]
+        killed = killed[stage.finished_tasks(columns["index"][killed])]
+        took = columns["finish_ms"][killed] - columns["launch_ms"][killed]
+        killed, took = killed[took >= shortest_ms], took[took >= shortest_ms]
+        return np.concatenate([running, killed]), np.concatenate([now_ms - columns["launch_ms"][running], took])
+
+    def _rated(self, rows: Column) -> tuple[Column, Column]:
+        """For attempts judged by their counters: how slow each is in relation to others, and its expected time."""
+        if self.by_rate is None:
+            return np.empty(0), np.empty(0)
+        columns = self.references.stage.rows
+        size = columns["input_bytes"][rows]
+        typical = _others_rate(self.by_rate, columns["host"][rows])
+        # By finished tasks where there are: they tell the whole of a task, with its start and its end.
+        expected_ms = self.references.expected(rows, size, self.references.is_cold(rows))
+        by_estimate = ~np.isnan(expected_ms) & self.references.by_estimate
+        expected_ms = np.where(by_estimate, expected_ms, typical * size)
+        return self.by_rate.ms_per_byte * size / expected_ms, expected_ms
+
+    def _weigh(self) -> HostEvidence:
+        seen = self.late | self.normal
+        hosts, host = np.unique(self.host[seen], return_inverse=True)
+        late, ratio = self.late[seen], self.ratio[seen]
+        count = len(hosts)
+        lates = np.bincount(host[late], minlength=count)
+        observed = np.bincount(host, minlength=count)
+        usual = _late_elsewhere(lates, observed)
+        floor = np.clip(RARE * 1.5 / np.maximum(ratio, 1.0), RAREST, RARE)
+        chance = np.minimum(np.maximum(floor, usual[host]), 0.5)
+        for_slow = np.bincount(host[late], np.log(LATE_ON_SLOW / chance[late]), minlength=count)
+        against = np.log((1 - LATE_ON_SLOW) / (1 - np.minimum(np.maximum(usual, RARE), 0.5)))
+        first_overdue = np.full(count, np.inf)
+        np.minimum.at(first_overdue, host[late], self.overdue_ms[seen][late])
+        since = ~late & (self.end_ms[seen] >= first_overdue[host])
+        news = np.bincount(host[since], minlength=count) * against
+        olds = (observed - lates - np.bincount(host[since], minlength=count)) * against
+        log_odds = for_slow + np.maximum(news, NORMAL_MIN) + np.maximum(olds, OLD_NORMAL_MIN)
+        latest = np.zeros(count, dtype=np.int64)
+        np.maximum.at(latest, host[late], self.end_ms[seen][late])
+        return HostEvidence(
+            host=hosts,
+            log_odds=np.clip(log_odds, NORMAL_MIN, LATE_MAX),
+            log_factor=_median_by(host, np.log(ratio), count),
+            observed=observed,
+            late=lates,
+            latest_late_ms=latest,
+        )
+
+
+def _rates(references: References, settings: DetectorSettings) -> Rates | None:
+    stage = references.stage
+    if not stage.running or not (stage.rows["counted_bytes"] > 0).any():
+        return None
+    cold_ms = references.allowance_ms(references.is_cold(np.arange(len(stage.rows))))
+    found = rates(stage, cold_ms, _YOUNG_NOISES * settings.noise_ms, settings.baseline_multiplier)
+    if found is None or len(found.rows) <= settings.min_finished:
+        return None
+    return found
+
+
+def _others_rate(by_rate: Rates, host: Column) -> Column:
+    """For each rated attempt the median time per byte of those on other hosts."""
+    hosts, counts = np.unique(host, return_counts=True)
+    found = np.full(len(host), by_rate.typical_ms_per_byte)
+    for each in hosts[np.argsort(-counts, kind="stable")[:16]].tolist():
+        others = by_rate.ms_per_byte[host != each]
+        found[host == each] = np.median(others) if len(others) else np.nan
+    return found
+
+
+def _without(rows: Column, values: Column, others: Column) -> tuple[Column, Column]:
+    kept = ~np.isin(rows, others)
+    return rows[kept], values[kept]
+
+
+def _late_elsewhere(late: Column, observed: Column) -> Column:
+    """By host: how often tasks are late on the others, those left out that seem to be slow themselves."""
+    suspect = late * 2 > observed
+    if np.count_nonzero(suspect) > max(1, len(late) // 3):
+        suspect = np.zeros(len(late), dtype=bool)
+    counted_late, counted = np.where(suspect, 0, late), np.where(suspect, 0, observed)
+    share: Column = (counted_late.sum() - counted_late + 0.25) / (counted.sum() - counted + 1)
+    return share
+
+
+def _median_by(group: Column, values: Column, count: int) -> Column:
+    """The median of the values of each group; 0 for an empty one."""
+    order = np.lexsort((values, group))
+    sizes = np.bincount(group, minlength=count)
+    ends = np.cumsum(sizes)
+    found = np.zeros(count)
+    filled = sizes > 0
+    begins = (ends - sizes)[filled]
+    low = order[begins + (sizes[filled] - 1) // 2]
+    high = order[begins + sizes[filled] // 2]
+    found[filled] = (values[low] + values[high]) / 2
+    return found
