@@ -100,6 +100,15 @@ class Detector(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     baseline_ratio: typing.Annotated[float, msgspec.Meta(gt=0, le=1)]
     baseline_multiplier: typing.Annotated[float, msgspec.Meta(gt=0)]
     heartbeat_interval_ms: int
+    min_finished: typing.Annotated[int, msgspec.Meta(ge=1)]
+    copy_start_ms: int
+    cold_start_ms: int
+    noise_ms: int
+    stuck_multiplier: typing.Annotated[float, msgspec.Meta(gt=1)]
+    task_proof: typing.Annotated[float, msgspec.Meta(gt=0, lt=1)]
+    host_proof: typing.Annotated[float, msgspec.Meta(gt=0.5, lt=1)]
+    host_slow_factor: typing.Annotated[float, msgspec.Meta(ge=1)]
+    host_memory_ms: typing.Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Blocklist(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

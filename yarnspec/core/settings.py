@@ -22,7 +22,7 @@ class DetectorSettings(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     kind: DetectorKind = "progress"
-    check_interval_ms: int = 1_000
+    check_interval_ms: int = 500
     baseline_lower_bound_ms: int = 60_000
     baseline_ratio: float = 0.75
     baseline_multiplier: float = 1.5
