@@ -242,6 +242,23 @@ def test_who_asks_a_loop_that_does_not_run_gets_an_error(make: Make) -> None:
         make({}).shell.ask(events.DriverStopping(), deadline_s=0.01)
 
 
+def test_the_core_can_be_looked_at_while_the_loop_runs_and_after_its_end(make: Make) -> None:
+    world = make({events.DriverStopping: [FINISH]})
+    loop = threading.Thread(target=world.shell.run)
+    loop.start()
+    try:
+        core, now_ms = world.shell.inspect(lambda core, now_ms: (core, now_ms))
+        assert core is world.core
+        assert now_ms > 1_000_000
+        with pytest.raises(ZeroDivisionError):
+            world.shell.inspect(lambda core, now_ms: 1 // 0)  # noqa: ARG005
+    finally:
+        world.shell.post(events.DriverStopping())
+        loop.join(10)
+    assert not loop.is_alive()
+    assert world.shell.inspect(lambda core, _: core, deadline_s=0.01) is world.core
+
+
 def test_the_driver_hears_of_blocked_hosts_when_it_connects_and_when_they_change(make: Make) -> None:
     def update(*hosts: str) -> commands.UpdatePlacement:
         return commands.UpdatePlacement(reason="r", version=1, blocked_hosts=hosts, wanted=())

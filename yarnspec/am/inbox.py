@@ -89,6 +89,12 @@ class Inbox:
             self._changed.notify_all()
         return Observed(rows=join(batches))
 
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is taken out any more."""
+        with self._changed:
+            return self._closed
+
     def close(self) -> None:
         """Nothing is taken out any more: nobody waits for room."""
         with self._changed:

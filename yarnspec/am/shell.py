@@ -120,12 +120,17 @@ class Shell:
     def inspect(self, ask: Callable[[Negotiator, int], T], deadline_s: float = 5.0) -> T:
         """Find something out about the core, between two events. From any thread but the shell's own.
 
-        ``ask`` is called with the core and the time, and must neither change nor keep the core.
+        ``ask`` is called with the core and the time, and must neither change nor keep the core. After the end of the
+        loop, when nothing changes the core any more, it is called here.
 
         Raises:
             TimeoutError: no answer within the deadline.
         """
-        return self._answer(Question(ask), deadline_s)
+        question = Question(ask)
+        self._inbox.put(question)
+        if self._inbox.closed:
+            question.answer(self._negotiator, self._clock_ms())
+        return question.wait(deadline_s)
 
     def run(self) -> Ending:
         """Work until the core ends the application or the attempt; returns that command."""
