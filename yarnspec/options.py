@@ -104,10 +104,10 @@ class Detector(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     copy_start_ms: int
     cold_start_ms: int
     noise_ms: int
-    stuck_multiplier: typing.Annotated[float, msgspec.Meta(gt=1)]
-    task_proof: typing.Annotated[float, msgspec.Meta(gt=0, lt=1)]
-    host_proof: typing.Annotated[float, msgspec.Meta(gt=0.5, lt=1)]
-    host_slow_factor: typing.Annotated[float, msgspec.Meta(ge=1)]
+    stuck_multiplier: typing.Annotated[float, msgspec.Meta(gt=0)]
+    task_proof: typing.Annotated[float, msgspec.Meta(gt=0, le=1)]
+    host_proof: typing.Annotated[float, msgspec.Meta(gt=0, le=1)]
+    host_slow_factor: typing.Annotated[float, msgspec.Meta(gt=0)]
     host_memory_ms: typing.Annotated[int, msgspec.Meta(ge=1)]
 
 
