@@ -13,9 +13,10 @@ from click.testing import CliRunner
 from yarnspec.cli.main import cli
 from yarnspec.errors import NotFound, UsageError
 from yarnspec.minicluster import MiniCluster
+from yarnspec.minicluster.configuration import slow_hosts
 from yarnspec.minicluster.home import Home
 from yarnspec.minicluster.processes import wait_until
-from yarnspec.minicluster.slowhosts import slow_hosts, turn
+from yarnspec.minicluster.slowhosts import turn
 
 SLOW, HEALTHY = "127.0.0.3", "127.0.0.2"
 WAIT_S = 20

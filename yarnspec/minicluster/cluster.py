@@ -22,6 +22,7 @@ from yarnspec.minicluster.configuration import (
     Ports,
     Shape,
     node_manager,
+    slow_hosts,
     user_name,
     write_configuration,
 )
@@ -34,7 +35,6 @@ from yarnspec.minicluster.ports import HeldPorts
 from yarnspec.minicluster.processes import end, find_marked, is_alive, send, wait_gone, wait_until
 from yarnspec.minicluster.record import Record, read_record, write_record
 from yarnspec.minicluster.scripts import write_scripts
-from yarnspec.minicluster.slowhosts import slow_hosts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

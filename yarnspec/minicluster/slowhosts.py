@@ -21,7 +21,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from yarnspec.errors import UsageError
 from yarnspec.minicluster.daemons import container_mark
 from yarnspec.minicluster.home import Home
 from yarnspec.minicluster.processes import find_marked, identify, send
@@ -29,7 +28,6 @@ from yarnspec.minicluster.processes import find_marked, identify, send
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-MOST = 100.0
 _LONGEST_PERIOD_S = 0.1
 _WAIT_S = 0.01
 _SHY_OF_WAIT_S = 0.0006
@@ -40,18 +38,6 @@ _SETTLED_S = 15
 """A process of this age is what it will be: containers begin as children of the NodeManager and become Java by exec."""
 _PRIORITY = -15
 """Where real time is not allowed."""
-
-
-def slow_hosts(before: Mapping[str, float], change: Mapping[str, float]) -> dict[str, float]:
-    """Return the hosts that are slow after a change, with their factors; those of factor 1 are not slow.
-
-    Raises:
-        UsageError: a factor is below 1 or absurdly high.
-    """
-    for host, factor in change.items():
-        if not 1 <= factor <= MOST:
-            raise UsageError(f"{host} can be between 1 and {MOST:g} times slower, not {factor:g}")
-    return {host: factor for host, factor in {**before, **change}.items() if factor > 1}
 
 
 def turn(factor: float) -> tuple[float, float]:
@@ -148,7 +134,7 @@ def slow_down(home: Home, factors: Mapping[str, float]) -> NoReturn:
 
 
 def _hurry() -> None:
-    """Come before everybody else, as far as this user may: a stop that is late on a busy machine lets one more wait in."""
+    """Come before everybody else, as far as this user may: a stop that comes late lets one more wait in."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
     with suppress(OSError):
