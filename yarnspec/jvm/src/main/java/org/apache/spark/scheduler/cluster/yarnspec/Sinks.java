@@ -18,7 +18,7 @@ import org.apache.spark.util.SerializableJobConf;
 final class Sinks {
     private static final String SPARK = "org.apache.spark.";
     private static final String SPARK_CONTEXT = "org.apache.spark.SparkContext";
-    private static final String RDD = "org.apache.spark.rdd.RDD";
+    private static final String RDDS = "org.apache.spark.rdd.";
     private static final String FILE_FORMAT_WRITER = "org.apache.spark.sql.execution.datasources.FileFormatWriter$";
     private static final String HADOOP_WRITER = "org.apache.spark.internal.io.SparkHadoopWriter$";
     private static final String V2_WRITER = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec";
@@ -48,12 +48,15 @@ final class Sinks {
             return wrapped == null ? StageFlags.WRITES : flagsOf(wrapped);
         }
         return switch (host) {
-            case RDD -> lambda.getImplMethodName().contains("$foreach") ? StageFlags.WRITES : 0;
             case FILE_FORMAT_WRITER -> StageFlags.COMMITS;
             case HADOOP_WRITER -> flagsOfHadoopWriter(lambda);
             case V2_WRITER -> flagsOfTableWriter(lambda);
-            default -> host.startsWith(SPARK) ? 0 : StageFlags.WRITES;
+            default -> host.startsWith(SPARK) && !isForeach(host, lambda) ? 0 : StageFlags.WRITES;
         };
+    }
+
+    private static boolean isForeach(String host, SerializedLambda lambda) {
+        return host.startsWith(RDDS) && lambda.getImplMethodName().contains("$foreach");
     }
 
     /** The commit of a Hadoop output format is worth something for files only; others write as they go (HBase). */
