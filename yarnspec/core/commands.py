@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from yarnspec.core.events import Cause, Level
+from yarnspec.core.figures import LedgerFigures, StageSpeculation
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -179,7 +180,14 @@ class JudgeTasks(Command, frozen=True):
 
 
 class Summarize(Command, frozen=True):
-    """What speculation did so far, for the log; ``reason`` is the text."""
+    """What speculation did so far, for the log; ``reason`` is the text.
+
+    Now and then while stages run, at the end of each stage that had slow tasks or copies (``stages`` has it), and when
+    the SparkContext or the program ends.
+    """
+
+    stages: tuple[StageSpeculation, ...] = ()
+    ledger: LedgerFigures | None = None
 
 
 class RefuseBlock(Command, frozen=True):

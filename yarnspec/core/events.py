@@ -50,11 +50,11 @@ class HostsReported(Event, frozen=True):
 
 
 class BlockRequested(Event, frozen=True):
-    """Somebody wants a host kept out of placement: a user or a submit flag now, detectors later.
+    """Somebody wants a host kept out of placement: a user, a submit flag, or a detector of the core.
 
-    ``executor_id``: block this executor only; ``stage`` and ``index`` say which stage and task when ``level`` is one of
-    those. ``earlier``: an earlier attempt granted it. Like an exclusion at submit it is decided before the first container
-    is asked for, and the host may be down or forgotten now.
+    ``executor_id``: block this executor only; ``stage`` and ``index`` say which stage and task when ``level`` is one
+    of those. ``earlier``: an earlier attempt granted it. Like an exclusion at submit it is decided before the first
+    container is asked for, and the host may be down or forgotten now.
     """
 
     host: str
@@ -293,10 +293,11 @@ class TaskFinished(Event, frozen=True):
     launch_ms: int
     finish_ms: int
     failure: str = ""
+    speculative: bool = False
 
 
 class FeedLagged(Event, frozen=True):
-    """The driver ended more tasks than could be told of: the ends of ``count`` of them are not among the events."""
+    """Tasks were observed faster than could be told: ``count`` rows of observations were lost on their way."""
 
     count: int
 
