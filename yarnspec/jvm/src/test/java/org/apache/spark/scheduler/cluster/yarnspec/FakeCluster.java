@@ -21,12 +21,15 @@ import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.scheduler.DirectTaskResult;
 import org.apache.spark.scheduler.ExecutorResourcesAmounts;
 import org.apache.spark.scheduler.ExternalClusterManager;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.scheduler.SchedulerBackend;
 import org.apache.spark.scheduler.TaskDescription;
 import org.apache.spark.scheduler.TaskScheduler;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.WorkerOffer;
 import org.apache.spark.status.api.v1.ThreadStackTrace;
+import org.apache.spark.storage.BlockManagerId;
 import scala.Option;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -207,6 +210,12 @@ final class FakeCluster implements AutoCloseable {
         SparkEnv env = SparkEnv.get();
         ByteBuffer bytes = env.serializer().newInstance().serialize(value, ANY);
         end(taskId, TaskState.FINISHED(), new DirectTaskResult<>(bytes, Scala.emptySeq(), new long[0]));
+    }
+
+    /** What a map task's attempt gives when it wrote so many bytes for each reducer. */
+    MapStatus mapOutput(long taskId, long[] sizes) {
+        BlockManagerId place = BlockManagerId.apply(running.get(taskId).executorId(), hostOf(taskId), 1, Option.empty());
+        return MapStatus$.MODULE$.apply(place, sizes, taskId, 0);
     }
 
     void fail(long taskId) {
