@@ -16,6 +16,7 @@ from yarnspec import options
 from yarnspec.cli.events import _print as print_event
 from yarnspec.cli.status import print_status
 from yarnspec.core import commands, events
+from yarnspec.core.speculationview import Explanation
 from yarnspec.observe.document import (
     BlockedHost,
     ContainerStatus,
@@ -26,7 +27,7 @@ from yarnspec.observe.document import (
     TaskCounts,
 )
 from yarnspec.observe.history import ApplicationRecord
-from yarnspec.observe.records import record_of
+from yarnspec.observe.records import decode, encode, record_of
 from yarnspec.observe.rest import Answer, BlockBody
 from yarnspec.yarn.cluster_blocks import ClusterBlocks
 
@@ -34,6 +35,25 @@ STARTED = events.AttemptStarted(
     application_id=APP, attempt=1, epoch=1, container_id=AM, host=HOSTS[0], placement_mode="blacklist"
 )
 BLOCKED = commands.BlockHost(reason="slow disk", host=HOSTS[1], until_ms=None, by="me")
+STAGE_OF_TWO = (
+    events.StageStarted(stage=3, stage_attempt=0, name="s", tasks=2),
+    *(
+        events.TaskFinished(
+            stage=3,
+            stage_attempt=0,
+            index=index,
+            attempt=0,
+            task_id=index,
+            executor_id="1",
+            host=HOSTS[index],
+            state="SUCCESS",
+            launch_ms=1_700_000_000_000,
+            finish_ms=1_700_000_002_000,
+        )
+        for index in range(2)
+    ),
+    events.StageFinished(stage=3, stage_attempt=0),
+)
 DOCUMENT = StatusDocument(
     application_id=APP,
     name="etl [bold]nightly\x1b[31m",
@@ -182,6 +202,19 @@ class TestEvents:
         assert ran.out.count("\n") == 1
         assert f"BlockHost            host={HOSTS[1]} by=me (slow disk)" in ran.out
 
+    def test_a_line_of_verdicts_names_their_tasks(self, capsys: pytest.CaptureFixture[str]) -> None:
+        verdict = commands.Verdict(
+            stage=3, stage_attempt=0, index=7, attempt=0, task_id=7, host="h4", executor_id="1", detector="progress",
+            elapsed_ms=70_000, numbers={"expected_ms": 2_000.0}, reason="late",
+        )  # fmt: skip
+        judged = commands.JudgeTasks(verdicts=(verdict,) * 10, reason="10 tasks are slow")
+        line = encode(record_of(judged, seq=1, time_ms=1, epoch=1))
+        print_event(decode(line), "table")
+        out = capsys.readouterr().out
+        assert "verdicts=3.7@h4,3.7@h4" in out
+        assert "and 2 more (10 tasks are slow)" in out
+        assert len(out) < 200
+
     def test_what_a_terminal_would_obey_is_not_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
         lost = events.DriverLost(exit_code=1, reason="\x1b]0;title\x07\nsecond line")
         print_event(record_of(lost, seq=1, time_ms=1, epoch=1), "table")
@@ -292,6 +325,59 @@ class TestClusterHosts:
             ran = yarnspec(*line)
             assert ran.code == 0
             assert "--cluster" in ran.out
+
+
+EXPLANATION = Explanation(
+    subject="task 3.7",
+    verdict="it was found slow\x1b[31m",
+    numbers={"baseline_ms": 6_000.0, "finished_on": "h1"},
+    lines=("it has run for 7.0 s",),
+)
+
+
+class TestExplain:
+    def test_the_negotiators_word_while_it_runs(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        negotiator.explanations = {"3.7": EXPLANATION, HOSTS[1]: EXPLANATION}
+        ran = yarnspec("explain", APP, "--task", "3.7")
+        assert ran.code == 0
+        assert ran.out.splitlines()[0].startswith("task 3.7: it was found slow")
+        assert "\x1b" not in ran.out
+        assert [line.split() for line in ran.out.splitlines()[-2:]] == [["baseline_ms", "6000"], ["finished_on", "h1"]]
+        document = json.loads(yarnspec("explain", APP, "--host", HOSTS[1], "-o", "json").out)
+        assert document == {
+            "schema": 1,
+            "subject": "task 3.7",
+            "verdict": "it was found slow\x1b[31m",
+            "numbers": {"baseline_ms": 6000.0, "finished_on": "h1"},
+            "lines": ["it has run for 7.0 s"],
+        }
+
+    def test_the_records_word_for_what_the_negotiator_forgot(
+        self, yarnspec: Run, negotiator: HandMadeNegotiator
+    ) -> None:
+        negotiator.happened([STARTED, *STAGE_OF_TWO])
+        assert "task 3.0: it was never found slow" in yarnspec("explain", APP, "--task", "3.0").out
+
+    def test_the_records_word_after_the_end(self, yarnspec: Run, cluster: HandMadeCluster) -> None:
+        cluster.record(STARTED, *STAGE_OF_TWO)
+        cluster.made_rm.reports[APP] = report("FINISHED", "SUCCEEDED")
+        assert "task 3.1: it was never found slow" in yarnspec("explain", APP, "--task", "3.1").out
+        assert f"host {HOSTS[0]}: it was never blocked" in yarnspec("explain", APP, "--host", HOSTS[0]).out
+
+    @pytest.mark.usefixtures("negotiator")
+    def test_wrong_input(self, yarnspec: Run) -> None:
+        assert yarnspec("explain", APP).code == 2
+        assert yarnspec("explain", APP, "--task", "1.2", "--host", "h").code == 2
+        assert "STAGE.INDEX" in yarnspec("explain", APP, "--task", "12").err
+        assert (yarnspec("explain", APP, "--task", "9.9").code, yarnspec("explain", APP, "--host", "h").code) == (5, 5)
+
+
+class TestMetrics:
+    def test_text_for_a_scraper(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        negotiator.document = DOCUMENT
+        ran = yarnspec("metrics", APP)
+        assert (ran.code, ran.err) == (0, "")
+        assert 'yarnspec_executors{state="wanted"} 2.0\n' in ran.out
 
 
 class TestKill:

@@ -11,6 +11,7 @@ import msgspec
 from yarnspec import options
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
+from yarnspec.core.speculationview import Explanation
 from yarnspec.errors import NotFound
 from yarnspec.gateway.cluster import Cluster
 from yarnspec.observe.document import StatusDocument
@@ -158,6 +159,7 @@ class HandMadeNegotiator:
         self.answer = Answer(accepted=True)
         self.asked: list[BlockBody | UnblockBody] = []
         self.polled = threading.Event()
+        self.explanations: dict[str, Explanation] = {}
 
     def status(self) -> StatusDocument:
         return self.document
@@ -176,6 +178,12 @@ class HandMadeNegotiator:
 
     def hosts(self) -> list[HostEntry]:
         return [HostEntry(host=host, state="RUNNING") for host in HOSTS]
+
+    def explain_task(self, stage: int, index: int, /) -> Explanation | None:
+        return self.explanations.get(f"{stage}.{index}")
+
+    def explain_host(self, host: str, /) -> Explanation | None:
+        return self.explanations.get(host)
 
     def block(self, body: BlockBody, /) -> Answer:
         self.asked.append(body)

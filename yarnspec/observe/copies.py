@@ -1,7 +1,7 @@
 """What became of slow tasks and their copies, counted from records.
 
 It is what is known of an application that nobody can be asked about any more and that left no last status. What only
-the core can tell is missing then: how much time the copies gained.
+the core can tell, such as how much time the copies gained, is as the last summary among the records has it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import msgspec
 from yarnspec.core import commands, events
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event, TaskFinished
+from yarnspec.core.figures import StageSpeculation
 from yarnspec.observe.document import Ledger, SpeculationStatus, StageMetrics, StageStatus
+from yarnspec.observe.speculation import with_speculation
 
 _SUCCESS = frozenset({"SUCCESS", "SUCCEEDED", "FINISHED"})
 _FAILURE = frozenset({"FAILED", "FAILURE"})
@@ -47,6 +49,8 @@ class Copies:
         self._failed = 0
         self._cancelled = 0
         self._spent_ms = 0
+        self._gained_ms: int | None = None
+        self._figures: dict[tuple[int, int], StageSpeculation] = {}
 
     def apply(self, message: Event | Command) -> None:
         """Take in the next event or command; those that are about other things change nothing."""
@@ -66,6 +70,11 @@ class Copies:
             case commands.WithdrawCopy() | events.CopyRefused():
                 self._stage(message.stage, message.stage_attempt).asked -= 1
                 self._refused += isinstance(message, events.CopyRefused)
+            case commands.Summarize():
+                self._figures |= {(one.stage, one.stage_attempt): one for one in message.stages}
+                while len(self._figures) > _MOST_STAGES:
+                    del self._figures[next(iter(self._figures))]
+                self._gained_ms = message.ledger.gained_ms if message.ledger is not None else self._gained_ms
             case events.TaskFinished():
                 self._task_finished(message)
             case events.StageFinished():
@@ -75,7 +84,10 @@ class Copies:
 
     def with_metrics(self, stage: StageStatus) -> StageStatus:
         """The stage with what is known of its slow tasks and copies."""
-        counts = self._stages.get((stage.stage, stage.stage_attempt))
+        key = (stage.stage, stage.stage_attempt)
+        if stage.state != "RUNNING" and key in self._figures:
+            return with_speculation(stage, self._figures[key])
+        counts = self._stages.get(key)
         if counts is None:
             return stage
         slow = len(counts.slow) if stage.state == "RUNNING" else 0
@@ -113,6 +125,7 @@ class Copies:
                 copies_failed=self._failed,
                 copies_cancelled=self._cancelled,
                 copies_refused=self._refused,
+                gained_ms=self._gained_ms,
                 spent_ms=self._spent_ms,
                 wasted_ms=sum(one.wasted_ms for one in stages),
             ),
