@@ -19,9 +19,13 @@ from yarnspec.core import commands, events
 from yarnspec.core.speculationview import Explanation
 from yarnspec.observe.document import (
     BlockedHost,
+    BlockStatus,
     ContainerStatus,
     Final,
+    Ledger,
     Links,
+    SpeculationStatus,
+    StageMetrics,
     StageStatus,
     StatusDocument,
     TaskCounts,
@@ -119,6 +123,46 @@ class TestStatus:
         ):
             assert words in page
         assert "\x1b" not in page
+
+    @pytest.mark.parametrize("width", [80, 120])
+    def test_slow_tasks_copies_and_blocks(self, width: int) -> None:
+        metrics = StageMetrics(num_slow_tasks=1, num_effective_copies=2, speculative_execution_count_metrics=3)
+        block = {"reason": "3.0x slower", "by": "yarnspec", "since_ms": 0, "until_ms": 1_700_000_090_000}
+        document = msgspec.structs.replace(
+            DOCUMENT,
+            stages=(msgspec.structs.replace(DOCUMENT.stages[0], metrics=metrics, copies_running=1),),
+            blocks=(
+                BlockStatus(level="application", cause="slow", host=HOSTS[1], **block),  # type: ignore[arg-type]
+                BlockStatus(level="task", cause="slow", host=HOSTS[2], executor_id="4", stage=3, index=7, **block),  # type: ignore[arg-type]
+            ),
+            speculation=SpeculationStatus(
+                enabled=True,
+                detector="progress",
+                slow_tasks=1,
+                extra_containers=1,
+                ledger=Ledger(copies_launched=3, copies_won=2, copies_running=1, gained_ms=65_000, wasted_ms=4_000),
+            ),
+        )
+        console = Console(width=width, color_system=None, highlight=False)
+        with console.capture() as capture:
+            print_status(document, console, 1_700_000_030_000)
+        page = capture.get()
+        assert max(map(len, page.splitlines())) <= width
+        flat = " ".join(page.split())
+        for words in (
+            "1 now; 3 copies, 2 of them first, 1 running; 1 containers for copies; about 1 min 5 s of tasks gained",
+            "1 slow, 2/3 copies first",
+            "the application",
+        ):
+            assert words in flat
+        if width > 80:
+            assert f"executor 4 on {HOSTS[2]} task 3.7 for 1 min 0 s more 3.0x slower yarnspec" in flat
+
+    def test_without_copies_there_is_no_column_for_them(self) -> None:
+        console = Console(width=80, color_system=None, highlight=False)
+        with console.capture() as capture:
+            print_status(DOCUMENT, console, 1_700_000_030_000)
+        assert "COPIES" not in capture.get()
 
     def test_a_stages_name_is_cut_to_one_line(self) -> None:
         name = "$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768"
