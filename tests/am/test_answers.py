@@ -64,10 +64,14 @@ class Loop:
         self.answer: list[Command] = []
         self.core = Core()
         self.busy = False
+        self.heard = True
 
     def ask(self, event: Event) -> list[Command]:
         self.asked.append(event)
         return self.answer
+
+    def in_force(self, deadline_s: float) -> bool:  # noqa: ARG002
+        return self.heard
 
     def inspect(self, ask: Callable[[Any, int], Any], deadline_s: float = 5.0) -> Any:  # noqa: ARG002
         if self.busy:
@@ -104,6 +108,14 @@ def test_a_block_is_asked_for_and_the_decision_answered(desk: Desk) -> None:
     assert desk.loop.asked == [
         events.BlockRequested(host="h", reason="slow", by="me", duration_ms=1000, force=True, automatic=False)
     ]
+
+
+def test_a_block_that_the_driver_has_not_heard_of_says_so(desk: Desk) -> None:
+    desk.loop.answer = [commands.BlockHost(reason="asked for by me", host="h", until_ms=None, by="me")]
+    desk.loop.heard = False
+    answer = desk.answers.block(BlockBody(host="h", duration_ms=None, reason="slow", by="me"))
+    assert answer.accepted
+    assert answer.reason.startswith("asked for by me; the driver has not confirmed it yet")
 
 
 def test_a_refusal_carries_its_reason(desk: Desk) -> None:

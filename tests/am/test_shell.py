@@ -88,7 +88,9 @@ class World:
     def run(self, *posted: Event) -> Any:
         for event in posted:
             self.shell.post(event)
-        return self.shell.run()
+        ending = self.shell.run()
+        self.shell.in_force(0.2)
+        return ending
 
     @property
     def logged(self) -> list[str]:
@@ -369,3 +371,18 @@ def test_a_placement_that_could_not_be_written_is_told_once_and_written_later(ma
     assert world.placement["tracking_url"] == "http://h:4040"
     assert world.placement["all_hosts"] == [{"host": "127.0.0.2", "rack": "/default-rack"}]
     assert ("blocked", ("127.0.0.3",)) in bridge.told
+
+
+def test_the_log_holds_the_hosts_once_and_then_what_changed(make: Make) -> None:
+    world = make({events.DriverStopping: [FINISH]})
+    a, b = events.HostReport(host="a"), events.HostReport(host="b")
+    lost = events.HostReport(host="b", state="LOST")
+    reports = [events.HostsReported(hosts=hosts) for hosts in ((a, b), (a, lost), (a,))]
+    world.run(*reports, events.DriverStopping())
+    assert told(world)[:3] == reports  # the core has each one whole
+    records = [msgspec.json.decode(line.data) for line in world.log.after(0, 1 << 20).lines[:3]]
+    assert [([one["host"] for one in record["hosts"]], record["whole"], record["gone"]) for record in records] == [
+        (["a", "b"], True, []),
+        (["b"], False, []),
+        ([], False, ["b"]),
+    ]

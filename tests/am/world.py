@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from yarnspec.core.commands import LaunchCopy, UpdateTaskBlocks, WithdrawCopy
@@ -54,6 +55,8 @@ class HandMadeBridge:
         self.polls = list(polls)
         self.after: list[int] = []
         self.broken = False
+        self.hangs = threading.Event()
+        self.hangs.set()
         self.refusals: dict[int, str] = {}
 
     def poll(self, after: int, timeout_s: float) -> list[dict[str, object]]:  # noqa: ARG002
@@ -79,6 +82,7 @@ class HandMadeBridge:
         self._tell("removed", executor_id, exit_code, caused_by_app, reason)
 
     def _tell(self, *what: object) -> None:
+        assert self.hangs.wait(10)
         if self.broken:
             raise ConnectionResetError("the JVM has gone")
         self.told.append(what)

@@ -22,6 +22,9 @@ _log = structlog.get_logger()
 
 _VIEW_DEADLINE_S = 2.0
 
+_IN_FORCE_S = 5.0
+_NOT_HEARD = "the driver has not confirmed it yet: until it does, tasks may still start there"
+
 
 class Answers:
     """Implements ``observe.server.Requests``; see there. Its methods are called from several threads."""
@@ -126,4 +129,7 @@ class Answers:
         if refused is not None:
             return Answer(accepted=False, reason=refused.reason)
         done = next((one for one in answer if isinstance(one, commands.BlockHost | commands.UnblockHost)), None)
-        return Answer(accepted=True, reason=done.reason if done is not None else "nothing had to change")
+        if done is None:
+            return Answer(accepted=True, reason="nothing had to change")
+        heard = self._shell.in_force(_IN_FORCE_S)
+        return Answer(accepted=True, reason=done.reason if heard else f"{done.reason}; {_NOT_HEARD}")

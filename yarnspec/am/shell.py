@@ -96,6 +96,7 @@ class Shell:
         self._timer_heap: list[tuple[int, str]] = []
         self._write_again_ms = 0
         self._told_problem = ""
+        self._logged_hosts: dict[str, events.HostReport] | None = None
         self._ending: Ending | None = None
         self._fold_lock = threading.Lock()
 
@@ -155,6 +156,10 @@ class Shell:
         """The driver's bridge is there: tell it where no task may start. From any thread."""
         self._orders.connected(bridge)
 
+    def in_force(self, deadline_s: float) -> bool:
+        """Wait until the driver has heard what was decided so far; False when it does not in time. From any thread."""
+        return self._orders.settled(deadline_s)
+
     def _answer(self, question: Question[T], deadline_s: float) -> T:
         self._inbox.put(question)
         return question.wait(deadline_s)
@@ -208,9 +213,22 @@ class Shell:
             with self._fold_lock:
                 self._fold.observe(message.rows)
             return
+        if isinstance(message, events.HostsReported):
+            message = self._changed_hosts(message)
         record = self._event_log.append(message, now_ms)
         with self._fold_lock:
             self._fold.apply(record)
+
+    def _changed_hosts(self, report: events.HostsReported) -> events.HostsReported:
+        """What the event log has not said yet of these hosts."""
+        logged, self._logged_hosts = self._logged_hosts, {one.host: one for one in report.hosts}
+        if logged is None:
+            return report
+        return events.HostsReported(
+            hosts=tuple(one for one in report.hosts if logged.get(one.host) != one),
+            whole=False,
+            gone=tuple(sorted(logged.keys() - self._logged_hosts.keys())),
+        )
 
     def _perform(self, group: list[Command]) -> None:
         command = group[0]
@@ -230,7 +248,8 @@ class Shell:
             case commands.RequestContainers(executor_ids=executor_ids):
                 self._request(executor_ids)
             case commands.ReleaseContainer(executor_id=executor_id):
-                self._containers.release(executor_id)
+                # Where no task may start is told first: none must begin on an executor that goes.
+                self._orders.then(lambda: self._containers.release(executor_id))
             case commands.UpdatePlacement(blocked_hosts=blocked):
                 self._placement.update(command)
                 self._orders.placement_blocks(blocked)

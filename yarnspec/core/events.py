@@ -44,9 +44,15 @@ class AttemptStarted(Event, frozen=True):
 
 
 class HostsReported(Event, frozen=True):
-    """The cluster's hosts (NodeManagers) and their states as the ResourceManager knows them now, all of them."""
+    """The cluster's hosts (NodeManagers) and their states as the ResourceManager knows them now, all of them.
+
+    The event log of a large cluster would be full of them: there the first of an epoch is whole, the others hold only
+    the hosts that changed, and the names of those that are ``gone``.
+    """
 
     hosts: tuple[HostReport, ...]
+    whole: bool = True
+    gone: tuple[str, ...] = ()
 
 
 class BlockRequested(Event, frozen=True):
