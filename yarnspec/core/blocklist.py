@@ -230,10 +230,11 @@ class Blocklist:
         granted = wish.by == SUBMIT or wish.earlier
         if not self._hosts.reported:
             return "" if granted else "the cluster's hosts are not known yet; try again in a moment"
-        if wish.host in self._hosts.known:
-            return self._too_many(wish, key)
         # A host that was excluded or blocked before was known then; it may be down now, and come back.
-        return "" if granted else self._unknown(wish.host)
+        if wish.host not in self._hosts.known:
+            return "" if granted else self._unknown(wish.host)
+        # What was granted at submit or by an earlier attempt was measured against the hosts of then.
+        return self.nothing_left(key) or ("" if granted else self._too_many(wish, key))
 
     def _executor_objection(self, wish: BlockRequested) -> str:
         executors = self._executors()
@@ -255,10 +256,7 @@ class Blocklist:
 
     def _too_many(self, wish: BlockRequested, key: Key) -> str:
         running = self._hosts.running
-        blocked = {one.host for one in self._within(key)}
-        if not running - blocked - {wish.host}:
-            return f"none of the {len(running)} running hosts would be left to place containers on"
-        after = len(self._hosts.known & (blocked | {wish.host}))
+        after = len((running & {one.host for one in self._within(key)}) | {wish.host})
         if after <= self.limit or key.level == "task" or (wish.force and not wish.automatic):
             return ""
         said = (

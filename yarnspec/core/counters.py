@@ -20,7 +20,6 @@ _ENOUGH = 4
 _EARLY, _LATE = 0.1, 0.9
 _OFF_BY = 0.2
 _NEARLY_ALL = 0.95
-_SAMPLE = 4_096
 
 
 def counters_track(stage: StageTasks) -> bool:
@@ -50,11 +49,11 @@ class Rates:
     typical_ms_per_byte: float
 
 
-def rates(stage: StageTasks, cold_ms: Column, min_age_ms: int, suspicious: float) -> Rates | None:
+def rates(stage: StageTasks, cold_ms: Column, min_age_ms: int, suspicious: float, sample: int) -> Rates | None:
     """The rates of a stage's running attempts; None when its counters say nothing.
 
     ``cold_ms``: by row, what of its time is not the task's own. Of many attempts all that are ``suspicious`` times
-    slower than is typical are there, and a sample of the others.
+    slower than is typical are there (the slowest, if they are more than ``sample``), and a sample of the others.
     """
     rows = stage.rows
     candidates = np.flatnonzero((rows["state"] == State.RUNNING) & (rows["counted_bytes"] > 0))
@@ -68,11 +67,11 @@ def rates(stage: StageTasks, cold_ms: Column, min_age_ms: int, suspicious: float
         return None
     per_byte = worked_ms[usable] / done[usable]
     sampled = np.zeros(len(candidates), dtype=bool)
-    sampled[:: -(-len(candidates) // _SAMPLE)] = True
+    sampled[:: -(-len(candidates) // sample)] = True
     typical = float(np.median(per_byte[sampled]))
     slow = per_byte >= typical * suspicious
-    if np.count_nonzero(slow) > _SAMPLE:
-        worst = np.argpartition(per_byte, len(per_byte) - _SAMPLE)[len(per_byte) - _SAMPLE :]
+    if np.count_nonzero(slow) > sample:
+        worst = np.argpartition(per_byte, len(per_byte) - sample)[len(per_byte) - sample :]
         slow = np.zeros(len(candidates), dtype=bool)
         slow[worst] = True
     kept = sampled | slow

@@ -42,12 +42,14 @@ class Faults:
         self._rounds: defaultdict[str, int] = defaultdict(int)
 
     def blocks_changed(self, added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
-        """Count how often each target was blocked as faulty."""
+        """Count how often each target was blocked as faulty; what led to it is not held against it a second time."""
         self._blocked.difference_update(block.key.target for block in lifted if block.cause == "faulty")
         for block in added:
             if block.cause == "faulty" and block.key.target not in self._blocked:
                 self._blocked.add(block.key.target)
                 self._rounds[block.key.target] += 1
+                self._proven.pop(block.host, None)
+                self._deaths.pop(block.host, None)
 
     def attempt_ended(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> BlockRequested | None:
         """A task attempt ended; the wish that follows from it, if any."""
@@ -123,7 +125,7 @@ class Faults:
     def _wish(self, host: str, executor_id: str, said: str, by: str) -> BlockRequested:
         settings = self._settings
         target = executor_id or host
-        times = self._rounds[target]
+        times = self._rounds[target] - (target in self._blocked)
         duration_ms = min(settings.faulty_duration_ms << min(times, 30), settings.faulty_duration_max_ms)
         if times:
             said += f"; it was blocked for faults {times} times before"

@@ -19,7 +19,7 @@ import numpy as np
 from yarnspec.core.columns import Column, Columns
 from yarnspec.core.pace import LATE_MAX, LATE_ON_SLOW, NORMAL_MIN, OLD_NORMAL_MIN, RARE, Pace
 from yarnspec.core.places import Names
-from yarnspec.core.references import References, reference_state
+from yarnspec.core.references import SAMPLE, References, reference_state
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import Happened, StageKey, TaskTable
@@ -31,6 +31,7 @@ _SHRINK = 0.25
 _WEIGHT_MAX = 8
 _STAGES_KEPT = 16
 _NOBODY = -1
+_SAMPLE_MIN = 256
 _AGAINST = math.log((1 - LATE_ON_SLOW) / (1 - RARE))
 
 
@@ -72,6 +73,7 @@ class HostSpeeds:
         self._own: Column = np.zeros(0, dtype=np.int64)
         self._references: dict[StageKey, References] = {}
         self._paces: dict[StageKey, Pace] = {}
+        self._sample = SAMPLE
         self._fresh: tuple[int, int] = (-1, -1)
         self._recent: deque[_Seen] = deque(maxlen=_STAGES_KEPT)
         self._since_ms: dict[str, int] = {}
@@ -89,6 +91,7 @@ class HostSpeeds:
             if pace is not None:
                 self._fade(now_ms)
                 self._ended.add(pace, self._own)
+                self._ended.settle()
                 self._recent.append(self._seen(pace))
                 self._fresh = (-1, -1)
 
@@ -103,6 +106,8 @@ class HostSpeeds:
             del self._references[key]
         self._paces = {}
         self._pool = _Pool()
+        # The stages that run share the time for a look.
+        self._sample = max(_SAMPLE_MIN, SAMPLE // max(1, len(table.stages)))
         for key, stage in table.stages.items():
             pace = self._pace(stage, now_ms)
             if pace is not None:
@@ -192,8 +197,10 @@ class HostSpeeds:
     def _probabilities(self, own: Column) -> Column:
         now, ended = self._pool.reach(len(self._names)), self._ended.reach(len(self._names))
         current = np.clip(now["log_odds"][own], NORMAL_MIN, LATE_MAX)
-        earlier = np.clip(ended["log_odds"][own], OLD_NORMAL_MIN, LATE_MAX)
-        found: Column = 1.0 / (1.0 + np.exp(-(_PRIOR + current + earlier)))
+        earlier = ended["log_odds"][own]
+        against = np.maximum(now["old_log_odds"][own] + np.minimum(earlier, 0.0), OLD_NORMAL_MIN)
+        log_odds = _PRIOR + current + np.maximum(earlier, 0.0) + against
+        found: Column = 1.0 / (1.0 + np.exp(-log_odds))
         return found
 
     def _factors(self, own: Column) -> Column:
@@ -242,7 +249,7 @@ class HostSpeeds:
     def _pace(self, stage: StageTasks, now_ms: int) -> Pace | None:
         references = self._references.get(stage.key)
         if references is None or references.stage is not stage or references.state != reference_state(stage):
-            references = self._references[stage.key] = References(stage, self._settings)
+            references = self._references[stage.key] = References(stage, self._settings, self._sample)
         pace = Pace(references, now_ms, self._settings, self._since(stage))
         return pace if len(pace.rows) else None
 
@@ -266,7 +273,7 @@ class HostSpeeds:
 class _Pool:
     """Sums of evidence by host number."""
 
-    _FADING: Sequence[str] = ("log_odds", "log_factor", "weight", "observed", "late")
+    _FADING: Sequence[str] = ("log_odds", "old_log_odds", "log_factor", "weight", "observed", "late")
 
     def __init__(self) -> None:
         self._columns = Columns({**dict.fromkeys(self._FADING, np.float64), "latest_ms": np.int64}, fill=0)
@@ -279,6 +286,14 @@ class _Pool:
         for name in self._FADING:
             self._columns[name][:] *= share
 
+    def settle(self) -> None:
+        """The stages so far are over: what they say against a host's being slow, and for it, has its limits."""
+        columns = self._columns
+        log_odds = np.clip(columns["log_odds"], NORMAL_MIN, LATE_MAX)
+        log_odds += np.maximum(columns["old_log_odds"], OLD_NORMAL_MIN)
+        columns["log_odds"][:] = np.clip(log_odds, OLD_NORMAL_MIN, LATE_MAX)
+        columns["old_log_odds"][:] = 0.0
+
     def clear(self, host: int) -> None:
         if host < len(self._columns):
             for name in (*self._FADING, "latest_ms"):
@@ -290,6 +305,7 @@ class _Pool:
         columns = self.reach(int(hosts.max(initial=0)) + 1)
         weight = np.minimum(evidence.observed, _WEIGHT_MAX)
         columns["log_odds"][hosts] += evidence.log_odds
+        columns["old_log_odds"][hosts] += evidence.old_log_odds
         columns["log_factor"][hosts] += weight * evidence.log_factor
         columns["weight"][hosts] += weight
         columns["observed"][hosts] += evidence.observed

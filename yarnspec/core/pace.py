@@ -15,7 +15,7 @@ import numpy as np
 from yarnspec.core.columns import Column
 from yarnspec.core.counters import Rates, rates
 from yarnspec.core.observations import State
-from yarnspec.core.references import References
+from yarnspec.core.references import References, weighty_hosts
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 
@@ -26,6 +26,8 @@ RARE, RAREST = 0.05, 0.01
 OLD_NORMAL_MIN = -2.5
 """What normal tasks from before a host's first late one count at most: a host may have become slow just now."""
 NORMAL_MIN, LATE_MAX = -6.0, 8.0
+_LATEST = 16
+"""So many of a host's latest tasks are weighed: what came before says little of how it does now."""
 _MANY = 8_192
 _YOUNG_NOISES = 5
 
@@ -36,6 +38,9 @@ class HostEvidence:
 
     host: Column
     log_odds: Column
+    """From a host's late tasks, and those that ended normally since the first of them should have ended."""
+    old_log_odds: Column
+    """From the normal tasks before."""
     log_factor: Column
     """The median over the host's tasks of the logarithm of time over expected time."""
     observed: Column
@@ -85,12 +90,16 @@ class Pace:
         self.evidence = self._weigh()
 
     def _unfinished(self, stage: StageTasks, now_ms: int) -> tuple[Column, Column]:
-        """Attempts that run for long already, or did until another one won: their time is a lower bound."""
+        """Attempts that run for long already, or did until another one won: their time is a lower bound.
+
+        Those whose task has finished by another attempt and that are being ended tell of their hosts as well: a stage
+        may be over before they are.
+        """
         shortest_ms = self.references.typical_ms() * self.references.multiplier
         if np.isnan(shortest_ms):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         columns = stage.rows
-        running = stage.overdue(now_ms - shortest_ms)[:_MANY]
+        running = stage.running_since(now_ms - shortest_ms)[:_MANY]
         killed = np.flatnonzero(columns["state"] == State.KILLED)[-_MANY:]
         killed = killed[stage.finished_tasks(columns["index"][killed])]
         took = columns["finish_ms"][killed] - columns["launch_ms"][killed]
@@ -120,19 +129,21 @@ class Pace:
         usual = _late_elsewhere(lates, observed)
         floor = np.clip(RARE * 1.5 / np.maximum(ratio, 1.0), RAREST, RARE)
         chance = np.minimum(np.maximum(floor, usual[host]), 0.5)
-        for_slow = np.bincount(host[late], np.log(LATE_ON_SLOW / chance[late]), minlength=count)
         against = np.log((1 - LATE_ON_SLOW) / (1 - np.minimum(np.maximum(usual, RARE), 0.5)))
+        end_ms = self.end_ms[seen]
+        latest = np.zeros(count, dtype=np.int64)
+        np.maximum.at(latest, host[late], end_ms[late])
+        weighed = _latest_by(host, end_ms, observed)
+        late = late & weighed
         first_overdue = np.full(count, np.inf)
         np.minimum.at(first_overdue, host[late], self.overdue_ms[seen][late])
-        since = ~late & (self.end_ms[seen] >= first_overdue[host])
-        news = np.bincount(host[since], minlength=count) * against
-        olds = (observed - lates - np.bincount(host[since], minlength=count)) * against
-        log_odds = for_slow + np.maximum(news, NORMAL_MIN) + np.maximum(olds, OLD_NORMAL_MIN)
-        latest = np.zeros(count, dtype=np.int64)
-        np.maximum.at(latest, host[late], self.end_ms[seen][late])
+        since = weighed & ~late & (end_ms >= first_overdue[host])
+        before = weighed & ~late & ~since
+        for_slow = np.bincount(host[late], np.log(LATE_ON_SLOW / chance[late]), minlength=count)
         return HostEvidence(
             host=hosts,
-            log_odds=np.clip(log_odds, NORMAL_MIN, LATE_MAX),
+            log_odds=for_slow + np.bincount(host[since], minlength=count) * against,
+            old_log_odds=np.bincount(host[before], minlength=count) * against,
             log_factor=_median_by(host, np.log(ratio), count),
             observed=observed,
             late=lates,
@@ -145,7 +156,8 @@ def _rates(references: References, settings: DetectorSettings) -> Rates | None:
     if not stage.running or not (stage.rows["counted_bytes"] > 0).any():
         return None
     cold_ms = references.allowance_ms(references.is_cold(np.arange(len(stage.rows))))
-    found = rates(stage, cold_ms, _YOUNG_NOISES * settings.noise_ms, settings.baseline_multiplier)
+    min_age_ms = _YOUNG_NOISES * settings.noise_ms
+    found = rates(stage, cold_ms, min_age_ms, settings.baseline_multiplier, references.sample)
     if found is None or len(found.rows) <= settings.min_finished:
         return None
     return found
@@ -153,9 +165,8 @@ def _rates(references: References, settings: DetectorSettings) -> Rates | None:
 
 def _others_rate(by_rate: Rates, host: Column) -> Column:
     """For each rated attempt the median time per byte of those on other hosts."""
-    hosts, counts = np.unique(host, return_counts=True)
     found = np.full(len(host), by_rate.typical_ms_per_byte)
-    for each in hosts[np.argsort(-counts, kind="stable")[:16]].tolist():
+    for each in weighty_hosts(host).tolist():
         others = by_rate.ms_per_byte[host != each]
         found[host == each] = np.median(others) if len(others) else np.nan
     return found
@@ -174,6 +185,15 @@ def _late_elsewhere(late: Column, observed: Column) -> Column:
     counted_late, counted = np.where(suspect, 0, late), np.where(suspect, 0, observed)
     share: Column = (counted_late.sum() - counted_late + 0.25) / (counted.sum() - counted + 1)
     return share
+
+
+def _latest_by(group: Column, end_ms: Column, sizes: Column) -> Column:
+    """Which of the observations are among the latest of their group."""
+    order = np.lexsort((end_ms, group))
+    behind = np.repeat(np.cumsum(sizes), sizes) - 1 - np.arange(len(order))
+    found = np.zeros(len(order), dtype=bool)
+    found[order[behind < _LATEST]] = True
+    return found
 
 
 def _median_by(group: Column, values: Column, count: int) -> Column:

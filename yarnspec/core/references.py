@@ -9,7 +9,7 @@ from yarnspec.core.observations import NONE, StageFlag, State
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 
-_SAMPLE = 4_096
+SAMPLE = 4_096
 _EXACT_HOSTS = 16
 _EXACT_SHARE = 0.1
 _SIZES_KNOWN = 0.8
@@ -19,7 +19,7 @@ _ANY = -1
 
 
 class References:
-    """The stage's newest successful attempts, at most 4,096.
+    """The stage's newest successful attempts, at most ``sample``.
 
     A task is compared with tasks on *other* hosts: its own host's would hide what is wrong with it. Its expected time
     is their median, or more when its input is larger than theirs: then their time per byte, for its bytes. Tasks of
@@ -38,17 +38,19 @@ class References:
         "host",
         "multiplier",
         "rows",
+        "sample",
         "size",
         "stage",
         "state",
         "took_ms",
     )
 
-    def __init__(self, stage: StageTasks, settings: DetectorSettings) -> None:
+    def __init__(self, stage: StageTasks, settings: DetectorSettings, sample: int = SAMPLE) -> None:
         rows = stage.rows
-        won = stage.winners[-_SAMPLE:]
+        won = stage.winners[-sample:]
         won = won[(rows["state"][won] == State.SUCCESS) & (rows["launch_ms"][won] != NONE)]
         self.stage = stage
+        self.sample = sample
         self.state = reference_state(stage)
         self._enough = settings.min_finished
         self._cold_ms = settings.cold_start_ms
@@ -63,10 +65,7 @@ class References:
         self.size: Column = told if self.by_estimate else rows["bytes_read"][won]
         if len(won) and np.mean(self.size > 0) < _SIZES_KNOWN:
             self.size = np.zeros(len(won))
-        hosts, counts = np.unique(self.host, return_counts=True)
-        if len(hosts) > _EXACT_HOSTS:
-            hosts = hosts[counts > _EXACT_SHARE * len(won)]
-        self._exact = hosts
+        self._exact = weighty_hosts(self.host)
         self.expected_ms = self.expected(won, self.size, self.cold)
         self.multiplier = self._multiplier(settings.baseline_multiplier)
 
@@ -126,6 +125,12 @@ class References:
             return least
         spread = 1.4826 * float(np.median(np.abs(ratios - np.median(ratios))))
         return max(least, min(float(np.exp(_SPREADS * spread)), _MULTIPLIER_MAX))
+
+
+def weighty_hosts(host: Column) -> Column:
+    """The hosts whose own share could bend a median over all: every one of few, and those with much of it."""
+    hosts, counts = np.unique(host, return_counts=True)
+    return hosts if len(hosts) <= _EXACT_HOSTS else hosts[counts > _EXACT_SHARE * len(host)]
 
 
 def reference_state(stage: StageTasks) -> tuple[int, int]:

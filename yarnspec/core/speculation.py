@@ -121,6 +121,7 @@ class Speculation:
     def forget_host(self, host: str, now_ms: int) -> None:
         """Somebody unblocked a host: what was held against it counts no more."""
         self.speeds.forget(host, now_ms)
+        self.speeds.refresh(self.table, now_ms)
         self.faults.forget(host)
         self._suspects.forget_host(host)
 

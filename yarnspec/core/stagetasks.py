@@ -144,13 +144,18 @@ class StageTasks:
 
     def overdue(self, launched_until_ms: float) -> Column:
         """The rows of running attempts launched then or before, whose tasks have not finished by another attempt."""
+        old = self.running_since(launched_until_ms)
+        found: Column = old[~self.finished_tasks(self.rows["index"][old])]
+        return found
+
+    def running_since(self, launched_until_ms: float) -> Column:
+        """The rows of running attempts launched then or before; the tasks of some may have finished by others."""
         rows = self.rows
         launch_ms = rows["launch_ms"]
         # Attempts are many and overdue ones few: one look at the launch times, and all else only for what that leaves.
         old = np.flatnonzero(launch_ms <= math.floor(launched_until_ms))
         old = old[rows["state"][old] == State.RUNNING]
-        old = old[launch_ms[old] != NONE]
-        found: Column = old[~self.finished_tasks(rows["index"][old])]
+        found: Column = old[launch_ms[old] != NONE]
         return found
 
     def attempts_of(self, index: int) -> tuple[Attempt, ...]:

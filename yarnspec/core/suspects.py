@@ -5,8 +5,8 @@ luck, which users of the peers complain of ("do not lose a host on one guess"), 
 tasks prove:
 
 * one slow task: proof against nobody. It is copied, and only this task is kept off the host for that time;
-* two or more slow tasks of one stage on a host that has at least half of the stage's slow tasks, unless what is learnt
-  of the host says that it is healthy: kept off for this stage, for a minute or until the stage ends;
+* two or more slow tasks of one stage, on a host that is slow more likely than not (``HostSpeeds``): kept off for this
+  stage, for a minute or until the stage ends;
 * a host that was learnt to be slow over tasks and stages (``HostSpeeds``): kept off for the application, for a minute.
 
 In each case the host keeps what runs there (MARK_BLOCKED), and no host is blocked while the work that is left would end
@@ -31,6 +31,7 @@ from yarnspec.core.tasks import StageKey, TaskTable
 BY = "slow-task detector"
 
 _TASKS_AGAINST_HOST = 2
+_LIKELY = 0.5
 _UNKNOWN_FACTOR = 1.5
 """How slow a host is taken for when its tasks are slow and nothing is learnt of it yet."""
 _ASK_AGAIN_MS = 10_000
@@ -135,23 +136,24 @@ class Suspects:
         for host in sorted(hosts & by_host.keys()) if stage is not None else ():
             slow = by_host[host]
             block_key = Key("stage", host, "", key[0])
-            if len(slow) < _TASKS_AGAINST_HOST or 2 * len(slow) < slow_in_all:
+            probability = self._speeds.probability(host)
+            if len(slow) < _TASKS_AGAINST_HOST or probability < _LIKELY:
                 self._notes.add(
                     host,
-                    f"few {key}",
-                    f"not blocked for stage {key[0]}: {len(slow)} of the {slow_in_all} slow tasks ran there, and it "
-                    f"takes {_TASKS_AGAINST_HOST} and half of all",
+                    f"little proof {key}",
+                    f"not blocked for stage {key[0]}: {len(slow)} of the {slow_in_all} slow tasks ran there (proof: "
+                    f"{_TASKS_AGAINST_HOST}), and the probability that it is slow is {probability:.2f} (proof: "
+                    f"{_LIKELY:g})",
                     now_ms,
                 )
                 continue
             if host in self._blocklist or self._blocklist.get(block_key) is not None or stage is None:
                 continue
-            proof = self._speeds.healthy(host, stage.started_ms)
-            if proof is not None:
-                self._notes.add(host, f"healthy {key}", f"not blocked for stage {key[0]}: {proof.reason}", now_ms)
-                continue
             named = ", ".join(str(index) for index in sorted(slow)[:8])
-            said = f"{len(slow)} of the {slow_in_all} slow tasks of stage {key[0]} ran there ({named})"
+            said = (
+                f"{len(slow)} of the {slow_in_all} slow tasks of stage {key[0]} ran there ({named}), and the "
+                f"probability that it is slow is {probability:.2f}"
+            )
             factor = max(self._speeds.factor(host), _UNKNOWN_FACTOR)
             wish = self._wish(block_key, said, max(0, stage.tasks - stage.finished), factor, now_ms)
             if wish is not None:
