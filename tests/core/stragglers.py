@@ -72,6 +72,9 @@ class Stragglers(World):
             ev.ContainerStarted(executor_id=executor_id, container_id=f"c{executor_id}", host=host, cores=cores)
         )
 
+    def tell_target(self, count: int) -> list[Command]:
+        return self.tell(ev.TargetExecutorsChanged(count=count))
+
     def tell(self, event: ev.Event, after_ms: int = 0) -> list[Command]:
         answer = super().tell(event, after_ms)
         self.due.update({one.name: one.at_ms for one in answer if isinstance(one, SetTimer)})

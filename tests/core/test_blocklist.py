@@ -241,13 +241,29 @@ def test_blocks_of_an_earlier_attempt_hold_the_containers_too_and_need_no_known_
     assert only(RequestContainers, answer).executor_ids == ("1", "2")
 
 
-def test_excluding_more_than_the_share_at_submit_needs_force() -> None:
-    refused = World(excluded_hosts=(H3, H4))
-    answer = refused.start()
+@pytest.mark.parametrize("down", [{}, {"h5": "LOST"}])
+def test_what_was_excluded_at_submit_holds_whatever_the_share_says_of_the_hosts_now(down: dict[str, str]) -> None:
+    world = World(excluded_hosts=(H5, H4))
+    world.start(report=False)
+    answer = world.tell(hosts(**down))
+    assert [one.host for one in of(BlockHost, answer)] == [H5, H4]
+    assert of(RefuseBlock, answer) == []
+
+
+def test_an_exclusion_at_submit_is_refused_when_no_running_host_would_be_left() -> None:
+    world = World(excluded_hosts=(H3, H4))
+    world.start(report=False)
+    answer = world.tell(hosts(h2="LOST", h5="LOST"))
     assert only(BlockHost, answer).host == H3
-    assert only(RefuseBlock, answer).host == H4
-    forced = World(excluded_hosts=(H3, H4), force_excluded=True)
-    assert [one.host for one in of(BlockHost, forced.start())] == [H3, H4]
+    assert "would be left" in only(RefuseBlock, answer).reason
+
+
+def test_a_blocked_host_that_is_down_does_not_count_in_the_share() -> None:
+    world = World()
+    world.start()
+    world.block(H5)
+    world.tell(hosts(h5="LOST"))
+    assert of(BlockHost, world.block(H4))
 
 
 def test_without_a_report_of_hosts_exclusions_are_taken_unchecked_after_a_while() -> None:

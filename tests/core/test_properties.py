@@ -320,7 +320,7 @@ class Cluster(RuleBasedStateMachine):
             after = before | {host}
             assert self.running_hosts() - after, "a host is left"
             if automatic or not force:
-                assert len(after) <= max(1, int(SHARE * len(self.running_hosts())))
+                assert len((before & self.running_hosts()) | {host}) <= max(1, int(SHARE * len(self.running_hosts())))
             assert not automatic or done[0].until_ms is not None
 
     @rule(host=st.sampled_from(HOSTS))

@@ -197,7 +197,7 @@ class Blocklist:
     def nothing_left(self, key: Key) -> str:
         """Why a host cannot be blocked because no running host would be left, or an empty string."""
         running = self._hosts.running
-        if running and not running - {one.host for one in self._within(key)} - {key.host}:
+        if not running - {one.host for one in self._within(key)} - {key.host}:
             return f"none of the {len(running)} running hosts would be left to place containers on"
         return ""
 
@@ -227,14 +227,14 @@ class Blocklist:
             return ""
         if key.executor_id:
             return self._executor_objection(wish)
-        granted = wish.by == SUBMIT or wish.earlier
+        if wish.by == SUBMIT or wish.earlier:
+            # It was measured against the share and the hosts of then, and the host may be down now and come back.
+            return self.nothing_left(key) if self._hosts.running else ""
         if not self._hosts.reported:
-            return "" if granted else "the cluster's hosts are not known yet; try again in a moment"
-        # A host that was excluded or blocked before was known then; it may be down now, and come back.
+            return "the cluster's hosts are not known yet; try again in a moment"
         if wish.host not in self._hosts.known:
-            return "" if granted else self._unknown(wish.host)
-        # What was granted at submit or by an earlier attempt was measured against the hosts of then.
-        return self.nothing_left(key) or ("" if granted else self._too_many(wish, key))
+            return self._unknown(wish.host)
+        return self.nothing_left(key) or self._too_many(wish, key)
 
     def _executor_objection(self, wish: BlockRequested) -> str:
         executors = self._executors()
