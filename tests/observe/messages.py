@@ -16,6 +16,8 @@ _FEW = st.sampled_from(["1", "2", "3", "127.0.0.2", "container_1_0001_01_000001"
 
 # Few different ids and small numbers, so that messages of one list speak about the same things.
 st.register_type_strategy(str, st.one_of(_FEW, st.text(max_size=8)))
+# JSON has no word for the others.
+st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
 st.register_type_strategy(int, st.one_of(st.integers(-2, 12), st.integers(-(2**62), 2**62)))
 
 messages: st.SearchStrategy[Event | Command] = st.one_of([st.from_type(kind) for kind in KINDS])
