@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 
-class TaskEnd(NamedTuple):
+@dataclass(frozen=True)
+class TaskEnd:
     """What both sides say of the end of a task's attempt."""
 
     stage: int
@@ -68,7 +70,7 @@ def of_yarnspec(records: Iterable[dict[str, Any]]) -> Ends:
     stages: Counter[tuple[int, int, bool]] = Counter()
     for record in records:
         if record["type"] == "TaskFinished":
-            tasks[TaskEnd(*(record[name] for name in TaskEnd._fields))] += 1
+            tasks[TaskEnd(*(record[field.name] for field in fields(TaskEnd)))] += 1
         elif record["type"] == "StageFinished":
             stages[record["stage"], record["stage_attempt"], not record["failure"]] += 1
     return Ends(tasks, stages)
