@@ -39,6 +39,11 @@ PASSES = (2, 3)
     default=lambda: cache_directory() / "stragglers.json",
     help="Where runs are kept, so that an interrupted bench goes on where it was.",
 )
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep what was printed, Spark's event logs and yarnspec's events below this directory.",
+)
 @click.option("--fresh", is_flag=True, help="Forget the runs that were made before.")
 @click.option("--show", is_flag=True, help="Only print what is there.")
 def main(
@@ -48,6 +53,7 @@ def main(
     repeats: int | None,
     budget_s: float | None,
     path: Path,
+    keep: Path | None,
     fresh: bool,
     show: bool,
 ) -> None:
@@ -65,7 +71,11 @@ def main(
     if not show:
         deadline = time.monotonic() + budget_s if budget_s is not None else None
         passes = (repeats,) if repeats else PASSES
-        _measure(results, path, console, arms=arms, numbers=numbers, passes=passes, deadline=deadline)
+        workspace = Path(tempfile.mkdtemp(prefix="yarnspec-stragglers-", dir=keep))
+        try:
+            _measure(results, path, console, workspace, arms=arms, numbers=numbers, passes=passes, deadline=deadline)
+        finally:
+            shutil.rmtree(workspace / "cluster" if keep else workspace, ignore_errors=True)
     print_results(results, console)
 
 
@@ -73,6 +83,7 @@ def _measure(
     results: Results,
     path: Path,
     console: Console,
+    workspace: Path,
     *,
     arms: tuple[str, ...],
     numbers: tuple[int, ...],
@@ -82,26 +93,20 @@ def _measure(
     workloads = [each for number, each in enumerate(WORKLOADS) if not numbers or number in numbers]
     # The oracle first: by it is known which arms are so slow that two runs are enough.
     chosen = sorted((arm for arm in ARMS if not arms or arm.name in arms), key=lambda arm: arm.name != ORACLE)
-    workspace = Path(tempfile.mkdtemp(prefix="yarnspec-stragglers-"))
-    try:
-        with MiniCluster(
-            workspace / "cluster", nodes=HOSTS, vcores=running.VCORES, properties=running.PROPERTIES
-        ) as mini:
-            cluster = Cluster(mini, base_environment())
-            for at_once in passes:
-                for arm in chosen:
-                    orders = [each for each in workloads for _ in range(results.missing(arm.name, each.name, at_once))]
-                    if not orders:
-                        continue
-                    if deadline is not None and time.monotonic() > deadline:
-                        return
-                    directory = workspace / f"{arm.name}-{len(results.of(arm.name, orders[0].name))}"
-                    samples = running.run(cluster, arm, orders, directory)
-                    store(path, results, samples)
-                    for sample in samples:
-                        console.print(_line(sample), highlight=False)
-    finally:
-        shutil.rmtree(workspace, ignore_errors=True)
+    with MiniCluster(workspace / "cluster", nodes=HOSTS, vcores=running.VCORES, properties=running.PROPERTIES) as mini:
+        cluster = Cluster(mini, base_environment())
+        for at_once in passes:
+            for arm in chosen:
+                orders = [each for each in workloads for _ in range(results.missing(arm.name, each.name, at_once))]
+                if not orders:
+                    continue
+                if deadline is not None and time.monotonic() > deadline:
+                    return
+                directory = workspace / f"{arm.name}-{len(results.of(arm.name, orders[0].name))}"
+                samples = running.run(cluster, arm, orders, directory)
+                store(path, results, samples)
+                for sample in samples:
+                    console.print(_line(sample), highlight=False)
 
 
 def _line(sample: Sample) -> str:

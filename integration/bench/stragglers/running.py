@@ -59,7 +59,7 @@ def run(cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path)
                 _forget(cluster, ready["application_id"], slow, executors)
         (directory / "stop").touch()
         submission.wait(60).expect(0)
-        decided = _decisions(cluster, ready["application_id"]) if arm.copies == "yarnspec" else []
+        decided = _decisions(cluster, ready["application_id"], directory) if arm.copies == "yarnspec" else []
     finally:
         submission.stop()
         left = cluster.application_named(name)
@@ -105,8 +105,10 @@ def _forget(cluster: Cluster, application: str, slow: str, executors: int) -> No
     wait_for("the containers of the start", lambda: len(cluster.containers(application)) == executors + 1, 60)
 
 
-def _decisions(cluster: Cluster, application: str) -> list[tuple[int, str]]:
-    records = run_yarnspec(cluster, "events", application, "-o", "json").expect(0).lines
+def _decisions(cluster: Cluster, application: str, directory: Path) -> list[tuple[int, str]]:
+    events = run_yarnspec(cluster, "events", application, "-o", "json").expect(0)
+    (directory / "events.jsonl").write_text(events.stdout)
+    records = events.lines
     return [(record["time_ms"], record["type"]) for record in records if record["type"] in DECISIONS]
 
 
