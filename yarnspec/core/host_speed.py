@@ -30,6 +30,8 @@ _BLOCKED_PRIOR = 2.0
 _SHRINK = 0.25
 _WEIGHT_MAX = 8
 _STAGES_KEPT = 16
+_SINGLE_MAX = 1.0
+"""One late task of a stage that is over leaves no more than this behind: it may just have had more to do."""
 _NOBODY = -1
 _SAMPLE_MIN = 256
 _AGAINST = math.log((1 - LATE_ON_SLOW) / (1 - RARE))
@@ -90,7 +92,7 @@ class HostSpeeds:
             self._paces.pop(stage.key, None)
             if pace is not None:
                 self._fade(now_ms)
-                self._ended.add(pace, self._own)
+                self._ended.add(pace, self._own, single_max=_SINGLE_MAX)
                 self._ended.settle()
                 self._recent.append(self._seen(pace))
                 self._fresh = (-1, -1)
@@ -299,12 +301,13 @@ class _Pool:
             for name in (*self._FADING, "latest_ms"):
                 self._columns[name][host] = 0
 
-    def add(self, pace: Pace, own: Column) -> None:
+    def add(self, pace: Pace, own: Column, single_max: float = LATE_MAX) -> None:
         evidence = pace.evidence
+        log_odds = np.where(evidence.single, np.minimum(evidence.log_odds, single_max), evidence.log_odds)
         hosts = own[evidence.host]
         columns = self.reach(int(hosts.max(initial=0)) + 1)
         weight = np.minimum(evidence.observed, _WEIGHT_MAX)
-        columns["log_odds"][hosts] += evidence.log_odds
+        columns["log_odds"][hosts] += log_odds
         columns["old_log_odds"][hosts] += evidence.old_log_odds
         columns["log_factor"][hosts] += weight * evidence.log_factor
         columns["weight"][hosts] += weight

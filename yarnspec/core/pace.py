@@ -21,9 +21,9 @@ from yarnspec.core.stagetasks import StageTasks
 
 LATE_ON_SLOW = 0.7
 """The share of late tasks on a host that is slow: it may be slow for a part of the time, or for a part of the tasks."""
-RARE, RAREST = 0.05, 0.01
-"""A task is late without its host's fault at least so often: just late, or very late."""
-OLD_NORMAL_MIN = -2.5
+RARE, RAREST, RARE_AGAINST_COPY = 0.05, 0.02, 0.01
+"""A task is late without its host's fault at least so often: just late, very late, late while a copy of it was not."""
+OLD_NORMAL_MIN = -2.0
 """What normal tasks from before a host's first late one count at most: a host may have become slow just now."""
 NORMAL_MIN, LATE_MAX = -6.0, 8.0
 _LATEST = 16
@@ -39,6 +39,8 @@ class HostEvidence:
     host: Column
     log_odds: Column
     """From a host's late tasks, and those that ended normally since the first of them should have ended."""
+    single: Column
+    """Whether one late task is all there is against a host, and no copy of it has shown that it need not have been."""
     old_log_odds: Column
     """From the normal tasks before."""
     log_factor: Column
@@ -51,7 +53,19 @@ class HostEvidence:
 class Pace:
     """A stage's observations at one moment. ``ratio``: time, or time so far at least, over expected time."""
 
-    __slots__ = ("by_rate", "end_ms", "evidence", "host", "late", "normal", "overdue_ms", "ratio", "references", "rows")
+    __slots__ = (
+        "by_rate",
+        "end_ms",
+        "evidence",
+        "host",
+        "late",
+        "normal",
+        "overdue_ms",
+        "paired",
+        "ratio",
+        "references",
+        "rows",
+    )
 
     def __init__(
         self, references: References, now_ms: int, settings: DetectorSettings, since_ms: Column | None = None
@@ -69,6 +83,7 @@ class Pace:
         rated_ratio, rated_ms = self._rated(rated_rows)
         late_cold = references.is_cold(late_rows)
         late_ms = references.expected(late_rows, references.size_of(late_rows), late_cold)
+        paired, late_ms = self._against_copies(late_rows, late_ms)
         late_own = np.maximum(late_took - references.allowance_ms(late_cold), 1)
         done_own = np.maximum(references.took_ms - references.allowance_ms(references.cold), 1)
         own = np.concatenate([done_own, late_own, rated_ratio * rated_ms])
@@ -83,6 +98,8 @@ class Pace:
         ended = np.zeros(len(self.rows), dtype=bool)
         ended[: len(done_rows)] = True
         ended[len(done_rows) + len(late_rows) :] = True  # what goes at a normal rate is as good as ended well
+        self.paired = np.zeros(len(self.rows), dtype=bool)
+        self.paired[len(done_rows) : len(done_rows) + len(late_rows)] = paired
         self.normal: Column = known & ended & (raw < threshold_ms)
         self.overdue_ms = columns["launch_ms"][self.rows] + np.where(known, expected_ms, 0)
         finish_ms = columns["finish_ms"][self.rows]
@@ -105,6 +122,19 @@ class Pace:
         took = columns["finish_ms"][killed] - columns["launch_ms"][killed]
         killed, took = killed[took >= shortest_ms], took[took >= shortest_ms]
         return np.concatenate([running, killed]), np.concatenate([now_ms - columns["launch_ms"][running], took])
+
+    def _against_copies(self, rows: Column, expected_ms: Column) -> tuple[Column, Column]:
+        """Which attempts another attempt of the same task has beaten, and then its time instead of the expected one.
+
+        That is the best of comparisons: the same work on another host. Where the winner took long as well, the task
+        has much to do, and that says nothing of the host.
+        """
+        columns = self.references.stage.rows
+        won = self.references.stage.won(columns["index"][rows])
+        beaten = (won >= 0) & (won != rows)
+        took = columns["finish_ms"][won[beaten]] - columns["launch_ms"][won[beaten]]
+        expected_ms[beaten] = np.maximum(took, 1)
+        return beaten, expected_ms
 
     def _rated(self, rows: Column) -> tuple[Column, Column]:
         """For attempts judged by their counters: how slow each is in relation to others, and its expected time."""
@@ -129,6 +159,7 @@ class Pace:
         usual = _late_elsewhere(lates, observed)
         floor = np.clip(RARE * 1.5 / np.maximum(ratio, 1.0), RAREST, RARE)
         chance = np.minimum(np.maximum(floor, usual[host]), 0.5)
+        chance[self.paired[seen]] = RARE_AGAINST_COPY
         against = np.log((1 - LATE_ON_SLOW) / (1 - np.minimum(np.maximum(usual, RARE), 0.5)))
         end_ms = self.end_ms[seen]
         latest = np.zeros(count, dtype=np.int64)
@@ -139,10 +170,14 @@ class Pace:
         np.minimum.at(first_overdue, host[late], self.overdue_ms[seen][late])
         since = weighed & ~late & (end_ms >= first_overdue[host])
         before = weighed & ~late & ~since
+        single = (np.bincount(host[late], minlength=count) == 1) & (
+            np.bincount(host[late & self.paired[seen]], minlength=count) == 0
+        )
         for_slow = np.bincount(host[late], np.log(LATE_ON_SLOW / chance[late]), minlength=count)
         return HostEvidence(
             host=hosts,
             log_odds=for_slow + np.bincount(host[since], minlength=count) * against,
+            single=single,
             old_log_odds=np.bincount(host[before], minlength=count) * against,
             log_factor=_median_by(host, np.log(ratio), count),
             observed=observed,

@@ -114,6 +114,9 @@ class References:
             others = self.host != host
             alike = others & (self.cold == cold)
             chosen = alike if np.count_nonzero(alike) >= self._enough else others
+            if np.count_nonzero(chosen) < self._enough:
+                # Nobody else has ended anything yet: better its own host than nothing.
+                chosen = np.ones(len(self.host), dtype=bool)
             self._baselines[key] = _medians(self.took_ms[chosen], self.size[chosen], self._enough)
         return self._baselines[key]
 
