@@ -1,7 +1,9 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import com.codahale.metrics.Counter;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.spark.scheduler.JobFailed;
+import org.apache.spark.scheduler.LiveListenerBus;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerExecutorAdded;
@@ -19,12 +21,18 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /** Turns what Spark's listener bus tells into events for the negotiator; it copies and never waits. */
 final class ApplicationFeed extends SparkListener {
+    /** A queue of our own: another listener that is slow cannot make the bus drop what the negotiator needs. */
+    static final String QUEUE = "yarnspec";
+
     private final Outbox outbox;
     private final TaskFeed tasks;
     private final Progress progress;
+    private final Counter droppedBySpark;
+    private long droppedTold;
 
     /** Events that follow on tasks say how many rows the feed of tasks had taken by then: the two are read apart. */
-    ApplicationFeed(Outbox outbox, TaskFeed tasks, Progress progress) {
+    ApplicationFeed(LiveListenerBus bus, Outbox outbox, TaskFeed tasks, Progress progress) {
+        this.droppedBySpark = bus.metrics().metricRegistry().counter("queue." + QUEUE + ".numDroppedEvents");
         this.outbox = outbox;
         this.tasks = tasks;
         this.progress = progress;
@@ -83,6 +91,16 @@ final class ApplicationFeed extends SparkListener {
         StageInfo stage = completed.stageInfo();
         progress.stageFinished(
                 stage.stageId(), stage.attemptNumber(), stage.failureReason().isDefined());
+        tellDropped();
+    }
+
+    /** Spark drops events of its own when a queue of it is full; it counts them and nobody is told. */
+    private void tellDropped() {
+        long more = droppedBySpark.getCount() - droppedTold;
+        if (more > 0) {
+            droppedTold += more;
+            outbox.add("feed_dropped", event -> event.put("count", more));
+        }
     }
 
     @Override

@@ -81,7 +81,8 @@ public final class Bridge {
         byte[] random = new byte[TOKEN_BYTES];
         new SecureRandom().nextBytes(random);
         String token = HexFormat.of().formatHex(random);
-        tasks = TaskFeed.open(token);
+        tasks = TaskFeed.open(
+                token, dropped -> outbox.add("feed_dropped", event -> event.put("count", dropped)));
         InetAddress loopback = InetAddress.getByAddress("localhost", new byte[] {127, 0, 0, 1});
         // We never call Python back, but py4j wants a client for it. With 0 seconds of idle time it starts no cleaning
         // thread, which would keep the JVM alive after the program's end.

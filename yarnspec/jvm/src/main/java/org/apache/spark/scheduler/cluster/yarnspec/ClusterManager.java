@@ -8,6 +8,7 @@ import org.apache.spark.SecurityManager$;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.ExternalClusterManager;
+import org.apache.spark.scheduler.LiveListenerBus;
 import org.apache.spark.scheduler.SchedulerBackend;
 import org.apache.spark.scheduler.TaskScheduler;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
@@ -24,7 +25,6 @@ public final class ClusterManager implements ExternalClusterManager {
     static final String MASTER = "local-yarnspec";
     static final String YARN_MASTER = "yarn";
     static final String SPARK_VERSION = "4.3.";
-    private static final String QUEUE = "yarnspec";
 
     @Override
     public boolean canCreate(String masterUrl) {
@@ -51,9 +51,10 @@ public final class ClusterManager implements ExternalClusterManager {
                 new ContainerBackend(blocking, context, bridge.outbox(), bridge.tasks(), bridge.nextContextNumber());
         Progress progress = new Progress();
         bridge.attach(blocking, backend, progress);
-        // A queue of its own: another listener that is slow cannot make the bus drop what the negotiator needs.
-        context.listenerBus().addToQueue(new TaskListener(bridge.tasks(), blocking.stages()), QUEUE);
-        context.listenerBus().addToQueue(new ApplicationFeed(bridge.outbox(), bridge.tasks(), progress), QUEUE);
+        LiveListenerBus bus = context.listenerBus();
+        // The rows first: events that follow on them say how many there were.
+        bus.addToQueue(new TaskListener(bridge.tasks(), blocking.stages()), ApplicationFeed.QUEUE);
+        bus.addToQueue(new ApplicationFeed(bus, bridge.outbox(), bridge.tasks(), progress), ApplicationFeed.QUEUE);
         return backend;
     }
 

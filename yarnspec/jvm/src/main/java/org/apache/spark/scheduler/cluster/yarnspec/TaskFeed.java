@@ -11,6 +11,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 
@@ -30,23 +31,31 @@ final class TaskFeed {
     private final RowQueue queue;
     private final byte[] token;
     private final ServerSocket server;
+    private final LongConsumer onDropped;
     private Socket newest;
     private long handedOver;
+    private long droppedTold;
     private boolean ending;
 
-    private TaskFeed(String token, ServerSocket server, int rowsMax) {
+    private TaskFeed(String token, ServerSocket server, int rowsMax, LongConsumer onDropped) {
+        this.onDropped = onDropped;
         this.queue = new RowQueue(names, rowsMax);
         this.token = token.getBytes(StandardCharsets.US_ASCII);
         this.server = server;
     }
 
-    static TaskFeed open(String token) throws IOException {
-        return open(token, RowQueue.ROWS_MAX);
+    /**
+     * Listens on a port of its own.
+     *
+     * @param onDropped is told how many rows were dropped, once there is room again
+     */
+    static TaskFeed open(String token, LongConsumer onDropped) throws IOException {
+        return open(token, RowQueue.ROWS_MAX, onDropped);
     }
 
-    static TaskFeed open(String token, int rowsMax) throws IOException {
+    static TaskFeed open(String token, int rowsMax, LongConsumer onDropped) throws IOException {
         InetAddress loopback = InetAddress.getByAddress("localhost", new byte[] {127, 0, 0, 1});
-        TaskFeed feed = new TaskFeed(token, new ServerSocket(0, 4, loopback), rowsMax);
+        TaskFeed feed = new TaskFeed(token, new ServerSocket(0, 4, loopback), rowsMax, onDropped);
         startDaemon(feed::acceptAll, "yarnspec-feed-accept");
         startDaemon(feed::serveAll, "yarnspec-feed");
         return feed;
@@ -216,9 +225,18 @@ final class TaskFeed {
             if (sent) {
                 handedOver += block.rows();
                 queue.sent(block);
+                tellDropped();
             } else {
                 queue.giveBack(block);
             }
+        }
+    }
+
+    private void tellDropped() {
+        long dropped = queue.dropped();
+        if (dropped > droppedTold) {
+            onDropped.accept(dropped - droppedTold);
+            droppedTold = dropped;
         }
     }
 

@@ -30,9 +30,12 @@ import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.WorkerOffer;
 import org.apache.spark.status.api.v1.ThreadStackTrace;
 import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.util.AccumulatorV2;
 import scala.Option;
+import scala.Tuple2;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
+import scala.collection.mutable.HashMap;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.math.BigDecimal;
 import scala.reflect.ClassTag;
@@ -76,7 +79,7 @@ final class FakeCluster implements AutoCloseable {
         @Override
         public SchedulerBackend createSchedulerBackend(
                 SparkContext context, String masterUrl, TaskScheduler scheduler) {
-            context.listenerBus().addToQueue(new TaskListener(newFeed, newScheduler.stages()), "yarnspec");
+            context.listenerBus().addToQueue(new TaskListener(newFeed, newScheduler.stages()), ApplicationFeed.QUEUE);
             return new Backend();
         }
 
@@ -137,7 +140,7 @@ final class FakeCluster implements AutoCloseable {
     }
 
     FakeCluster(Map<String, String> settings) throws Exception {
-        feed = TaskFeed.open("token");
+        feed = TaskFeed.open("token", dropped -> {});
         newOutbox = outbox;
         newFeed = feed;
         Backend.cluster = this;
@@ -230,6 +233,15 @@ final class FakeCluster implements AutoCloseable {
                 taskId,
                 TaskState.KILLED(),
                 new TaskKilled("killed", Scala.emptySeq(), Scala.emptySeq(), Scala.emptySeq()));
+    }
+
+    /** Tells what an executor's heartbeat says of one of its attempts. */
+    void heartbeat(long taskId, Seq<AccumulatorV2<?, ?>> counters) {
+        TaskDescription task = running.get(taskId);
+        @SuppressWarnings({"unchecked", "rawtypes"})
+        Tuple2<Object, Seq<AccumulatorV2<?, ?>>>[] updates = new Tuple2[] {new Tuple2<>((Object) taskId, counters)};
+        BlockManagerId place = BlockManagerId.apply(task.executorId(), hostOf(taskId), 1, Option.empty());
+        scheduler.executorHeartbeatReceived(task.executorId(), updates, place, new HashMap<>());
     }
 
     private void end(long taskId, scala.Enumeration.Value state, Object told) {
