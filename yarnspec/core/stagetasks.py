@@ -390,4 +390,5 @@ class StageTasks:
         self.finished -= int(np.count_nonzero(standing))
         kept = self._winners["row"][~np.isin(self._winners["row"], found)]
         self._winners = Columns({"row": np.int32})
-        self._winners["row"][self._winners.grow(len(kept))] = kept
+        where = self._winners.grow(len(kept))
+        self._winners["row"][where] = kept
