@@ -12,6 +12,8 @@ from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import Happened, TaskTable
 
+NO_FLAGS = StageFlag(0)
+
 T0 = 1_700_000_000_000
 """When every test's first stage begins; times below are milliseconds after it."""
 
@@ -41,7 +43,7 @@ class TaskWorld:
         self._next_task_id = 0
         self._attempts: dict[tuple[int, int], int] = {}
 
-    def stage(self, tasks: int, *, stage: int = 0, at: int = 0, flags: StageFlag = StageFlag(0)) -> None:
+    def stage(self, tasks: int, *, stage: int = 0, at: int = 0, flags: StageFlag = NO_FLAGS) -> None:
         self.rows.add(
             RowKind.STAGE_STARTED, stage=stage, stage_attempt=0, time_ms=T0 + at, tasks=tasks, flags=flags, text="s"
         )
@@ -68,8 +70,8 @@ class TaskWorld:
         )  # fmt: skip
 
     def end(
-        self, task: Launched, at: int, state: State = State.SUCCESS, failure: Failure = Failure.NONE,
-        bytes_read: int = -1, text: str = "",
+        self, task: Launched, at: int, state: State = State.SUCCESS, failure: Failure = Failure.NONE, *,
+         bytes_read: int = -1, text: str = "",
     ) -> None:  # fmt: skip
         self.rows.add(
             RowKind.TASK_ENDED, stage=task.stage, stage_attempt=0, time_ms=T0 + at, index=task.index,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.core.tasks import TaskWorld
+from tests.core.tasks import NO_FLAGS, TaskWorld
 from yarnspec.core.observations import StageFlag
 from yarnspec.core.settings import DetectorSettings
 
@@ -13,7 +13,7 @@ def world(lower_bound_ms: int = 0) -> TaskWorld:
     return TaskWorld(DetectorSettings(kind="input-weighted", baseline_lower_bound_ms=lower_bound_ms))
 
 
-def finished(world: TaskWorld, *, tasks: int, estimated: bool = True, flags: StageFlag = StageFlag(0)) -> None:
+def finished(world: TaskWorld, *, tasks: int, estimated: bool = True, flags: StageFlag = NO_FLAGS) -> None:
     """All but one task of a stage: 10 MB in 1 s each."""
     world.stage(tasks, flags=flags)
     for index in range(tasks - 1):

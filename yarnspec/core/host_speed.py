@@ -193,6 +193,8 @@ class HostSpeeds:
 
     def by_number(self, hosts: Column) -> tuple[Column, Column]:
         """The probability that each host is slow, and its factor."""
+        if self._table is not None:
+            self._follow(self._table)
         own = self._own[hosts]
         return self._probabilities(own), self._factors(own)
 

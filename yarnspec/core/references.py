@@ -31,7 +31,6 @@ class References:
         "_cold_ms",
         "_enough",
         "_exact",
-        "_warm_ms",
         "by_estimate",
         "cold",
         "expected_ms",
@@ -54,7 +53,6 @@ class References:
         self.state = reference_state(stage)
         self._enough = settings.min_finished
         self._cold_ms = settings.cold_start_ms
-        self._warm_ms = stage.places.warm_since_ms(python=StageFlag.PYTHON in stage.flags)
         self._baselines: dict[tuple[int, bool], tuple[float, float]] = {}
         self.rows = won
         self.host: Column = rows["host"][won]
@@ -75,7 +73,9 @@ class References:
     def is_cold(self, rows: Column) -> Column:
         """Whether an attempt began before the first one of its executor had ended well."""
         columns = self.stage.rows
-        cold: Column = columns["launch_ms"][rows] < self._warm_ms[columns["executor"][rows]]
+        # Asked anew each time: executors come while the references stay.
+        warm_ms = self.stage.places.warm_since_ms(python=StageFlag.PYTHON in self.stage.flags)
+        cold: Column = columns["launch_ms"][rows] < warm_ms[columns["executor"][rows]]
         return cold
 
     def allowance_ms(self, cold: Column) -> Column:
