@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yarnspec
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.minicluster.classarchive import ClassArchives
 from yarnspec.minicluster.configuration import DATA_NODE, NAME_NODE, RESOURCE_MANAGER, SLOW_HOSTS
@@ -52,7 +51,7 @@ def start_daemon(home: Home, record: Record, name: str) -> ProcessIdentity:
     if name == SLOW_HOSTS:
         command = [sys.executable, "-m", "yarnspec.minicluster.slowhosts", str(home.root)]
         command += [f"{host}={factor}" for host, factor in sorted(record.shape.slow.items())]
-        environment["PYTHONPATH"] = str(Path(yarnspec.__file__).parent.parent)
+        environment["PYTHONPATH"] = str(Path(__file__).parents[2])
     else:
         command = _java(home, record, name)
     return start_detached(command, directory=home.root, log=home.log(name), environment=environment)

@@ -38,6 +38,8 @@ def run(cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path)
         "--executor-cores", str(SLOTS_PER_HOST), "--driver-java-options", QUIET_JVM,
         "--conf", f"spark.executor.extraJavaOptions={QUIET_JVM}", "--conf", "spark.ui.enabled=false",
         "--conf", "spark.ui.showConsoleProgress=false", "--conf", "spark.eventLog.enabled=true",
+        # Else Spark keeps a stage off hosts that hold none of its input, whoever looks after slow ones.
+        "--conf", "spark.locality.wait=0s",
         "--conf", "spark.eventLog.compress=false", "--conf", "spark.eventLog.rolling.enabled=false",
         "--conf", f"spark.eventLog.dir={events.as_uri()}", *arm.flags,
     ]  # fmt: skip
