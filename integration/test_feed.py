@@ -15,7 +15,7 @@ TASKS = 20_000
 
 
 def test_no_task_of_many_is_missing(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
-    """20,000 tasks, some that fail and some that are killed: the same ends, states and times as in Spark's log."""
+    """20,000 tasks, some that fail and one that is killed: the same ends, states and times as in Spark's log."""
     events = tmp_path / "spark-events"
     events.mkdir()
     options = [

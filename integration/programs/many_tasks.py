@@ -1,4 +1,4 @@
-"""Runs N short tasks in the JVM, some that fail once, and some that are killed: `many_tasks.py N`."""
+"""Runs N short tasks in the JVM, some that fail once, and one that is killed: `many_tasks.py N`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import sys
 import time
 
-from pyspark import TaskContext
+from pyspark import SparkContext, TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -19,11 +19,19 @@ def fails_once(index: int) -> int:
 
 
 def fails(index: int) -> int:
-    """Task 0 fails always, while the others wait and are killed."""
+    """Task 0 fails always, while the other one waits and is killed."""
     if index == 0:
         raise ValueError("task 0 fails always")
     time.sleep(600)
     return index
+
+
+def _let_tasks_end(context: SparkContext) -> None:
+    """A killed task in Python ends when its worker does; only then does Spark tell of its end."""
+    tracker = context._jsc.sc().statusTracker()
+    give_up = time.monotonic() + 30
+    while any(info.numRunningTasks() for info in tracker.getExecutorInfos()) and time.monotonic() < give_up:
+        time.sleep(0.1)
 
 
 def main(tasks: int) -> None:
@@ -41,6 +49,7 @@ def main(tasks: int) -> None:
         failed = True
     except Exception as error:  # Py4J's, with the job's failure in it
         failed = "task 0 fails always" in str(error)
+    _let_tasks_end(context)
     print(json.dumps({"tasks": tasks, "seconds": seconds, "total": total, "failed": failed}), flush=True)
     spark.stop()
 
