@@ -21,6 +21,7 @@ from yarnspec.observe.rest import ENDPOINT_FILE, Answer, BlockBody, Endpoint, Ho
 from yarnspec.observe.server import RestServer
 from yarnspec.yarn.cluster import Application as Report
 from yarnspec.yarn.cluster import Attempt, Host
+from yarnspec.yarn.cluster_blocks import ClusterBlocks
 from yarnspec.yarn.hadoop_conf import HadoopConf
 from yarnspec.yarn.local_files import LocalFiles
 
@@ -114,6 +115,7 @@ class HandMadeCluster(Cluster):
         super().__init__(HadoopConf({}, environ={"HADOOP_USER_NAME": "me"}), options.load().options)
         self.made_rm = HandMadeResourceManager()
         self.home = directory
+        self.shared_files = LocalFiles(home=directory)
         values: dict[str, object] = {
             "rm": self.made_rm,
             "files": LocalFiles(home=directory),
@@ -127,6 +129,10 @@ class HandMadeCluster(Cluster):
 
     def close(self) -> None:
         """Nothing was opened."""
+
+    def shared_blocks(self, location: str) -> ClusterBlocks | None:
+        user = LocalFiles().info(str(self.home.parent)).owner
+        return None if location == "none" else ClusterBlocks(self.shared_files, f"{self.home}{location}", user)
 
     @property
     def staging(self) -> Path:

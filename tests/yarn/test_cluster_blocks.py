@@ -30,6 +30,9 @@ class SharedFiles(LocalFiles):
         self.owners = owners
         self.reads: list[str] = []
 
+    def info(self, path: str) -> FileInfo:
+        return msgspec.structs.replace(super().info(path), owner=self.owners.get(Path(path).name, "?"))
+
     def list(self, path: str) -> list[FileInfo]:
         return [msgspec.structs.replace(one, owner=self.owners.get(one.name, "?")) for one in super().list(path)]
 
@@ -148,6 +151,18 @@ def test_of_two_users_blocks_the_longer_holds_until_both_are_gone(shared: Shared
     assert [block.by for block in ann.read(NOW_MS).blocks] == ["bob"]
     assert bob.unblock("worker7") == ("bob",)
     assert ann.read(NOW_MS).blocks == ()
+
+
+def test_the_word_of_the_directorys_owner_counts_more_than_a_longer_one_of_another(shared: Shared) -> None:
+    shared.of("ann").block("worker7", reason="short", duration_ms=1000, now_ms=NOW_MS)
+    shared.of("bob").block("worker7", reason="long", duration_ms=None, now_ms=NOW_MS)
+    shared.of("bob").block("worker8", reason="his", duration_ms=None, now_ms=NOW_MS)
+    shared.owners[shared.directory.name] = "ann"
+    found = shared.of("carl").read(NOW_MS).blocks
+    assert [(one.host, one.reason, one.admin) for one in found] == [
+        ("worker7", "short", True),
+        ("worker8", "his", False),
+    ]
 
 
 def test_an_unblock_of_what_is_not_blocked(shared: Shared) -> None:

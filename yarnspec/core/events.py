@@ -89,13 +89,17 @@ class UnblockRequested(Event, frozen=True):
 
 
 class ClusterBlock(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of the list of blocked hosts that all applications of a cluster share."""
+    """One entry of the list of blocked hosts that all applications of a cluster share.
+
+    ``admin``: it is of whoever owns the list. Anybody may add to it, so what others add is taken within limits only.
+    """
 
     host: str
     reason: str
     by: str
     since_ms: int
     until_ms: int | None
+    admin: bool = False
 
 
 class ClusterBlocksRead(Event, frozen=True):

@@ -84,10 +84,13 @@ class ClusterBlocks:
     def read(self, now_ms: int) -> ClusterList:
         """What is on the list; a directory that does not exist is an empty one.
 
+        Of several entries about a host one of the directory's owner counts, else the longest.
+
         Raises:
             ClusterUnreachable, NotAllowed: the file system does not answer, or refuses.
         """
         found = self._entries()
+        owner = self._owner() if found else ""
         problems = {f"{info.path} is ignored: {entry}" for info, entry in found if isinstance(entry, str)}
         longest: dict[str, ClusterBlock] = {}
         for info, entry in found:
@@ -99,9 +102,10 @@ class ClusterBlocks:
                 by=info.owner,
                 since_ms=entry.since_ms,
                 until_ms=entry.until_ms,
+                admin=info.owner == owner,
             )
             known = longest.get(entry.host)
-            if known is None or _end(block) > _end(known):
+            if known is None or (block.admin, _end(block)) > (known.admin, _end(known)):
                 longest[entry.host] = block
         return ClusterList(blocks=tuple(longest[host] for host in sorted(longest)), problems=tuple(sorted(problems)))
 
@@ -122,7 +126,8 @@ class ClusterBlocks:
             until_ms=None if duration_ms is None else now_ms + duration_ms,
         )
         self._make_directory()
-        data = msgspec.json.encode({"schema": SCHEMA, **msgspec.structs.asdict(block)})
+        entry = {name: value for name, value in msgspec.structs.asdict(block).items() if name != "admin"}
+        data = msgspec.json.encode({"schema": SCHEMA, **entry})
         self._files.write(self._path(host, self._user), data + b"\n", mode=_READABLE)
         return block
 
@@ -164,6 +169,12 @@ class ClusterBlocks:
                 continue
             swept += self._files.delete(info.path)
         return swept
+
+    def _owner(self) -> str:
+        try:
+            return self._files.info(self._directory).owner
+        except FileNotFoundError:
+            return ""
 
     def _entries(self) -> list[tuple[FileInfo, _Entry | str]]:
         """Each file with what it holds, or with what is wrong with it."""
