@@ -44,7 +44,7 @@ class _HostsGroup(SuggestingGroup):
 
 @click.group(cls=_HostsGroup, epilog=EXAMPLES, subcommand_metavar="COMMAND [ARGS]...")
 @click.option(CLUSTER, "shared", is_flag=True, help="The list that all applications heed, instead of one APP's.")
-@click.argument("application", metavar="APP")
+@click.argument("application", metavar="APP|--cluster")
 @click.pass_context
 def command(context: click.Context, *, application: str, shared: bool) -> None:
     """List, block and unblock hosts for a running application, or with --cluster for all.
@@ -100,7 +100,7 @@ def block(
     form: Form,
     settings: Options,
 ) -> None:
-    """Keep new containers and tasks of the application off HOST."""
+    """Keep new containers and tasks of the application, or with --cluster of all, off HOST."""
     lasting = f"for {duration}" if duration else "until it is unblocked"
     if application is None:
         if force:
@@ -124,7 +124,7 @@ def block(
 @settings_options
 @click.pass_obj
 def unblock(application: str | None, *, host: str, form: Form, settings: Options) -> None:
-    """Let the application use HOST again."""
+    """Let the application use HOST again, or with --cluster all."""
     if application is None:
         with ClusterHosts.from_environment(settings) as shared:
             whose = shared.unblock(host)

@@ -81,6 +81,9 @@ def run(argv: list[str]) -> int:
     except YarnspecError as error:
         _say(f"error: {error.message}")
         return error.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        _say(error.format_message())
+        return EXIT_USAGE
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         if context is not None:

@@ -369,6 +369,9 @@ class TestClusterHosts:
             ran = yarnspec(*line)
             assert ran.code == 0
             assert "--cluster" in ran.out
+        ran = yarnspec("hosts")
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith("Usage: yarnspec hosts [OPTIONS] APP|--cluster COMMAND")
 
 
 EXPLANATION = Explanation(
