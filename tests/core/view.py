@@ -36,7 +36,9 @@ class View:
 
     @property
     def blocked_hosts(self) -> tuple[Block, ...]:
-        return tuple(block for block in self.blocks if block.level in ("application", "cluster"))
+        return tuple(
+            block for block in self.blocks if block.level in ("application", "cluster") and not block.executor_id
+        )
 
 
 def view_of(negotiator: Negotiator) -> View:

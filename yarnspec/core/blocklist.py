@@ -232,9 +232,8 @@ class Blocklist:
             return self.nothing_left(key) if self._hosts.running else ""
         if not self._hosts.reported:
             return "the cluster's hosts are not known yet; try again in a moment"
-        if wish.host not in self._hosts.known:
-            return self._unknown(wish.host)
-        return self.nothing_left(key) or self._too_many(wish, key)
+        known = wish.host in self._hosts.known
+        return (self.nothing_left(key) or self._too_many(wish, key)) if known else self._unknown(wish.host)
 
     def _executor_objection(self, wish: BlockRequested) -> str:
         executors = self._executors()
