@@ -81,15 +81,8 @@ def run(argv: list[str]) -> int:
     except YarnspecError as error:
         _say(f"error: {error.message}")
         return error.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        _say(error.format_message())
-        return EXIT_USAGE
     except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        if context is not None:
-            _say(context.get_usage())
-            _say(f"Try '{context.command_path} --help'.")
-        _say(f"error: {error.format_message()}")
+        _say_usage(error)
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
@@ -106,6 +99,17 @@ def run(argv: list[str]) -> int:
 def _as_exit_code(result: object) -> int:
     """Take a command's return value as exit code if it is one."""
     return result if isinstance(result, int) and not isinstance(result, bool) else 0
+
+
+def _say_usage(error: click.ClickException) -> None:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        _say(error.format_message())  # the help page is all there is to say
+        return
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        _say(context.get_usage())
+        _say(f"Try '{context.command_path} --help'.")
+    _say(f"error: {error.format_message()}")
 
 
 def _say(line: str) -> None:
