@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from yarnspec.core.columns import Column, Columns
-from yarnspec.core.observations import NONE, Failure, Observations, StageFlag, State
+from yarnspec.core.observations import NONE, Failure, Observations, RowKind, StageFlag, State
 from yarnspec.core.places import Places
 
 COUNTERS = ("records_read", "bytes_read", "records_written", "bytes_written", "run_ms", "gc_ms", "spill_bytes")
 MAX_TASKS = 10_000_000
 """An index beyond is not believed: columns by index would take the memory of the machine."""
+_ENDS = (State.SUCCESS, State.FAILED, State.KILLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,7 @@ class StageTasks:
             executor_id=self.places.executor_names[int(rows["executor"][row])],
             speculative=bool(rows["speculative"][row] == 1),
             state=state,
-            failure=Failure(max(0, int(rows["failure"][row]))),
+            failure=Failure(int(rows["failure"][row])),
             launch_ms=int(rows["launch_ms"][row]),
             finish_ms=None if state is State.RUNNING else int(rows["finish_ms"][row]),
         )
@@ -273,7 +274,7 @@ class StageTasks:
         self._finish(batch.rows, at[ends], found[ends])
         self._lose(found[lost])
         if lost.any():
-            rows["failure"][found[lost]] = batch.rows.failure[at[lost]]
+            rows["failure"][found[lost]] = _failures(batch.rows.failure[at[lost]])
         return found[ends], found[lost]
 
     def abandon(self, executor: int) -> None:
@@ -310,7 +311,9 @@ class StageTasks:
         rows["speculative"][new] = batch.rows.speculative[at]
         rows["state"][new] = State.RUNNING
         rows["failure"][new] = Failure.NONE
-        rows["launch_ms"][new] = batch.rows.launch_ms[at]
+        launch_ms = batch.rows.launch_ms[at]
+        told = (launch_ms != NONE) | (batch.rows.kind[at] != RowKind.TASK_STARTED)
+        rows["launch_ms"][new] = np.where(told, launch_ms, batch.rows.time_ms[at])
         rows["input_bytes"][new] = batch.rows.input_bytes[at]
         self._reach(int(index.max()) + 1)
         self._link(index, np.arange(new.start, new.stop))
@@ -349,10 +352,11 @@ class StageTasks:
 
     def _finish(self, batch: Observations, at: Column, found: Column) -> None:
         rows = self.rows
-        state = np.where(batch.state[at] == State.RUNNING, State.KILLED, batch.state[at])
+        # An end in a state that is none (not told, or not known here) is no success, and nobody's fault.
+        state = np.where(np.isin(batch.state[at], _ENDS), batch.state[at], State.KILLED)
         finish_ms = np.where(batch.finish_ms[at] == NONE, batch.time_ms[at], batch.finish_ms[at])
         rows["state"][found] = state
-        rows["failure"][found] = np.maximum(batch.failure[at], 0)
+        rows["failure"][found] = _failures(batch.failure[at])
         rows["finish_ms"][found] = finish_ms
         for name in COUNTERS:
             told = getattr(batch, name)[at]
@@ -392,3 +396,9 @@ class StageTasks:
         self._winners = Columns({"row": np.int32})
         where = self._winners.grow(len(kept))
         self._winners["row"][where] = kept
+
+
+def _failures(told: Column) -> Column:
+    """Causes of failure; one that is not known here becomes ``OTHER``."""
+    known: Column = np.where(told == NONE, Failure.NONE, np.where(np.isin(told, list(Failure)), told, Failure.OTHER))
+    return known
