@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yarnspec import options
+from yarnspec.aliases import ALIASES, Value
 from yarnspec.cli.config import command
 from yarnspec.errors import UsageError
 
@@ -175,7 +176,7 @@ SEEDS = {
 }
 
 
-@pytest.mark.parametrize("alias", options.ALIASES)
+@pytest.mark.parametrize("alias", ALIASES)
 def test_each_name_of_the_proposals_sets_its_option_in_its_unit(tmp_path: Path, alias: str) -> None:
     written, key, meant = SEEDS[alias]
     file = write(tmp_path / "o.yaml", f"{alias}: {written}\n")
@@ -213,7 +214,7 @@ def test_a_bad_value_under_another_systems_name_is_an_error(setting: str, words:
 
 
 def test_every_alias_leads_to_an_option() -> None:
-    assert {alias.key for alias in options.ALIASES.values()} <= set(options.fields())
+    assert {alias.key for alias in ALIASES.values()} <= set(options.fields())
 
 
 def test_options_survive_the_way_to_the_application_master() -> None:
@@ -221,7 +222,7 @@ def test_options_survive_the_way_to_the_application_master() -> None:
     assert options.options_from_dict(json.loads(json.dumps(sent))) == options.default_options()
 
 
-def _values(field: options.Field) -> st.SearchStrategy[options.Value]:
+def _values(field: options.Field) -> st.SearchStrategy[Value]:
     if field.unit:
         return st.integers(min_value=1, max_value=2**40)
     if field.kind is bool:
