@@ -201,6 +201,17 @@ class Blocklist:
             return f"none of the {len(running)} running hosts would be left to place containers on"
         return ""
 
+    def over_share(self, key: Key) -> str:
+        """Why a host cannot be blocked without force because too many would be, or an empty string."""
+        running = self._hosts.running
+        after = len((running & {one.host for one in self._within(key)}) | {key.host})
+        if after <= self.limit or key.level == "task":
+            return ""
+        return (
+            f"{after} of {len(running)} running hosts would be blocked{key.reach}, and {self.limit} may be "
+            f"(max(1, {self._share:g} x {len(running)}))"
+        )
+
     def _tell(self, added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
         for listener in self._listeners:
             listener.blocks_changed(added, lifted)
@@ -225,15 +236,23 @@ class Blocklist:
             return f"a block of {duration_ms} ms is none"
         if known_already:
             return ""
-        if key.executor_id:
-            return self._executor_objection(wish)
+        return self._executor_objection(wish) if key.executor_id else self._host_objection(wish, key)
+
+    def _host_objection(self, wish: BlockRequested, key: Key) -> str:
         if wish.by == SUBMIT or wish.earlier:
             # It was measured against the share and the hosts of then, and the host may be down now and come back.
             return self.nothing_left(key) if self._hosts.running else ""
         if not self._hosts.reported:
             return "the cluster's hosts are not known yet; try again in a moment"
-        known = wish.host in self._hosts.known
-        return (self.nothing_left(key) or self._too_many(wish, key)) if known else self._unknown(wish.host)
+        if wish.host not in self._hosts.known:
+            return self._unknown(wish.host)
+        return self.nothing_left(key) or self._too_many(wish, key)
+
+    def _too_many(self, wish: BlockRequested, key: Key) -> str:
+        said = self.over_share(key)
+        if not said or wish.automatic:
+            return said
+        return "" if wish.force else f"{said}; force it (--force) if you mean it"
 
     def _executor_objection(self, wish: BlockRequested) -> str:
         executors = self._executors()
@@ -252,17 +271,6 @@ class Blocklist:
         near = self._hosts.near(host)
         meant = f"; did you mean {' or '.join(near)}?" if near else ""
         return f"the ResourceManager knows no host {host!r} among its {len(self._hosts.known)}{meant}"
-
-    def _too_many(self, wish: BlockRequested, key: Key) -> str:
-        running = self._hosts.running
-        after = len((running & {one.host for one in self._within(key)}) | {wish.host})
-        if after <= self.limit or key.level == "task" or (wish.force and not wish.automatic):
-            return ""
-        said = (
-            f"{after} of {len(running)} running hosts would be blocked{key.reach}, and {self.limit} may be "
-            f"(max(1, {self._share:g} x {len(running)}))"
-        )
-        return said if wish.automatic else f"{said}; force it (--force) if you mean it"
 
     def _count(self, block: Block) -> str:
         blocked = len({key.host for key in self._within(block.key)})

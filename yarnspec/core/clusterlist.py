@@ -1,8 +1,9 @@
 """The cluster's own list of blocked hosts, as blocks of this application at the level ``cluster``.
 
-The list is the truth: an entry that appears becomes a block, one that changes changes it, one that goes ends it. People
-made the entries, so the share of automatic blocks does not limit them; but whatever the list says, a running host is
-left. An entry that is refused for that is told once, and taken as soon as there are hosts enough.
+The list is the truth: an entry that appears becomes a block, one that changes changes it, one that goes ends it. The
+entries of the list's owner, an admin, are taken first and whatever the share of blocked hosts; but whatever the list
+says, a running host is left. What others added is taken within the share, oldest first, so that one user cannot take
+the hosts from all. An entry that is refused is told once, and taken as soon as there are hosts enough.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class ClusterList:
         for block in self._blocklist.blocks:
             if block.level == "cluster" and block.host not in entries:
                 done.append(self._blocklist.lift(block.key, f"{block.host} is on the cluster's list no more"))
-        for entry in sorted(entries.values(), key=lambda one: one.host):
+        for entry in sorted(entries.values(), key=lambda one: (not one.admin, one.since_ms, one.host)):
             done += self._take(entry)
         self._told &= set(entries.values())
         return done
@@ -52,7 +53,7 @@ class ClusterList:
         if old == block:
             return []
         said = f"{entry.reason} (on the cluster's list of blocked hosts, by {entry.by})"
-        refusal = "" if old is not None else self._blocklist.nothing_left(key)
+        refusal = "" if old is not None else self._objection(key, entry)
         if not refusal:
             self._told.discard(entry)
             return self._blocklist.put(block, said)
@@ -60,6 +61,9 @@ class ClusterList:
             return []
         self._told.add(entry)
         return [self._blocklist.refuse(entry.host, f"{said}: {refusal}")]
+
+    def _objection(self, key: Key, entry: ClusterBlock) -> str:
+        return self._blocklist.nothing_left(key) or ("" if entry.admin else self._blocklist.over_share(key))
 
 
 def _over(entry: ClusterBlock, now_ms: int) -> bool:
