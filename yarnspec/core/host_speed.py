@@ -29,6 +29,8 @@ _BLOCKED_PRIOR = 2.0
 """Log odds that a blocked host is slow, before anything that ended there since is looked at."""
 _SHRINK = 0.25
 _WEIGHT_MAX = 8
+_ENOUGH_NOW, _ENOUGH_THEN = 2, 4
+"""So many tasks of the running stages, or of one that ended, make the factor that was seen before irrelevant."""
 _STAGES_KEPT = 16
 _SINGLE_MAX = 1.0
 """One late task of a stage that is over leaves no more than this behind: it may just have had more to do."""
@@ -92,7 +94,7 @@ class HostSpeeds:
             self._paces.pop(stage.key, None)
             if pace is not None:
                 self._fade(now_ms)
-                self._ended.add(pace, self._own, single_max=_SINGLE_MAX)
+                self._ended.add(pace, self._own, single_max=_SINGLE_MAX, forgetting=True)
                 self._ended.settle()
                 self._recent.append(self._seen(pace))
                 self._fresh = (-1, -1)
@@ -209,8 +211,10 @@ class HostSpeeds:
 
     def _factors(self, own: Column) -> Column:
         now, ended = self._pool.reach(len(self._names)), self._ended.reach(len(self._names))
-        total = now["log_factor"][own] + ended["log_factor"][own]
-        weight = now["weight"][own] + ended["weight"][own]
+        # How a host does now counts more than how it did: what was before fills in for what is not known of now.
+        earlier = np.maximum(0.0, 1.0 - now["weight"][own] / _ENOUGH_NOW)
+        total = now["log_factor"][own] + earlier * ended["log_factor"][own]
+        weight = now["weight"][own] + earlier * ended["weight"][own]
         found: Column = np.exp(np.maximum(total / (weight + _SHRINK), 0.0))
         return found
 
@@ -265,7 +269,7 @@ class HostSpeeds:
         return np.array([self._since_ms.get(names[each], 0) for each in range(len(names))], dtype=np.int64)
 
     def _seen(self, pace: Pace) -> _Seen:
-        return _Seen(self._own[pace.host], pace.end_ms, pace.late, pace.normal)
+        return _Seen(self._own[pace.host], pace.end_ms, pace.late, pace.normal & pace.telling)
 
     def _fade(self, now_ms: int) -> None:
         passed_ms = now_ms - self._ended_ms
@@ -303,12 +307,16 @@ class _Pool:
             for name in (*self._FADING, "latest_ms"):
                 self._columns[name][host] = 0
 
-    def add(self, pace: Pace, own: Column, single_max: float = LATE_MAX) -> None:
+    def add(self, pace: Pace, own: Column, single_max: float = LATE_MAX, *, forgetting: bool = False) -> None:
         evidence = pace.evidence
         log_odds = np.where(evidence.single, np.minimum(evidence.log_odds, single_max), evidence.log_odds)
         hosts = own[evidence.host]
         columns = self.reach(int(hosts.max(initial=0)) + 1)
-        weight = np.minimum(evidence.observed, _WEIGHT_MAX)
+        weight = np.minimum(evidence.weight, _WEIGHT_MAX)
+        if forgetting:
+            kept = np.maximum(0.0, 1.0 - weight / _ENOUGH_THEN)
+            columns["log_factor"][hosts] *= kept
+            columns["weight"][hosts] *= kept
         columns["log_odds"][hosts] += log_odds
         columns["old_log_odds"][hosts] += evidence.old_log_odds
         columns["log_factor"][hosts] += weight * evidence.log_factor

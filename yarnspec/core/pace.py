@@ -30,6 +30,8 @@ _LATEST = 16
 """So many of a host's latest tasks are weighed: what came before says little of how it does now."""
 _MANY = 8_192
 _YOUNG_NOISES = 5
+_TELLING_NOISES = 2
+"""A task that is expected to take less than so many times the noise does not speak for its host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class HostEvidence:
     """From the normal tasks before."""
     log_factor: Column
     """The median over the host's tasks of the logarithm of time over expected time."""
+    weight: Column
+    """How many tasks that is from."""
     observed: Column
     late: Column
     latest_late_ms: Column
@@ -65,6 +69,7 @@ class Pace:
         "ratio",
         "references",
         "rows",
+        "telling",
     )
 
     def __init__(
@@ -101,6 +106,8 @@ class Pace:
         self.paired = np.zeros(len(self.rows), dtype=bool)
         self.paired[len(done_rows) : len(done_rows) + len(late_rows)] = paired
         self.normal: Column = known & ended & (raw < threshold_ms)
+        # Of what is over in a moment even ten times as slow would hardly be seen.
+        self.telling: Column = self.late | (self.normal & (expected_ms >= settings.noise_ms * _TELLING_NOISES))
         self.overdue_ms = columns["launch_ms"][self.rows] + np.where(known, expected_ms, 0)
         finish_ms = columns["finish_ms"][self.rows]
         self.end_ms: Column = np.where(columns["state"][self.rows] == State.RUNNING, now_ms, finish_ms)
@@ -152,7 +159,7 @@ class Pace:
     def _weigh(self) -> HostEvidence:
         seen = self.late | self.normal
         hosts, host = np.unique(self.host[seen], return_inverse=True)
-        late, ratio = self.late[seen], self.ratio[seen]
+        late, ratio, telling = self.late[seen], self.ratio[seen], self.telling[seen]
         count = len(hosts)
         lates = np.bincount(host[late], minlength=count)
         observed = np.bincount(host, minlength=count)
@@ -168,8 +175,9 @@ class Pace:
         late = late & weighed
         first_overdue = np.full(count, np.inf)
         np.minimum.at(first_overdue, host[late], self.overdue_ms[seen][late])
-        since = weighed & ~late & (end_ms >= first_overdue[host])
-        before = weighed & ~late & ~since
+        normal = weighed & telling & ~self.late[seen]
+        since = normal & (end_ms >= first_overdue[host])
+        before = normal & ~since
         single = (np.bincount(host[late], minlength=count) == 1) & (
             np.bincount(host[late & self.paired[seen]], minlength=count) == 0
         )
@@ -179,7 +187,8 @@ class Pace:
             log_odds=for_slow + np.bincount(host[since], minlength=count) * against,
             single=single,
             old_log_odds=np.bincount(host[before], minlength=count) * against,
-            log_factor=_median_by(host, np.log(ratio), count),
+            log_factor=_median_by(host[telling], np.log(ratio[telling]), count),
+            weight=np.bincount(host[telling], minlength=count),
             observed=observed,
             late=lates,
             latest_late_ms=latest,
