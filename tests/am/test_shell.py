@@ -226,6 +226,22 @@ def test_timers_fire_in_order_and_one_that_was_replaced_does_not(make: Make) -> 
     assert fired == [("early", 1_000_200), ("moved", 1_000_300), ("late", 1_000_500)]
 
 
+def test_a_look_that_finds_nothing_is_not_logged(make: Make) -> None:
+    again = commands.SetTimer(reason="r", name="look", at_ms=1_000_200)
+    world = make({events.DriverStarted: [commands.SetTimer(reason="r", name="look", at_ms=1_000_100)]})
+    script = world.core
+    assert isinstance(script, Script)
+
+    def handle(event: Event, now_ms: int) -> list[Command]:  # noqa: ARG001
+        if isinstance(event, events.TimerFired):
+            return [again] if event.at_ms == 1_000_100 else [commands.Summarize(reason="r"), again, FINISH]
+        return script.answers.get(type(event), [])
+
+    script.handle = handle  # type: ignore[method-assign]
+    world.run(STARTED)
+    assert world.logged == ["DriverStarted", "SetTimer", "TimerFired", "Summarize", "SetTimer", "FinishApplication"]
+
+
 def test_an_answer_goes_to_who_asked(make: Make) -> None:
     refusal = commands.RefuseBlock(reason="too many", host="h")
     world = make({events.BlockRequested: [refusal], events.DriverStopping: [FINISH]})

@@ -35,13 +35,16 @@ def test_a_plain_line() -> None:
         "spark.scheduler.listenerbus.eventqueue.yarnspec.capacity": "1000000",
         "spark.executor.heartbeatInterval": "1000ms",
         "spark.executor.heartbeat.maxFailures": "600",
+        "spark.python.task.killTimeout": "200ms",
     }
     assert result.origins["spark.executor.heartbeatInterval"] == "yarnspec"
 
 
 def test_what_the_user_sets_stays() -> None:
     queue = "spark.scheduler.listenerbus.eventqueue.yarnspec.capacity"
-    properties = with_conf("spark.executor.heartbeatInterval=5s", f"{queue}=7").properties
+    kill = "spark.python.task.killTimeout"
+    properties = with_conf("spark.executor.heartbeatInterval=5s", f"{queue}=7", f"{kill}=9s").properties
+    assert properties[kill] == "9s"
     assert properties["spark.executor.heartbeatInterval"] == "5s"
     assert "spark.executor.heartbeat.maxFailures" not in properties
     assert properties[queue] == "7"

@@ -189,14 +189,19 @@ class Shell:
 
     def _handle(self, event: Event) -> list[Command]:
         now_ms = self._clock_ms()
-        self._record(event, now_ms)
+        if not isinstance(event, events.TimerFired):
+            self._record(event, now_ms)
         if isinstance(event, events.HostsReported):
             self._placement.know_hosts(event.hosts)
         elif isinstance(event, events.DriverReady):
             self._driver.listens_at(event.driver_url.rpartition("@")[2])
         answer = self._negotiator.handle(event, now_ms)
-        for command in answer:
-            self._record(command, now_ms)
+        logged: list[Event | Command] = [*answer]
+        if isinstance(event, events.TimerFired):
+            # A look that finds nothing, each second, is not worth two records.
+            logged = [] if _only_sets_again(event, answer) else [event, *answer]
+        for message in logged:
+            self._record(message, now_ms)
         for group in grouped(answer):
             try:
                 self._perform(group)
@@ -272,3 +277,7 @@ class Shell:
             except ContainerServiceError as error:
                 self.post(events.RequestFailed(executor_ids=executor_ids[number:], message=str(error)))
                 return
+
+
+def _only_sets_again(event: events.TimerFired, answer: list[Command]) -> bool:
+    return bool(answer) and all(isinstance(one, commands.SetTimer) and one.name == event.name for one in answer)

@@ -19,7 +19,9 @@ _HEARTBEAT = "spark.executor.heartbeatInterval"
 _MAX_FAILURES = "spark.executor.heartbeat.maxFailures"
 _NETWORK_TIMEOUT = "spark.network.timeout"
 _QUEUE = "spark.scheduler.listenerbus.eventqueue.yarnspec.capacity"
+_PYTHON_KILL = "spark.python.task.killTimeout"
 
+_PYTHON_KILL_MS = 200
 _NETWORK_TIMEOUT_MS = 120_000
 _QUEUED_EVENTS = 1_000_000
 # Spark's executors end after 60 heartbeats, one each 10 s, that the driver did not answer.
@@ -52,6 +54,9 @@ def properties(given: Mapping[str, str], options: Options) -> dict[str, str]:
     }
     if enabled:
         wanted[SPARKS_OWN] = "false"
+        # An attempt that another one has overtaken holds its slot until its Python worker has gone.
+        if _PYTHON_KILL not in given:
+            wanted[_PYTHON_KILL] = f"{_PYTHON_KILL_MS}ms"
     if _QUEUE not in given:
         # The listener only copies and hands over, but it must never be Spark that drops what it was to see.
         wanted[_QUEUE] = str(_QUEUED_EVENTS)
