@@ -181,7 +181,7 @@ class Shell:
         self._told_problem = problem
 
     def _fire_timers(self) -> None:
-        while self._timer_heap and self._timer_heap[0][0] <= self._clock_ms():
+        while self._ending is None and self._timer_heap and self._timer_heap[0][0] <= self._clock_ms():
             at_ms, name = heapq.heappop(self._timer_heap)
             if self._timers.get(name) == at_ms:
                 del self._timers[name]
