@@ -23,7 +23,7 @@ LATE_ON_SLOW = 0.7
 """The share of late tasks on a host that is slow: it may be slow for a part of the time, or for a part of the tasks."""
 RARE, RAREST, RARE_AGAINST_COPY = 0.05, 0.02, 0.01
 """A task is late without its host's fault at least so often: just late, very late, late while a copy of it was not."""
-OLD_NORMAL_MIN = -2.0
+OLD_NORMAL_MIN = -1.8
 """What normal tasks from before a host's first late one count at most: a host may have become slow just now."""
 NORMAL_MIN, LATE_MAX = -6.0, 8.0
 _LATEST = 16
