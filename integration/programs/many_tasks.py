@@ -22,7 +22,7 @@ def fails(index: int) -> int:
     """Task 0 fails always, while the other one waits and is killed."""
     if index == 0:
         raise ValueError("task 0 fails always")
-    time.sleep(600)
+    time.sleep(60)
     return index
 
 
