@@ -48,3 +48,17 @@ class Columns:
                 new[: self.size] = old[: self.size]
                 self._arrays[name] = new
         self.size = max(self.size, size)
+
+
+def median_by(group: Column, values: Column, count: int) -> Column:
+    """The median of the values of each group; 0 for an empty one."""
+    order = np.lexsort((values, group))
+    sizes = np.bincount(group, minlength=count)
+    ends = np.cumsum(sizes)
+    found = np.zeros(count)
+    filled = sizes > 0
+    begins = (ends - sizes)[filled]
+    low = order[begins + (sizes[filled] - 1) // 2]
+    high = order[begins + sizes[filled] // 2]
+    found[filled] = (values[low] + values[high]) / 2
+    return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from yarnspec.core.columns import Column
+from yarnspec.core.columns import Column, median_by
 from yarnspec.core.counters import Rates, rates
 from yarnspec.core.observations import State
 from yarnspec.core.references import References, weighty_hosts
@@ -187,7 +187,7 @@ class Pace:
             log_odds=for_slow + np.bincount(host[since], minlength=count) * against,
             single=single,
             old_log_odds=np.bincount(host[before], minlength=count) * against,
-            log_factor=_median_by(host[telling], np.log(ratio[telling]), count),
+            log_factor=median_by(host[telling], np.log(ratio[telling]), count),
             weight=np.bincount(host[telling], minlength=count),
             observed=observed,
             late=lates,
@@ -237,18 +237,4 @@ def _latest_by(group: Column, end_ms: Column, sizes: Column) -> Column:
     behind = np.repeat(np.cumsum(sizes), sizes) - 1 - np.arange(len(order))
     found = np.zeros(len(order), dtype=bool)
     found[order[behind < _LATEST]] = True
-    return found
-
-
-def _median_by(group: Column, values: Column, count: int) -> Column:
-    """The median of the values of each group; 0 for an empty one."""
-    order = np.lexsort((values, group))
-    sizes = np.bincount(group, minlength=count)
-    ends = np.cumsum(sizes)
-    found = np.zeros(count)
-    filled = sizes > 0
-    begins = (ends - sizes)[filled]
-    low = order[begins + (sizes[filled] - 1) // 2]
-    high = order[begins + sizes[filled] // 2]
-    found[filled] = (values[low] + values[high]) / 2
     return found

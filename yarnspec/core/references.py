@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from yarnspec.core.columns import Column
+from yarnspec.core.columns import Column, median_by
 from yarnspec.core.observations import NONE, StageFlag, State
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
@@ -16,6 +16,7 @@ _SIZES_KNOWN = 0.8
 _SPREADS = 3.0
 _MULTIPLIER_MAX = 8.0
 _ANY = -1
+_ENOUGH_WITHIN = 6
 
 
 class References:
@@ -122,11 +123,11 @@ class References:
 
     def _multiplier(self, least: float) -> float:
         """From how many times its expected time on a task is late: more where a stage's tasks differ much."""
-        ratios = np.log(self.took_ms / self.expected_ms)
-        ratios = ratios[~np.isnan(ratios)]
-        if not len(ratios):
+        known = ~np.isnan(self.expected_ms)
+        if not known.any():
             return least
-        spread = 1.4826 * float(np.median(np.abs(ratios - np.median(ratios))))
+        ratios = np.log(self.took_ms[known] / self.expected_ms[known])
+        spread = min(_spread(ratios - np.median(ratios)), _spread_within(ratios, self.host[known]))
         return max(least, min(float(np.exp(_SPREADS * spread)), _MULTIPLIER_MAX))
 
 
@@ -139,6 +140,23 @@ def weighty_hosts(host: Column) -> Column:
 def reference_state(stage: StageTasks) -> tuple[int, int]:
     """Changes when a stage's references do."""
     return len(stage.winners), stage.lost
+
+
+def _spread(deviations: Column) -> float:
+    """The standard deviation of a normal distribution with this median of absolute deviations."""
+    return 1.4826 * float(np.median(np.abs(deviations)))
+
+
+def _spread_within(values: Column, host: Column) -> float:
+    """How much tasks of one host differ: that a host is slow makes its own tasks no less alike."""
+    hosts, group, counts = np.unique(host, return_inverse=True, return_counts=True)
+    own = median_by(group, values, len(hosts))
+    # Of few values the median is too near to them: of a single one it is the value itself.
+    several = counts[group] > 1
+    if np.count_nonzero(several) < _ENOUGH_WITHIN:
+        return float("inf")
+    widened = np.sqrt(counts[group] / np.maximum(counts[group] - 1, 1))
+    return _spread(((values - own[group]) * widened)[several])
 
 
 def _medians(took_ms: Column, size: Column, enough: int) -> tuple[float, float]:
