@@ -102,3 +102,15 @@ def test_the_log_numbers_rows_and_events_without_gaps() -> None:
     assert [record.type for record in records] == [
         "TaskFinished", "StageFinished", "StageStarted", "TaskFinished", "StageFinished"
     ]  # fmt: skip
+
+
+def test_stages_of_a_second_spark_context_begin_with_the_same_numbers() -> None:
+    rows = Rows()
+    for name in ("first", "second"):
+        rows.add(kind=RowKind.STAGE_STARTED, stage=0, stage_attempt=0, tasks=1, text=name)
+        rows.add(kind=RowKind.TASK_ENDED, stage=0, stage_attempt=0, index=0, state=State.SUCCESS)
+        rows.add(kind=RowKind.STAGE_ENDED, stage=0, stage_attempt=0, state=State.SUCCESS)
+    fold = StatusFold(APP)
+    fold.observe(rows.observations())
+    assert [(stage.name, stage.finished) for stage in fold.document().stages] == [("second", 1)]
+    assert fold.document().tasks.finished == 2

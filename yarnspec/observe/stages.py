@@ -94,8 +94,10 @@ class Stages:
 
     def _start(self, stage: int, stage_attempt: int, name: str, tasks: int) -> None:
         key = (stage, stage_attempt)
-        if key in self._active or key in self._ended:
+        if key in self._active:
             return
+        # One of that number that has ended was another SparkContext's: the numbers begin again with each.
+        self._ended.pop(key, None)
         self._active[key] = _Active(stage, stage_attempt, name, tasks)
         self._total += self._active[key].status.tasks
 
