@@ -89,6 +89,7 @@ def test_metrics_are_told_to_who_has_the_token(
     url = f"{endpoint['url']}/metrics"
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(url, timeout=10)  # noqa: S310 - our own application master
+    refused.value.close()
     assert refused.value.code == REFUSED
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {endpoint['token']}"})  # noqa: S310
     with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
