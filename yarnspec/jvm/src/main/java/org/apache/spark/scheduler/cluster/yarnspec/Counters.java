@@ -9,21 +9,23 @@ import scala.collection.immutable.Seq;
 /** Fills a row's counters: records and bytes, run time, garbage collection and spill of one attempt. */
 final class Counters {
     private static final String PREFIX = "internal.metrics.";
-    private static final Column[] COUNTERS = {
+    private static final Column[] IN_HEARTBEATS = {
         Column.RECORDS_READ,
         Column.BYTES_READ,
         Column.RECORDS_WRITTEN,
         Column.BYTES_WRITTEN,
-        Column.RUN_MS,
         Column.GC_MS,
         Column.SPILL_BYTES
     };
 
     private Counters() {}
 
-    /** From what an executor's heartbeat says of a running attempt; Spark leaves counters out that are 0. */
+    /**
+     * From what an executor's heartbeat says of a running attempt. Spark leaves counters out that are 0, and says how
+     * long an attempt ran only when it has ended.
+     */
     static void fill(Row row, Seq<AccumulableInfo> updates) {
-        for (Column counter : COUNTERS) {
+        for (Column counter : IN_HEARTBEATS) {
             row.set(counter, 0);
         }
         for (Iterator<AccumulableInfo> all = updates.iterator(); all.hasNext(); ) {
@@ -44,7 +46,6 @@ final class Counters {
             case "input.bytesRead", "shuffle.read.remoteBytesRead", "shuffle.read.localBytesRead" -> Column.BYTES_READ;
             case "output.recordsWritten", "shuffle.write.recordsWritten" -> Column.RECORDS_WRITTEN;
             case "output.bytesWritten", "shuffle.write.bytesWritten" -> Column.BYTES_WRITTEN;
-            case "executorRunTime" -> Column.RUN_MS;
             case "jvmGCTime" -> Column.GC_MS;
             case "diskBytesSpilled" -> Column.SPILL_BYTES;
             default -> null;

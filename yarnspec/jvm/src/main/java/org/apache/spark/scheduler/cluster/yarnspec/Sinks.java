@@ -48,11 +48,16 @@ final class Sinks {
             return wrapped == null ? StageFlags.WRITES : flagsOf(wrapped);
         }
         return switch (host) {
-            case FILE_FORMAT_WRITER -> StageFlags.COMMITS;
+            case FILE_FORMAT_WRITER -> oneCommits() ? StageFlags.COMMITS : StageFlags.WRITES;
             case HADOOP_WRITER -> flagsOfHadoopWriter(lambda);
             case V2_WRITER -> flagsOfTableWriter(lambda);
             default -> host.startsWith(SPARK) && !isForeach(host, lambda) ? 0 : StageFlags.WRITES;
         };
+    }
+
+    /** Whether Spark's writers of files ask the driver before an attempt commits; users can turn that off. */
+    private static boolean oneCommits() {
+        return SparkEnv.get().conf().getBoolean("spark.hadoop.outputCommitCoordination.enabled", true);
     }
 
     private static boolean isForeach(String host, SerializedLambda lambda) {
@@ -69,7 +74,7 @@ final class Sinks {
                 conf = job.value();
             }
         }
-        if (conf == null || !SparkEnv.get().conf().getBoolean("spark.hadoop.outputCommitCoordination.enabled", true)) {
+        if (conf == null || !oneCommits()) {
             return StageFlags.WRITES;
         }
         // The old interface's key wins: saveAsTextFile sets it.
