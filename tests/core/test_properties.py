@@ -24,6 +24,7 @@ from yarnspec.core.commands import (
 )
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.observations import ObservationsBuilder, RowKind
+from yarnspec.core.settings import BlockSettings
 
 ENDS = (FinishApplication, AbandonAttempt)
 SHARE = 0.5
@@ -255,7 +256,7 @@ class Cluster(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World(initial_executors=3, blocked_share=SHARE, automatic_block_ms=20_000)
+        self.world = World(initial_executors=3, blocked_share=SHARE, blocks=BlockSettings(faulty_duration_ms=20_000))
         self.requested: set[str] = set()
         self.timers: dict[str, int] = {}
         self.hosts: dict[str, str] = dict.fromkeys(HOSTS, "RUNNING")

@@ -61,7 +61,6 @@ def settings_of(plan: Plan, earlier: EarlierBlocks) -> Settings:
         force_excluded=plan.force_excluded,
         hosts_wait_ms=options.placement.hosts_wait_ms,
         blocked_share=options.placement.max_blocked_share,
-        automatic_block_ms=options.blocklist.faulty_duration_ms,
         resource_wait_ms=options.resources.wait_timeout_ms,
         young_ms=options.executor.young_age_ms,
         max_executor_failures=plan.max_executor_failures,

@@ -39,7 +39,7 @@ class Blocklist:
         self._timers = timers
         self._share = settings.blocked_share
         self._durations_ms: dict[Cause, int] = {
-            "asked": settings.automatic_block_ms,
+            "asked": settings.blocks.faulty_duration_ms,
             "slow": settings.blocks.slow_duration_ms,
             "faulty": settings.blocks.faulty_duration_ms,
         }

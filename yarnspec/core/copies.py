@@ -140,7 +140,7 @@ class Copies:
         running = sum(one.state is State.RUNNING for one in attempts)
         if any(one.state is State.SUCCESS for one in attempts) or not running:
             return "it does not run any more"
-        return self._task_is_full(stage.key, index, running) or self._too_many(stage.key)
+        return self._task_is_full(stage.key, index, running) or self.too_many(stage.key)
 
     def _task_is_full(self, key: StageKey, index: int, running: int) -> str:
         task = self._tasks.get((*key, index))
@@ -155,7 +155,8 @@ class Copies:
             return f"it was copied {task.asked} times, which is the limit for one task"
         return ""
 
-    def _too_many(self, key: StageKey) -> str:
+    def too_many(self, key: StageKey) -> str:
+        """Which limit on live copies a stage attempt or the application has reached, or an empty string."""
         settings = self._settings
         for live, limit, where, share, widest in (
             (

@@ -94,6 +94,10 @@ class Faults:
         for hosts in self._failed.values():
             hosts.pop(host, None)
 
+    def context_over(self) -> None:
+        """The SparkContext is gone: the tasks that failed will not succeed elsewhere. What is proven stays so."""
+        self._failed.clear()
+
     def explain(self, host: str, now_ms: int) -> str:
         """What there is against a host, in a sentence."""
         tasks = len(self._recent(host, now_ms))

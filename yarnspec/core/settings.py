@@ -92,7 +92,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     force_excluded: bool = False
     hosts_wait_ms: int = 15_000
     blocked_share: float = 0.33
-    automatic_block_ms: int = 600_000
 
     resource_wait_ms: int = 300_000
 

@@ -9,6 +9,7 @@ Spark must know of them, then the copies, so that none can start on a host that 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 
 from yarnspec.core import events as ev
@@ -31,7 +32,7 @@ from yarnspec.core.stagemetrics import StageMetrics
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.suspects import Suspects
 from yarnspec.core.taskblocks import TaskBlocks
-from yarnspec.core.tasks import TaskTable
+from yarnspec.core.tasks import StageKey, TaskTable
 from yarnspec.core.timers import Timers
 
 JUDGE_TIMER = "judge-tasks"
@@ -84,7 +85,7 @@ class Speculation:
         self.faults = Faults(settings, containers.running)
         for listener in (self._suspects, self.faults):
             blocklist.register(listener)
-        self._judged: set[int] = set()
+        self._judged: defaultdict[StageKey, set[int]] = defaultdict(set)
         self._summarized = ""
 
     @property
@@ -130,11 +131,12 @@ class Speculation:
         last: list[Command] = []
         if self.copies.total().copies_asked:
             last.append(Summarize(reason=self.summary(), ledger=self.copies.total().figures()))
+        self.metrics.settle()
         self.table.forget()
         self.copies.forget()
-        self.metrics.forget()
         self._suspects.forget()
         self._jobs.forget()
+        self.faults.context_over()
         self._judged.clear()
         for name in (JUDGE_TIMER, EXTRAS_TIMER):
             self._timers.cancel(name)
@@ -184,8 +186,8 @@ class Speculation:
         self._suspects.stage_ended(key)
         if not any(other[0] == key[0] for other in self.table.stages):
             commands += self.blocklist.end(f"stage {key[0]} has ended", lambda one: one.stage == key[0])
+        self._judged.pop(key, None)
         if not self.table.stages:
-            self._judged.clear()
             self._timers.cancel(JUDGE_TIMER)
             self.extras.plan([], now_ms)
         return commands
@@ -227,8 +229,12 @@ class Speculation:
         return commands + self._look_at_extras(now_ms)
 
     def _tell(self, verdicts: list[Verdict]) -> list[Command]:
-        new = [verdict for verdict in verdicts if verdict.task_id not in self._judged]
-        self._judged.update(verdict.task_id for verdict in new)
+        new = []
+        for verdict in verdicts:
+            judged = self._judged[verdict.stage, verdict.stage_attempt]
+            if verdict.task_id not in judged:
+                judged.add(verdict.task_id)
+                new.append(verdict)
         if not new:
             return []
         said = f"{len(verdicts)} attempts are slow, {len(new)} of them newly; the worst: {verdicts[0].reason}"
@@ -242,8 +248,10 @@ class Speculation:
             stage = self.table.stages.get((verdict.stage, verdict.stage_attempt))
             if stage is None:
                 continue
-            attempts = stage.attempts_of(verdict.index)
-            why = self.copies.objection(stage, verdict.index, attempts)
+            # The limits first: they are quick to look at, and there may be a thousand verdicts.
+            why = self.copies.objection_to_stage(stage) or self.copies.too_many(stage.key)
+            attempts = stage.attempts_of(verdict.index) if not why else ()
+            why = why or self.copies.objection(stage, verdict.index, attempts)
             if why:
                 key = (*stage.key, verdict.index)
                 self.task_notes.add(key, f"no copy: {why[:12]}", f"slow, and not copied: {why}", now_ms)

@@ -34,7 +34,7 @@ _TASKS_AGAINST_HOST = 2
 _LIKELY = 0.5
 _UNKNOWN_FACTOR = 1.5
 """How slow a host is taken for when its tasks are slow and nothing is learnt of it yet."""
-_ASK_AGAIN_MS = 10_000
+_ASK_AGAIN_MS = 60_000
 
 
 class Suspects:
@@ -54,7 +54,9 @@ class Suspects:
         self._asked_ms: dict[Key, int] = {}
 
     def blocks_changed(self, _added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
-        """Remember hosts that came back from a block for slowness."""
+        """Remember hosts that came back from a block for slowness; what was refused may be asked for again."""
+        if lifted:
+            self._asked_ms.clear()
         self._lifted.update(block.host for block in lifted if block.cause == "slow" and block.level in WIDE)
 
     def stage_ended(self, key: StageKey) -> None:
