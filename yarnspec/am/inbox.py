@@ -13,8 +13,8 @@ from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.observations import Observations
 from yarnspec.feed.columns import join
 
-_WAITING_ROWS_MAX = 1_000_000
-"""About 200 MB; then whoever brings more waits, and the rows in the driver's JVM."""
+_WAITING_ROWS_MAX = 200_000
+"""About 40 MB; then whoever brings more waits, and the rows in the driver's JVM."""
 _JOINED_ROWS_MAX = 16_384
 """A larger piece would keep timers and other events waiting for longer."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,7 @@ class Comparison(NamedTuple):
     added: int
     seconds: float
     tasks_per_s: float
+    negotiator_mb: float
     warnings: list[str]
 
 
@@ -41,7 +43,11 @@ def compare(cluster: Cluster, tasks: int, workspace: Path) -> Comparison:
     submission = start_submit(cluster, name, [*flags, str(PROGRAMS / "many_tasks.py"), str(tasks)], workspace)
     try:
         application = submission.application_id()
-        done = submission.wait(_JOB_S).expect(0)
+        peak_kb = 0
+        while submission.process.poll() is None and time.monotonic() < began + _JOB_S:
+            peak_kb = max(peak_kb, _negotiator_kb(cluster, application))
+            time.sleep(1)
+        done = submission.wait(1).expect(0)
     finally:
         submission.stop()
     seconds = time.monotonic() - began
@@ -55,5 +61,16 @@ def compare(cluster: Cluster, tasks: int, workspace: Path) -> Comparison:
         added=len(found.added),
         seconds=seconds,
         tasks_per_s=tasks / done.lines[-1]["seconds"],
+        negotiator_mb=peak_kb / 1024,
         warnings=status["warnings"],
     )
+
+
+def _negotiator_kb(cluster: Cluster, application: str) -> int:
+    """The most memory that the negotiator's process has held so far."""
+    for process in cluster.processes(application):
+        if process.what == "negotiator":
+            with contextlib.suppress(OSError):
+                status = Path(f"/proc/{process.pid}/status").read_text()
+                return int(status.partition("VmHWM:")[2].split()[0])
+    return 0
