@@ -124,7 +124,7 @@ class _TaskStory:
         if started is None or not 0 <= self._index < max(started.tasks, 1):
             return None
         judged = self._judged_before_its_end()
-        lines = [f"at {(time_ms - self._began_ms()) / 1000:.1f} s: {text}" for time_ms, text in sorted(self._lines)]
+        lines = [f"at {(time_ms - self._began_ms()) / 1000:.1f} s: {text}" for time_ms, text in sorted(self._lines, key=_time)]
         if len(lines) > _LINES:
             lines = [*lines[: _LINES // 2], f"({len(lines) - _LINES} more)", *lines[-_LINES // 2 :]]
         if judged is not None:
@@ -165,7 +165,7 @@ class _TaskStory:
         return numbers
 
     def _judged_before_its_end(self) -> Judged | None:
-        ends = [one.finish_ms for one in self._attempts if not one.speculative]
+        ends = [one.finish_ms for one in self._attempts]
         if self._started is None or not ends:
             return None
         return self._replay.explain_task(self._stage, self._started.stage_attempt, self._index, min(ends) - 1)
@@ -255,6 +255,10 @@ class _HostStory:
             },
             lines=(*lines, f"attempts that ended there: {done}", speeds.explain(self._host)),
         )
+
+
+def _time(line: tuple[int, str]) -> int:
+    return line[0]
 
 
 def _message(record: Record) -> Event | Command | None:

@@ -36,17 +36,19 @@ def joined(document: StatusDocument, view: SpeculationView) -> StatusDocument:
 
 
 def with_speculation(stage: StageStatus, known: StageSpeculation | None) -> StageStatus:
-    """The stage with the core's numbers, where the core has looked at it."""
+    """The stage with the core's numbers; as it is where the core knows nothing of it (any more)."""
     if known is None:
-        return msgspec.structs.replace(stage, metrics=None)
+        return stage
+    # "At the moment", says the seed.
+    slow_tasks = known.slow_tasks if stage.state == "RUNNING" else 0
     return msgspec.structs.replace(
         stage,
         copies_running=known.running_copies,
         gained_ms=known.gained_ms,
         wasted_ms=known.wasted_ms,
         metrics=StageMetrics(
-            num_slow_tasks=known.slow_tasks,
-            num_slow_execution_vertices=known.slow_tasks,
+            num_slow_tasks=slow_tasks,
+            num_slow_execution_vertices=slow_tasks,
             num_effective_copies=known.effective_copies,
             num_effective_speculative_executions=known.effective_copies,
             min_finished_for_speculation_threshold_metrics=known.min_finished_for_speculation,
