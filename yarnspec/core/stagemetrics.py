@@ -24,6 +24,7 @@ class StageMetrics:
         self._copies = copies
         self._detector = detector
         self._ended: OrderedDict[StageKey, StageSpeculation] = OrderedDict()
+        self._settled: set[StageKey] = set()
         self.slow: Counter[StageKey] = Counter()
 
     @property
@@ -33,24 +34,39 @@ class StageMetrics:
 
     def stage_ended(self, stage: StageTasks, now_ms: int) -> StageSpeculation | None:
         """Keep what is to be seen of a stage attempt after its end; gives it when there were slow tasks or copies."""
-        figures = self._ended[stage.key] = self._of(stage, now_ms)
+        figures = self._of(stage, now_ms)
+        self._ended.pop(stage.key, None)
+        self._ended[stage.key] = figures
+        self._settled.discard(stage.key)
         self.slow.pop(stage.key, None)
         if len(self._ended) > _ENDED_KEPT:
             key, _ = self._ended.popitem(last=False)
-            self._copies.forget_stage(key)
+            if key in self._settled:
+                self._settled.discard(key)
+            else:
+                self._copies.forget_stage(key)
         return figures if figures.slow_tasks or figures.speculative_executions else None
 
-    def forget(self) -> None:
-        """The SparkContext is gone; its stages are not to be mistaken for the next one's."""
-        self._ended.clear()
+    def settle(self) -> None:
+        """The SparkContext is about to be forgotten: what its stages came to stays to be seen as it is now.
+
+        To be called while its copies are still known. The numbers of stages begin again with the next context, and a
+        stage of the same number takes the place of the old one.
+        """
+        for key, ended in self._ended.items():
+            self._ended[key] = msgspec.structs.replace(self._now(ended), running_copies=0)
+            self._settled.add(key)
         self.slow.clear()
 
     def view(self, now_ms: int) -> tuple[StageSpeculation, ...]:
         """All stages."""
-        running = [self._of(stage, now_ms) for stage in self._table.stages.values()]
-        return (*running, *(self._now(ended) for ended in reversed(self._ended.values())))
+        running = {key: self._of(stage, now_ms) for key, stage in self._table.stages.items()}
+        ended = [self._now(figures) for key, figures in reversed(self._ended.items()) if key not in running]
+        return (*running.values(), *ended)
 
     def _now(self, ended: StageSpeculation) -> StageSpeculation:
+        if (ended.stage, ended.stage_attempt) in self._settled:
+            return ended
         # Attempts that lost may end after their stage.
         ledger = self._copies.ledger_of((ended.stage, ended.stage_attempt))
         return msgspec.structs.replace(ended, running_copies=ledger.copies_running, wasted_ms=ledger.wasted_ms)
