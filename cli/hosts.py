@@ -76,6 +76,8 @@ def list_hosts(application: str | None, *, form: Form, settings: Options) -> Non
     table = columns("HOST", "STATE", "CONTAINERS", "BLOCKED", "REASON")
     for host in hosts:
         blocked = until(host.until_ms, now_ms) if host.blocked else ""
+        if host.level == "cluster":
+            blocked += ", for all applications"
         table.add_row(plain(host.host), plain(host.state), str(host.containers), blocked, plain(host.reason))
     stdout_console().print(table)
 

@@ -32,7 +32,7 @@ from yarnspec.observe.document import (
 )
 from yarnspec.observe.history import ApplicationRecord
 from yarnspec.observe.records import decode, encode, record_of
-from yarnspec.observe.rest import Answer, BlockBody
+from yarnspec.observe.rest import Answer, BlockBody, HostEntry
 from yarnspec.yarn.cluster_blocks import ClusterBlocks
 
 STARTED = events.AttemptStarted(
@@ -286,6 +286,13 @@ class TestHosts:
         ran = yarnspec("hosts", APP, "list")
         assert [line.split()[0] for line in ran.out.splitlines()[1:]] == list(HOSTS)
         assert len(json.loads(yarnspec("hosts", APP, "list", "-o", "json").out)["hosts"]) == len(HOSTS)
+
+    def test_a_block_for_all_applications_is_told_from_ones_own(
+        self, yarnspec: Run, negotiator: HandMadeNegotiator
+    ) -> None:
+        entry = HostEntry(host=HOSTS[0], state="RUNNING", blocked=True, reason="disk", level="cluster", by="ann")
+        negotiator.hosts = lambda: [entry]  # type: ignore[method-assign]
+        assert "until it is unblocked, for all applications  disk" in yarnspec("hosts", APP, "list").out
 
     def test_block_and_unblock(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
         ran = yarnspec("hosts", APP, "block", HOSTS[1], "--for", "10m", "--reason", "slow disk", "--force")
