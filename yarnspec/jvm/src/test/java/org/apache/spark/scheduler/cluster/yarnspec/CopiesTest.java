@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.Serializable;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -17,9 +16,6 @@ import org.apache.spark.api.java.JavaFutureAction;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import scala.collection.Iterator;
-import scala.reflect.ClassTag$;
-import scala.runtime.AbstractFunction1;
 
 /** Copies on demand in Spark's own scheduler, on hosts of the test's making; a task may fail not even once. */
 class CopiesTest {
@@ -160,11 +156,7 @@ class CopiesTest {
 
     @Test
     void noCopyOfABarrierStage() throws Exception {
-        var records = cluster.context.parallelize(List.of(1, 2), 2).rdd().barrier();
-        Thread job = new Thread(() -> records.mapPartitions(new Same(), false, ClassTag$.MODULE$.apply(Integer.class))
-                .count());
-        job.setDaemon(true);
-        job.start();
+        BarrierJob.start(cluster, 2);
         cluster.awaitStage(0, 0);
         assertEquals(2, cluster.offerUntilStarted().size());
         assertTrue(cluster.scheduler.askForCopy(0, 0, 0, ANYWHERE).contains("barrier"));
@@ -186,16 +178,6 @@ class CopiesTest {
         block("{}");
         assertEquals(2, cluster.offerUntilStarted().size());
         assertFalse(cluster.killed.contains(first));
-    }
-
-    private static final class Same extends AbstractFunction1<Iterator<Integer>, Iterator<Integer>>
-            implements Serializable {
-        private static final long serialVersionUID = 1;
-
-        @Override
-        public Iterator<Integer> apply(Iterator<Integer> records) {
-            return records;
-        }
     }
 
     private void block(String json) throws Exception {
