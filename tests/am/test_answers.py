@@ -22,6 +22,7 @@ from yarnspec.core.speculationview import Explanation, SpeculationView
 from yarnspec.observe.document import BlockedHost, ContainerStatus, StageStatus, StatusDocument
 from yarnspec.observe.eventlog import EventLog
 from yarnspec.observe.rest import BlockBody, UnblockBody
+from yarnspec.observe.speculation import with_speculation
 
 
 class Core:
@@ -216,6 +217,17 @@ def test_the_status_has_the_cores_numbers_of_speculation(desk: Desk) -> None:
     assert status.speculation is not None
     assert (status.speculation.detector, status.speculation.extra_containers) == ("progress", 1)
     assert status.speculation.ledger.gained_ms == 9_000
+
+
+def test_of_running_times_the_longest_are_shown() -> None:
+    (figures,) = Core().speculation_view(0).stages
+    figures = msgspec.structs.replace(figures, running_ms_by_index={index: 1_000 + index for index in range(1_000)})
+    running = with_speculation(STAGES[1], figures)
+    ended = with_speculation(msgspec.structs.replace(STAGES[1], state="SUCCEEDED"), figures)
+    assert running.metrics is not None
+    assert ended.metrics is not None
+    assert list(running.metrics.execution_index_to_running_timespan) == list(range(900, 1_000))
+    assert list(ended.metrics.execution_index_to_running_timespan) == list(range(980, 1_000))
 
 
 def test_a_busy_core_does_not_hold_up_the_status(desk: Desk) -> None:

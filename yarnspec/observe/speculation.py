@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+
 import msgspec
 
 from yarnspec.core.blocks import Block
@@ -15,6 +17,10 @@ from yarnspec.observe.document import (
     StageStatus,
     StatusDocument,
 )
+
+# A status is asked for each second, and may show two hundred stages.
+_SPANS_OF_RUNNING = 100
+_SPANS_OF_ENDED = 20
 
 
 def joined(document: StatusDocument, view: SpeculationView) -> StatusDocument:
@@ -40,7 +46,8 @@ def with_speculation(stage: StageStatus, known: StageSpeculation | None) -> Stag
     if known is None:
         return stage
     # "At the moment", says the seed.
-    slow_tasks = known.slow_tasks if stage.state == "RUNNING" else 0
+    running = stage.state == "RUNNING"
+    slow_tasks = known.slow_tasks if running else 0
     return msgspec.structs.replace(
         stage,
         copies_running=known.running_copies,
@@ -55,10 +62,17 @@ def with_speculation(stage: StageStatus, known: StageSpeculation | None) -> Stag
             finished_execution_count_metrics=known.finished_executions,
             speculative_execution_count_metrics=known.speculative_executions,
             speculative_threshold_of_time=known.speculative_threshold_ms,
-            execution_index_to_running_timespan=known.running_ms_by_index,
+            execution_index_to_running_timespan=_longest(
+                known.running_ms_by_index, _SPANS_OF_RUNNING if running else _SPANS_OF_ENDED
+            ),
             speculative_execution_fastest_finished_count_metrics=known.fastest_copies,
         ),
     )
+
+
+def _longest(running_ms: dict[int, int], count: int) -> dict[int, int]:
+    kept = heapq.nlargest(count, running_ms.items(), key=lambda one: one[1])
+    return dict(sorted(kept))
 
 
 def _block(block: Block) -> BlockStatus:
