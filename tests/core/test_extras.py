@@ -226,3 +226,29 @@ def test_one_container_serves_as_many_waiting_copies_as_it_has_slots() -> None:
     assert len(of(LaunchCopy, answer)) == 4
     assert sum(len(one.executor_ids) for one in of(RequestContainers, answer)) == 1
     assert {one.not_hosts for one in of(UpdatePlacement, answer)[-1].wanted} == {(H3,)}
+
+
+def test_executors_that_a_block_puts_out_of_work_are_stood_in_for_while_tasks_wait() -> None:
+    world = Stragglers(hosts=(H2, H3), slots=1)
+    world.block(H3)
+    world.stage(0, 4)
+    tasks = [world.launch(0, 0, "1")]
+    answer = world.pass_ms(5_000)
+    assert len(only(RequestContainers, answer).executor_ids) == 1
+    world.executor("3", H4, cores=1)
+    tasks.append(world.launch(0, 1, "3"))
+    assert of(RequestContainers, world.pass_ms(20_000)) == []
+    for task_id in tasks:
+        world.end(task_id)
+    for index in (2, 3):
+        world.end(world.launch(0, index, "1"))
+    world.stage_ends(0)
+    assert only(ReleaseContainer, world.pass_ms(15_000)).executor_id == "3"
+
+
+def test_a_block_for_slowness_is_not_stood_in_for() -> None:
+    world = Stragglers(hosts=(H2, H3), slots=1)
+    world.block(H3, automatic=True, cause="slow", duration_ms=60_000)
+    world.stage(0, 4)
+    world.launch(0, 0, "1")
+    assert of(RequestContainers, world.pass_ms(30_000)) == []

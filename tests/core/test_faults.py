@@ -23,15 +23,16 @@ def world() -> Stragglers:
 
 
 def test_tasks_that_fail_on_a_host_and_succeed_elsewhere_make_it_faulty(world: Stragglers) -> None:
-    assert of(BlockHost, fails_on_h3(world, 0, Failure.EXCEPTION)) == []
-    block = only(BlockHost, fails_on_h3(world, 1, Failure.EXCEPTION))
+    for index in (0, 1):
+        assert of(BlockHost, fails_on_h3(world, index, Failure.EXCEPTION)) == []
+    block = only(BlockHost, fails_on_h3(world, 2, Failure.EXCEPTION))
     assert (block.host, block.cause, block.level, block.until_ms) == (
         H3,
         "faulty",
         "application",
         world.now_ms + 100_000,
     )
-    assert "0.0, 0.1" in block.reason
+    assert "0.0, 0.1, 0.2" in block.reason
 
 
 @pytest.mark.parametrize(
@@ -50,22 +51,33 @@ def test_data_that_fails_everywhere_blocks_nobody(world: Stragglers) -> None:
     assert world.view().blocks == ()
 
 
+def test_tasks_that_fail_about_as_often_on_other_hosts_block_nobody(world: Stragglers) -> None:
+    for index in range(0, 40, 2):
+        world.end(world.launch(0, index, "1"), State.FAILED, Failure.EXCEPTION)
+        world.end(world.launch(0, index, "2"))
+        fails_on_h3(world, index + 1, Failure.EXCEPTION)
+    assert world.view().blocks == ()
+
+
 def test_a_task_that_fails_and_then_succeeds_on_the_same_host_is_no_proof(world: Stragglers) -> None:
     for index in range(20):
         assert of(BlockHost, fails_on_h3(world, index, Failure.EXCEPTION, elsewhere="2")) == []
 
 
 def test_failures_of_long_ago_do_not_count(world: Stragglers) -> None:
-    fails_on_h3(world, 0, Failure.EXCEPTION)
+    for index in (0, 1):
+        fails_on_h3(world, index, Failure.EXCEPTION)
     world.pass_ms(700_000)
-    assert of(BlockHost, fails_on_h3(world, 1, Failure.EXCEPTION)) == []
+    for index in (2, 3):
+        assert of(BlockHost, fails_on_h3(world, index, Failure.EXCEPTION)) == []
 
 
 def test_a_host_that_is_faulty_again_is_blocked_twice_as_long_up_to_the_limit(world: Stragglers) -> None:
     lasted = []
     for turn in range(4):
-        fails_on_h3(world, 2 * turn, Failure.EXCEPTION)
-        block = of(BlockHost, fails_on_h3(world, 2 * turn + 1, Failure.EXCEPTION))[-1]
+        for index in (0, 1):
+            fails_on_h3(world, 3 * turn + index, Failure.EXCEPTION)
+        block = of(BlockHost, fails_on_h3(world, 3 * turn + 2, Failure.EXCEPTION))[-1]
         assert block.until_ms is not None
         lasted.append(block.until_ms - world.now_ms)
         world.pass_ms(lasted[-1] + 1_000)
@@ -76,8 +88,9 @@ def test_a_host_that_is_faulty_again_is_blocked_twice_as_long_up_to_the_limit(wo
 def test_where_one_executor_of_several_fails_only_that_one_is_blocked(world: Stragglers) -> None:
     world.tell_target(5)
     world.executor("5", H3)
-    fails_on_h3(world, 0, Failure.EXCEPTION)
-    answer = fails_on_h3(world, 1, Failure.EXCEPTION)
+    for index in (0, 1):
+        fails_on_h3(world, index, Failure.EXCEPTION)
+    answer = fails_on_h3(world, 2, Failure.EXCEPTION)
     block = only(BlockExecutor, answer)
     assert (block.executor_id, block.host, block.cause) == ("2", H3, "faulty")
     assert only(UpdateTaskBlocks, answer).executors == ("2",)

@@ -244,6 +244,7 @@ def test_no_history_raises_and_the_same_history_gives_the_same_commands(
         answer = first.handle(event, START_MS + at_ms)
         assert answer == second.handle(event, START_MS + at_ms)
         assert view_of(first) == view_of(second)
+        assert not view_of(first).stopped
         check_shape(answer)
         assert not (ended and answer)
         ended = ended or any(isinstance(command, ENDS) for command in answer)

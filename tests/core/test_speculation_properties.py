@@ -304,6 +304,7 @@ class Stages(RuleBasedStateMachine):
     @invariant()
     def guesses_stay_within_the_share_and_end(self) -> None:
         view = self.world.view()
+        assert not view.stopped
         for block in view.blocks:
             assert block.until_ms is not None or not block.automatic
             assert block.until_ms is None or block.until_ms >= self.world.now_ms

@@ -32,6 +32,7 @@ class View:
     placement_lag: int
     pending_reason: str
     warnings: tuple[str, ...]
+    stopped: str
     counters: dict[str, int]
 
     @property
@@ -59,6 +60,7 @@ def view_of(negotiator: Negotiator) -> View:
         placement_lag=negotiator._placement.lag,
         pending_reason=negotiator._lifecycle.pending_reason,
         warnings=tuple(negotiator._warnings),
+        stopped=negotiator._speculation.stopped,
         counters={
             **dict(sorted(negotiator._counters.items())),
             "out_of_order": negotiator._counters["out_of_order"] + negotiator._driver.out_of_order,

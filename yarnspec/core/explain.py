@@ -13,6 +13,7 @@ def view_of(speculation: Speculation, now_ms: int) -> SpeculationView:
     ledger = speculation.copies.total()
     return SpeculationView(
         enabled=speculation.settings.speculation.enabled,
+        stopped=speculation.stopped,
         detector=speculation.detector.name,
         slow_tasks=speculation.metrics.slow_tasks,
         effective_copies=ledger.copies_won,
@@ -39,6 +40,8 @@ def explain_task(speculation: Speculation, stage: int, index: int, now_ms: int) 
     lines = [_attempt(one, now_ms) for one in attempts]
     if not speculation.settings.speculation.enabled:
         lines.append("speculation is off (speculation.enabled)")
+    if speculation.stopped:
+        lines.append(f"speculation stopped: {speculation.stopped}")
     objection = speculation.copies.objection(newest, index, attempts)
     if objection and attempts:
         lines.append(f"no (further) copy may be started now: {objection}")

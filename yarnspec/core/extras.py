@@ -1,10 +1,13 @@
-"""Containers beside Spark's target, for copies that no unblocked host has a free slot for.
+"""Containers beside Spark's target: for copies that find no slot, and for executors that blocks have put out of work.
 
 One is asked for when a copy has waited for a while and nothing else waits for slots in its stage (else every container
 would help, and how many there are is Spark's decision). It is kept off the hosts where the tasks run that are to be
-copied; blocked hosts are out of the question anyway. An extra container is given back when no copy waits, it has been
-without a task for a while, and it holds no map output that a running job may still read. First it takes no new tasks;
-only when it still has none a moment later it is released, so that no task that was on its way is lost.
+copied; blocked hosts are out of the question anyway. Where tasks wait for slots while executors stand idle on blocked
+hosts (all of them may be there), as many are asked for in their place.
+
+An extra container is given back when no copy waits, it has been without a task for a while, and it holds no map output
+that a running job may still read. First it takes no new tasks; only when it still has none a moment later it is
+released, so that no task that was on its way is lost.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import math
 from collections.abc import Iterable
 
 from yarnspec.core.blocklist import Blocklist
+from yarnspec.core.blocks import WIDE
 from yarnspec.core.capacity import Slots
 from yarnspec.core.commands import Command, ReleaseContainer
 from yarnspec.core.containers import IDS_PER_EPOCH, Containers, Executor
@@ -56,6 +60,7 @@ class Extras:
         self._leaving_since_ms: dict[str, int] = {}
         self._outputs: dict[str, set[int]] = {}
         self._not_before_ms = 0
+        self._out_of_work_since_ms: int | None = None
         self.total = 0
         self.why_not: dict[TaskKey, str] = {}
         """Why no container is asked for although a copy waits."""
@@ -70,6 +75,7 @@ class Extras:
         states = [row.state for row in self._containers.extras]
         running, allocated = states.count("running"), states.count("allocated")
         needed = math.ceil(len(needy) / self._slots.of_new_executor) if not_hosts is not None else 0
+        needed = max(needed, self._stand_ins(now_ms) - running)
         if needed and now_ms < self._not_before_ms:
             wait_s = (self._not_before_ms - now_ms) / 1000
             self._explain(needy, f"an extra container ended badly; the next one is asked for in {wait_s:.0f} s")
@@ -87,6 +93,29 @@ class Extras:
         self._forget(row.executor_id)
         if row.extra and not asked:
             self._not_before_ms = now_ms + self._settings.backoff_max_ms
+
+    def _stand_ins(self, now_ms: int) -> int:
+        """How many executors are of no use on blocked hosts while tasks wait for slots.
+
+        A block for slowness is not counted: it is short, and was made because the others are enough.
+        """
+        waiting = sum(stage.unlaunched for stage in self._table.stages.values())
+        kept_off = {
+            block.host
+            for block in self._blocklist.blocks
+            if block.level in WIDE and block.cause != "slow" and not block.executor_id
+        }
+        idle = [
+            row for row in self._slots.running() if row.host in kept_off and not self._table.running_on(row.executor_id)
+        ]
+        if not idle or not waiting:
+            self._out_of_work_since_ms = None
+            return 0
+        if self._out_of_work_since_ms is None:
+            self._out_of_work_since_ms = now_ms
+        if now_ms - self._out_of_work_since_ms < self._settings.speculation.slot_patience_ms:
+            return 0
+        return min(len(idle), math.ceil(waiting / self._slots.of_new_executor))
 
     def _without_slot(self, waiting: list[CopiedTask], now_ms: int) -> list[tuple[CopiedTask, StageTasks]]:
         free = self._slots.free()

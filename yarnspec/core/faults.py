@@ -2,7 +2,8 @@
 
 Only what the host can be blamed for counts: exceptions of tasks that another host then ran without one, and deaths that
 neither memory limits, the driver, preemption nor YARN's own decisions explain. Lost map outputs, denied commits and
-kills never do. Where all failures happened in one executor of several on the host, that executor is the one to block.
+kills never do; nor do tasks that fail about as often on other hosts, for then it is the program or its data. Where all
+failures happened in one executor of several on the host, that executor is the one to block.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ BY_FAILURES = "failed-task detector"
 BY_DEATHS = "young-death detector"
 
 _TASKS_KEPT = 10_000
+_TIMES_THE_OTHERS = 2
+"""So many times as many tasks must have failed here as on all other hosts together."""
 _THE_TASK_ITSELF = frozenset({Failure.EXCEPTION, Failure.COPY_FAILED})
 _DISKS_FAILED = -101
 _OUT_OF_MEMORY = frozenset({-103, -104})
@@ -115,6 +118,9 @@ class Faults:
     def _judge(self, host: str, elsewhere: str, now_ms: int) -> BlockRequested | None:
         proven = self._recent(host, now_ms)
         if len(proven) < self._settings.faulty_tasks:
+            return None
+        others = sum(len(self._recent(other, now_ms)) for other in self._proven if other != host)
+        if len(proven) < _TIMES_THE_OTHERS * others:
             return None
         named = ", ".join(f"{stage}.{index}" for stage, index in sorted(proven)[:5])
         where = set().union(*proven.values())

@@ -40,6 +40,8 @@ class Negotiator:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._warnings: deque[str] = deque(maxlen=_KEPT_WARNINGS)
+        self._counters: Counter[str] = Counter()
         self._timers = Timers()
         self._hosts = Hosts()
         self._containers = Containers(settings)
@@ -57,6 +59,7 @@ class Negotiator:
             containers=self._containers,
             blocklist=self._blocklist,
             task_blocks=self._task_blocks,
+            warn=self._warn,
         )
         self._executors = Executors(
             settings,
@@ -81,8 +84,6 @@ class Negotiator:
             for host in settings.excluded_hosts
         ]
         self._cluster_list_waits = False
-        self._warnings: deque[str] = deque(maxlen=_KEPT_WARNINGS)
-        self._counters: Counter[str] = Counter()
         self._routes: dict[type[ev.Event], Callable[[Any, int], list[Command]]] = {
             ev.AttemptStarted: self._attempt_started,
             ev.HostsReported: self._hosts_reported,

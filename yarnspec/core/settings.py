@@ -70,7 +70,7 @@ class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):
     slow_duration_ms: int = 60_000
     faulty_duration_ms: int = 600_000
     faulty_duration_max_ms: int = 3_600_000
-    faulty_tasks: int = 2
+    faulty_tasks: int = 3
     faulty_deaths: int = 2
 
 

@@ -23,6 +23,7 @@ from yarnspec.core.detectors import detector_of
 from yarnspec.core.driver import Route
 from yarnspec.core.extras import Extras
 from yarnspec.core.faults import Faults
+from yarnspec.core.guard import Guard
 from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.core.hosts import Hosts
 from yarnspec.core.jobs import Jobs
@@ -56,12 +57,14 @@ class Speculation:
         containers: Containers,
         blocklist: Blocklist,
         task_blocks: TaskBlocks,
+        warn: Callable[[str], list[Command]],
     ) -> None:
         self.settings = settings
         self._timers = timers
         self.containers = containers
         self.blocklist = blocklist
         self._task_blocks = task_blocks
+        self._warn = warn
         self.table = TaskTable()
         self.speeds = HostSpeeds(settings.detector)
         self.detector = detector_of(settings.detector, self.speeds)
@@ -87,47 +90,76 @@ class Speculation:
             blocklist.register(listener)
         self._judged: defaultdict[StageKey, set[int]] = defaultdict(set)
         self._summarized = ""
+        self._guard = Guard(self._stop)
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
         """What it takes."""
         return {
-            ev.Observed: self._observed,
-            ev.JobStarted: self._job_started,
-            ev.JobEnded: self._job_ended,
-            ev.CopyRefused: self._copy_refused,
+            ev.Observed: lambda event, now_ms: self._guard.run(self._observed, event, now_ms),
+            ev.JobStarted: lambda event, now_ms: self._guard.run(self._job_started, event, now_ms),
+            ev.JobEnded: lambda event, now_ms: self._guard.run(self._job_ended, event, now_ms),
+            ev.CopyRefused: lambda event, now_ms: self._guard.run(self._copy_refused, event, now_ms),
         }
 
     @property
     def timers(self) -> dict[str, Callable[[int], list[Command]]]:
         """What is due when a timer of these names fires."""
-        return {JUDGE_TIMER: self._judge, SUMMARY_TIMER: self._summarize, EXTRAS_TIMER: self._look_at_extras}
+        return {
+            JUDGE_TIMER: lambda now_ms: self._guard.run(self._judge, now_ms),
+            SUMMARY_TIMER: lambda now_ms: self._guard.run(self._summarize, now_ms),
+            EXTRAS_TIMER: lambda now_ms: self._guard.run(self._look_at_extras, now_ms),
+        }
+
+    @property
+    def stopped(self) -> str:
+        """What made speculation stop for good; empty while it works."""
+        return self._guard.fault
 
     # what happens elsewhere
 
     def executor_gone(self, row: Executor, now_ms: int) -> list[Command]:
         """An executor left the table of containers: what was said of it is over."""
-        self.table.forget_executor(row.executor_id)
-        self.extras.lost(row, now_ms, asked=row.state == "releasing")
-        return self.blocklist.end(f"executor {row.executor_id} is gone", lambda key: key.executor_id == row.executor_id)
+        ended = self._guard.run(self._forget_executor, row, now_ms)
+        return ended + self.blocklist.end(
+            f"executor {row.executor_id} is gone", lambda key: key.executor_id == row.executor_id
+        )
 
     def died_young(self, death: YoungDeath, now_ms: int) -> list[Command]:
         """An executor died young: perhaps its host is faulty."""
         if not self.settings.blocks.enabled:
             return []
+        return self._guard.run(self._weigh_death, death, now_ms)
+
+    def _forget_executor(self, row: Executor, now_ms: int) -> list[Command]:
+        self.table.forget_executor(row.executor_id)
+        self.extras.lost(row, now_ms, asked=row.state == "releasing")
+        return []
+
+    def _weigh_death(self, death: YoungDeath, now_ms: int) -> list[Command]:
         young_ms = self.settings.young_ms
         healthy = {row.host for row in self.containers.rows if row.healthy(now_ms, young_ms) and row.state == "running"}
         return self._block(self.faults.died_young(death, healthy), now_ms)
 
     def forget_host(self, host: str, now_ms: int) -> None:
         """Somebody unblocked a host: what was held against it counts no more."""
+        self._guard.run(self._forget_host, host, now_ms)
+
+    def _forget_host(self, host: str, now_ms: int) -> list[Command]:
         self.speeds.forget(host, now_ms)
         self.speeds.refresh(self.table, now_ms)
         self.faults.forget(host)
         self._suspects.forget_host(host)
+        return []
 
     def context_over(self, why: str) -> list[Command]:
         """A SparkContext is gone: its stages, tasks and copies with it. What was learnt of hosts stays."""
+        last = self._guard.run(self._forget_context)
+        for name in (JUDGE_TIMER, EXTRAS_TIMER):
+            self._timers.cancel(name)
+        return last + self.blocklist.end(why, lambda key: key.level in ("stage", "task"))
+
+    def _forget_context(self) -> list[Command]:
         last: list[Command] = []
         if self.copies.total().copies_asked:
             last.append(Summarize(reason=self.summary(), ledger=self.copies.total().figures()))
@@ -138,9 +170,16 @@ class Speculation:
         self._jobs.forget()
         self.faults.context_over()
         self._judged.clear()
-        for name in (JUDGE_TIMER, EXTRAS_TIMER):
+        return last
+
+    def _stop(self) -> list[Command]:
+        for name in self.timers:
             self._timers.cancel(name)
-        return last + self.blocklist.end(why, lambda key: key.level in ("stage", "task"))
+        self.containers.want_extra(0)
+        said = f"speculation stopped for the rest of this attempt: {self.stopped}"
+        self._warn(said)
+        ended = self.blocklist.end(said, lambda key: key.level in ("stage", "task"))
+        return [Summarize(reason=said), *ended]
 
     # what is told
 

@@ -9,9 +9,13 @@ from yarnspec.core.figures import LedgerFigures, StageSpeculation
 
 
 class SpeculationView(msgspec.Struct, frozen=True, kw_only=True):
-    """Speculation now; ``stages`` has the running ones first, then those that ended, the newest first."""
+    """Speculation now; ``stages`` has the running ones first, then those that ended, the newest first.
+
+    ``stopped``: the fault in it that made it stop for the rest of the attempt, if there was one.
+    """
 
     enabled: bool
+    stopped: str
     detector: str
     slow_tasks: int
     effective_copies: int
