@@ -124,7 +124,10 @@ class _TaskStory:
         if started is None or not 0 <= self._index < max(started.tasks, 1):
             return None
         judged = self._judged_before_its_end()
-        lines = [f"at {(time_ms - self._began_ms()) / 1000:.1f} s: {text}" for time_ms, text in sorted(self._lines, key=_time)]
+        lines = [
+            f"at {(time_ms - self._began_ms()) / 1000:.1f} s: {text}"
+            for time_ms, text in sorted(self._lines, key=_time)
+        ]
         if len(lines) > _LINES:
             lines = [*lines[: _LINES // 2], f"({len(lines) - _LINES} more)", *lines[-_LINES // 2 :]]
         if judged is not None:
