@@ -133,7 +133,8 @@ def _speculation(speculation: SpeculationStatus) -> str:
     ledger = speculation.ledger
     if not speculation.enabled and not ledger.copies_launched:
         return "nobody looks for them (speculation.enabled is false)"
-    words = [f"{speculation.slow_tasks} now" if speculation.slow_tasks else "none now"]
+    words = [f"nobody looks for them any more: {speculation.stopped}"] if speculation.stopped else []
+    words += [f"{speculation.slow_tasks} now" if speculation.slow_tasks else "none now"]
     if ledger.copies_launched:
         copies = f"{ledger.copies_launched} copies, {ledger.copies_won} of them first"
         words.append(f"{copies}, {ledger.copies_running} running" if ledger.copies_running else copies)

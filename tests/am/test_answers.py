@@ -44,8 +44,8 @@ class Core:
             copies_refused=1, copies_withdrawn=0, gained_ms=9_000, wasted_ms=500, spent_ms=1_500,
         )  # fmt: skip
         return SpeculationView(
-            enabled=True, detector="progress", slow_tasks=1, effective_copies=2, waiting_copies=0, extra_containers=1,
-            stages=(stage,), blocks=(block,), ledger=ledger,
+            enabled=True, stopped="a fault", detector="progress", slow_tasks=1, effective_copies=2, waiting_copies=0,
+            extra_containers=1, stages=(stage,), blocks=(block,), ledger=ledger,
         )  # fmt: skip
 
     def explain_task(self, stage: int, index: int, now_ms: int) -> Explanation | None:
@@ -216,6 +216,7 @@ def test_the_status_has_the_cores_numbers_of_speculation(desk: Desk) -> None:
     assert (block.level, block.stage, block.executor_id, block.cause) == ("stage", 3, None, "slow")
     assert status.speculation is not None
     assert (status.speculation.detector, status.speculation.extra_containers) == ("progress", 1)
+    assert status.speculation.stopped == "a fault"
     assert status.speculation.ledger.gained_ms == 9_000
 
 

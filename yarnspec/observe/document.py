@@ -124,9 +124,13 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpeculationStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Slow tasks and copies of the whole application."""
+    """Slow tasks and copies of the whole application.
+
+    ``stopped``: the fault of ours that ended the search for the rest of the attempt; empty while all is well.
+    """
 
     enabled: bool
+    stopped: str = ""
     detector: str = ""
     slow_tasks: int = 0
     waiting_copies: int = 0

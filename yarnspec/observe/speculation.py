@@ -32,6 +32,7 @@ def joined(document: StatusDocument, view: SpeculationView) -> StatusDocument:
         blocks=tuple(_block(one) for one in view.blocks),
         speculation=SpeculationStatus(
             enabled=view.enabled,
+            stopped=view.stopped,
             detector=view.detector,
             slow_tasks=view.slow_tasks,
             waiting_copies=view.waiting_copies,
