@@ -18,6 +18,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from yarnspec.core.attemptstate import representative
 from yarnspec.core.commands import Command, KillAttempt, LaunchCopy, Verdict, WithdrawCopy
 from yarnspec.core.ledger import Ledger, gained_ms, original_end_ms
@@ -140,17 +142,17 @@ class Copies:
         running = sum(one.state is State.RUNNING for one in attempts)
         if any(one.state is State.SUCCESS for one in attempts) or not running:
             return "it does not run any more"
-        return self._task_is_full(stage.key, index, running) or self.too_many(stage.key)
+        return (
+            self._task_is_full(stage.key, index, running) or self.waits((*stage.key, index)) or self.too_many(stage.key)
+        )
 
     def _task_is_full(self, key: StageKey, index: int, running: int) -> str:
         task = self._tasks.get((*key, index))
         limit = self._settings.max_concurrent_executions
         pending = task is not None and task.asked_ms is not None
         if running + pending >= limit:
-            waits = ", one of them waits for a slot" if pending else ""
-            return f"{running + pending} attempts are there{waits}, and {limit} may be at once"
-        if pending:
-            return "a copy of it waits for a slot"
+            also = ", one of them waits for a slot" if pending else ""
+            return f"{running + pending} attempts are there{also}, and {limit} may be at once"
         if task is not None and task.asked >= self._settings.max_copies_of_task:
             return f"it was copied {task.asked} times, which is the limit for one task"
         return ""
@@ -174,6 +176,11 @@ class Copies:
                     "at once, at least one)"
                 )
         return ""
+
+    def waits(self, key: TaskKey) -> str:
+        """That a copy of a task waits for a slot, or an empty string."""
+        task = self._tasks.get(key)
+        return "a copy of it waits for a slot" if task is not None and task.asked_ms is not None else ""
 
     # what is done
 
@@ -255,8 +262,7 @@ class Copies:
         commands: list[Command] = []
         for task in self.waiting:
             stage = self._table.stages.get(task.key[:2])
-            attempts = stage.attempts_of(task.key[2]) if stage is not None else ()
-            if stage is None or not any(one.state is State.RUNNING for one in attempts):
+            if stage is None or not stage.active(np.array([task.key[2]]))[0]:
                 commands.append(self._withdraw(task, "its task does not run any more"))
                 self._note(task.key, "withdrawn", "the copy had not started when the task ended", now_ms)
         return commands

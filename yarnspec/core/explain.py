@@ -70,6 +70,7 @@ def explain_host(speculation: Speculation, host: str, now_ms: int, *, known: boo
     if blocks and not wide:
         verdict = f"it is blocked for {len(blocks)} stages, tasks or executors only"
     lines.append(speculation.speeds.explain(host))
+    lines.append(speculation.suspects.explain(host))
     lines.append(speculation.faults.explain(host, now_ms))
     limit = speculation.blocklist.limit
     numbers: dict[str, float | str] = {

@@ -31,6 +31,8 @@ from yarnspec.core.tasks import TaskTable
 
 _MOST_PER_EPOCH = IDS_PER_EPOCH // 10
 """Executor ids are limited, and the ordinary executors need them more."""
+_LOOKED_AT = 100
+"""So many waiting copies are looked at in one pass, the oldest: their containers serve the later ones, too."""
 
 
 class Extras:
@@ -120,17 +122,21 @@ class Extras:
     def _without_slot(self, waiting: list[CopiedTask], now_ms: int) -> list[tuple[CopiedTask, StageTasks]]:
         free = self._slots.free()
         rows = [row for row in self._slots.running() if row.executor_id not in self._leaving_since_ms]
+        rows = [row for row in rows if free[row.executor_id]]
+        unlaunched = {key: stage.unlaunched for key, stage in self._table.stages.items()}
         needy = []
-        for task in waiting:
+        for task in waiting[:_LOOKED_AT]:
             stage = self._table.stages.get(task.key[:2])
             if stage is None:
                 continue
             taken = hosts_of(stage.attempts_of(task.key[2]))
-            found = next((row for row in rows if free[row.executor_id] > 0 and self._fits(row, task.key, taken)), None)
+            found = next((row for row in rows if self._fits(row, task.key, taken)), None)
             if found is not None:
                 free[found.executor_id] -= 1
-            elif stage.unlaunched:
-                self.why_not[task.key] = f"{stage.unlaunched} tasks of its stage wait for slots before it"
+                if not free[found.executor_id]:
+                    rows.remove(found)
+            elif unlaunched[stage.key]:
+                self.why_not[task.key] = f"{unlaunched[stage.key]} tasks of its stage wait for slots before it"
             elif now_ms - (task.asked_ms or 0) < self._settings.speculation.slot_patience_ms:
                 patience_s = self._settings.speculation.slot_patience_ms / 1000
                 self.why_not[task.key] = f"it has not waited for a slot for {patience_s:g} s yet"

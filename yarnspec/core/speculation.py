@@ -84,9 +84,9 @@ class Speculation:
             task_blocks=task_blocks,
             jobs=self._jobs,
         )
-        self._suspects = Suspects(blocklist, self._slots, self.table, self.speeds, self.host_notes)
+        self.suspects = Suspects(blocklist, self._slots, self.table, self.speeds, self.host_notes)
         self.faults = Faults(settings, containers.running)
-        for listener in (self._suspects, self.faults):
+        for listener in (self.suspects, self.faults):
             blocklist.register(listener)
         self._judged: defaultdict[StageKey, set[int]] = defaultdict(set)
         self._summarized = ""
@@ -149,7 +149,7 @@ class Speculation:
         self.speeds.forget(host, now_ms)
         self.speeds.refresh(self.table, now_ms)
         self.faults.forget(host)
-        self._suspects.forget_host(host)
+        self.suspects.forget_host(host)
         return []
 
     def context_over(self, why: str) -> list[Command]:
@@ -166,7 +166,7 @@ class Speculation:
         self.metrics.settle()
         self.table.forget()
         self.copies.forget()
-        self._suspects.forget()
+        self.suspects.forget()
         self._jobs.forget()
         self.faults.context_over()
         self._judged.clear()
@@ -222,7 +222,7 @@ class Speculation:
             )
             commands.append(Summarize(reason=said, stages=(figures,), ledger=self.copies.total().figures()))
         self.extras.stage_ended(stage)
-        self._suspects.stage_ended(key)
+        self.suspects.stage_ended(key)
         if not any(other[0] == key[0] for other in self.table.stages):
             commands += self.blocklist.end(f"stage {key[0]} has ended", lambda one: one.stage == key[0])
         self._judged.pop(key, None)
@@ -254,8 +254,8 @@ class Speculation:
         self.metrics.slow.update((verdict.stage, verdict.stage_attempt) for verdict in _one_each(verdicts))
         commands = self._tell(verdicts)
         if self.settings.blocks.enabled:
-            commands += self._suspects.cleared(now_ms)
-            for wish in self._suspects.weigh(verdicts, now_ms):
+            commands += self.suspects.cleared(now_ms)
+            for wish in self.suspects.weigh(verdicts, now_ms):
                 commands += self._block(wish, now_ms)
         commands += self.copies.withdraw_needless(now_ms)
         blocks, launches = self._copy(verdicts, now_ms)
@@ -287,16 +287,16 @@ class Speculation:
             stage = self.table.stages.get((verdict.stage, verdict.stage_attempt))
             if stage is None:
                 continue
-            # The limits first: they are quick to look at, and there may be a thousand verdicts.
-            why = self.copies.objection_to_stage(stage) or self.copies.too_many(stage.key)
+            key = (*stage.key, verdict.index)
+            # What is quick to look at comes first: there may be a thousand verdicts.
+            why = self.copies.waits(key) or self.copies.objection_to_stage(stage) or self.copies.too_many(stage.key)
             attempts = stage.attempts_of(verdict.index) if not why else ()
             why = why or self.copies.objection(stage, verdict.index, attempts)
             if why:
-                key = (*stage.key, verdict.index)
                 self.task_notes.add(key, f"no copy: {why[:12]}", f"slow, and not copied: {why}", now_ms)
                 continue
             if self.settings.blocks.enabled:
-                blocks += self._block(self._suspects.of_task(verdict), now_ms)
+                blocks += self._block(self.suspects.of_task(verdict), now_ms)
             launches.append(self.copies.launch(verdict, attempts, now_ms))
         return blocks, launches
 

@@ -75,6 +75,15 @@ class Suspects:
             by_host.pop(host, None)
         self._asked_ms = {key: at_ms for key, at_ms in self._asked_ms.items() if key.host != host}
 
+    def explain(self, host: str) -> str:
+        """How many slow tasks of running stages ran on a host, in a sentence."""
+        counts = {key[0]: len(by_host[host]) for key, by_host in self._slow.items() if host in by_host}
+        named = ", ".join(f"{count} of stage {stage}" for stage, count in sorted(counts.items())) or "none"
+        return (
+            f"slow tasks of running stages there: {named}; for a stage {_TASKS_AGAINST_HOST} are proof when it is slow "
+            f"with a probability of {_LIKELY:g} or more, one never is"
+        )
+
     def weigh(self, verdicts: Iterable[Verdict], now_ms: int) -> list[BlockRequested]:
         """The blocks that the slow tasks and what is learnt of hosts call for now."""
         self._came_back_ms.update(dict.fromkeys(self._lifted, now_ms))
@@ -138,14 +147,15 @@ class Suspects:
         for host in sorted(hosts & by_host.keys()) if stage is not None else ():
             slow = by_host[host]
             block_key = Key("stage", host, "", key[0])
+            if len(slow) < _TASKS_AGAINST_HOST:
+                continue
             probability = self._speeds.probability(host)
-            if len(slow) < _TASKS_AGAINST_HOST or probability < _LIKELY:
+            if probability < _LIKELY:
                 self._notes.add(
                     host,
                     f"little proof {key}",
-                    f"not blocked for stage {key[0]}: {len(slow)} of the {slow_in_all} slow tasks ran there (proof: "
-                    f"{_TASKS_AGAINST_HOST}), and the probability that it is slow is {probability:.2f} (proof: "
-                    f"{_LIKELY:g})",
+                    f"not blocked for stage {key[0]}: {len(slow)} of the {slow_in_all} slow tasks ran there, but the "
+                    f"probability that it is slow is {probability:.2f} (proof: {_LIKELY:g})",
                     now_ms,
                 )
                 continue
