@@ -59,7 +59,7 @@ def test_nothing_trips(
             host, row_kind = str(row["host"]), row["kind"]
             assert isinstance(row_kind, RowKind)
             those.rows.add(
-                RowKind(int(str(int(numbers.get("kind", row["kind"]))))),  # type: ignore[call-overload]
+                row_kind,
                 host=host,
                 executor=host and f"e-{host}",
                 index=numbers["task_id"] % 12 if numbers["task_id"] >= 0 else -1,

@@ -20,6 +20,8 @@ _ENOUGH = 4
 _EARLY, _LATE = 0.1, 0.9
 _OFF_BY = 0.2
 _NEARLY_ALL = 0.95
+_LEAST_BYTES = 512 << 10
+"""Files are counted by the buffer, in steps of up to 192 KiB: less than a few of them tell no rate."""
 
 
 def counters_track(stage: StageTasks) -> bool:
@@ -56,12 +58,12 @@ def rates(stage: StageTasks, cold_ms: Column, min_age_ms: int, suspicious: float
     slower than is typical are there (the slowest, if they are more than ``sample``), and a sample of the others.
     """
     rows = stage.rows
-    candidates = np.flatnonzero((rows["state"] == State.RUNNING) & (rows["counted_bytes"] > 0))
+    candidates = np.flatnonzero((rows["state"] == State.RUNNING) & (rows["counted_bytes"] >= _LEAST_BYTES))
     if not len(candidates) or not counters_track(stage):
         return None
     worked_ms = rows["counted_ms"][candidates] - rows["launch_ms"][candidates] - cold_ms[candidates]
     size, done = rows["input_bytes"][candidates], rows["counted_bytes"][candidates]
-    usable = (worked_ms >= min_age_ms) & (size > 0) & (done < _NEARLY_ALL * size)
+    usable = (worked_ms >= min_age_ms) & (done >= _LEAST_BYTES) & (done < _NEARLY_ALL * size)
     candidates = candidates[usable]
     if not len(candidates):
         return None

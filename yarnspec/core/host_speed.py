@@ -35,7 +35,8 @@ _STAGES_KEPT = 16
 _SINGLE_MAX = 1.0
 """One late task of a stage that is over leaves no more than this behind: it may just have had more to do."""
 _NOBODY = -1
-_SAMPLE_MIN = 256
+_SAMPLE_MIN = 512
+_STAGES_AT_ONCE = 8
 _AGAINST = math.log((1 - LATE_ON_SLOW) / (1 - RARE))
 
 
@@ -79,6 +80,7 @@ class HostSpeeds:
         self._paces: dict[StageKey, Pace] = {}
         self._sample = SAMPLE
         self._fresh: tuple[int, int] = (-1, -1)
+        self._looked: dict[StageKey, int] = {}
         self._recent: deque[_Seen] = deque(maxlen=_STAGES_KEPT)
         self._since_ms: dict[str, int] = {}
         self._ended = _Pool()
@@ -92,6 +94,7 @@ class HostSpeeds:
             pace = self._pace(stage, now_ms)
             self._references.pop(stage.key, None)
             self._paces.pop(stage.key, None)
+            self._looked.pop(stage.key, None)
             if pace is not None:
                 self._fade(now_ms)
                 self._ended.add(pace, self._own, single_max=_SINGLE_MAX, forgetting=True)
@@ -106,17 +109,21 @@ class HostSpeeds:
             return
         self._fresh = (now_ms, table.batches)
         self._fade(now_ms)
-        for key in self._references.keys() - table.stages.keys():
-            del self._references[key]
-        self._paces = {}
-        self._pool = _Pool()
-        # The stages that run share the time for a look.
-        self._sample = max(_SAMPLE_MIN, SAMPLE // max(1, len(table.stages)))
-        for key, stage in table.stages.items():
-            pace = self._pace(stage, now_ms)
+        for known in (self._references, self._paces, self._looked):
+            for key in known.keys() - table.stages.keys():
+                del known[key]
+        # The stages that run share the time of a look: of many each is looked at in its turn.
+        self._sample = max(_SAMPLE_MIN, SAMPLE // max(1, min(_STAGES_AT_ONCE, len(table.stages))))
+        for key in sorted(table.stages, key=lambda key: self._looked.get(key, -1))[:_STAGES_AT_ONCE]:
+            self._looked[key] = table.batches
+            pace = self._pace(table.stages[key], now_ms)
             if pace is not None:
                 self._paces[key] = pace
-                self._pool.add(pace, self._own)
+            else:
+                self._paces.pop(key, None)
+        self._pool = _Pool()
+        for pace in self._paces.values():
+            self._pool.add(pace, self._own)
 
     def pace(self, stage: StageTasks) -> Pace | None:
         """What the last look saw of a running stage; None while there is nothing to compare with."""
@@ -247,7 +254,8 @@ class HostSpeeds:
         if self._places is not table.places:
             self._places = table.places
             self._own = np.zeros(0, dtype=np.int64)
-            self._references.clear()
+            for known in (self._references, self._paces, self._looked):
+                known.clear()
         self._table = table
         names = table.places.host_names
         if len(self._own) < len(names):

@@ -8,10 +8,11 @@ the driver's launch of the attempt, for running and finished ones alike: a slow 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.baseline import FirstFinishedMedian, execution_ms, needed
-from yarnspec.core.detectors.protocol import Explanation, seconds, verdict, worst_first
+from yarnspec.core.detectors.protocol import Explanation, Suspects, seconds, verdict, worst_first
 from yarnspec.core.observations import State
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
@@ -29,26 +30,24 @@ class ExecutionTime:
 
     def judge(self, table: TaskTable, now_ms: int) -> list[Verdict]:
         """The attempts that are slow now, the worst first."""
-        found: list[Verdict] = []
-        for stage in table.stages.values():
-            found += self._judge(stage, now_ms)
-        return found
+        return worst_first([each for stage in table.stages.values() for each in self._suspects(stage, now_ms)])
 
-    def _judge(self, stage: StageTasks, now_ms: int) -> list[Verdict]:
+    def _suspects(self, stage: StageTasks, now_ms: int) -> Iterator[Suspects]:
         numbers = self._numbers(stage)
         baseline_ms = numbers.get("baseline_ms")
         if baseline_ms is None:
-            return []
+            return
         slow = stage.overdue(now_ms - baseline_ms)
-        worst = worst_first(stage, slow, -stage.rows["launch_ms"][slow])
+        if not len(slow):
+            return
+        elapsed_ms = now_ms - stage.rows["launch_ms"][slow]
         said = self._said(numbers)
-        return [
-            verdict(
-                stage, row, now_ms, detector=self.name, numbers=numbers,
-                reason=f"it has run for {seconds(now_ms - launch_ms)}, and {said}",
-            )
-            for row, launch_ms in zip(slow[worst].tolist(), stage.rows["launch_ms"][slow[worst]].tolist(), strict=True)
-        ]  # fmt: skip
+
+        def judge(at: int) -> Verdict:
+            reason = f"it has run for {seconds(int(elapsed_ms[at]))}, and {said}"
+            return verdict(stage, int(slow[at]), now_ms, detector=self.name, numbers=numbers, reason=reason)
+
+        yield Suspects(stage, slow, elapsed_ms / max(baseline_ms, 1.0), judge)
 
     def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
         """The numbers of one task, slow or not."""

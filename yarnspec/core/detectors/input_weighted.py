@@ -7,13 +7,15 @@ no Python works behind the JVM's back: the JVM reads ahead of it. Else by time a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from yarnspec.core.columns import Column
 from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.baseline import FirstFinishedMedian, execution_ms, needed
 from yarnspec.core.detectors.execution_time import running_text
-from yarnspec.core.detectors.protocol import Explanation, seconds, verdict, worst_first
+from yarnspec.core.detectors.protocol import Explanation, Suspects, seconds, verdict, worst_first
 from yarnspec.core.observations import NONE, StageFlag, State
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
@@ -34,26 +36,26 @@ class InputWeighted:
 
     def judge(self, table: TaskTable, now_ms: int) -> list[Verdict]:
         """The attempts that are slow now, the worst first."""
-        found: list[Verdict] = []
-        for stage in table.stages.values():
-            found += self._judge(stage, now_ms)
-        return found
+        return worst_first([each for stage in table.stages.values() for each in self._suspects(stage, now_ms)])
 
-    def _judge(self, stage: StageTasks, now_ms: int) -> list[Verdict]:
+    def _suspects(self, stage: StageTasks, now_ms: int) -> Iterator[Suspects]:
         numbers = self._numbers(stage)
         if "median_ms" not in numbers:
-            return []
+            return
         rows = stage.overdue(now_ms - self._shortest_ms(numbers))
         baseline_ms, size = self._baselines(stage, rows, numbers)
         elapsed_ms = now_ms - stage.rows["launch_ms"][rows]
         slow = np.flatnonzero(elapsed_ms >= baseline_ms)
-        worst = slow[worst_first(stage, rows[slow], elapsed_ms[slow] / np.maximum(baseline_ms[slow], 1.0))]
-        found = []
-        for at in worst.tolist():
+        if not len(slow):
+            return
+
+        def judge(position: int) -> Verdict:
+            at = int(slow[position])
             own = numbers | {"baseline_ms": float(baseline_ms[at]), "input_bytes": float(size[at])}
             reason = f"it has run for {seconds(float(elapsed_ms[at]))}, and {self._said(own)}"
-            found.append(verdict(stage, int(rows[at]), now_ms, detector=self.name, numbers=own, reason=reason))
-        return found
+            return verdict(stage, int(rows[at]), now_ms, detector=self.name, numbers=own, reason=reason)
+
+        yield Suspects(stage, rows[slow], elapsed_ms[slow] / np.maximum(baseline_ms[slow], 1.0), judge)
 
     def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
         """The numbers of one task, slow or not."""

@@ -16,6 +16,8 @@ hangs for no reason that can be seen is slow after ``stuck_multiplier`` times it
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +25,7 @@ import numpy as np
 from yarnspec.core.columns import Column
 from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.execution_time import running_text
-from yarnspec.core.detectors.protocol import Explanation, seconds, verdict, worst_first
+from yarnspec.core.detectors.protocol import Explanation, Suspects, seconds, verdict, worst_first
 from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.core.observations import State
 from yarnspec.core.pace import Pace
@@ -61,7 +63,8 @@ class _Assessment:
             "host_probability": self.probability, "host_factor": self.factor, "by_counters": self.by_counters,
         }  # fmt: skip
         # Three digits after the point are plenty, and NaN has no place in JSON.
-        return {name: round(float(column[at]), 3) for name, column in named.items() if not np.isnan(column[at])}
+        values = {name: float(column[at]) for name, column in named.items()}
+        return {name: round(value, 3) for name, value in values.items() if not math.isnan(value)}
 
 
 class Progress:
@@ -76,27 +79,25 @@ class Progress:
     def judge(self, table: TaskTable, now_ms: int) -> list[Verdict]:
         """The attempts that are slow now, those that a copy gains most on first."""
         self._speeds.refresh(table, now_ms)
-        found: list[Verdict] = []
-        for stage in table.stages.values():
-            if stage.running:
-                found += self._judge(stage, now_ms)
-        return found
+        stages = [stage for stage in table.stages.values() if stage.running]
+        return worst_first([each for stage in stages for each in self._suspects(stage, now_ms)])
 
-    def _judge(self, stage: StageTasks, now_ms: int) -> list[Verdict]:
+    def _suspects(self, stage: StageTasks, now_ms: int) -> Iterator[Suspects]:
         rows = self._candidates(stage, now_ms)
         if not len(rows):
-            return []
+            return
         assessed = self._assess(stage, rows, now_ms)
         slow = np.flatnonzero(assessed.slow)
         if not len(slow):
-            return []
-        gain_ms = assessed.remaining_ms - assessed.copy_ms
-        found = []
-        for at in slow[worst_first(stage, rows[slow], gain_ms[slow])].tolist():
+            return
+
+        def judge(position: int) -> Verdict:
+            at = int(slow[position])
             numbers = assessed.numbers(at)
             reason = self._said(numbers)
-            found.append(verdict(stage, int(rows[at]), now_ms, detector=self.name, numbers=numbers, reason=reason))
-        return found
+            return verdict(stage, int(rows[at]), now_ms, detector=self.name, numbers=numbers, reason=reason)
+
+        yield Suspects(stage, rows[slow], (assessed.remaining_ms - assessed.copy_ms)[slow], judge)
 
     def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
         """The numbers of one task, slow or not."""

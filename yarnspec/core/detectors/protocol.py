@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
@@ -13,7 +14,7 @@ from yarnspec.core.commands import Verdict
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import TaskTable
 
-MAX_VERDICTS = 1_000
+MAX_VERDICTS = 200
 """Of one pass; the worst come first, and the rest come with a later pass if they are still slow then."""
 
 
@@ -67,10 +68,27 @@ def verdict(
     )
 
 
-def worst_first(stage: StageTasks, rows: Column, badness: Column) -> Column:
-    """Positions in ``rows``, worst first, those of tasks with one attempt before the rest; at most ``MAX_VERDICTS``."""
-    copied = stage.active(stage.rows["index"][rows]) > 1
-    return np.lexsort((-badness, copied))[:MAX_VERDICTS]
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """The slow attempts of one stage; a verdict is written only for those that are told of."""
+
+    stage: StageTasks
+    rows: Column
+    badness: Column
+    judge: Callable[[int], Verdict]
+    """The verdict on the attempt at a position in ``rows``."""
+
+
+def worst_first(found: Sequence[Suspects]) -> list[Verdict]:
+    """The verdicts on the worst over all stages, those of tasks without a copy before the rest."""
+    if not found:
+        return []
+    owner = np.repeat(np.arange(len(found)), [len(each.rows) for each in found])
+    position = np.concatenate([np.arange(len(each.rows)) for each in found])
+    copied = np.concatenate([each.stage.active(each.stage.rows["index"][each.rows]) > 1 for each in found])
+    badness = np.concatenate([each.badness for each in found])
+    worst = np.lexsort((-badness, copied))[:MAX_VERDICTS]
+    return [found[of].judge(at) for of, at in zip(owner[worst].tolist(), position[worst].tolist(), strict=True)]
 
 
 def seconds(value_ms: float) -> str:
