@@ -1,4 +1,4 @@
-"""`python -m integration.bench.stragglers`: every arm by turns on a mini cluster of its own; goes on where it was."""
+"""`python -m integration.bench.stragglers`: every arm by turns, on mini clusters of its own; goes on where it was."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import signal
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -75,7 +77,7 @@ def main(
         try:
             _measure(results, path, console, workspace, arms=arms, numbers=numbers, passes=passes, deadline=deadline)
         finally:
-            shutil.rmtree(workspace / "cluster" if keep else workspace, ignore_errors=True)
+            shutil.rmtree(workspace / "clusters" if keep else workspace, ignore_errors=True)
     print_results(results, console)
 
 
@@ -93,20 +95,41 @@ def _measure(
     workloads = [each for number, each in enumerate(WORKLOADS) if not numbers or number in numbers]
     # The oracle first: by it is known which arms are so slow that two runs are enough.
     chosen = sorted((arm for arm in ARMS if not arms or arm.name in arms), key=lambda arm: arm.name != ORACLE)
-    with MiniCluster(workspace / "cluster", nodes=HOSTS, vcores=running.VCORES, properties=running.PROPERTIES) as mini:
-        cluster = Cluster(mini, base_environment())
+    groups = [[arm] for arm in chosen if not arm.beside]
+    # Second, right after the oracle.
+    groups.insert(1, [arm for arm in chosen if arm.beside])
+    with _cluster(workspace, 0) as first:
         for at_once in passes:
-            for arm in chosen:
-                orders = [each for each in workloads for _ in range(results.missing(arm.name, each.name, at_once))]
-                if not orders:
+            for group in groups:
+                asked = {
+                    arm.name: [each for each in workloads for _ in range(results.missing(arm.name, each.name, at_once))]
+                    for arm in group
+                }
+                lanes = [arm for arm in group if asked[arm.name]]
+                if not lanes:
                     continue
                 if deadline is not None and time.monotonic() > deadline:
                     return
-                directory = workspace / f"{arm.name}-{len(results.of(arm.name, orders[0].name))}"
-                samples = running.run(cluster, arm, orders, directory)
-                store(path, results, samples)
-                for sample in samples:
-                    console.print(_line(sample), highlight=False)
+                with ExitStack() as stack:
+                    minis = [first, *(stack.enter_context(_cluster(workspace, lane)) for lane in range(1, len(lanes)))]
+                    pool = ThreadPoolExecutor(len(lanes))
+                    # Not waited for when we are interrupted: the end of its cluster ends each run.
+                    stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+                    under_way = []
+                    for arm, mini in zip(lanes, minis, strict=True):
+                        directory = workspace / f"{arm.name}-{len(results.of(arm.name, asked[arm.name][0].name))}"
+                        cluster = Cluster(mini, base_environment())
+                        under_way.append(pool.submit(running.run, cluster, arm, asked[arm.name], directory))
+                    for done in as_completed(under_way):
+                        samples = done.result()
+                        store(path, results, samples)
+                        for sample in samples:
+                            console.print(_line(sample), highlight=False)
+
+
+def _cluster(workspace: Path, lane: int) -> MiniCluster:
+    home = workspace / "clusters" / str(lane)
+    return MiniCluster(home, nodes=HOSTS, vcores=running.VCORES, properties=running.PROPERTIES)
 
 
 def _line(sample: Sample) -> str:

@@ -40,6 +40,8 @@ class Arm(msgspec.Struct, frozen=True, kw_only=True):
     excluded: bool = False
     """And it is kept out from the start."""
     copies: Literal["nobody", "spark", "yarnspec"] = "nobody"
+    beside: bool = False
+    """It runs at the same time as others of its kind, each on a cluster of its own: it mostly waits, for long."""
 
 
 _OFF = ("--set", "speculation.enabled=false")
@@ -51,14 +53,15 @@ SHIPPED = "yarnspec"
 HEALTHY = "healthy"
 HEALTHY_SHIPPED = "healthy-yarnspec"
 ARMS = (
-    Arm(name="none", words="no speculation", flags=_OFF),
-    Arm(name="spark", words="Spark 4's defaults, speculation on", flags=_SPARK, copies="spark"),
+    Arm(name="none", words="no speculation", flags=_OFF, beside=True),
+    Arm(name="spark", words="Spark 4's defaults, speculation on", flags=_SPARK, copies="spark", beside=True),
     Arm(name="spark-tuned", words="Spark, quantile 0.5, multiplier 1.5", flags=(*_SPARK, *_TUNED), copies="spark"),
     Arm(
         name="seed",
         words="yarnspec, execution-time with the seed's defaults",
         flags=("--set", "detector.kind=execution-time"),
         copies="yarnspec",
+        beside=True,
     ),
     Arm(name=SHIPPED, words="yarnspec as shipped", flags=(), copies="yarnspec"),
     Arm(name=ORACLE, words="oracle: the slow host left out", flags=_OFF, excluded=True),
