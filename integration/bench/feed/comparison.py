@@ -25,6 +25,7 @@ class Comparison(NamedTuple):
     tasks_per_s: float
     negotiator_mb: float
     warnings: list[str]
+    """What the status warns of, and why attempts were given up: the ends of each would be among yarnspec's."""
 
 
 def compare(cluster: Cluster, tasks: int, workspace: Path) -> Comparison:
@@ -54,6 +55,7 @@ def compare(cluster: Cluster, tasks: int, workspace: Path) -> Comparison:
     spark = of_spark(next(spark_events.iterdir()))
     records = run_yarnspec(cluster, "events", application, "-o", "json", timeout_s=_EVENTS_S).expect(0).lines
     status = run_yarnspec(cluster, "status", application, "-o", "json").expect(0).document
+    given_up = [record["reason"] for record in records if record["type"] in ("AbandonAttempt", "DriverLost")]
     found = difference(spark, of_yarnspec(records))
     return Comparison(
         ends=spark.tasks.total() + spark.stages.total(),
@@ -62,7 +64,7 @@ def compare(cluster: Cluster, tasks: int, workspace: Path) -> Comparison:
         seconds=seconds,
         tasks_per_s=tasks / done.lines[-1]["seconds"],
         negotiator_mb=peak_kb / 1024,
-        warnings=status["warnings"],
+        warnings=[*status["warnings"], *given_up],
     )
 
 
