@@ -28,6 +28,10 @@ OLD_NORMAL_MIN = -1.8
 NORMAL_MIN, LATE_MAX = -6.0, 8.0
 _LATEST = 16
 """So many of a host's latest tasks are weighed: what came before says little of how it does now."""
+_UNSEEN = 0.25
+"""What was not seen among the others may still be: it counts as a quarter of a task."""
+_ABOUT = 0.8
+_HOSTS_WEIGHED = 64
 _MANY = 8_192
 _YOUNG_NOISES = 5
 _TELLING_NOISES = 2
@@ -163,9 +167,10 @@ class Pace:
         count = len(hosts)
         lates = np.bincount(host[late], minlength=count)
         observed = np.bincount(host, minlength=count)
-        usual = _late_elsewhere(lates, observed)
+        trusted = _unsuspected(lates, observed)
+        usual = _late_elsewhere(lates, observed, trusted)
         floor = np.clip(RARE * 1.5 / np.maximum(ratio, 1.0), RAREST, RARE)
-        chance = np.minimum(np.maximum(floor, usual[host]), 0.5)
+        chance = np.minimum(np.maximum(floor, _as_late_elsewhere(ratio, host, late, trusted[host])), 0.5)
         chance[self.paired[seen]] = RARE_AGAINST_COPY
         against = np.log((1 - LATE_ON_SLOW) / (1 - np.minimum(np.maximum(usual, RARE), 0.5)))
         end_ms = self.end_ms[seen]
@@ -221,13 +226,33 @@ def _without(rows: Column, values: Column, others: Column) -> tuple[Column, Colu
     return rows[kept], values[kept]
 
 
-def _late_elsewhere(late: Column, observed: Column) -> Column:
-    """By host: how often tasks are late on the others, those left out that seem to be slow themselves."""
+def _unsuspected(late: Column, observed: Column) -> Column:
+    """By host: whether it can be compared with. Few that seem to be slow themselves are not, many are as things are."""
     suspect = late * 2 > observed
     if np.count_nonzero(suspect) > max(1, len(late) // 3):
-        suspect = np.zeros(len(late), dtype=bool)
-    counted_late, counted = np.where(suspect, 0, late), np.where(suspect, 0, observed)
-    share: Column = (counted_late.sum() - counted_late + 0.25) / (counted.sum() - counted + 1)
+        return np.ones(len(late), dtype=bool)
+    return ~suspect
+
+
+def _late_elsewhere(late: Column, observed: Column, trusted: Column) -> Column:
+    """By host: how often tasks are late on the others."""
+    counted_late, counted = late * trusted, observed * trusted
+    share: Column = (counted_late.sum() - counted_late + _UNSEEN) / (counted.sum() - counted + 1)
+    return share
+
+
+def _as_late_elsewhere(ratio: Column, host: Column, late: Column, trusted: Column) -> Column:
+    """For each late task how often tasks on other hosts are about as late, or later."""
+    share = np.ones(len(ratio))
+    everywhere = np.sort(ratio[trusted])
+    hosts, counts = np.unique(host[late], return_counts=True)
+    for each in hosts[np.argsort(-counts, kind="stable")[:_HOSTS_WEIGHED]].tolist():
+        mine = late & (host == each)
+        here = np.sort(ratio[trusted & (host == each)])
+        from_here_on = ratio[mine] * _ABOUT
+        as_late = len(everywhere) - np.searchsorted(everywhere, from_here_on)
+        as_late -= len(here) - np.searchsorted(here, from_here_on)
+        share[mine] = (as_late + _UNSEEN) / (len(everywhere) - len(here) + 1)
     return share
 
 

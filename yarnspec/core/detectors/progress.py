@@ -36,7 +36,7 @@ from yarnspec.core.tasks import TaskTable
 _MANY = 8_192
 _ON_SLOW_HOST = 1.1
 """On a host that is proven slow a task need only be as late as this to be one of its victims."""
-_SIZE_KNOWN = 1.0
+_SIZE_KNOWN = 2.0
 """Log odds for blaming the host when the task's input is known: then it is not more input that makes it late."""
 _YOUNG_NOISES = 5
 
