@@ -74,6 +74,7 @@ class Pace:
         "references",
         "rows",
         "telling",
+        "unfinished",
     )
 
     def __init__(
@@ -107,6 +108,8 @@ class Pace:
         ended = np.zeros(len(self.rows), dtype=bool)
         ended[: len(done_rows)] = True
         ended[len(done_rows) + len(late_rows) :] = True  # what goes at a normal rate is as good as ended well
+        self.unfinished = np.zeros(len(self.rows), dtype=bool)
+        self.unfinished[len(done_rows) : len(done_rows) + len(late_rows)] = True
         self.paired = np.zeros(len(self.rows), dtype=bool)
         self.paired[len(done_rows) : len(done_rows) + len(late_rows)] = paired
         self.normal: Column = known & ended & (raw < threshold_ms)
@@ -170,7 +173,9 @@ class Pace:
         trusted = _unsuspected(lates, observed)
         usual = _late_elsewhere(lates, observed, trusted)
         floor = np.clip(RARE * 1.5 / np.maximum(ratio, 1.0), RAREST, RARE)
-        chance = np.minimum(np.maximum(floor, _as_late_elsewhere(ratio, host, late, trusted[host])), 0.5)
+        chance = np.minimum(
+            np.maximum(floor, _as_late_elsewhere(ratio, host, late, trusted[host], self.unfinished[seen])), 0.5
+        )
         chance[self.paired[seen]] = RARE_AGAINST_COPY
         against = np.log((1 - LATE_ON_SLOW) / (1 - np.minimum(np.maximum(usual, RARE), 0.5)))
         end_ms = self.end_ms[seen]
@@ -241,14 +246,15 @@ def _late_elsewhere(late: Column, observed: Column, trusted: Column) -> Column:
     return share
 
 
-def _as_late_elsewhere(ratio: Column, host: Column, late: Column, trusted: Column) -> Column:
-    """For each late task how often tasks on other hosts are about as late, or later."""
+def _as_late_elsewhere(ratio: Column, host: Column, late: Column, trusted: Column, unfinished: Column) -> Column:
+    """For each late task how often tasks on other hosts are about as late, or later, or may still become so."""
     share = np.ones(len(ratio))
-    everywhere = np.sort(ratio[trusted])
+    becomes = np.where(unfinished, np.inf, ratio)
+    everywhere = np.sort(becomes[trusted])
     hosts, counts = np.unique(host[late], return_counts=True)
     for each in hosts[np.argsort(-counts, kind="stable")[:_HOSTS_WEIGHED]].tolist():
         mine = late & (host == each)
-        here = np.sort(ratio[trusted & (host == each)])
+        here = np.sort(becomes[trusted & (host == each)])
         from_here_on = ratio[mine] * _ABOUT
         as_late = len(everywhere) - np.searchsorted(everywhere, from_here_on)
         as_late -= len(here) - np.searchsorted(here, from_here_on)
