@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import gc
 import statistics
-import sys
 import time
 from dataclasses import dataclass
 from typing import Any
 
-import click
 import numpy as np
 from rich.console import Console
 from rich.table import Table
@@ -200,13 +198,3 @@ def run(console: Console) -> bool:
         f"aim {AIM_ROWS_PER_S:,}"
     )
     return met and rates[2] >= AIM_ROWS_PER_S
-
-
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-def main() -> None:
-    """Measure how long a pass over the running tasks takes, and how fast rows are taken in."""
-    sys.exit(0 if run(Console(width=None if sys.stdout.isatty() else 160)) else 1)
-
-
-if __name__ == "__main__":
-    main()
