@@ -58,6 +58,7 @@ def test_a_task_is_told_and_copied_once() -> None:
     explanation = world.negotiator.explain_task(0, 1, world.now_ms)
     assert explanation is not None
     assert any("2 attempts are there, and 2 may be at once" in line for line in explanation.lines)
+    assert any(f"attempt 0 on {H3} stands for the task" in line for line in explanation.lines)
 
 
 def test_nothing_is_judged_while_no_stage_runs() -> None:

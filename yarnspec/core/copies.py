@@ -86,10 +86,6 @@ class Copies:
         """Copies that run or are asked for, in all stages."""
         return sum(self._live.values())
 
-    def running_in(self, key: StageKey) -> int:
-        """Copies that run or are asked for in a stage attempt."""
-        return self._live[key]
-
     def ledger_of(self, key: StageKey) -> Ledger:
         """The ledger of one stage attempt."""
         return self.stage_ledgers.setdefault(key, Ledger())
