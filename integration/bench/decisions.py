@@ -55,7 +55,7 @@ class Crowd:
 
     def __init__(self, running: int, stages: int, kind: DetectorKind) -> None:
         self.table = TaskTable()
-        self.settings = DetectorSettings(kind=kind, baseline_ratio=0.05)
+        self.settings = DetectorSettings(kind=kind, baseline_ratio=0.04, baseline_lower_bound_ms=5_000)
         self.speeds = HostSpeeds(self.settings)
         self.detector = detector_of(self.settings, self.speeds)
         self.now_ms = T0 + 3 * TASK_MS
@@ -110,6 +110,8 @@ class Crowd:
             rows = self.table.stages[stage, 0].running_rows()
             rows = rows[columns["host"][rows] != 1 + SLOW_HOST][:count]
             ends = self._ends(stage, columns["task_id"][rows], columns["index"][rows], np.full(count, self.now_ms))
+            # As much as fits the time that they had: counters that do not track the work would not be looked at.
+            ends.bytes_read[:] = np.maximum(self.now_ms - columns["launch_ms"][rows], 1) * INPUT_BYTES // TASK_MS
             self.table.observe(ends)
             ids = np.arange(self._ids, self._ids + count)
             self._ids += count

@@ -32,7 +32,6 @@ _UNSEEN = 0.25
 """What was not seen among the others may still be: it counts as a quarter of a task."""
 _ABOUT = 0.8
 _HOSTS_WEIGHED = 64
-_MANY = 8_192
 _YOUNG_NOISES = 5
 _TELLING_NOISES = 2
 """A task that is expected to take less than so many times the noise does not speak for its host."""
@@ -130,8 +129,8 @@ class Pace:
         if np.isnan(shortest_ms):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         columns = stage.rows
-        running = stage.running_since(now_ms - shortest_ms)[:_MANY]
-        killed = np.flatnonzero(columns["state"] == State.KILLED)[-_MANY:]
+        running = stage.running_since(now_ms - shortest_ms)[: self.references.sample]
+        killed = np.flatnonzero(columns["state"] == State.KILLED)[-self.references.sample :]
         killed = killed[stage.finished_tasks(columns["index"][killed])]
         took = columns["finish_ms"][killed] - columns["launch_ms"][killed]
         killed, took = killed[took >= shortest_ms], took[took >= shortest_ms]

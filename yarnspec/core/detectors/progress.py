@@ -33,7 +33,8 @@ from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import TaskTable
 
-_MANY = 8_192
+_MANY = 2_048
+"""Of a stage no more are looked at closely in one pass, the oldest first: more than a pass tells of."""
 _ON_SLOW_HOST = 1.1
 """On a host that is proven slow a task need only be as late as this to be one of its victims."""
 _SIZE_KNOWN = 2.0
@@ -138,14 +139,16 @@ class Progress:
                 found.append(stage.overdue(now_ms - typical_ms * pace.references.multiplier)[:_MANY])
             if pace.by_rate is not None:
                 late = pace.rows[pace.late]
-                found.append(late[columns["state"][late] == State.RUNNING])
+                found.append(late[columns["state"][late] == State.RUNNING][-_MANY:])
         slow_hosts = self._slow_hosts(stage)
         if len(slow_hosts):
             here = stage.overdue(now_ms - _YOUNG_NOISES * self._settings.noise_ms)
             found.append(here[np.isin(columns["host"][here], slow_hosts)][:_MANY])
         if not found:
             return np.empty(0, dtype=np.int64)
-        rows = np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
+        rows = np.sort(np.concatenate(found)) if len(found) > 1 else found[0]
+        if len(found) > 1:
+            rows = rows[np.diff(rows, prepend=-1) != 0]
         kept: Column = rows[~stage.finished_tasks(columns["index"][rows])]
         return kept
 

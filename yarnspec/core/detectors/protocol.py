@@ -87,7 +87,11 @@ def worst_first(found: Sequence[Suspects]) -> list[Verdict]:
     position = np.concatenate([np.arange(len(each.rows)) for each in found])
     copied = np.concatenate([each.stage.active(each.stage.rows["index"][each.rows]) > 1 for each in found])
     badness = np.concatenate([each.badness for each in found])
-    worst = np.lexsort((-badness, copied))[:MAX_VERDICTS]
+    score = badness - copied * (float(badness.max(initial=0)) - float(badness.min(initial=0)) + 1.0)
+    worst = np.arange(len(score))
+    if len(score) > MAX_VERDICTS:
+        worst = np.argpartition(-score, MAX_VERDICTS)[:MAX_VERDICTS]
+    worst = worst[np.lexsort((worst, -score[worst]))]
     return [found[of].judge(at) for of, at in zip(owner[worst].tolist(), position[worst].tolist(), strict=True)]
 
 
