@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from integration.bench.detection.programs import TIMES
 from integration.bench.detection.recordings import Run, read_log
 from integration.cluster import Cluster
 from integration.submitting import run_yarnspec, start_submit
@@ -50,7 +51,7 @@ def record(cluster: Cluster, kind: str, workspace: Path) -> Run:
         "--conf", "spark.eventLog.compress=false", "--conf", "spark.eventLog.rolling.enabled=false",
         "--conf", f"spark.eventLog.dir={events.as_uri()}",
     )  # fmt: skip
-    _run(cluster, kind, 1, options=log, workspace=workspace, meanwhile=lambda _: None)
+    _run(cluster, kind, TIMES, options=log, workspace=workspace, meanwhile=lambda _: None)
     return read_log(kind, next(events.iterdir()))
 
 

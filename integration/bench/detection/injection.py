@@ -15,9 +15,10 @@ from yarnspec.core.observations import Observations, ObservationsBuilder, RowKin
 SLOTS = 2
 NEXT_STAGE_MS = 5
 """A stage that began at most so long before another one ended did not wait for it."""
-AFFECTED_MIN = 3
-"""So many tasks of the slow host must have been slowed by 100 ms or more: otherwise there is nothing to be found."""
+AFFECTED_MIN = 4
+"""So many tasks of the slow host must have taken twice their time and 100 ms more: else there is nothing to find."""
 FELT_MS = 100
+FELT_FACTOR = 2
 _TRIES = 200
 
 
@@ -40,6 +41,13 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
     launch_ms: int
     finish_ms: int
     felt_ms: int
+    """How much longer it took than it would have on a healthy host."""
+
+    @property
+    def felt(self) -> bool:
+        """Whether that is much."""
+        took_ms = self.finish_ms - self.launch_ms
+        return self.felt_ms >= FELT_MS and took_ms >= FELT_FACTOR * (took_ms - self.felt_ms)
 
 
 class Stream(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,10 +114,12 @@ def placed_again(run: Run, seed: int) -> Stream:
 def injected(run: Run, factor: float, seed: int) -> Stream | None:
     """The run with a slow host; None when it is too short for one to be felt."""
     chance = random.Random(f"{run.name} {factor} {seed}")  # noqa: S311 - the same each time
-    length_ms = max(task.finish_ms for task in run.tasks)
+    # Not while JVMs and Python workers still start: that is the first stage.
+    warm_ms = min(task.stage_ended_ms for task in run.tasks)
+    length_ms = max(task.finish_ms for task in run.tasks) - warm_ms
     for _ in range(_TRIES):
         part = chance.uniform(0.5, 1.0)
-        begin_ms = int(chance.uniform(0, 1 - part) * length_ms)
+        begin_ms = warm_ms + int(chance.uniform(0, 1 - part) * length_ms)
         slowness = Slowness(
             host=chance.choice(run.hosts),
             factor=factor,
@@ -119,7 +129,7 @@ def injected(run: Run, factor: float, seed: int) -> Stream | None:
             share=chance.uniform(0.6, 1.0),
         )
         stream = _replay(run, chance, slowness)
-        if sum(placed.felt_ms >= FELT_MS for placed in stream.placed) >= AFFECTED_MIN:
+        if sum(placed.felt for placed in stream.placed) >= AFFECTED_MIN:
             return stream
     return None
 

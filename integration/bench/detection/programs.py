@@ -14,6 +14,9 @@ from pyspark.sql.window import Window
 
 TASKS = 24
 RECORD_S = 0.01
+PAYLOAD = "x" * 200
+TIMES = 3
+"""How often a program does its work in a recorded run."""
 
 
 def work(records: Iterable[Any]) -> Iterator[Any]:
@@ -30,9 +33,17 @@ def compute(records: Iterable[int]) -> Iterator[int]:
 
 
 def sized(spark: SparkSession, sizes: list[int], action: Callable[[Iterable[Any]], Iterator[Any]] = work) -> Any:
-    """An RDD with a task for each size, of so many records."""
+    """An RDD with a task for each size, of so many records that came through a shuffle: Spark knows how much it is."""
     context = spark.sparkContext
-    return context.parallelize(sizes, len(sizes)).flatMap(range).mapPartitions(action)
+    numbered = context.parallelize(list(enumerate(sizes)), TASKS // 3)
+    records = numbered.flatMap(lambda pair: [(pair[0], (number, PAYLOAD)) for number in range(pair[1])])
+    parts = records.partitionBy(len(sizes), lambda index: index)
+    return parts.map(lambda record: record[1][0]).mapPartitions(action)
+
+
+def unknown(spark: SparkSession, sizes: list[int]) -> Any:
+    """The same out of the driver's memory: Spark does not know what a task has to do."""
+    return spark.sparkContext.parallelize(sizes, len(sizes)).flatMap(range).mapPartitions(work)
 
 
 def zipf(count: int, most: int, seed: int) -> list[int]:
@@ -64,14 +75,14 @@ def even(spark: SparkSession, _: str) -> None:
 
 
 def one_wave(spark: SparkSession, _: str) -> None:
-    """As many tasks as slots, three times."""
+    """As many tasks as slots, three times, of unknown size."""
     for _round in range(3):
-        sized(spark, [120] * 8).count()
+        unknown(spark, [120] * 8).count()
 
 
 def many_waves(spark: SparkSession, _: str) -> None:
-    """Many short tasks."""
-    sized(spark, [12] * 160).count()
+    """Many short tasks, of unknown size."""
+    unknown(spark, [12] * 160).count()
 
 
 def skewed(spark: SparkSession, _: str) -> None:
@@ -80,8 +91,8 @@ def skewed(spark: SparkSession, _: str) -> None:
 
 
 def rising(spark: SparkSession, _: str) -> None:
-    """Each task larger than the one before."""
-    sized(spark, [6 * number for number in range(1, TASKS + 1)]).count()
+    """Each task larger than the one before, and nobody knows how large."""
+    unknown(spark, [6 * number for number in range(1, TASKS + 1)]).count()
 
 
 def one_giant(spark: SparkSession, _: str) -> None:
