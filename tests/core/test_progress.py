@@ -211,6 +211,28 @@ def test_attempts_of_finished_tasks_are_not_judged() -> None:
     assert those.slow_tasks(5300) == [7]
 
 
+def test_many_stages_are_looked_at_in_turn() -> None:
+    those = world()
+    for stage in range(20):
+        one_wave(those, stage=stage)
+    found: set[int] = set()
+    for passed in range(5):
+        now = [each.stage for each in those.judge(4000 + passed * 500)]
+        assert found <= set(now)  # what was slow and still runs stays so between two looks
+        found |= set(now)
+    assert found == set(range(20))
+
+
+def test_a_new_context_s_stages_are_not_mixed_up_with_the_old_ones() -> None:
+    those = world()
+    one_wave(those)
+    assert those.slow_tasks(4000) == [3, 7]
+    those.table.forget()
+    those.stage(8, at=10_000)
+    those.launch(0, "h4", 10_000)
+    assert those.judge(10_100) == []
+
+
 # by counters
 
 

@@ -35,8 +35,8 @@ _STAGES_KEPT = 16
 _SINGLE_MAX = 1.0
 """One late task of a stage that is over leaves no more than this behind: it may just have had more to do."""
 _NOBODY = -1
-_SAMPLE_MIN = 512
-_STAGES_AT_ONCE = 5
+_SAMPLE_MIN = 256
+_STAGES_AT_ONCE = 4
 _AGAINST = math.log((1 - LATE_ON_SLOW) / (1 - RARE))
 
 
@@ -81,6 +81,8 @@ class HostSpeeds:
         self._sample = SAMPLE
         self._fresh: tuple[int, int] = (-1, -1)
         self._looked: dict[StageKey, int] = {}
+        self.turn: set[StageKey] = set()
+        """The stages that the last refresh looked at."""
         self._recent: deque[_Seen] = deque(maxlen=_STAGES_KEPT)
         self._since_ms: dict[str, int] = {}
         self._ended = _Pool()
@@ -113,8 +115,9 @@ class HostSpeeds:
             for key in known.keys() - table.stages.keys():
                 del known[key]
         # The stages that run share the time of a look: of many each is looked at in its turn.
-        self._sample = max(_SAMPLE_MIN, SAMPLE // max(1, min(_STAGES_AT_ONCE, len(table.stages))))
-        for key in sorted(table.stages, key=lambda key: self._looked.get(key, -1))[:_STAGES_AT_ONCE]:
+        self._sample = max(_SAMPLE_MIN, SAMPLE // max(1, len(table.stages)))
+        self.turn = set(sorted(table.stages, key=lambda key: self._looked.get(key, -1))[:_STAGES_AT_ONCE])
+        for key in self.turn:
             self._looked[key] = table.batches
             pace = self._pace(table.stages[key], now_ms)
             if pace is not None:

@@ -15,6 +15,7 @@ import numpy as np
 from yarnspec.core.columns import Column, median_by
 from yarnspec.core.counters import Rates, rates
 from yarnspec.core.observations import State
+from yarnspec.core.places import UNKNOWN
 from yarnspec.core.references import References, weighty_hosts
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
@@ -98,7 +99,7 @@ class Pace:
         own = np.concatenate([done_own, late_own, rated_ratio * rated_ms])
         expected_ms = np.concatenate([references.expected_ms, late_ms, rated_ms])
         raw = np.concatenate([references.took_ms, late_own, rated_ratio * rated_ms])
-        known = ~np.isnan(expected_ms)
+        known = ~np.isnan(expected_ms) & (self.host != UNKNOWN)
         if since_ms is not None:
             known &= columns["launch_ms"][self.rows] >= since_ms[self.host]
         threshold_ms = np.maximum(expected_ms * references.multiplier, expected_ms + settings.noise_ms)

@@ -31,10 +31,11 @@ from yarnspec.core.observations import State
 from yarnspec.core.pace import Pace
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
-from yarnspec.core.tasks import TaskTable
+from yarnspec.core.tasks import StageKey, TaskTable
 
 _MANY = 2_048
 """Of a stage no more are looked at closely in one pass, the oldest first: more than a pass tells of."""
+_NO_ROWS = np.empty(0, dtype=np.int64)
 _ON_SLOW_HOST = 1.1
 """On a host that is proven slow a task need only be as late as this to be one of its victims."""
 _SIZE_KNOWN = 2.0
@@ -76,19 +77,30 @@ class Progress:
     def __init__(self, settings: DetectorSettings, speeds: HostSpeeds) -> None:
         self._settings = settings
         self._speeds = speeds
+        self._slow: dict[StageKey, tuple[StageTasks, Column]] = {}
 
     def judge(self, table: TaskTable, now_ms: int) -> list[Verdict]:
         """The attempts that are slow now, those that a copy gains most on first."""
         self._speeds.refresh(table, now_ms)
+        for key in self._slow.keys() - table.stages.keys():
+            del self._slow[key]
         stages = [stage for stage in table.stages.values() if stage.running]
         return worst_first([each for stage in stages for each in self._suspects(stage, now_ms)])
 
     def _suspects(self, stage: StageTasks, now_ms: int) -> Iterator[Suspects]:
-        rows = self._candidates(stage, now_ms)
+        known, earlier = self._slow.get(stage.key, (None, _NO_ROWS))
+        if known is not stage or stage.key in self._speeds.turn:
+            rows = self._candidates(stage, now_ms)
+        else:
+            # Of many stages only some are looked through in a pass; of the others what was slow is judged again.
+            rows = earlier[stage.rows["state"][earlier] == State.RUNNING]
+            rows = rows[~stage.finished_tasks(stage.rows["index"][rows])]
+        self._slow[stage.key] = stage, _NO_ROWS
         if not len(rows):
             return
         assessed = self._assess(stage, rows, now_ms)
         slow = np.flatnonzero(assessed.slow)
+        self._slow[stage.key] = stage, rows[slow]
         if not len(slow):
             return
 
@@ -145,7 +157,7 @@ class Progress:
             here = stage.overdue(now_ms - _YOUNG_NOISES * self._settings.noise_ms)
             found.append(here[np.isin(columns["host"][here], slow_hosts)][:_MANY])
         if not found:
-            return np.empty(0, dtype=np.int64)
+            return _NO_ROWS
         rows = np.sort(np.concatenate(found)) if len(found) > 1 else found[0]
         if len(found) > 1:
             rows = rows[np.diff(rows, prepend=-1) != 0]
