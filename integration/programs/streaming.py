@@ -10,5 +10,4 @@ if __name__ == "__main__":
     spark = SparkSession.builder.getOrCreate()
     rates = spark.readStream.format("rate").load()
     stream = rates.writeStream.format("noop").option("checkpointLocation", sys.argv[1]).start()
-    print("the stream runs", flush=True)
     stream.awaitTermination(60)
