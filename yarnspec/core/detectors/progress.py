@@ -176,7 +176,7 @@ class Progress:
         pace = self._speeds.pace(stage)
         probability, factor = self._speeds.by_number(columns["host"][rows])
         elapsed_ms = (now_ms - columns["launch_ms"][rows]).astype(float)
-        own_ms = elapsed_ms
+        own_ms = np.maximum(elapsed_ms, 1.0)
         expected_ms = np.full(len(rows), np.nan)
         late_from = np.full(len(rows), settings.baseline_multiplier)
         sized = np.zeros(len(rows), dtype=bool)
