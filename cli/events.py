@@ -21,6 +21,14 @@ from yarnspec.observe.records import Record, encode
 from yarnspec.options import Options
 
 _TYPE_WIDTH = 20
+_SHOWN_TASKS = 8
+# Of a verdict a line shows which task it is about; `explain` and the other forms have its numbers.
+_BRIEF = frozenset({"stage", "index", "host", "numbers"})
+_IN_REASON = {"Summarize": ("ledger", "stages")}
+_KINDS: dict[tuple[str, str], type[Event] | type[Command]] = {
+    **{("event", one.__name__): one for one in Event.__subclasses__()},
+    **{("command", one.__name__): one for one in Command.__subclasses__()},
+}
 
 EXAMPLES = """
 \b
@@ -92,12 +100,31 @@ def _print(record: Record, form: Form) -> None:
         click.echo("---\n" + as_yaml(record.as_dict()), nl=False)
     else:
         kind = click.style(f"{record.type:<{_TYPE_WIDTH}}", fg="cyan" if record.kind == "command" else None)
-        details = " ".join(f"{name}={_value(value)}" for name, value in record.fields.items() if _told(value))
+        usual = _usual(record)
+        said = _IN_REASON.get(record.type, ())
+        told = {
+            name: value
+            for name, value in record.fields.items()
+            if _told(value) and value != usual.get(name) and name not in said
+        }
+        details = " ".join(f"{name}={_value(value)}" for name, value in told.items())
         reason = f"({record.reason})" if record.reason else ""
         line = " ".join(filter(None, (details, reason)))
         click.echo(f"{clock(record.time_ms)} {record.epoch}.{record.seq:<5} {kind} {visible(line)}")
     if not sys.stdout.isatty():
         sys.stdout.flush()
+
+
+def _usual(record: Record) -> dict[str, Any]:
+    """What the words of a record say when nothing is out of the ordinary: their defaults."""
+    message = _KINDS.get((record.kind, record.type))
+    if message is None:
+        return {}
+    return {
+        field.name: field.default
+        for field in msgspec.structs.fields(message)
+        if isinstance(field.default, str) and field.default
+    }
 
 
 def _told(value: Any) -> bool:
@@ -109,4 +136,7 @@ def _value(value: Any) -> str:
         return " ".join(value.split()) if len(value.split()) < 2 else repr(" ".join(value.split()))  # noqa: PLR2004
     if isinstance(value, list | tuple) and all(isinstance(one, str | int) for one in value):
         return ",".join(str(one) for one in value)
+    if isinstance(value, list | tuple) and all(set(one) >= _BRIEF for one in value):
+        shown = [f"{one['stage']}.{one['index']}@{one['host']}" for one in value[:_SHOWN_TASKS]]
+        return ",".join([*shown, *([f"and {len(value) - _SHOWN_TASKS} more"] if len(value) > _SHOWN_TASKS else [])])
     return msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""`yarnspec hosts`: the hosts as one running application sees them; block and unblock them for it."""
+"""`yarnspec hosts`: the hosts as one running application sees them, and the list that all applications share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from yarnspec.cli.groups import SuggestingGroup
 from yarnspec.cli.moments import until
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
 from yarnspec.gateway.application import Application
+from yarnspec.gateway.clusterhosts import ClusterHosts
 from yarnspec.options import Options
+
+CLUSTER = "--cluster"
 
 EXAMPLES = """
 \b
@@ -18,27 +21,52 @@ Examples:
   yarnspec hosts application_1700000000000_0001 list
   yarnspec hosts application_1700000000000_0001 block worker7 --for 10m --reason "slow disk"
   yarnspec hosts application_1700000000000_0001 unblock worker7
+  yarnspec hosts --cluster block worker7 --for 2h --reason "disk is being replaced"
 """
 
 
-@click.group(cls=SuggestingGroup, epilog=EXAMPLES, subcommand_metavar="COMMAND [ARGS]...")
-@click.argument("application", metavar="APP")
-@click.pass_context
-def command(context: click.Context, *, application: str) -> None:
-    """List, block and unblock hosts for a running application.
+class _HostsGroup(SuggestingGroup):
+    """Its first argument is an application, or ``--cluster`` instead of one."""
 
-    A blocked host gets no new containers and no new tasks of this application; what runs there goes on. Hosts are named
-    as in YARN's node reports, without a port.
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Let ``--cluster`` stand where the application would."""
+        if args and args[0] in self.commands:
+            message = f"whose hosts? Write `yarnspec hosts APP {args[0]}`, or `yarnspec hosts --cluster {args[0]}`"
+            raise click.UsageError(message, ctx)
+        if args[1:2] == [CLUSTER]:
+            message = f"one or the other: `yarnspec hosts {args[0]} …` or `yarnspec hosts --cluster …`"
+            raise click.UsageError(message, ctx)
+        if args[:1] == [CLUSTER] and not {"-h", "--help"} & set(args[1:2]):
+            # An application of no name: what follows is a command.
+            args = [CLUSTER, "", *args[1:]]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_HostsGroup, epilog=EXAMPLES, subcommand_metavar="COMMAND [ARGS]...")
+@click.option(CLUSTER, "shared", is_flag=True, help="The list that all applications heed, instead of one APP's.")
+@click.argument("application", metavar="APP|--cluster")
+@click.pass_context
+def command(context: click.Context, *, application: str, shared: bool) -> None:
+    """List, block and unblock hosts for a running application, or with --cluster for all.
+
+    A blocked host gets no new containers and no new tasks; what runs there goes on. Hosts are named as in YARN's node
+    reports, without a port.
+
+    What is blocked with --cluster is in a directory of HDFS (option blocklist.cluster_directory). Each application
+    reads it at its start and while it runs.
     """
-    context.obj = application
+    context.obj = None if shared else application
 
 
 @command.command(name="list")
 @output_option
 @settings_options
 @click.pass_obj
-def list_hosts(application: str, *, form: Form, settings: Options) -> None:
+def list_hosts(application: str | None, *, form: Form, settings: Options) -> None:
     """List the cluster's hosts, and which of them are blocked."""
+    if application is None:
+        _list_shared(form, settings)
+        return
     with Application.from_id(application, settings=settings) as found:
         hosts = found.hosts()
     if form != "table":
@@ -48,6 +76,8 @@ def list_hosts(application: str, *, form: Form, settings: Options) -> None:
     table = columns("HOST", "STATE", "CONTAINERS", "BLOCKED", "REASON")
     for host in hosts:
         blocked = until(host.until_ms, now_ms) if host.blocked else ""
+        if host.level == "cluster":
+            blocked += ", for all applications"
         table.add_row(plain(host.host), plain(host.state), str(host.containers), blocked, plain(host.reason))
     stdout_console().print(table)
 
@@ -56,24 +86,38 @@ def list_hosts(application: str, *, form: Form, settings: Options) -> None:
 @click.argument("host")
 @click.option("--for", "duration", metavar="DURATION", help="How long, like 30s, 10m or 2h (default: until unblocked).")
 @click.option(
-    "--reason", metavar="TEXT", default="asked for by hand", show_default=True, help="Shown wherever it counts."
+    "--reason", metavar="TEXT", help="Shown wherever it counts; needed with --cluster.  [default: asked for by hand]"
 )
 @click.option("--force", is_flag=True, help="Also above the share of hosts that may be blocked; all hosts never.")
 @output_option
 @settings_options
 @click.pass_obj
 def block(
-    application: str, *, host: str, duration: str | None, reason: str, force: bool, form: Form, settings: Options
+    application: str | None,
+    *,
+    host: str,
+    duration: str | None,
+    reason: str | None,
+    force: bool,
+    form: Form,
+    settings: Options,
 ) -> None:
-    """Keep new containers and tasks of the application off HOST."""
+    """Keep new containers and tasks of the application, or with --cluster of all, off HOST."""
+    lasting = f"for {duration}" if duration else "until it is unblocked"
+    if application is None:
+        if force:
+            message = "each application decides how many hosts it leaves out: --force goes with an APP only"
+            raise click.UsageError(message)
+        if reason is None:
+            message = "say why, with --reason: others see the block and want to know"
+            raise click.UsageError(message)
+        with ClusterHosts.from_environment(settings) as shared:
+            shared.block(host, duration, reason=reason)
+        _say(form, host, blocked=True, words=f"{host} is blocked for all applications {lasting}")
+        return
     with Application.from_id(application, settings=settings) as found:
-        found.block_host(host, duration, reason=reason, force=force)
-    _say(
-        form,
-        host,
-        blocked=True,
-        words=f"{host} is blocked {f'for {duration}' if duration else 'until it is unblocked'}",
-    )
+        found.block_host(host, duration, reason=reason or "asked for by hand", force=force)
+    _say(form, host, blocked=True, words=f"{host} is blocked {lasting}")
 
 
 @command.command()
@@ -81,11 +125,35 @@ def block(
 @output_option
 @settings_options
 @click.pass_obj
-def unblock(application: str, *, host: str, form: Form, settings: Options) -> None:
-    """Let the application use HOST again."""
+def unblock(application: str | None, *, host: str, form: Form, settings: Options) -> None:
+    """Let the application use HOST again, or with --cluster all."""
+    if application is None:
+        with ClusterHosts.from_environment(settings) as shared:
+            whose = shared.unblock(host)
+        words = f"{host} is off the list of all applications ({', '.join(whose)} had blocked it)"
+        _say(form, host, blocked=False, words=words)
+        return
     with Application.from_id(application, settings=settings) as found:
         found.unblock_host(host)
     _say(form, host, blocked=False, words=f"{host} is not blocked any more")
+
+
+def _list_shared(form: Form, settings: Options) -> None:
+    with ClusterHosts.from_environment(settings) as shared:
+        found = shared.read()
+    if form != "table":
+        print_document({"schema": 1, "blocks": found.blocks, "problems": found.problems}, form)
+        return
+    for problem in found.problems:
+        click.echo(plain(f"warning: {problem}").plain, err=True)
+    if not found.blocks:
+        click.echo("no host is blocked for all applications", err=True)
+        return
+    now_ms = int(time.time() * 1000)
+    table = columns("HOST", "BLOCKED", "REASON", "BY")
+    for one in found.blocks:
+        table.add_row(plain(one.host), until(one.until_ms, now_ms), plain(one.reason), plain(one.by))
+    stdout_console().print(table)
 
 
 def _say(form: Form, host: str, *, blocked: bool, words: str) -> None:

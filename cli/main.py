@@ -26,7 +26,9 @@ COMMANDS = {
     "logs": "Print what the driver, the negotiator and the executors wrote.",
     "kill": "End an application.",
     "events": "Print what happened to an application and what was decided, with the reasons.",
-    "hosts": "List, block and unblock hosts for a running application.",
+    "explain": "Tell why a task or a host was acted on, or was not.",
+    "hosts": "List, block and unblock hosts for a running application, or for all.",
+    "metrics": "Print an application's numbers for Prometheus.",
     "doctor": "Check what a submit needs, and say what to do about what is missing.",
     "config": "Show the options, their values and where each comes from.",
     "minicluster": "Run a real YARN and HDFS on this machine.",
@@ -80,11 +82,7 @@ def run(argv: list[str]) -> int:
         _say(f"error: {error.message}")
         return error.exit_code
     except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        if context is not None:
-            _say(context.get_usage())
-            _say(f"Try '{context.command_path} --help'.")
-        _say(f"error: {error.format_message()}")
+        _say_usage(error)
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
@@ -101,6 +99,17 @@ def run(argv: list[str]) -> int:
 def _as_exit_code(result: object) -> int:
     """Take a command's return value as exit code if it is one."""
     return result if isinstance(result, int) and not isinstance(result, bool) else 0
+
+
+def _say_usage(error: click.ClickException) -> None:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        _say(error.format_message())  # the help page is all there is to say
+        return
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        _say(context.get_usage())
+        _say(f"Try '{context.command_path} --help'.")
+    _say(f"error: {error.format_message()}")
 
 
 def _say(line: str) -> None:

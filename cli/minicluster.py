@@ -68,14 +68,32 @@ def command() -> None:
     help="A further Hadoop key for every daemon (yarn.scheduler.capacity.* go to the scheduler). Repeatable.",
 )
 @click.option(
+    "--slow",
+    multiple=True,
+    metavar="HOST=FACTOR",
+    help="Make what runs in this host's containers so many times slower (127.0.0.3=10). Repeatable.",
+)
+@click.option(
     "--hadoop",
     type=click.Path(file_okay=False, path_type=Path),
     help="Where Hadoop's jars are kept, or fetched to.  [default: one directory in the user's cache]",
 )
 @click.option("--timeout", "timeout_s", type=click.FloatRange(1), default=90, show_default=True, help="Seconds.")
-def start(home: Path | None, hadoop: Path | None, properties: tuple[str, ...], timeout_s: float, **shape: Any) -> None:
-    """Start a cluster and wait until it takes work."""
-    cluster = _cluster(home, hadoop_directory=hadoop, properties=dict(map(_property, properties)), **shape)
+def start(
+    home: Path | None,
+    hadoop: Path | None,
+    properties: tuple[str, ...],
+    slow: tuple[str, ...],
+    timeout_s: float,
+    **shape: Any,
+) -> None:
+    """Start a cluster and wait until it takes work.
+
+    A slow host's containers are stopped and continued about ten times a second, so that they get a FACTOR-th of the
+    time; its NodeManager is not. `host slow` changes it while the cluster runs.
+    """
+    own = {"properties": dict(map(_property, properties)), "slow": dict(map(_slow, slow))}
+    cluster = _cluster(home, hadoop_directory=hadoop, **own, **shape)
     fresh = cluster.start(timeout_s)
     _say(f"{'started' if fresh else 'was running already'}: {len(cluster.hosts)} hosts, {cluster.rm_url}")
     shown = f" --home {shlex.quote(str(home))}" if home is not None else ""
@@ -87,6 +105,14 @@ def _property(text: str) -> tuple[str, str]:
     if not equals or not key.strip():
         raise click.BadParameter(f"'{text}' is not KEY=VALUE", param_hint="--property")
     return key.strip(), value
+
+
+def _slow(text: str) -> tuple[str, float]:
+    name, _, factor = text.partition("=")
+    try:
+        return name.strip(), float(factor)
+    except ValueError:
+        raise click.BadParameter(f"'{text}' is not HOST=FACTOR", param_hint="--slow") from None
 
 
 @command.command()
@@ -122,7 +148,7 @@ def _print_tables(document: dict[str, Any]) -> None:
             console.print(f"{key.replace('_', ' ')}: {document[key]}", soft_wrap=True)
     for key, columns in (
         ("daemons", ("name", "state", "pid")),
-        ("hosts", ("host", "state", "containers", "used_memory_mb", "used_vcores")),
+        ("hosts", ("host", "state", "containers", "used_memory_mb", "used_vcores", "slow")),
     ):
         if document[key]:
             table = Table(*(column.replace("_", " ") for column in columns), box=None)
@@ -145,7 +171,7 @@ def env(home: Path | None) -> None:
 
 @command.group(cls=SuggestingGroup)
 def host() -> None:
-    """Stop and start single hosts."""
+    """Stop and start single hosts, and slow them down."""
 
 
 @host.command("stop")
@@ -163,6 +189,15 @@ def host_stop(host_name: str, home: Path | None, kill: bool) -> None:
 def host_start(host_name: str, home: Path | None) -> None:
     """Bring a host back, and wait until the ResourceManager counts on it."""
     _cluster(home).host_start(host_name)
+
+
+@host.command("slow")
+@click.argument("host_name", metavar="HOST")
+@click.argument("factor", type=float)
+@_home_option
+def host_slow(host_name: str, factor: float, home: Path | None) -> None:
+    """Make what runs in a host's containers FACTOR times slower from now on (1: not any more)."""
+    _cluster(home).host_slow(host_name, factor)
 
 
 @command.group(cls=SuggestingGroup)

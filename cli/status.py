@@ -11,7 +11,13 @@ from rich.table import Table
 from yarnspec.cli.moments import at_time, span, until
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
 from yarnspec.gateway.application import Application
-from yarnspec.observe.document import ContainerStatus, StatusDocument
+from yarnspec.observe.document import (
+    BlockStatus,
+    ContainerStatus,
+    SpeculationStatus,
+    StageStatus,
+    StatusDocument,
+)
 from yarnspec.observe.progress import short_stage
 from yarnspec.options import Options
 
@@ -53,17 +59,9 @@ def print_status(document: StatusDocument, console: Console, now_ms: int) -> Non
     if document.containers:
         console.print()
         console.print(_containers(document))
-    if document.blocked_hosts:
+    if document.blocks or document.blocked_hosts:
         console.print()
-        table = columns("BLOCKED HOST", "HOW LONG", "REASON", "BY")
-        for blocked in document.blocked_hosts:
-            table.add_row(
-                plain(blocked.host),
-                "" if document.ended else until(blocked.until_ms, now_ms),
-                plain(blocked.reason),
-                plain(blocked.by),
-            )
-        console.print(table)
+        console.print(_blocks(document, now_ms))
     if document.stages:
         console.print()
         console.print(_stages(document, console.width))
@@ -97,6 +95,8 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
             row("waiting for", document.pending_reason, "yellow")
     if document.tasks.total:
         row("tasks", _tasks(document))
+    if document.speculation is not None:
+        row("slow tasks", _speculation(document.speculation))
     if document.dropped_containers:
         row("released", f"{document.dropped_containers} containers that came on a blocked host, before launch")
     if document.links.resource_manager:
@@ -129,6 +129,57 @@ def _tasks(document: StatusDocument) -> str:
     return words
 
 
+def _speculation(speculation: SpeculationStatus) -> str:
+    ledger = speculation.ledger
+    if not speculation.enabled and not ledger.copies_launched:
+        return "nobody looks for them (speculation.enabled is false)"
+    words = [f"nobody looks for them any more: {speculation.stopped}"] if speculation.stopped else []
+    words += [f"{speculation.slow_tasks} now" if speculation.slow_tasks else "none now"]
+    if ledger.copies_launched:
+        copies = f"{ledger.copies_launched} copies, {ledger.copies_won} of them first"
+        words.append(f"{copies}, {ledger.copies_running} running" if ledger.copies_running else copies)
+    if speculation.waiting_copies:
+        words.append(f"{speculation.waiting_copies} copies wait for a slot")
+    if speculation.extra_containers:
+        words.append(f"{speculation.extra_containers} containers for copies")
+    if ledger.gained_ms is not None and ledger.copies_launched:
+        words.append(f"about {span(ledger.gained_ms)} of tasks gained")
+    if ledger.wasted_ms:
+        words.append(f"{span(ledger.wasted_ms)} wasted")
+    return "; ".join(words)
+
+
+def _blocks(document: StatusDocument, now_ms: int) -> Table:
+    table = columns("BLOCKED", "FOR", "HOW LONG", "REASON", "BY")
+    blocks = document.blocks or tuple(
+        BlockStatus(
+            level="application",
+            cause="asked",
+            host=one.host,
+            reason=one.reason,
+            by=one.by,
+            since_ms=now_ms,
+            until_ms=one.until_ms,
+        )
+        for one in document.blocked_hosts
+    )
+    for one in blocks:
+        table.add_row(
+            plain(one.host if one.executor_id is None else f"executor {one.executor_id} on {one.host}"),
+            plain(_reach(one)),
+            "" if document.ended else until(one.until_ms, now_ms),
+            plain(one.reason),
+            plain(one.by),
+        )
+    return table
+
+
+def _reach(block: BlockStatus) -> str:
+    if block.level == "task":
+        return f"task {block.stage}.{block.index}"
+    return f"stage {block.stage}" if block.level == "stage" else f"the {block.level}"
+
+
 def _containers(document: StatusDocument) -> Table:
     table = columns("CONTAINER", "HOST", "ROLE", "STATE")
     live = [one for one in document.containers if one.state != "COMPLETE"]
@@ -148,17 +199,32 @@ def _container_state(container: ContainerStatus) -> str:
 def _stages(document: StatusDocument, width: int) -> Table:
     active = [one for one in document.stages if one.state == "RUNNING"]
     ended = [one for one in document.stages if one.state != "RUNNING"]
-    rows = [("STAGE", "NAME", "TASKS", "STATE")]
-    for one in (*ended[-_SHOWN_ENDED_STAGES:], *active):
+    shown = (*ended[-_SHOWN_ENDED_STAGES:], *active)
+    rows: list[tuple[str, ...]] = [("STAGE", "NAME", "TASKS", "STATE", "SLOW TASKS, COPIES")]
+    for one in shown:
         number = str(one.stage) if one.stage_attempt == 0 else f"{one.stage}.{one.stage_attempt}"
         failed = f", {one.failed} failed" if one.failed else ""
-        rows.append((number, short_stage(one.name), f"{one.finished}/{one.tasks}{failed}", one.state))
+        tasks = f"{one.finished}/{one.tasks}{failed}"
+        rows.append((number, short_stage(one.name), tasks, one.state, _stage_copies(one)))
+    if not any(row[-1] for row in rows[1:]):
+        rows = [row[:-1] for row in rows]
     table = columns(*rows[0])
     for column in table.columns:
         column.no_wrap, column.overflow = True, "ellipsis"
     # One line for each stage: a name is cut where it does not fit beside the numbers.
-    rest = sum(max(len(row[at]) for row in rows) + _BETWEEN_COLUMNS for at in (0, 2, 3))
+    others = [at for at in range(len(rows[0])) if at != 1]
+    rest = sum(max(len(row[at]) for row in rows) + _BETWEEN_COLUMNS for at in others)
     table.columns[1].max_width = max(_SHORTEST_STAGE, width - rest - _BETWEEN_COLUMNS)
     for row in rows[1:]:
         table.add_row(*(plain(cell) for cell in row))
     return table
+
+
+def _stage_copies(stage: StageStatus) -> str:
+    metrics = stage.metrics
+    if metrics is None or not (metrics.num_slow_tasks or metrics.speculative_execution_count_metrics):
+        return ""
+    words = [f"{metrics.num_slow_tasks} slow"] if metrics.num_slow_tasks else []
+    if metrics.speculative_execution_count_metrics:
+        words.append(f"{metrics.num_effective_copies}/{metrics.speculative_execution_count_metrics} copies first")
+    return ", ".join(words)

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yarnspec import options
+from yarnspec.aliases import ALIASES, Value
 from yarnspec.cli.config import command
 from yarnspec.errors import UsageError
 
@@ -145,8 +146,75 @@ def test_of_two_names_of_another_system_the_newer_wins() -> None:
         assert options.load(None, settings, {}).options.resources.wait_timeout_ms == 8 * 60_000
 
 
+SEEDS = {
+    "slow-task-detector.check-interval": ("3 s", "detector.check_interval", "3 s"),
+    "slow-task-detector.execution-time.baseline-lower-bound": ("2 min", "detector.baseline_lower_bound", "2 min"),
+    "slow-task-detector.execution-time.baseline-ratio": ("0.5", "detector.baseline_ratio", 0.5),
+    "slow-task-detector.execution-time.baseline-multiplier": ("2.5", "detector.baseline_multiplier", 2.5),
+    "jobmanager.adaptive-batch-scheduler.speculative.enabled": ("false", "speculation.enabled", False),
+    "jobmanager.adaptive-batch-scheduler.speculative.max-concurrent-executions": (
+        "3",
+        "speculation.max_concurrent_executions",
+        3,
+    ),
+    "jobmanager.adaptive-batch-scheduler.speculative.block-slow-node-duration": (
+        "90 s",
+        "blocklist.slow_duration",
+        "90 s",
+    ),
+    "flink.batch.speculative.enabled": ("false", "speculation.enabled", False),
+    "flink.batch.speculative.interval.in.millis": ("100", "detector.check_interval", "100 ms"),
+    "flink.batch.speculative.multiplier": ("2", "detector.baseline_multiplier", 2.0),
+    "flink.batch.speculative.quantile": ("0.9", "detector.baseline_ratio", 0.9),
+    # The proposal counts copies, the option attempts.
+    "flink.batch.speculative.execution.count": ("1", "speculation.max_concurrent_executions", 2),
+    "flink.batch.speculative.log.interval.in.millis": ("60000", "speculation.log_interval", "1 min"),
+    "flink.blacklist.enable": ("false", "blocklist.enabled", False),
+    "flink.blacklist.timeout.in.millis": ("90000", "blocklist.slow_duration", "90 s"),
+    "jobmanager.adaptive-scheduler.resource-wait-timeout": ("7 min", "resources.wait_timeout", "7 min"),
+    "jobmanager.adaptive-scheduler.submission.resource-wait-timeout": ("7 min", "resources.wait_timeout", "7 min"),
+}
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_each_name_of_the_proposals_sets_its_option_in_its_unit(tmp_path: Path, alias: str) -> None:
+    written, key, meant = SEEDS[alias]
+    file = write(tmp_path / "o.yaml", f"{alias}: {written}\n")
+    variable = options.environment_name(alias)
+    for loaded in (
+        options.load(None, [f"{alias}={written}"], {}),
+        options.load(file, (), {}),
+        options.load(None, (), {variable: written}),
+    ):
+        assert loaded.values()[key] == meant
+        assert f"'{key}'" in loaded.warnings[0]
+    assert options.load(None, (), {}).values()[key] != meant or alias == "flink.batch.speculative.execution.count"
+
+
+def test_the_count_of_copies_becomes_one_of_attempts() -> None:
+    for copies, attempts in (("0", 1), ("1", 2), ("4", 5)):
+        loaded = options.load(None, [f"flink.batch.speculative.execution.count={copies}"], {})
+        assert loaded.options.speculation.max_concurrent_executions == attempts
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("flink.batch.speculative.interval.in.millis=1 s", "'1 s' is not a whole number"),
+        ("flink.batch.speculative.execution.count=-1", "not a whole number"),
+        ("flink.batch.speculative.execution.count=true", "not a whole number"),
+        ("flink.batch.speculative.quantile=0", "out of range"),
+        ("slow-task-detector.check-interval=5", "no unit"),
+        ("slow-task-detector.chek-interval=5 s", "Did you mean 'slow-task-detector.check-interval'"),
+    ],
+)
+def test_a_bad_value_under_another_systems_name_is_an_error(setting: str, words: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(words)):
+        options.load(None, [setting], {})
+
+
 def test_every_alias_leads_to_an_option() -> None:
-    assert {alias.key for alias in options.ALIASES.values()} <= set(options.fields())
+    assert {alias.key for alias in ALIASES.values()} <= set(options.fields())
 
 
 def test_options_survive_the_way_to_the_application_master() -> None:
@@ -154,7 +222,7 @@ def test_options_survive_the_way_to_the_application_master() -> None:
     assert options.options_from_dict(json.loads(json.dumps(sent))) == options.default_options()
 
 
-def _values(field: options.Field) -> st.SearchStrategy[options.Value]:
+def _values(field: options.Field) -> st.SearchStrategy[Value]:
     if field.unit:
         return st.integers(min_value=1, max_value=2**40)
     if field.kind is bool:
@@ -162,7 +230,7 @@ def _values(field: options.Field) -> st.SearchStrategy[options.Value]:
     if field.kind is int:
         return st.integers(min_value=1, max_value=1000)
     if field.kind is float:
-        return st.floats(min_value=0, max_value=1)
+        return st.floats(min_value=0.01, max_value=1)
     choices = typing.get_args(field.kind)
     return st.sampled_from(choices) if choices else st.from_regex(r"[a-z/~.]{1,20}", fullmatch=True)
 

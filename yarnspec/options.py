@@ -11,19 +11,20 @@ import os
 import typing
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 import yaml
 
+from yarnspec.aliases import ALIASES, Value
 from yarnspec.errors import UsageError
 from yarnspec.units import format_duration, format_size, parse_duration_ms, parse_size_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-Value = str | int | float | bool
+Share = typing.Annotated[float, msgspec.Meta(ge=0, le=1)]
 Origin = Literal["default", "file", "environment", "flag"]
 
 
@@ -31,9 +32,8 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """How containers are kept off hosts, and off how many."""
 
     mode: Literal["auto", "blacklist", "constraints"]
-    max_blocked_share: typing.Annotated[float, msgspec.Meta(ge=0, le=1)]
+    max_blocked_share: Share
     host_attribute: str
-    automatic_block_ms: int
     hosts_wait_ms: int
 
 
@@ -77,6 +77,53 @@ class Executor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     backoff_max_ms: int
 
 
+class Speculation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Copies of slow tasks: whether, and how many at most."""
+
+    enabled: bool
+    max_concurrent_executions: typing.Annotated[int, msgspec.Meta(ge=1)]
+    max_share_of_stage: Share
+    max_share_of_application: Share
+    max_copies_of_task: typing.Annotated[int, msgspec.Meta(ge=1)]
+    copy_writers: bool
+    slot_patience_ms: int
+    container_idle_ms: int
+    log_interval_ms: int
+
+
+class Detector(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which running tasks, and which hosts, count as slow."""
+
+    kind: Literal["progress", "execution-time", "input-weighted"]
+    check_interval_ms: int
+    baseline_lower_bound_ms: int
+    baseline_ratio: typing.Annotated[float, msgspec.Meta(gt=0, le=1)]
+    baseline_multiplier: typing.Annotated[float, msgspec.Meta(gt=0)]
+    heartbeat_interval_ms: int
+    min_finished: typing.Annotated[int, msgspec.Meta(ge=1)]
+    copy_start_ms: int
+    cold_start_ms: int
+    noise_ms: int
+    stuck_multiplier: typing.Annotated[float, msgspec.Meta(gt=0)]
+    task_proof: typing.Annotated[float, msgspec.Meta(gt=0, le=1)]
+    host_proof: typing.Annotated[float, msgspec.Meta(gt=0, le=1)]
+    host_slow_factor: typing.Annotated[float, msgspec.Meta(gt=0)]
+    host_memory_ms: typing.Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Blocklist(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long yarnspec keeps off hosts that it finds slow or faulty, and the list that all applications share."""
+
+    enabled: bool
+    slow_duration_ms: int
+    faulty_duration_ms: int
+    faulty_duration_max_ms: int
+    faulty_tasks: typing.Annotated[int, msgspec.Meta(ge=1)]
+    faulty_deaths: typing.Annotated[int, msgspec.Meta(ge=1)]
+    cluster_directory: str
+    cluster_refresh_ms: int
+
+
 class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Patience with the ResourceManager and HDFS."""
 
@@ -92,25 +139,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     history: History
     am: ApplicationMaster
     executor: Executor
+    speculation: Speculation
+    detector: Detector
+    blocklist: Blocklist
     cluster: Cluster
-
-
-class Alias(NamedTuple):
-    """Another system's name for an option: what it is called here, and how its value is written here."""
-
-    key: str
-    convert: Callable[[Value], Value]
-
-
-def _same(value: Value) -> Value:
-    return value
-
-
-# Names that the papers and proposals behind yarnspec use. Of two for one option the later one here wins.
-ALIASES: dict[str, Alias] = {
-    "jobmanager.adaptive-scheduler.resource-wait-timeout": Alias("resources.wait_timeout", _same),
-    "jobmanager.adaptive-scheduler.submission.resource-wait-timeout": Alias("resources.wait_timeout", _same),
-}
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,10 +259,10 @@ def load(
             source = f"file {where}" if origin == "file" else origin
             if key in ALIASES:
                 rank = list(ALIASES).index(key)
-                target, convert = ALIASES[key]
+                target = ALIASES[key].key
                 warnings.append(f"option '{key}' ({source}) is deprecated: its name is '{target}' now")
                 if rank >= foreign.get(target, (-1,))[0]:
-                    foreign[target] = (rank, convert(value), f"{source}, as {key}")
+                    foreign[target] = (rank, _converted(key, value, source), f"{source}, as {key}")
             elif key in chosen:
                 chosen[key] = (value, source)
             else:
@@ -323,6 +355,13 @@ def _build(values: dict[str, Value], origins: dict[str, str]) -> Options:
             raise UsageError(f"option '{key}' ({origins[key]}): {error}") from error
         groups.setdefault(field.group, {})[field.attribute] = typed
     return msgspec.convert(groups, Options)
+
+
+def _converted(alias: str, value: Value, source: str) -> Value:
+    try:
+        return ALIASES[alias].convert(value)
+    except ValueError as error:
+        raise UsageError(f"option '{alias}' ({source}): {error}") from error
 
 
 def _positive(value: int, text: str) -> int:

@@ -31,11 +31,15 @@ EXECUTOR_SERVICE = "executor"
 
 
 class ExecutorSize(msgspec.Struct, frozen=True, kw_only=True):
-    """What one executor asks of YARN (``container_memory_mb``) and of its JVM (``heap_mb``)."""
+    """What one executor asks of YARN (``container_memory_mb``) and of its JVM (``heap_mb``).
+
+    A task takes ``task_cpus`` of its ``cores``.
+    """
 
     heap_mb: int
     container_memory_mb: int
     cores: int
+    task_cpus: int = 1
     label: str = ""
 
 

@@ -61,9 +61,9 @@ class Measured(msgspec.Struct, kw_only=True):
 def setup(hosts: int, scale: float) -> Setup:
     """What is measured now."""
     return Setup(
-        yarnspec=_fingerprint(),
+        yarnspec=fingerprint(),
         spark=pyspark.__version__,
-        machine=_machine(),
+        machine=machine(),
         hosts=hosts,
         scale=scale,
         flags=FLAGS,
@@ -91,7 +91,7 @@ def store(path: Path, measured: Measured) -> None:
     new.replace(path)
 
 
-def _fingerprint() -> str:
+def fingerprint() -> str:
     """A digest of yarnspec's own files: numbers of another state of the code are not continued."""
     digest = hashlib.sha256()
     package = Path(yarnspec.__file__).parent
@@ -101,7 +101,7 @@ def _fingerprint() -> str:
     return digest.hexdigest()[:12]
 
 
-def _machine() -> str:
+def machine() -> str:
     memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     model = next(
         (

@@ -3,20 +3,58 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
+import msgspec
 import pytest
 
 from yarnspec.am.answers import Answers
 from yarnspec.am.readers import Patience
 from yarnspec.am.shell import Shell
 from yarnspec.core import commands, events
+from yarnspec.core.blocks import Block
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event, HostReport
-from yarnspec.observe.document import BlockedHost, ContainerStatus, StatusDocument
+from yarnspec.core.figures import LedgerFigures, StageSpeculation
+from yarnspec.core.speculationview import Explanation, SpeculationView
+from yarnspec.observe.document import BlockedHost, ContainerStatus, StageStatus, StatusDocument
 from yarnspec.observe.eventlog import EventLog
 from yarnspec.observe.rest import BlockBody, UnblockBody
+from yarnspec.observe.speculation import with_speculation
+
+
+class Core:
+    """What the core knows of speculation: one stage with a slow task, and a blocked host."""
+
+    def speculation_view(self, now_ms: int) -> SpeculationView:
+        stage = StageSpeculation(
+            stage=3, stage_attempt=0, name="c", tasks=8, state="RUNNING", slow_tasks=1, effective_copies=2,
+            min_finished_for_speculation=6, finished_executions=5, speculative_executions=3,
+            speculative_threshold_ms=60_000.0, running_ms_by_index={4: 70_000}, fastest_copies=2, running_copies=1,
+            gained_ms=9_000, wasted_ms=500,
+        )  # fmt: skip
+        block = Block(
+            host="h1", reason="slow", by="yarnspec", since_ms=now_ms, until_ms=9_000, automatic=True, cause="slow",
+            level="stage", stage=3,
+        )  # fmt: skip
+        ledger = LedgerFigures(
+            copies_asked=4, copies_launched=3, copies_running=1, copies_won=2, copies_failed=0, copies_cancelled=0,
+            copies_refused=1, copies_withdrawn=0, gained_ms=9_000, wasted_ms=500, spent_ms=1_500,
+        )  # fmt: skip
+        return SpeculationView(
+            enabled=True, stopped="a fault", detector="progress", slow_tasks=1, effective_copies=2, waiting_copies=0,
+            extra_containers=1, stages=(stage,), blocks=(block,), ledger=ledger,
+        )  # fmt: skip
+
+    def explain_task(self, stage: int, index: int, now_ms: int) -> Explanation | None:
+        if stage != 3:
+            return None
+        return Explanation(subject=f"task {stage}.{index}", verdict="slow", numbers={"now_ms": now_ms}, lines=())
+
+    def explain_host(self, host: str, now_ms: int) -> Explanation | None:
+        return Explanation(subject=host, verdict="healthy", numbers={"now_ms": now_ms}, lines=())
 
 
 class Loop:
@@ -25,10 +63,21 @@ class Loop:
     def __init__(self) -> None:
         self.asked: list[Event] = []
         self.answer: list[Command] = []
+        self.core = Core()
+        self.busy = False
+        self.heard = True
 
     def ask(self, event: Event) -> list[Command]:
         self.asked.append(event)
         return self.answer
+
+    def in_force(self, deadline_s: float) -> bool:  # noqa: ARG002
+        return self.heard
+
+    def inspect(self, ask: Callable[[Any, int], Any], deadline_s: float = 5.0) -> Any:  # noqa: ARG002
+        if self.busy:
+            raise TimeoutError
+        return ask(self.core, 1_000)
 
 
 class Desk:
@@ -60,6 +109,14 @@ def test_a_block_is_asked_for_and_the_decision_answered(desk: Desk) -> None:
     assert desk.loop.asked == [
         events.BlockRequested(host="h", reason="slow", by="me", duration_ms=1000, force=True, automatic=False)
     ]
+
+
+def test_a_block_that_the_driver_has_not_heard_of_says_so(desk: Desk) -> None:
+    desk.loop.answer = [commands.BlockHost(reason="asked for by me", host="h", until_ms=None, by="me")]
+    desk.loop.heard = False
+    answer = desk.answers.block(BlockBody(host="h", duration_ms=None, reason="slow", by="me"))
+    assert answer.accepted
+    assert answer.reason.startswith("asked for by me; the driver has not confirmed it yet")
 
 
 def test_a_refusal_carries_its_reason(desk: Desk) -> None:
@@ -136,4 +193,60 @@ def test_events_of_this_epoch(desk: Desk) -> None:
     desk.log.append(events.DriverStopping(), 6)
     chunk = desk.answers.events(1, 1000)
     assert (chunk.epoch, [line.seq for line in chunk.lines]) == (2, [2])
-    assert desk.answers.status() is desk.document
+    assert desk.answers.status().application_id == desk.document.application_id
+
+
+STAGES = tuple(
+    StageStatus(stage=number, stage_attempt=0, name="c", tasks=8, finished=5, failed=0, state="RUNNING")
+    for number in (2, 3)
+)
+
+
+def test_the_status_has_the_cores_numbers_of_speculation(desk: Desk) -> None:
+    desk.document = msgspec.structs.replace(desk.document, stages=STAGES)
+    status = desk.answers.status()
+    other, stage = status.stages
+    assert other.metrics is None
+    assert stage.metrics is not None
+    assert (stage.metrics.num_slow_tasks, stage.metrics.num_slow_execution_vertices) == (1, 1)
+    assert (stage.metrics.num_effective_copies, stage.metrics.num_effective_speculative_executions) == (2, 2)
+    assert (stage.copies_running, stage.gained_ms, stage.wasted_ms) == (1, 9_000, 500)
+    assert stage.metrics.execution_index_to_running_timespan == {4: 70_000}
+    (block,) = status.blocks
+    assert (block.level, block.stage, block.executor_id, block.cause) == ("stage", 3, None, "slow")
+    assert status.speculation is not None
+    assert (status.speculation.detector, status.speculation.extra_containers) == ("progress", 1)
+    assert status.speculation.stopped == "a fault"
+    assert status.speculation.ledger.gained_ms == 9_000
+
+
+def test_of_running_times_the_longest_are_shown() -> None:
+    (figures,) = Core().speculation_view(0).stages
+    figures = msgspec.structs.replace(figures, running_ms_by_index={index: 1_000 + index for index in range(1_000)})
+    running = with_speculation(STAGES[1], figures)
+    ended = with_speculation(msgspec.structs.replace(STAGES[1], state="SUCCEEDED"), figures)
+    assert running.metrics is not None
+    assert ended.metrics is not None
+    assert list(running.metrics.execution_index_to_running_timespan) == list(range(900, 1_000))
+    assert list(ended.metrics.execution_index_to_running_timespan) == list(range(980, 1_000))
+
+
+def test_a_busy_core_does_not_hold_up_the_status(desk: Desk) -> None:
+    desk.loop.busy = True
+    assert desk.answers.status().speculation is None
+    desk.loop.busy = False
+    desk.answers.status()
+    desk.loop.busy = True
+    speculation = desk.answers.status().speculation
+    assert speculation is not None
+    assert speculation.ledger.copies_won == 2
+
+
+def test_what_the_core_explains(desk: Desk) -> None:
+    found = desk.answers.explain_task(3, 4)
+    assert found is not None
+    assert (found.subject, found.numbers) == ("task 3.4", {"now_ms": 1_000})
+    assert desk.answers.explain_task(9, 4) is None
+    found = desk.answers.explain_host("h1")
+    assert found is not None
+    assert found.verdict == "healthy"

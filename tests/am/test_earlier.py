@@ -48,3 +48,14 @@ def test_exclusions_at_submit_are_known_to_every_attempt_unless_lifted() -> None
     assert earlier_blocks(records(excluded), NOW_MS) == EarlierBlocks()
     lifted = UnblockHost(host="h1", reason="unblocked by ann")
     assert earlier_blocks(records(excluded, lifted), NOW_MS).lifted == {"h1"}
+
+
+def test_what_was_about_a_stage_or_found_by_a_detector_is_not_kept() -> None:
+    of_a_stage = BlockHost(host="h1", until_ms=None, by="ann", reason="slow", level="stage", stage=3)
+    of_the_cluster = BlockHost(host="h2", until_ms=None, by="root", reason="bad disk", level="cluster")
+    slow = BlockHost(host="h3", until_ms=NOW_MS + 9000, by="progress", reason="4x slower", cause="slow")
+    faulty = BlockHost(host="h4", until_ms=NOW_MS + 9000, by="deaths", reason="3 executors died", cause="faulty")
+    back_for_a_stage = UnblockHost(host="h4", reason="the stage ended", level="stage", stage=3)
+    found = earlier_blocks(records(of_a_stage, of_the_cluster, slow, faulty, back_for_a_stage), NOW_MS)
+    assert [one.host for one in found.wishes] == ["h4"]
+    assert found.lifted == frozenset()

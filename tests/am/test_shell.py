@@ -88,7 +88,9 @@ class World:
     def run(self, *posted: Event) -> Any:
         for event in posted:
             self.shell.post(event)
-        return self.shell.run()
+        ending = self.shell.run()
+        self.shell.in_force(0.2)
+        return ending
 
     @property
     def logged(self) -> list[str]:
@@ -224,6 +226,22 @@ def test_timers_fire_in_order_and_one_that_was_replaced_does_not(make: Make) -> 
     assert fired == [("early", 1_000_200), ("moved", 1_000_300), ("late", 1_000_500)]
 
 
+def test_a_look_that_finds_nothing_is_not_logged(make: Make) -> None:
+    again = commands.SetTimer(reason="r", name="look", at_ms=1_000_200)
+    world = make({events.DriverStarted: [commands.SetTimer(reason="r", name="look", at_ms=1_000_100)]})
+    script = world.core
+    assert isinstance(script, Script)
+
+    def handle(event: Event, now_ms: int) -> list[Command]:  # noqa: ARG001
+        if isinstance(event, events.TimerFired):
+            return [again] if event.at_ms == 1_000_100 else [commands.Summarize(reason="r"), again, FINISH]
+        return script.answers.get(type(event), [])
+
+    script.handle = handle  # type: ignore[method-assign]
+    world.run(STARTED)
+    assert world.logged == ["DriverStarted", "SetTimer", "TimerFired", "Summarize", "SetTimer", "FinishApplication"]
+
+
 def test_an_answer_goes_to_who_asked(make: Make) -> None:
     refusal = commands.RefuseBlock(reason="too many", host="h")
     world = make({events.BlockRequested: [refusal], events.DriverStopping: [FINISH]})
@@ -240,6 +258,23 @@ def test_an_answer_goes_to_who_asked(make: Make) -> None:
 def test_who_asks_a_loop_that_does_not_run_gets_an_error(make: Make) -> None:
     with pytest.raises(TimeoutError, match="did not answer"):
         make({}).shell.ask(events.DriverStopping(), deadline_s=0.01)
+
+
+def test_the_core_can_be_looked_at_while_the_loop_runs_and_after_its_end(make: Make) -> None:
+    world = make({events.DriverStopping: [FINISH]})
+    loop = threading.Thread(target=world.shell.run)
+    loop.start()
+    try:
+        core, now_ms = world.shell.inspect(lambda core, now_ms: (core, now_ms))
+        assert core is world.core
+        assert now_ms > 1_000_000
+        with pytest.raises(ZeroDivisionError):
+            world.shell.inspect(lambda core, now_ms: 1 // 0)  # noqa: ARG005
+    finally:
+        world.shell.post(events.DriverStopping())
+        loop.join(10)
+    assert not loop.is_alive()
+    assert world.shell.inspect(lambda core, _: core, deadline_s=0.01) is world.core
 
 
 def test_the_driver_hears_of_blocked_hosts_when_it_connects_and_when_they_change(make: Make) -> None:
@@ -352,3 +387,18 @@ def test_a_placement_that_could_not_be_written_is_told_once_and_written_later(ma
     assert world.placement["tracking_url"] == "http://h:4040"
     assert world.placement["all_hosts"] == [{"host": "127.0.0.2", "rack": "/default-rack"}]
     assert ("blocked", ("127.0.0.3",)) in bridge.told
+
+
+def test_the_log_holds_the_hosts_once_and_then_what_changed(make: Make) -> None:
+    world = make({events.DriverStopping: [FINISH]})
+    a, b = events.HostReport(host="a"), events.HostReport(host="b")
+    lost = events.HostReport(host="b", state="LOST")
+    reports = [events.HostsReported(hosts=hosts) for hosts in ((a, b), (a, lost), (a,))]
+    world.run(*reports, events.DriverStopping())
+    assert told(world)[:3] == reports  # the core has each one whole
+    records = [msgspec.json.decode(line.data) for line in world.log.after(0, 1 << 20).lines[:3]]
+    assert [([one["host"] for one in record["hosts"]], record["whole"], record["gone"]) for record in records] == [
+        (["a", "b"], True, []),
+        (["b"], False, []),
+        ([], False, ["b"]),
+    ]

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ from tests.am.world import HandMadeBridge, HandMadeService
 from yarnspec.am import sources
 from yarnspec.am.allocations import Allocations
 from yarnspec.am.containers import ExecutorContainers
-from yarnspec.am.sources import DriverEvents, ProgramReports, ProviderEvents
+from yarnspec.am.sources import DriverEvents, ProgramReports, ProviderEvents, TaskFeed
 from yarnspec.am.watcher import Watcher
 from yarnspec.core import events
 from yarnspec.core.events import Event
+from yarnspec.feed.columns import Rows
 from yarnspec.spark.bridge import DriverBridge
 
 
@@ -116,6 +118,28 @@ def test_a_record_that_cannot_be_understood_does_not_take_the_next_ones_along(pr
     ]
 
 
+OBSERVED = events.Observed(rows=Rows().observations())
+
+
+class HandMadeFeed:
+    """A feed whose connections each lose two rows and bring three."""
+
+    breaks = False
+
+    def __init__(self, port: int, token: str, on_rows: Callable[..., None], on_missing: Callable[[int], None]) -> None:
+        assert (port, token) == (5, "t")
+        self.passed = 0
+        self.on_rows = on_rows
+        self.on_missing = on_missing
+
+    def read(self) -> None:
+        self.on_missing(2)
+        self.on_rows(OBSERVED.rows)
+        self.passed += 5
+        if self.breaks:
+            raise ConnectionResetError("broken")
+
+
 class Driver:
     """Driver events with a bridge that a test made."""
 
@@ -134,7 +158,10 @@ class Driver:
         monkeypatch.setattr(sources, "DriverBridge", connect)
         monkeypatch.setattr(sources, "_RECONNECT_PAUSE_S", 0)
         monkeypatch.setattr(sources, "_alive", lambda _: self.alive)
-        self.events = DriverEvents(self.announcement, self.containers, self.posted.append, self._on_connected)
+        self.feed = TaskFeed(self.announcement, self.posted.append)
+        self.events = DriverEvents(
+            self.announcement, self.containers, self.posted.append, self._on_connected, self.feed
+        )
 
     def _on_connected(self, bridge: object) -> None:
         if self.refuse_connection:
@@ -142,7 +169,7 @@ class Driver:
         self.connected.append(bridge)
 
     def announce(self) -> None:
-        self.announcement.write_text('{"port": 1, "token": "t", "pid": 2}')
+        self.announcement.write_text('{"port": 1, "token": "t", "pid": 2, "feed_port": 5}')
 
 
 def test_nothing_before_the_driver_announces_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,19 +180,6 @@ def test_nothing_before_the_driver_announces_itself(tmp_path: Path, monkeypatch:
 
 
 def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = {
-        "stage": 1,
-        "stage_attempt": 0,
-        "index": 3,
-        "attempt": 0,
-        "task_id": 9,
-        "executor_id": "5",
-        "host": "h",
-        "state": "FINISHED",
-        "launch_ms": 1,
-        "finish_ms": 2,
-        "failure": "",
-    }
     bridge = HandMadeBridge(
         [
             {"seq": 1, "type": "backend_started", "driver_url": "spark://d", "ui_url": None},
@@ -174,12 +188,12 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         [
             {"seq": 3, "type": "executor_registered", "executor_id": "5", "host": "h", "cores": 2},
             {"seq": 4, "type": "kill_executors", "ids": ["5"]},
-            {"seq": 5, "type": "stage_started", "stage": 1, "stage_attempt": 0, "name": "count", "tasks": 8},
-            {"seq": 6, "type": "task_finished", **task},
-            {"seq": 7, "type": "stage_finished", "stage": 1, "stage_attempt": 0, "failure": ""},
+            {"seq": 5, "type": "job_started", "job": 2, "stages": [1, 3]},
+            {"seq": 6, "type": "copy_refused", "stage": 1, "stage_attempt": 0, "index": 7, "why": "it has ended"},
+            {"seq": 7, "type": "job_ended", "job": 2, "failure": None},
             {"seq": 8, "type": "executor_removed", "executor_id": "5", "reason": "x"},
             {"seq": 9, "type": "executor_disconnected", "executor_id": "6"},
-            {"seq": 10, "type": "task_events_dropped", "count": 7},
+            {"seq": 10, "type": "feed_dropped", "count": 7},
             {"seq": 11, "type": "stopping"},
         ],
     )
@@ -193,9 +207,9 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         events.TargetExecutorsChanged(count=4),
         events.ContainerStarted(executor_id="5", container_id="", host="h", cores=2),
         events.ExecutorsUnwanted(executor_ids=("5",)),
-        events.StageStarted(stage=1, stage_attempt=0, name="count", tasks=8),
-        events.TaskFinished(**task),  # type: ignore[arg-type]
-        events.StageFinished(stage=1, stage_attempt=0),
+        events.JobStarted(job=2, stages=(1, 3)),
+        events.CopyRefused(stage=1, stage_attempt=0, index=7, why="it has ended"),
+        events.JobEnded(job=2),
         events.ExecutorRemoved(executor_id="5", reason="x"),
         events.ExecutorRemoved(executor_id="6", reason="its connection broke"),
         events.FeedLagged(count=7),
@@ -204,6 +218,59 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     driver.events._step()
     assert bridge.after == [0, 2, 11]  # everything is acknowledged once
     assert driver.events.watcher._stop.is_set()  # the JVM has gone: nothing more will come
+
+
+def test_what_was_observed_before_an_event_comes_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two ways out of the driver keep their order: an event says how many rows were told before it."""
+    ended = {"seq": 1, "type": "job_ended", "job": 2, "feed_rows": 5}
+    driver = Driver(tmp_path, HandMadeBridge([ended], []), monkeypatch)
+    monkeypatch.setattr(sources, "FeedReader", HandMadeFeed)
+    driver.announce()
+    feed = threading.Thread(target=driver.feed._step)
+    told = threading.Thread(target=driver.events._step)
+    told.start()
+    feed.start()
+    for thread in (feed, told):
+        thread.join(10)
+    assert driver.feed.wait_for(5)
+    assert driver.posted == [events.FeedLagged(count=2), OBSERVED, events.JobEnded(job=2)]
+
+
+def test_a_feed_that_stands_still_holds_events_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = Driver(tmp_path, HandMadeBridge(), monkeypatch)
+    assert not driver.feed.wait_for(1, deadline_s=0.001)
+    assert not driver.feed.wait_for(1, deadline_s=3600)
+    assert driver.feed.wait_for(0, deadline_s=3600)
+
+
+def test_the_drivers_end_comes_after_everything_that_it_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = Driver(tmp_path, HandMadeBridge(), monkeypatch)
+    monkeypatch.setattr(sources, "FeedReader", HandMadeFeed)
+    finished = events.DriverFinished(exit_code=0)
+    driver.feed.post_last(finished)  # it never announced itself: there is nothing to wait for
+    assert driver.posted.pop() == finished
+    driver.announce()
+    last = threading.Thread(target=driver.feed.post_last, args=(finished,))
+    last.start()
+    driver.feed._step()
+    last.join(10)
+    assert driver.posted == [events.FeedLagged(count=2), OBSERVED, finished]
+    assert driver.feed.watcher._stop.is_set()
+
+
+def test_a_feed_that_breaks_off_is_opened_again_while_the_driver_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driver(tmp_path, HandMadeBridge(), monkeypatch)
+    monkeypatch.setattr(sources, "FeedReader", HandMadeFeed)
+    monkeypatch.setattr(HandMadeFeed, "breaks", True)
+    driver.announce()
+    driver.alive = True
+    driver.feed._step()
+    driver.feed._step()
+    assert driver.posted == [events.FeedLagged(count=2), OBSERVED] * 2
+    assert driver.feed._passed == 10  # the same reader counts on
+    assert not driver.feed.watcher._stop.is_set()
 
 
 def test_a_connection_that_fails_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

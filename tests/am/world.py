@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
 
+from yarnspec.core.commands import LaunchCopy, UpdateTaskBlocks, WithdrawCopy
 from yarnspec.yarn.am_client import ALL_STATES, ContainerServiceError, ContainerState, ContainerStatus
 
 APP = "application_1700000000000_0001"
@@ -53,6 +55,9 @@ class HandMadeBridge:
         self.polls = list(polls)
         self.after: list[int] = []
         self.broken = False
+        self.hangs = threading.Event()
+        self.hangs.set()
+        self.refusals: dict[int, str] = {}
 
     def poll(self, after: int, timeout_s: float) -> list[dict[str, object]]:  # noqa: ARG002
         self.after.append(after)
@@ -60,15 +65,27 @@ class HandMadeBridge:
             raise ConnectionResetError("the JVM has gone")
         return self.polls.pop(0)
 
-    def set_blocked_hosts(self, hosts: tuple[str, ...]) -> None:
-        if self.broken:
-            raise ConnectionResetError("the JVM has gone")
-        self.told.append(("blocked", hosts))
+    def set_blocks(self, blocks: UpdateTaskBlocks) -> None:
+        self._tell("blocked", blocks.hosts, *((blocks.executors, blocks.stages) if blocks.stages else ()))
+
+    def launch_copies(self, copies: Sequence[LaunchCopy]) -> list[str]:
+        self._tell("copies", *(copy.index for copy in copies))
+        return [self.refusals.get(copy.index, "") for copy in copies]
+
+    def withdraw_copies(self, copies: Sequence[WithdrawCopy]) -> None:
+        self._tell("withdrawn", *(copy.index for copy in copies))
+
+    def kill_attempt(self, task_id: int, reason: str) -> None:
+        self._tell("killed", task_id, reason)
 
     def remove_executor(self, executor_id: str, exit_code: int, caused_by_app: bool, reason: str) -> None:
+        self._tell("removed", executor_id, exit_code, caused_by_app, reason)
+
+    def _tell(self, *what: object) -> None:
+        assert self.hangs.wait(10)
         if self.broken:
             raise ConnectionResetError("the JVM has gone")
-        self.told.append(("removed", executor_id, exit_code, caused_by_app, reason))
+        self.told.append(what)
 
     def close(self) -> None:
         self.told.append(("closed",))

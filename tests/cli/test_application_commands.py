@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,26 +12,52 @@ from rich.console import Console
 
 from tests.cli.conftest import Run
 from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, HandMadeNegotiator, report
+from yarnspec import options
 from yarnspec.cli.events import _print as print_event
 from yarnspec.cli.status import print_status
 from yarnspec.core import commands, events
+from yarnspec.core.speculationview import Explanation
 from yarnspec.observe.document import (
     BlockedHost,
+    BlockStatus,
     ContainerStatus,
     Final,
+    Ledger,
     Links,
+    SpeculationStatus,
+    StageMetrics,
     StageStatus,
     StatusDocument,
     TaskCounts,
 )
 from yarnspec.observe.history import ApplicationRecord
-from yarnspec.observe.records import record_of
-from yarnspec.observe.rest import Answer, BlockBody
+from yarnspec.observe.records import decode, encode, record_of
+from yarnspec.observe.rest import Answer, BlockBody, HostEntry
+from yarnspec.yarn.cluster_blocks import ClusterBlocks
 
 STARTED = events.AttemptStarted(
     application_id=APP, attempt=1, epoch=1, container_id=AM, host=HOSTS[0], placement_mode="blacklist"
 )
 BLOCKED = commands.BlockHost(reason="slow disk", host=HOSTS[1], until_ms=None, by="me")
+STAGE_OF_TWO = (
+    events.StageStarted(stage=3, stage_attempt=0, name="s", tasks=2),
+    *(
+        events.TaskFinished(
+            stage=3,
+            stage_attempt=0,
+            index=index,
+            attempt=0,
+            task_id=index,
+            executor_id="1",
+            host=HOSTS[index],
+            state="SUCCESS",
+            launch_ms=1_700_000_000_000,
+            finish_ms=1_700_000_002_000,
+        )
+        for index in range(2)
+    ),
+    events.StageFinished(stage=3, stage_attempt=0),
+)
 DOCUMENT = StatusDocument(
     application_id=APP,
     name="etl [bold]nightly\x1b[31m",
@@ -96,6 +123,46 @@ class TestStatus:
         ):
             assert words in page
         assert "\x1b" not in page
+
+    @pytest.mark.parametrize("width", [80, 120])
+    def test_slow_tasks_copies_and_blocks(self, width: int) -> None:
+        metrics = StageMetrics(num_slow_tasks=1, num_effective_copies=2, speculative_execution_count_metrics=3)
+        block = {"reason": "3.0x slower", "by": "yarnspec", "since_ms": 0, "until_ms": 1_700_000_090_000}
+        document = msgspec.structs.replace(
+            DOCUMENT,
+            stages=(msgspec.structs.replace(DOCUMENT.stages[0], metrics=metrics, copies_running=1),),
+            blocks=(
+                BlockStatus(level="application", cause="slow", host=HOSTS[1], **block),  # type: ignore[arg-type]
+                BlockStatus(level="task", cause="slow", host=HOSTS[2], executor_id="4", stage=3, index=7, **block),  # type: ignore[arg-type]
+            ),
+            speculation=SpeculationStatus(
+                enabled=True,
+                detector="progress",
+                slow_tasks=1,
+                extra_containers=1,
+                ledger=Ledger(copies_launched=3, copies_won=2, copies_running=1, gained_ms=65_000, wasted_ms=4_000),
+            ),
+        )
+        console = Console(width=width, color_system=None, highlight=False)
+        with console.capture() as capture:
+            print_status(document, console, 1_700_000_030_000)
+        page = capture.get()
+        assert max(map(len, page.splitlines())) <= width
+        flat = " ".join(page.split())
+        for words in (
+            "1 now; 3 copies, 2 of them first, 1 running; 1 containers for copies; about 1 min 5 s of tasks gained",
+            "1 slow, 2/3 copies first",
+            "the application",
+        ):
+            assert words in flat
+        if width > 80:
+            assert f"executor 4 on {HOSTS[2]} task 3.7 for 1 min 0 s more 3.0x slower yarnspec" in flat
+
+    def test_without_copies_there_is_no_column_for_them(self) -> None:
+        console = Console(width=80, color_system=None, highlight=False)
+        with console.capture() as capture:
+            print_status(DOCUMENT, console, 1_700_000_030_000)
+        assert "COPIES" not in capture.get()
 
     def test_a_stages_name_is_cut_to_one_line(self) -> None:
         name = "$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768"
@@ -179,6 +246,19 @@ class TestEvents:
         assert ran.out.count("\n") == 1
         assert f"BlockHost            host={HOSTS[1]} by=me (slow disk)" in ran.out
 
+    def test_a_line_of_verdicts_names_their_tasks(self, capsys: pytest.CaptureFixture[str]) -> None:
+        verdict = commands.Verdict(
+            stage=3, stage_attempt=0, index=7, attempt=0, task_id=7, host="h4", executor_id="1", detector="progress",
+            elapsed_ms=70_000, numbers={"expected_ms": 2_000.0}, reason="late",
+        )  # fmt: skip
+        judged = commands.JudgeTasks(verdicts=(verdict,) * 10, reason="10 tasks are slow")
+        line = encode(record_of(judged, seq=1, time_ms=1, epoch=1))
+        print_event(decode(line), "table")
+        out = capsys.readouterr().out
+        assert "verdicts=3.7@h4,3.7@h4" in out
+        assert "and 2 more (10 tasks are slow)" in out
+        assert len(out) < 200
+
     def test_what_a_terminal_would_obey_is_not_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
         lost = events.DriverLost(exit_code=1, reason="\x1b]0;title\x07\nsecond line")
         print_event(record_of(lost, seq=1, time_ms=1, epoch=1), "table")
@@ -207,6 +287,13 @@ class TestHosts:
         assert [line.split()[0] for line in ran.out.splitlines()[1:]] == list(HOSTS)
         assert len(json.loads(yarnspec("hosts", APP, "list", "-o", "json").out)["hosts"]) == len(HOSTS)
 
+    def test_a_block_for_all_applications_is_told_from_ones_own(
+        self, yarnspec: Run, negotiator: HandMadeNegotiator
+    ) -> None:
+        entry = HostEntry(host=HOSTS[0], state="RUNNING", blocked=True, reason="disk", level="cluster", by="ann")
+        negotiator.hosts = lambda: [entry]  # type: ignore[method-assign]
+        assert "until it is unblocked, for all applications  disk" in yarnspec("hosts", APP, "list").out
+
     def test_block_and_unblock(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
         ran = yarnspec("hosts", APP, "block", HOSTS[1], "--for", "10m", "--reason", "slow disk", "--force")
         assert (ran.code, ran.out) == (0, f"{HOSTS[1]} is blocked for 10m\n")
@@ -229,6 +316,122 @@ class TestHosts:
         ran = yarnspec("hosts", APP, "blok", HOSTS[1])
         assert ran.code == 2
         assert "'block'" in ran.err
+
+
+class TestClusterHosts:
+    @pytest.fixture(autouse=True)
+    def _on_files(self, cluster: HandMadeCluster, tmp_path: Path) -> None:
+        self.user = cluster.files.info(str(tmp_path)).owner
+        self.directory = tmp_path / "list"
+        shared = ClusterBlocks(cluster.files, str(self.directory), self.user)
+        cluster.__dict__["shared_blocks"] = lambda location: shared if location != "none" else None
+
+    def test_block_list_and_unblock(self, yarnspec: Run) -> None:
+        ran = yarnspec("hosts", "--cluster", "block", HOSTS[1], "--for", "2h", "--reason", "disk is being replaced")
+        assert (ran.code, ran.out) == (0, f"{HOSTS[1]} is blocked for all applications for 2h\n")
+        ran = yarnspec("hosts", "--cluster", "list")
+        assert ran.out.splitlines()[1].split(maxsplit=1)[0] == HOSTS[1]
+        assert "disk is being replaced" in ran.out
+        document = json.loads(yarnspec("hosts", "--cluster", "list", "-o", "json").out)
+        assert document["schema"] == 1
+        (block,) = document["blocks"]
+        assert (block["host"], block["by"]) == (HOSTS[1], self.user)
+        assert block["until_ms"] - block["since_ms"] == 7_200_000
+        ran = yarnspec("hosts", "--cluster", "unblock", HOSTS[1], "-o", "json")
+        assert json.loads(ran.out) == {"schema": 1, "host": HOSTS[1], "blocked": False}
+        ran = yarnspec("hosts", "--cluster", "list")
+        assert (ran.out, ran.err) == ("", "no host is blocked for all applications\n")
+
+    def test_what_is_not_believed_is_talk(self, yarnspec: Run) -> None:
+        self.directory.mkdir()
+        (self.directory / f"h@{self.user}.json").write_text("{")
+        ran = yarnspec("hosts", "--cluster", "list")
+        assert (ran.code, ran.out) == (0, "")
+        assert "warning:" in ran.err
+        assert "broken" in ran.err
+
+    @pytest.mark.parametrize(
+        ("line", "code", "words"),
+        [
+            ("hosts list", 2, "hosts APP list"),
+            (f"hosts {APP} --cluster list", 2, "one or the other"),
+            (f"hosts --cluster block {HOSTS[1]}", 2, "--reason"),
+            (f"hosts --cluster block {HOSTS[1]} --reason r --force", 2, "APP only"),
+            (f"hosts --cluster block {HOSTS[1]} --reason r --for ten", 2, "not a duration"),
+            ("hosts --cluster block no-such-host --reason r", 5, "knows no host"),
+            (f"hosts --cluster unblock {HOSTS[1]}", 5, "is not on the cluster's list"),
+            ("hosts --cluster blok h", 2, "'block'"),
+            ("hosts --cluster list --set blocklist.cluster_directory=none", 2, "there is no list"),
+        ],
+    )
+    def test_wrong_input(self, yarnspec: Run, cluster: HandMadeCluster, line: str, code: int, words: str) -> None:
+        if "none" in line:
+            cluster.options = options.load(None, ["blocklist.cluster_directory=none"], {}).options
+        ran = yarnspec(*line.split())
+        assert (ran.code, ran.out) == (code, "")
+        assert words in ran.err
+
+    def test_help(self, yarnspec: Run) -> None:
+        for line in (("hosts", "--help"), ("hosts", "--cluster", "--help"), ("hosts", "--cluster", "block", "--help")):
+            ran = yarnspec(*line)
+            assert ran.code == 0
+            assert "--cluster" in ran.out
+        ran = yarnspec("hosts")
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith("Usage: yarnspec hosts [OPTIONS] APP|--cluster COMMAND")
+
+
+EXPLANATION = Explanation(
+    subject="task 3.7",
+    verdict="it was found slow\x1b[31m",
+    numbers={"baseline_ms": 6_000.0, "finished_on": "h1"},
+    lines=("it has run for 7.0 s",),
+)
+
+
+class TestExplain:
+    def test_the_negotiators_word_while_it_runs(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        negotiator.explanations = {"3.7": EXPLANATION, HOSTS[1]: EXPLANATION}
+        ran = yarnspec("explain", APP, "--task", "3.7")
+        assert ran.code == 0
+        assert ran.out.splitlines()[0].startswith("task 3.7: it was found slow")
+        assert "\x1b" not in ran.out
+        assert [line.split() for line in ran.out.splitlines()[-2:]] == [["baseline_ms", "6000"], ["finished_on", "h1"]]
+        document = json.loads(yarnspec("explain", APP, "--host", HOSTS[1], "-o", "json").out)
+        assert document == {
+            "schema": 1,
+            "subject": "task 3.7",
+            "verdict": "it was found slow\x1b[31m",
+            "numbers": {"baseline_ms": 6000.0, "finished_on": "h1"},
+            "lines": ["it has run for 7.0 s"],
+        }
+
+    def test_the_records_word_for_what_the_negotiator_forgot(
+        self, yarnspec: Run, negotiator: HandMadeNegotiator
+    ) -> None:
+        negotiator.happened([STARTED, *STAGE_OF_TWO])
+        assert "task 3.0: it was never found slow" in yarnspec("explain", APP, "--task", "3.0").out
+
+    def test_the_records_word_after_the_end(self, yarnspec: Run, cluster: HandMadeCluster) -> None:
+        cluster.record(STARTED, *STAGE_OF_TWO)
+        cluster.made_rm.reports[APP] = report("FINISHED", "SUCCEEDED")
+        assert "task 3.1: it was never found slow" in yarnspec("explain", APP, "--task", "3.1").out
+        assert f"host {HOSTS[0]}: it was never blocked" in yarnspec("explain", APP, "--host", HOSTS[0]).out
+
+    @pytest.mark.usefixtures("negotiator")
+    def test_wrong_input(self, yarnspec: Run) -> None:
+        assert yarnspec("explain", APP).code == 2
+        assert yarnspec("explain", APP, "--task", "1.2", "--host", "h").code == 2
+        assert "STAGE.INDEX" in yarnspec("explain", APP, "--task", "12").err
+        assert (yarnspec("explain", APP, "--task", "9.9").code, yarnspec("explain", APP, "--host", "h").code) == (5, 5)
+
+
+class TestMetrics:
+    def test_text_for_a_scraper(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        negotiator.document = DOCUMENT
+        ran = yarnspec("metrics", APP)
+        assert (ran.code, ran.err) == (0, "")
+        assert 'yarnspec_executors{state="wanted"} 2.0\n' in ran.out
 
 
 class TestKill:

@@ -28,7 +28,7 @@ def world() -> World:
 
 def test_a_block_reaches_the_placement_and_sets_its_end(world: World) -> None:
     answer = world.block(H3, duration_ms=MINUTE_MS)
-    assert names(answer) == ["BlockHost", "SetTimer", "UpdatePlacement"]
+    assert names(answer) == ["BlockHost", "SetTimer", "UpdateTaskBlocks", "UpdatePlacement"]
     block = only(BlockHost, answer)
     assert (block.host, block.until_ms, block.by) == (H3, world.now_ms + MINUTE_MS, "user")
     assert "slow" in block.reason
@@ -46,11 +46,11 @@ def test_a_block_expires_by_its_timer_with_a_reason(world: World) -> None:
     assert only(UnblockHost, answer).host == H3
     assert "60 s" in only(UnblockHost, answer).reason
     assert only(UpdatePlacement, answer).blocked_hosts == ()
-    assert world.negotiator.view().blocked_hosts == ()
+    assert world.view().blocked_hosts == ()
 
 
 def test_a_block_without_duration_stays_until_somebody_unblocks(world: World) -> None:
-    assert names(world.block(H3)) == ["BlockHost", "UpdatePlacement"]
+    assert names(world.block(H3)) == ["BlockHost", "UpdateTaskBlocks", "UpdatePlacement"]
     answer = world.tell(ev.UnblockRequested(host=H3, by="user"))
     assert "by user" in only(UnblockHost, answer).reason
     assert only(UpdatePlacement, answer).blocked_hosts == ()
@@ -62,7 +62,7 @@ def test_a_longer_block_extends(world: World) -> None:
     assert only(BlockHost, answer).until_ms == world.now_ms + 3 * MINUTE_MS
     assert of(UpdatePlacement, answer) == []
     assert world.fire(first.name, first.at_ms) == []
-    assert world.negotiator.view().counters["stale_timers"] == 1
+    assert world.view().counters["stale_timers"] == 1
     second = only(SetTimer, answer)
     assert only(UnblockHost, world.fire(second.name, second.at_ms)).host == H3
 
@@ -80,14 +80,14 @@ def test_an_endless_block_forgets_the_end_of_the_one_before(world: World) -> Non
     timer = only(SetTimer, world.block(H3, duration_ms=MINUTE_MS))
     world.block(H3)
     assert world.fire(timer.name, timer.at_ms) == []
-    assert [block.host for block in world.negotiator.view().blocked_hosts] == [H3]
+    assert [block.host for block in world.view().blocked_hosts] == [H3]
 
 
 def test_the_timer_of_a_block_that_was_lifted_is_stale(world: World) -> None:
     timer = only(SetTimer, world.block(H3, duration_ms=MINUTE_MS))
     world.tell(ev.UnblockRequested(host=H3, by="user"))
     assert world.fire(timer.name, timer.at_ms) == []
-    assert world.negotiator.view().counters["stale_timers"] == 1
+    assert world.view().counters["stale_timers"] == 1
 
 
 def test_a_timer_that_fires_early_by_the_clock_is_set_again(world: World) -> None:
@@ -170,7 +170,7 @@ def test_a_block_survives_its_host_going_away_and_coming_back(world: World) -> N
     assert world.tell(hosts(h3="LOST")) == []
     assert world.tell(hosts(H2, H4, H5)) == []
     assert world.tell(hosts()) == []
-    assert [block.host for block in world.negotiator.view().blocked_hosts] == [H3]
+    assert [block.host for block in world.view().blocked_hosts] == [H3]
 
 
 def test_a_host_that_goes_away_is_not_blocked_for_it(world: World) -> None:
@@ -212,7 +212,7 @@ def test_hosts_excluded_at_submit_are_blocked_before_the_first_container_is_aske
     started = world.start(report=False)
     assert names(started) == ["StartDriver", "SetTimer", "SetTimer"]
     answer = world.tell(hosts())
-    assert names(answer) == ["BlockHost", "UpdatePlacement", "RequestContainers"]
+    assert names(answer) == ["BlockHost", "UpdateTaskBlocks", "UpdatePlacement", "RequestContainers"]
     placement = only(UpdatePlacement, answer)
     assert placement.version == 1
     assert placement.blocked_hosts == (H3,)
@@ -241,13 +241,29 @@ def test_blocks_of_an_earlier_attempt_hold_the_containers_too_and_need_no_known_
     assert only(RequestContainers, answer).executor_ids == ("1", "2")
 
 
-def test_excluding_more_than_the_share_at_submit_needs_force() -> None:
-    refused = World(excluded_hosts=(H3, H4))
-    answer = refused.start()
+@pytest.mark.parametrize("down", [{}, {"h5": "LOST"}])
+def test_what_was_excluded_at_submit_holds_whatever_the_share_says_of_the_hosts_now(down: dict[str, str]) -> None:
+    world = World(excluded_hosts=(H5, H4))
+    world.start(report=False)
+    answer = world.tell(hosts(**down))
+    assert [one.host for one in of(BlockHost, answer)] == [H5, H4]
+    assert of(RefuseBlock, answer) == []
+
+
+def test_an_exclusion_at_submit_is_refused_when_no_running_host_would_be_left() -> None:
+    world = World(excluded_hosts=(H3, H4))
+    world.start(report=False)
+    answer = world.tell(hosts(h2="LOST", h5="LOST"))
     assert only(BlockHost, answer).host == H3
-    assert only(RefuseBlock, answer).host == H4
-    forced = World(excluded_hosts=(H3, H4), force_excluded=True)
-    assert [one.host for one in of(BlockHost, forced.start())] == [H3, H4]
+    assert "would be left" in only(RefuseBlock, answer).reason
+
+
+def test_a_blocked_host_that_is_down_does_not_count_in_the_share() -> None:
+    world = World()
+    world.start()
+    world.block(H5)
+    world.tell(hosts(h5="LOST"))
+    assert of(BlockHost, world.block(H4))
 
 
 def test_without_a_report_of_hosts_exclusions_are_taken_unchecked_after_a_while() -> None:
@@ -256,15 +272,9 @@ def test_without_a_report_of_hosts_exclusions_are_taken_unchecked_after_a_while(
     answer = world.fire(timer.name, timer.at_ms)
     assert only(UpdatePlacement, answer).blocked_hosts == (H3,)
     assert only(RequestContainers, answer).executor_ids == ("1", "2")
-    assert "could not be listed" in world.negotiator.view().warnings[0]
+    assert "could not be listed" in world.view().warnings[0]
 
 
 def test_a_host_excluded_at_submit_that_is_down_now_is_blocked_all_the_same() -> None:
     world = World(excluded_hosts=("127.0.0.9",))
     assert only(BlockHost, world.start()).host == "127.0.0.9"
-
-
-def test_the_am_on_a_blocked_host_is_shown(world: World) -> None:
-    assert not world.negotiator.view().am_on_blocked_host
-    world.block(H2)
-    assert world.negotiator.view().am_on_blocked_host

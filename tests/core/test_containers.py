@@ -68,7 +68,7 @@ def test_a_lowered_target_leaves_running_executors_alone() -> None:
     world = started()
     world.run("1", "2")
     assert world.tell(ev.TargetExecutorsChanged(count=0)) == []
-    assert world.negotiator.view().running == 2
+    assert world.view().running == 2
 
 
 def test_executors_that_spark_names_are_released_and_not_replaced() -> None:
@@ -130,14 +130,14 @@ def test_registration_may_be_heard_of_before_allocation() -> None:
     world = started()
     world.register("1")
     assert world.allocate("1") == []
-    view = world.negotiator.view()
+    view = world.view()
     assert (view.running, view.wanted) == (1, 1)
 
 
 def test_a_dropped_container_stays_wanted() -> None:
     world = started()
     assert world.tell(ev.ContainerDropped(container_id="c9", host=HOSTS[1])) == []
-    view = world.negotiator.view()
+    view = world.view()
     assert view.wanted == 2
     assert view.counters["ContainerDropped"] == 1
 
@@ -146,20 +146,20 @@ def test_what_runs_on_a_host_that_gets_blocked_goes_on() -> None:
     world = started()
     world.run("1", host=HOSTS[1])
     answer = world.block(HOSTS[1])
-    assert names(answer) == ["BlockHost", "UpdatePlacement"]
-    assert [one.on_blocked_host for one in world.negotiator.view().containers] == [True, False]
+    assert names(answer) == ["BlockHost", "UpdateTaskBlocks", "UpdatePlacement"]
+    assert [one.state for one in world.view().containers] == ["running", "wanted"]
 
 
 def test_acknowledged_versions_show_how_far_the_placement_has_come() -> None:
     world = started()
     world.block(HOSTS[1])
-    assert world.negotiator.view().placement_lag == 2
+    assert world.view().placement_lag == 2
     assert world.tell(ev.PlacementAcknowledged(version=1)) == []
-    assert world.negotiator.view().placement_lag == 1
+    assert world.view().placement_lag == 1
     for version in (1, 99, 0):
         world.tell(ev.PlacementAcknowledged(version=version))
-    view = world.negotiator.view()
-    assert (view.acknowledged_version, view.counters["out_of_order"]) == (1, 3)
+    view = world.view()
+    assert (view.placement_lag, view.counters["out_of_order"]) == (1, 3)
 
 
 def test_requests_that_failed_are_made_again_with_new_ids_after_a_pause() -> None:
@@ -178,7 +178,7 @@ def test_unknown_executors_are_ignored_and_counted() -> None:
     assert world.tell(ev.ExecutorsUnwanted(executor_ids=("77",))) == []
     assert world.lose("1", 1) != []
     assert world.lose("1", 1) == []
-    assert world.negotiator.view().counters["unknown_executors"] == 5
+    assert world.view().counters["unknown_executors"] == 5
 
 
 def test_an_event_of_another_container_does_not_touch_the_executor() -> None:
@@ -186,7 +186,7 @@ def test_an_event_of_another_container_does_not_touch_the_executor() -> None:
     world.run("1")
     lost = ev.ContainerLost(executor_id="1", container_id="another", host=HOSTS[1], exit_code=1)
     assert world.tell(lost) == []
-    assert world.negotiator.view().running == 1
+    assert world.view().running == 1
 
 
 def test_an_epoch_that_has_used_up_its_ids_ends_with_a_reason() -> None:

@@ -77,7 +77,7 @@ def test_sigterm_from_outside_costs_no_task_failure_but_a_start_that_ends_so_is_
     answer = world.lose("1", 143)
     assert not only(RemoveExecutor, answer).caused_by_app
     assert of(SetTimer, answer)
-    assert world.negotiator.view().counters["young_deaths"] == 1
+    assert world.view().counters["young_deaths"] == 1
 
 
 def test_exit_code_0_is_not_taken_for_fine() -> None:
@@ -103,7 +103,7 @@ def test_while_spark_stops_nothing_is_replaced() -> None:
     assert world.lose("1", 0) == []
     assert world.lose("2", 1) == []
     assert world.tell(ev.TargetExecutorsChanged(count=5)) == []
-    assert world.negotiator.view().phase == "finishing"
+    assert world.view().phase == "finishing"
 
 
 def test_a_program_that_starts_spark_again_gets_executors_again() -> None:
@@ -122,10 +122,10 @@ def test_executors_of_a_context_that_stopped_end_for_free_under_the_next_one() -
     assert only(RequestContainers, answer).executor_ids == ("3", "4")
     assert world.lose("1", 0) == []
     assert world.lose("2", 143) == []
-    view = world.negotiator.view()
+    view = world.view()
     assert (view.phase, view.counters["young_deaths"], view.wanted) == ("waiting", 0, 2)
     world.run("3", "4")
-    assert world.negotiator.view().running == 2
+    assert world.view().running == 2
 
 
 def test_a_context_that_stops_takes_back_what_did_not_register_yet() -> None:
@@ -160,7 +160,7 @@ def test_many_contexts_one_after_the_other_never_fail_the_application() -> None:
         world.run(*ids)
         world.tell(ev.DriverStopping())
     assert of(FinishApplication, world.commands) == []
-    assert world.negotiator.view().counters["young_deaths"] == 0
+    assert world.view().counters["young_deaths"] == 0
 
 
 def test_executors_that_look_for_the_driver_at_the_wrong_port_are_asked_for_again() -> None:
@@ -195,8 +195,8 @@ def test_before_the_driver_listens_young_deaths_wait_for_it_and_are_not_counted(
     for executor_id in ("1", "2"):
         world.allocate(executor_id)
         assert of(RequestContainers, world.lose(executor_id, 1)) == []
-    assert world.negotiator.view().held_back == 2
-    assert world.negotiator.view().counters["young_deaths"] == 0
+    assert world.view().held_back == 2
+    assert world.view().counters["young_deaths"] == 0
     assert only(RequestContainers, world.driver_ready()).executor_ids == ("3", "4")
 
 
@@ -236,7 +236,7 @@ def test_a_held_replacement_is_not_asked_for_by_other_events() -> None:
     assert of(RequestContainers, world.block(HOSTS[3])) == []
     assert only(RequestContainers, world.tell(ev.TargetExecutorsChanged(count=3))).executor_ids == ("3",)
     world.tell(ev.TargetExecutorsChanged(count=1))
-    assert world.negotiator.view().held_back == 0
+    assert world.view().held_back == 0
 
 
 def die_young(world: World, executor_id: str, exit_code: int = 1) -> list[str]:
@@ -336,7 +336,7 @@ def test_an_executor_that_spark_gave_up_is_released_and_replaced_when_yarn_says_
     assert names(answer) == ["ReleaseContainer", "UpdatePlacement", "RequestContainers"]
     assert "heartbeat timed out" in only(ReleaseContainer, answer).reason
     assert not only(RemoveExecutor, world.lose("1", 137)).caused_by_app
-    assert world.negotiator.view().counters["young_deaths"] == 0
+    assert world.view().counters["young_deaths"] == 0
 
 
 def test_an_executor_whose_end_is_heard_of_in_time_is_replaced_once() -> None:
@@ -367,4 +367,4 @@ def test_a_kill_that_yarn_had_announced_is_not_the_applications_fault(exit_code:
 def test_ends_of_tasks_that_nobody_heard_of_are_a_warning() -> None:
     world = running()
     world.tell(ev.FeedLagged(count=12))
-    assert "12 tasks" in world.negotiator.view().warnings[0]
+    assert "12 observations" in world.view().warnings[0]

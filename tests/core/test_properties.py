@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from tests.core.view import view_of
 from tests.core.world import HOSTS, START_MS, World, of
 from tests.core.world import settings as core_settings
 from yarnspec.core import events as ev
@@ -20,6 +23,8 @@ from yarnspec.core.commands import (
     UpdatePlacement,
 )
 from yarnspec.core.negotiator import Negotiator
+from yarnspec.core.observations import ObservationsBuilder, RowKind
+from yarnspec.core.settings import BlockSettings
 
 ENDS = (FinishApplication, AbandonAttempt)
 SHARE = 0.5
@@ -30,7 +35,15 @@ container_ids = st.sampled_from(["", *(f"c{n}" for n in range(4))])
 exit_codes = st.sampled_from([0, 1, 137, 143, -100, -101, -102, -104, -105, -1000])
 states = st.sampled_from(["RUNNING", "RUNNING", "RUNNING", "LOST", "SHUTDOWN", "UNHEALTHY", "?"])
 timer_names = st.sampled_from(
-    ["resource-wait", "replacement-backoff", "hosts-wait", "x", "removed:1", *(f"block:{h}" for h in HOSTS)]
+    [
+        "resource-wait",
+        "replacement-backoff",
+        "hosts-wait",
+        "judge-tasks",
+        "x",
+        "removed:1",
+        *(f"block:{h}" for h in HOSTS),
+    ]
 )
 durations_ms = st.none() | st.integers(-1, 100_000)
 small = st.integers(-2, 6)
@@ -73,8 +86,50 @@ tasks = st.builds(
     finish_ms=times_ms,
     failure=st.text(max_size=3),
 )
-some_ids = st.lists(executor_ids, max_size=4).map(tuple)
 text = st.text(max_size=10)
+row_kinds = st.sampled_from(list(RowKind))
+rows = st.lists(
+    st.fixed_dictionaries(
+        {
+            "kind": row_kinds,
+            "time_ms": times_ms.map(lambda ms: START_MS + ms),
+            "stage": st.integers(-1, 2),
+            "stage_attempt": st.integers(0, 1),
+            "index": st.integers(-1, 4),
+            "attempt": st.integers(-1, 2),
+            "task_id": st.integers(-1, 12),
+            "host": host_names,
+            "executor": executor_ids,
+            "speculative": st.integers(-1, 1),
+            "state": st.integers(-1, 3),
+            "failure": st.integers(-1, 7),
+            "launch_ms": st.just(-1) | times_ms.map(lambda ms: START_MS + ms),
+            "finish_ms": st.just(-1) | times_ms.map(lambda ms: START_MS + ms),
+            "tasks": st.integers(-1, 6),
+            "flags": st.integers(-1, 63),
+        }
+    ),
+    max_size=12,
+)
+
+
+def batch(of_rows: list[dict[str, Any]]) -> ev.Observed:
+    builder = ObservationsBuilder()
+    for row in of_rows:
+        builder.add(row["kind"], **{name: value for name, value in row.items() if name != "kind"})
+    return ev.Observed(rows=builder.take())
+
+
+observed = rows.map(batch)
+cluster_blocks = st.builds(
+    ev.ClusterBlock,
+    host=host_names,
+    reason=st.just("disk"),
+    by=st.just("admin"),
+    since_ms=times_ms,
+    until_ms=st.none() | times_ms.map(lambda ms: START_MS + ms),
+)
+some_ids = st.lists(executor_ids, max_size=4).map(tuple)
 
 # Most of a random history should happen inside an attempt that has not ended.
 middle_events: st.SearchStrategy[ev.Event] = st.one_of(
@@ -114,6 +169,11 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.StageStarted, stage=small, stage_attempt=small, name=text, tasks=small),
     st.builds(ev.StageFinished, stage=small, stage_attempt=small, failure=text),
     tasks,
+    observed,
+    st.builds(ev.JobStarted, job=small, stages=st.lists(small, max_size=3).map(tuple)),
+    st.builds(ev.JobEnded, job=small),
+    st.builds(ev.CopyRefused, stage=small, stage_attempt=small, index=small, why=text),
+    st.builds(ev.ClusterBlocksRead, blocks=st.lists(cluster_blocks, max_size=3).map(tuple)),
     st.builds(ev.ProgramWarned, key=text, value=text, message=text),
     st.builds(ev.TimerFired, name=timer_names, at_ms=times_ms.map(lambda ms: START_MS + ms)),
 )
@@ -147,7 +207,8 @@ def test_every_event_of_the_core_takes_part() -> None:
         "TargetExecutorsChanged", "ExecutorsUnwanted", "ContainerAllocated", "RequestFailed", "ContainerStarted",
         "ContainerDropped", "ContainerLost", "PlacementAcknowledged", "ResourceManagerReconnected", "PlacementProblem",
         "PendingExplained", "StageStarted", "StageFinished", "TaskFinished", "ProgramWarned", "TimerFired",
-        "ExecutorRemoved", "ContainersPreempted", "FeedLagged",
+        "ExecutorRemoved", "ContainersPreempted", "FeedLagged", "Observed", "JobStarted", "JobEnded", "CopyRefused",
+        "ClusterBlocksRead",
     }  # fmt: skip
 
 
@@ -182,7 +243,8 @@ def test_no_history_raises_and_the_same_history_gives_the_same_commands(
     for event, at_ms in zip(history, clock, strict=False):
         answer = first.handle(event, START_MS + at_ms)
         assert answer == second.handle(event, START_MS + at_ms)
-        assert first.view() == second.view()
+        assert view_of(first) == view_of(second)
+        assert not view_of(first).stopped
         check_shape(answer)
         assert not (ended and answer)
         ended = ended or any(isinstance(command, ENDS) for command in answer)
@@ -195,7 +257,7 @@ class Cluster(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World(initial_executors=3, blocked_share=SHARE, automatic_block_ms=20_000)
+        self.world = World(initial_executors=3, blocked_share=SHARE, blocks=BlockSettings(faulty_duration_ms=20_000))
         self.requested: set[str] = set()
         self.timers: dict[str, int] = {}
         self.hosts: dict[str, str] = dict.fromkeys(HOSTS, "RUNNING")
@@ -222,13 +284,13 @@ class Cluster(RuleBasedStateMachine):
         return answer
 
     def ids(self, *states_: str) -> list[str]:
-        return [one.executor_id for one in self.world.negotiator.view().containers if one.state in states_]
+        return [one.executor_id for one in self.world.view().containers if one.state in states_]
 
     def running_hosts(self) -> set[str]:
         return {host for host, state in self.hosts.items() if state == "RUNNING"}
 
     def blocked(self) -> set[str]:
-        return {block.host for block in self.world.negotiator.view().blocked_hosts}
+        return {block.host for block in self.world.view().blocked_hosts}
 
     def report(self) -> list[Command]:
         return self.tell(
@@ -260,7 +322,7 @@ class Cluster(RuleBasedStateMachine):
             after = before | {host}
             assert self.running_hosts() - after, "a host is left"
             if automatic or not force:
-                assert len(after) <= max(1, int(SHARE * len(self.running_hosts())))
+                assert len((before & self.running_hosts()) | {host}) <= max(1, int(SHARE * len(self.running_hosts())))
             assert not automatic or done[0].until_ms is not None
 
     @rule(host=st.sampled_from(HOSTS))
@@ -346,39 +408,39 @@ class Cluster(RuleBasedStateMachine):
 
     @invariant()
     def no_more_is_asked_for_than_wanted(self) -> None:
-        view = self.world.negotiator.view()
+        view = self.world.view()
         if view.wanted and not self.ended:
             assert view.wanted + view.allocated + view.running + view.held_back <= view.target
 
     @invariant()
     def what_is_missing_is_asked_for_or_held_back(self) -> None:
-        view = self.world.negotiator.view()
+        view = self.world.view()
         if view.phase in ("waiting", "executing"):
             assert view.wanted + view.allocated + view.running + view.held_back >= view.target
 
     @invariant()
     def blocks_end(self) -> None:
         if not self.ended:
-            for block in self.world.negotiator.view().blocked_hosts:
+            for block in self.world.view().blocked_hosts:
                 assert block.until_ms is None or block.until_ms >= self.world.now_ms
                 assert block.until_ms is not None or not block.automatic
 
     @invariant()
     def guesses_never_take_the_last_host(self) -> None:
-        view = self.world.negotiator.view()
+        view = self.world.view()
         running = self.running_hosts()
         if not self.ended and running and running <= self.blocked():
             assert not any(block.automatic and block.host in running for block in view.blocked_hosts)
 
     @invariant()
     def nobody_waits_for_ever(self) -> None:
-        view = self.world.negotiator.view()
+        view = self.world.view()
         if view.phase == "waiting" and view.target and self.ready:
             assert "resource-wait" in self.timers
 
     @invariant()
     def what_is_held_back_is_waited_for(self) -> None:
-        view = self.world.negotiator.view()
+        view = self.world.view()
         if view.held_back and self.ready and not self.ended:
             assert "replacement-backoff" in self.timers
 

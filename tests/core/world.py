@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from tests.core.view import View, view_of
 from yarnspec.core import events as ev
 from yarnspec.core.commands import Command, UpdatePlacement
 from yarnspec.core.negotiator import Negotiator
@@ -37,6 +38,9 @@ class World:
         answer = self.negotiator.handle(event, self.now_ms)
         self.commands += answer
         return answer
+
+    def view(self) -> View:
+        return view_of(self.negotiator)
 
     def start(self, epoch: int = 1, *, report: bool = True) -> list[Command]:
         answer = self.tell(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,6 +12,7 @@ import msgspec
 from yarnspec import options
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
+from yarnspec.core.speculationview import Explanation
 from yarnspec.errors import NotAllowed, NotFound
 from yarnspec.gateway.cluster import Cluster
 from yarnspec.observe.document import StatusDocument
@@ -21,6 +22,7 @@ from yarnspec.observe.rest import ENDPOINT_FILE, Answer, BlockBody, Endpoint, Ho
 from yarnspec.observe.server import RestServer
 from yarnspec.yarn.cluster import Application as Report
 from yarnspec.yarn.cluster import Attempt, Host
+from yarnspec.yarn.cluster_blocks import ClusterBlocks
 from yarnspec.yarn.hadoop_conf import HadoopConf
 from yarnspec.yarn.local_files import LocalFiles
 
@@ -88,7 +90,8 @@ class HandMadeResourceManager:
     def why_pending(self, _: str) -> str:
         return self.pending
 
-    def hosts(self) -> tuple[Host, ...]:
+    def hosts(self, states: Sequence[str] = ()) -> tuple[Host, ...]:
+        assert isinstance(states, tuple)
         return tuple(
             Host(
                 host=host,
@@ -114,6 +117,7 @@ class HandMadeCluster(Cluster):
         self.made_rm = HandMadeResourceManager()
         self.home = directory
         self.may_act_for: dict[str, Cluster] = {}
+        self.shared_files = LocalFiles(home=directory)
         values: dict[str, object] = {
             "rm": self.made_rm,
             "files": LocalFiles(home=directory),
@@ -139,6 +143,10 @@ class HandMadeCluster(Cluster):
 
     def close(self) -> None:
         """Nothing was opened."""
+
+    def shared_blocks(self, location: str) -> ClusterBlocks | None:
+        user = LocalFiles().info(str(self.home.parent)).owner
+        return None if location == "none" else ClusterBlocks(self.shared_files, f"{self.home}{location}", user)
 
     @property
     def staging(self) -> Path:
@@ -171,6 +179,7 @@ class HandMadeNegotiator:
         self.answer = Answer(accepted=True)
         self.asked: list[BlockBody | UnblockBody] = []
         self.polled = threading.Event()
+        self.explanations: dict[str, Explanation] = {}
 
     def status(self) -> StatusDocument:
         return self.document
@@ -189,6 +198,12 @@ class HandMadeNegotiator:
 
     def hosts(self) -> list[HostEntry]:
         return [HostEntry(host=host, state="RUNNING") for host in HOSTS]
+
+    def explain_task(self, stage: int, index: int, /) -> Explanation | None:
+        return self.explanations.get(f"{stage}.{index}")
+
+    def explain_host(self, host: str, /) -> Explanation | None:
+        return self.explanations.get(host)
 
     def block(self, body: BlockBody, /) -> Answer:
         self.asked.append(body)

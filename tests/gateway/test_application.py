@@ -119,6 +119,18 @@ class TestStatus:
             (EXECUTOR, "COMPLETE"),
         ]
 
+    def test_no_copy_of_one_that_was_killed_runs_on(self, cluster: HandMadeCluster, application: Application) -> None:
+        cluster.record(
+            STARTED,
+            events.StageStarted(stage=3, stage_attempt=0, name="s", tasks=2),
+            commands.LaunchCopy(stage=3, stage_attempt=0, index=1, not_hosts=(), reason="slow"),
+        )
+        cluster.made_rm.reports[APP] = report("KILLED", "KILLED")
+        document = application.status()
+        assert document.speculation is not None
+        assert (document.speculation.ledger.copies_launched, document.speculation.ledger.copies_running) == (1, 0)
+        assert (document.stages[0].state, document.stages[0].copies_running) == ("FAILED", 0)
+
     def test_one_that_was_killed_is_put_together_from_its_events(
         self, application: Application, cluster: HandMadeCluster
     ) -> None:

@@ -12,10 +12,12 @@ import pytest
 from tests.gateway.cluster import HandMadeCluster
 from tests.gateway.healthy import Rm, host
 from tests.gateway.lines import read
+from yarnspec.core.events import ClusterBlock
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.gateway import assembly
 from yarnspec.gateway.preparation import Prepared, dry_run_document, prepare, read_request
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE
+from yarnspec.yarn.cluster_blocks import ClusterList
 from yarnspec.yarn.hadoop_conf import ATTEMPTS_KEY
 from yarnspec.yarn.skein_application import as_document
 
@@ -64,6 +66,48 @@ def test_a_plain_line(desk: Desk) -> None:
     assert [one.host for one in prepared.hook.all_hosts] == [one.host for one in desk.rm.made_hosts]
     assert prepared.hook.application_type == "yarnspec"
     assert plan.sized_properties["spark.executor.memory"] == "2g"
+
+
+class TestListedHosts:
+    @pytest.fixture
+    def listed(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[ClusterBlock]:
+        blocks: list[ClusterBlock] = []
+
+        class Shared:
+            def read(self, now_ms: int) -> ClusterList:
+                assert now_ms > 0
+                return ClusterList(blocks=tuple(blocks))
+
+        monkeypatch.setattr(desk.cluster, "shared_blocks", lambda _: Shared())
+        return blocks
+
+    def block(self, desk: Desk, number: int, *, admin: bool) -> ClusterBlock:
+        return ClusterBlock(
+            host=desk.rm.made_hosts[number].host, reason="r", by="b", since_ms=number, until_ms=None, admin=admin
+        )
+
+    def test_the_am_is_kept_off_them_too(self, desk: Desk, listed: list[ClusterBlock]) -> None:
+        listed += [
+            self.block(desk, 0, admin=False),
+            ClusterBlock(host="gone", reason="r", by="b", since_ms=0, until_ms=None),
+        ]
+        prepared = desk.prepare()
+        assert prepared.hook.am_excluded_hosts == (desk.rm.made_hosts[0].host,)
+        assert prepared.plan.excluded_hosts == ()  # the negotiator reads the list itself
+
+    def test_others_than_the_lists_owner_take_a_share_only(self, desk: Desk, listed: list[ClusterBlock]) -> None:
+        listed += [self.block(desk, number, admin=False) for number in range(3)]
+        assert len(desk.prepare().hook.am_excluded_hosts) == 1
+        listed[:] = [self.block(desk, number, admin=True) for number in range(3)]
+        assert len(desk.prepare().hook.am_excluded_hosts) == 2
+
+    def test_a_list_that_cannot_be_read_is_a_warning(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+        def away(_: str) -> None:
+            message = "HDFS does not answer"
+            raise ClusterUnreachable(message)
+
+        monkeypatch.setattr(desk.cluster, "shared_blocks", away)
+        assert any("HDFS does not answer" in one for one in desk.prepare().warnings)
 
 
 def test_two_submits_never_share_a_secret(desk: Desk) -> None:

@@ -32,7 +32,7 @@ def conf(*pairs: str) -> list[str]:
 def test_a_plain_line_has_no_warnings_and_sparks_defaults() -> None:
     result = translated("--master", "yarn", "app.py")
     assert result.warnings == ()
-    assert result.properties == {"spark.app.name": "app.py"}
+    assert result.properties["spark.app.name"] == "app.py"
     assert result.yarn.name == "app.py"
     assert result.yarn.queue == "default"
     assert result.yarn.max_attempts == 2

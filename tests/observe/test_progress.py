@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 
+import msgspec
 import pytest
+from rich.console import Console
 
-from yarnspec.observe.document import BlockedHost, StageStatus, StatusDocument
+from yarnspec.observe.document import BlockedHost, Ledger, SpeculationStatus, StageStatus, StatusDocument
 from yarnspec.observe.progress import Lines, Picture, changes, picture, progress_on, visible
 
 APP = "application_1700000000000_0001"
@@ -67,6 +69,23 @@ def test_each_change_is_a_line_and_nothing_else() -> None:
         ],
         [f"{APP}: SUCCEEDED", "not blocked any more: h", "stage 0 is done: count"],
     ]
+
+
+def test_copies_are_told_when_their_number_changes() -> None:
+    def with_copies(launched: int, won: int, running: int) -> StatusDocument:
+        ledger = Ledger(copies_launched=launched, copies_won=won, copies_running=running)
+        speculation = SpeculationStatus(enabled=True, ledger=ledger)
+        return msgspec.structs.replace(RUNNING, speculation=speculation)
+
+    assert list(changes(RUNNING, with_copies(0, 0, 0))) == []
+    assert list(changes(RUNNING, with_copies(2, 1, 1))) == [
+        "copies of slow tasks: 2 started, 1 of them first, 1 running"
+    ]
+    assert list(changes(with_copies(2, 1, 1), with_copies(2, 1, 1))) == []
+    console = Console(width=80, color_system=None)
+    with console.capture() as capture:
+        console.print(picture(with_copies(2, 2, 0), 0))
+    assert "copies of slow tasks: 2 started, 2 of them first\n" in capture.get()
 
 
 def test_a_pipe_gets_lines_and_the_output_its_own_stream() -> None:

@@ -37,7 +37,7 @@ def test_all_kinds_are_there() -> None:
 
 def test_the_envelope_comes_first() -> None:
     keys = list(written(BlockHost(reason="slow", host="h", until_ms=None, by="me")))
-    assert keys == ["schema", "seq", "time_ms", "epoch", "kind", "type", "reason", "host", "until_ms", "by"]
+    assert keys[:10] == ["schema", "seq", "time_ms", "epoch", "kind", "type", "reason", "host", "until_ms", "by"]
 
 
 def test_a_reason_is_always_there_and_only_once() -> None:
@@ -59,9 +59,7 @@ def test_a_field_with_the_envelopes_value_is_not_written_twice() -> None:
 
 
 def test_a_type_of_a_later_version_is_read_without_its_class() -> None:
-    line = (
-        b'{"schema":1,"seq":1,"time_ms":2,"epoch":1,"kind":"command","type":"LaunchCopy","reason":"slow","task_id":5}'
-    )
+    line = b'{"schema":1,"seq":1,"time_ms":2,"epoch":1,"kind":"command","type":"MoveTask","reason":"slow","task_id":5}'
     record = decode(line)
     assert record.message() is None
     assert (record.reason, record.fields) == ("slow", {"task_id": 5})

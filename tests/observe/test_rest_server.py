@@ -9,6 +9,7 @@ import httpx2
 import msgspec
 import pytest
 
+from yarnspec.core.speculationview import Explanation
 from yarnspec.observe import rest
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import EventChunk, Line
@@ -44,6 +45,14 @@ class Negotiator:
     def hosts(self) -> list[HostEntry]:
         return [HostEntry(host="127.0.0.2", state="RUNNING")]
 
+    def explain_task(self, stage: int, index: int, /) -> Explanation | None:
+        if stage != 3:
+            return None
+        return Explanation(subject=f"{stage}.{index}", verdict="slow", numbers={"baseline_ms": 6.5}, lines=("a", "b"))
+
+    def explain_host(self, host: str, /) -> Explanation | None:
+        return Explanation(subject=host, verdict="healthy", numbers={}, lines=())
+
     def block(self, body: BlockBody, /) -> Answer:
         self.asked.append(body)
         return Answer(accepted=True)
@@ -77,7 +86,9 @@ def test_status_is_the_document(client: httpx2.Client) -> None:
     assert document.state == "RUNNING"
 
 
-@pytest.mark.parametrize("path", ["/status", "/events", "/output", "/hosts", "/hosts/block", "/nothing"])
+@pytest.mark.parametrize(
+    "path", ["/status", "/events", "/output", "/hosts", "/hosts/block", "/explain?host=h", "/metrics", "/nothing"]
+)
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer wrong", "right", "bearer right"])
 def test_nothing_is_told_without_the_token(server: RestServer, path: str, header: str | None) -> None:
     headers = [] if header is None else [(b"Authorization", header.encode())]
@@ -148,6 +159,29 @@ def test_blocks_reach_the_negotiator(client: httpx2.Client, negotiator: Negotiat
     refused = client.post("/hosts/unblock", json={"host": "127.0.0.9", "by": "me"})
     assert msgspec.json.decode(refused.content, type=Answer).reason == "it is not blocked"
     assert negotiator.asked == [body, UnblockBody(host="127.0.0.9", by="me")]
+
+
+def test_a_task_and_a_host_are_explained(client: httpx2.Client) -> None:
+    answer = client.get("/explain", params={"stage": 3, "index": 7})
+    assert msgspec.json.decode(answer.content) == {
+        "subject": "3.7",
+        "verdict": "slow",
+        "numbers": {"baseline_ms": 6.5},
+        "lines": ["a", "b"],
+    }
+    assert client.get("/explain", params={"stage": 9, "index": 7}).content == b"null"
+    assert client.get("/explain", params={"host": "h1"}).json()["subject"] == "h1"
+
+
+@pytest.mark.parametrize("query", ["", "stage=3", "index=3", "stage=x&index=1", "stage=-1&index=1"])
+def test_explain_what(client: httpx2.Client, query: str) -> None:
+    assert client.get(f"/explain?{query}").status_code == 400
+
+
+def test_metrics_are_text_for_prometheus(client: httpx2.Client) -> None:
+    answer = client.get("/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert "# TYPE yarnspec_executors gauge" in answer.text
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from yarnspec.core.commands import LaunchCopy, TaskBlock, UpdateTaskBlocks, WithdrawCopy
 from yarnspec.spark import bridge
 from yarnspec.spark.bridge import Announcement, DriverBridge
 
@@ -20,8 +21,8 @@ def test_no_announcement_yet(tmp_path: Path) -> None:
 
 def test_an_announcement(tmp_path: Path) -> None:
     path = tmp_path / "bridge.json"
-    path.write_text('{"port": 4711, "token": "t", "pid": 12}')
-    assert DriverBridge.announced(path) == Announcement(port=4711, token="t", pid=12)
+    path.write_text('{"port": 4711, "token": "t", "pid": 12, "feed_port": 4712}')
+    assert DriverBridge.announced(path) == Announcement(port=4711, token="t", pid=12, feed_port=4712)
 
 
 class Entry:
@@ -34,8 +35,18 @@ class Entry:
         self.calls.append(("poll", after, timeout_ms))
         return '[{"seq": 3, "type": "stopping"}]'
 
-    def setBlockedHosts(self, hosts: str) -> None:  # noqa: N802 - Java's name
-        self.calls.append(("blocked", json.loads(hosts)))
+    def setBlocks(self, blocks: str) -> None:  # noqa: N802 - Java's name
+        self.calls.append(("blocked", json.loads(blocks)))
+
+    def launchCopies(self, copies: str) -> str:  # noqa: N802 - Java's name
+        self.calls.append(("copies", json.loads(copies)))
+        return '["", "the task has ended"]'
+
+    def withdrawCopies(self, copies: str) -> None:  # noqa: N802 - Java's name
+        self.calls.append(("withdrawn", json.loads(copies)))
+
+    def killAttempt(self, *arguments: Any) -> None:  # noqa: N802 - Java's name
+        self.calls.append(("killed", *arguments))
 
     def removeExecutor(self, *arguments: Any) -> None:  # noqa: N802 - Java's name
         self.calls.append(("removed", *arguments))
@@ -62,10 +73,42 @@ def entry(monkeypatch: pytest.MonkeyPatch) -> Entry:
 def test_calls_carry_plain_values_and_json(entry: Entry) -> None:
     driver = DriverBridge(Announcement(port=4711, token="t", pid=12))
     assert driver.poll(2, 1.5) == [{"seq": 3, "type": "stopping"}]
-    driver.set_blocked_hosts(("127.0.0.3",))
+    driver.set_blocks(
+        UpdateTaskBlocks(
+            hosts=("127.0.0.3",),
+            executors=("4",),
+            stages=(TaskBlock(stage=3, hosts=("127.0.0.2",)), TaskBlock(stage=3, index=9, executors=("5",))),
+            reason="slow",
+        )
+    )
     driver.remove_executor("7", -102, False, "preempted")
     assert driver.running_tasks() == 4
-    assert entry.calls == [("poll", 2, 1500), ("blocked", ["127.0.0.3"]), ("removed", "7", -102, False, "preempted")]
+    blocks = {
+        "hosts": ["127.0.0.3"],
+        "executors": ["4"],
+        "stages": [
+            {"stage": 3, "index": None, "hosts": ["127.0.0.2"], "executors": []},
+            {"stage": 3, "index": 9, "hosts": [], "executors": ["5"]},
+        ],
+    }
+    assert entry.calls == [("poll", 2, 1500), ("blocked", blocks), ("removed", "7", -102, False, "preempted")]
+
+
+def test_copies_are_asked_for_in_one_call(entry: Entry) -> None:
+    driver = DriverBridge(Announcement(port=4711, token="t", pid=12))
+    copies = [
+        LaunchCopy(stage=1, stage_attempt=0, index=index, not_hosts=("127.0.0.3",), attempts_max=3, reason="slow")
+        for index in (4, 5)
+    ]
+    assert driver.launch_copies(copies) == ["", "the task has ended"]
+    driver.withdraw_copies([WithdrawCopy(stage=1, stage_attempt=0, index=4, reason="done")])
+    driver.kill_attempt(77, "another attempt won")
+    asked = {"stage": 1, "stage_attempt": 0, "not_hosts": ["127.0.0.3"], "attempts_max": 3}
+    assert entry.calls == [
+        ("copies", [{**asked, "index": 4}, {**asked, "index": 5}]),
+        ("withdrawn", [{"stage": 1, "stage_attempt": 0, "index": 4}]),
+        ("killed", 77, "another attempt won"),
+    ]
 
 
 def test_progress_is_not_waited_for_as_long_as_the_rest() -> None:

@@ -23,14 +23,15 @@ from yarnspec.am.history import ApplicationHistory
 from yarnspec.am.life import DriverLifeInContainer
 from yarnspec.am.place import Place
 from yarnspec.am.placement import PlacementFile
+from yarnspec.am.sharedblocks import SharedBlocks
 from yarnspec.am.shell import Shell
 from yarnspec.am.sigterm import end_on_sigterm
-from yarnspec.am.sources import DriverEvents, ProgramReports, ProviderEvents
+from yarnspec.am.sources import DriverEvents, ProgramReports, ProviderEvents, TaskFeed
 from yarnspec.am.watch import ClusterWatch
 from yarnspec.core import events
 from yarnspec.core.commands import FinishApplication
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.core.settings import Settings
+from yarnspec.core.settings import BlockSettings, DetectorSettings, Settings, SpeculationSettings
 from yarnspec.observe.eventlog import EventLog
 from yarnspec.observe.rest import Endpoint
 from yarnspec.observe.server import RestServer
@@ -44,6 +45,8 @@ from yarnspec.yarn.resource_manager import ResourceManager
 
 _log = structlog.get_logger()
 
+_SHARED_LIST_S = 5.0
+
 
 def settings_of(plan: Plan, earlier: EarlierBlocks) -> Settings:
     """The core's settings for an attempt."""
@@ -53,17 +56,20 @@ def settings_of(plan: Plan, earlier: EarlierBlocks) -> Settings:
         executor_memory_mb=plan.executors.container_memory_mb,
         executor_vcores=plan.executors.cores,
         executor_label=plan.executors.label,
+        task_cpus=plan.executors.task_cpus,
         excluded_hosts=tuple(host for host in plan.excluded_hosts if host not in earlier.lifted),
         force_excluded=plan.force_excluded,
         hosts_wait_ms=options.placement.hosts_wait_ms,
         blocked_share=options.placement.max_blocked_share,
-        automatic_block_ms=options.placement.automatic_block_ms,
         resource_wait_ms=options.resources.wait_timeout_ms,
         young_ms=options.executor.young_age_ms,
         max_executor_failures=plan.max_executor_failures,
         failure_window_ms=options.executor.failure_window_ms,
         backoff_first_ms=options.executor.backoff_first_ms,
         backoff_max_ms=options.executor.backoff_max_ms,
+        speculation=msgspec.convert(options.speculation, SpeculationSettings, from_attributes=True),
+        detector=msgspec.convert(options.detector, DetectorSettings, from_attributes=True),
+        blocks=msgspec.convert(options.blocklist, BlockSettings, from_attributes=True),
     )
 
 
@@ -91,10 +97,14 @@ def negotiate(place: Place) -> int:
         driver=driver,
         executor_environment=lambda executor_id: container_environment(executor_id, driver.address, epoch),
     )
-    driver.post = shell.post
+    feed = TaskFeed(place.directory / BRIDGE_FILE, shell.post)
+    driver.post = feed.post_last
     end_on_sigterm(lambda: driver.stop(grace_s=0.2), log.close)
 
+    shared = SharedBlocks.of(conf, plan.options, shell.post)
+    shared.watcher.start()
     # Before the attempt starts: then no container is asked for until these are decided.
+    shared.wait_for_first_look(_SHARED_LIST_S)
     for wish in earlier.wishes:
         shell.post(wish)
     shell.post(
@@ -111,11 +121,12 @@ def negotiate(place: Place) -> int:
     watch = ClusterWatch(rm, place.application_id, shell.post, lambda: containers.waiting)
     allocations = Allocations(containers, shell.post)
     provider = ProviderEvents(place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon)
-    told_by_driver = DriverEvents(place.directory / BRIDGE_FILE, containers, shell.post, shell.driver_connected)
+    told_by_driver = DriverEvents(place.directory / BRIDGE_FILE, containers, shell.post, shell.driver_connected, feed)
     reports = ProgramReports(place.directory / PROGRAM_REPORT_FILE, shell.post)
-    watchers = [watch.watcher, provider.watcher, allocations.watcher, told_by_driver.watcher, reports.watcher]
+    watchers = [each.watcher for each in (watch, provider, allocations, told_by_driver, feed, reports)]
     for watcher in watchers:
         watcher.start()
+    watchers.append(shared.watcher)
 
     about = About(
         name=plan.name, user=plan.user, queue=plan.queue, resource_manager_url=rm.application_url(place.application_id)

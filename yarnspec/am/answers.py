@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import structlog
+
 from yarnspec.am.readers import OutputReaders, Patience
 from yarnspec.am.shell import Shell
 from yarnspec.core import commands, events
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event, HostReport
+from yarnspec.core.speculationview import Explanation, SpeculationView
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import EventChunk, EventLog
 from yarnspec.observe.rest import Answer, BlockBody, HostEntry, OutputChunk, UnblockBody
+from yarnspec.observe.speculation import joined
+
+_log = structlog.get_logger()
+
+_VIEW_DEADLINE_S = 2.0
+
+_IN_FORCE_S = 5.0
+_NOT_HEARD = "the driver has not confirmed it yet: until it does, tasks may still start there"
 
 
 class Answers:
@@ -37,10 +48,16 @@ class Answers:
         self._epoch = epoch
         self._readers = OutputReaders(expected=reader_expected)
         self._stream_ended = False
+        self._view: SpeculationView | None = None
 
     def status(self) -> StatusDocument:
-        """The status now."""
-        return self._document()
+        """The status now; while the core is busy, with what it knew of speculation when it was asked last."""
+        try:
+            self._view = self._shell.inspect(lambda core, now_ms: core.speculation_view(now_ms), _VIEW_DEADLINE_S)
+        except TimeoutError:
+            _log.info("the core is busy: the status has its older numbers")
+        document = self._document()
+        return document if self._view is None else joined(document, self._view)
 
     def events(self, after: int, limit_bytes: int, /) -> EventChunk:
         """Records of this epoch that are newer than ``after``."""
@@ -63,6 +80,7 @@ class Answers:
         """The cluster's hosts, with what is on them and which are blocked."""
         document = self._document()
         blocked = {one.host: one for one in document.blocked_hosts}
+        blocks = {one.host: one for one in document.blocks if one.executor_id is None and one.host in blocked}
         live = [container.host for container in document.containers if container.state != "COMPLETE"]
         return [
             HostEntry(
@@ -73,6 +91,9 @@ class Answers:
                 blocked=report.host in blocked,
                 reason=blocked[report.host].reason if report.host in blocked else "",
                 until_ms=blocked[report.host].until_ms if report.host in blocked else None,
+                level=blocks[report.host].level if report.host in blocks else "",
+                cause=blocks[report.host].cause if report.host in blocks else "",
+                by=blocked[report.host].by if report.host in blocked else "",
             )
             for report in sorted(self._hosts(), key=lambda one: one.host)
         ]
@@ -89,6 +110,14 @@ class Answers:
         """Ask for the end of a block and wait for the decision."""
         return self._decision(events.UnblockRequested(host=body.host, by=body.by))
 
+    def explain_task(self, stage: int, index: int, /) -> Explanation | None:
+        """Why a task was, or was not, acted on."""
+        return self._shell.inspect(lambda core, now_ms: core.explain_task(stage, index, now_ms))
+
+    def explain_host(self, host: str, /) -> Explanation | None:
+        """The same for a host."""
+        return self._shell.inspect(lambda core, now_ms: core.explain_host(host, now_ms))
+
     def end_streams(self, patience: Patience) -> bool:
         """The driver has ended: let those who follow its output have the rest; False when somebody did not get it."""
         self._stream_ended = True
@@ -100,4 +129,7 @@ class Answers:
         if refused is not None:
             return Answer(accepted=False, reason=refused.reason)
         done = next((one for one in answer if isinstance(one, commands.BlockHost | commands.UnblockHost)), None)
-        return Answer(accepted=True, reason=done.reason if done is not None else "nothing had to change")
+        if done is None:
+            return Answer(accepted=True, reason="nothing had to change")
+        heard = self._shell.in_force(_IN_FORCE_S)
+        return Answer(accepted=True, reason=done.reason if heard else f"{done.reason}; {_NOT_HEARD}")

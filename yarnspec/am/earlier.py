@@ -23,7 +23,11 @@ class EarlierBlocks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def earlier_blocks(records: Iterable[Record], now_ms: int) -> EarlierBlocks:
-    """Fold the records of all earlier attempts, first to last."""
+    """Fold the records of all earlier attempts, first to last.
+
+    A slow host is found again by the tasks of this attempt if it still is; stages and tasks are other ones now, and the
+    cluster's list is read anew.
+    """
     asked: dict[str, BlockRequested] = {}
     blocks: dict[str, BlockHost] = {}
     lifted: set[str] = set()
@@ -31,19 +35,19 @@ def earlier_blocks(records: Iterable[Record], now_ms: int) -> EarlierBlocks:
         if record.type not in {"BlockRequested", "BlockHost", "UnblockHost"}:
             continue
         match record.message():
-            case BlockRequested() as wish:
+            case BlockRequested(level="application", executor_id="") as wish:
                 asked[wish.host] = wish
-            case BlockHost() as block:
+            case BlockHost(level="application") as block:
                 blocks[block.host] = block
                 lifted.discard(block.host)
-            case UnblockHost(host=host):
+            case UnblockHost(level="application", host=host):
                 blocks.pop(host, None)
                 lifted.add(host)
     over = {host for host, block in blocks.items() if block.until_ms is not None and block.until_ms <= now_ms}
     wishes = tuple(
         _again(block, asked.get(host), now_ms)
         for host, block in sorted(blocks.items())
-        if host not in over and block.by != SUBMIT
+        if host not in over and block.by != SUBMIT and block.cause != "slow"
     )
     return EarlierBlocks(wishes=wishes, lifted=frozenset(lifted | over))
 

@@ -61,6 +61,7 @@ class ApplicationHistory:
                 queue=self._plan.queue,
                 started_ms=int(time.time() * 1000),
                 placement_mode=self._plan.placement_mode,
+                options=msgspec.to_builtins(self._plan.options),
             )
         )
         return self._history.open_events(application_id, self._epoch)

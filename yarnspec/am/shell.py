@@ -1,22 +1,22 @@
 """The loop in the AM container: events in, one at a time, to the core; its commands out, one at a time, to the world.
 
 Everything that may change the application goes through this one thread. Other threads only post events. Each event and
-each command is logged before it is performed.
+each command is logged before it is performed; of observations what is an event of its own (``observe/taskrows.py``).
 """
 
 from __future__ import annotations
 
-import contextlib
 import heapq
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import structlog
 
 from yarnspec.am.containers import ExecutorContainers
+from yarnspec.am.inbox import Inbox, Question
+from yarnspec.am.orders import ORDERS, Orders, grouped
 from yarnspec.am.placement import PlacementFile
 from yarnspec.core import commands, events
 from yarnspec.core.commands import AbandonAttempt, Command, FinishApplication
@@ -25,7 +25,7 @@ from yarnspec.core.negotiator import Negotiator
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import EventLog
 from yarnspec.observe.status import About, StatusFold
-from yarnspec.spark.bridge import BRIDGE_ERRORS, DriverBridge
+from yarnspec.spark.bridge import DriverBridge
 from yarnspec.yarn.am_client import ContainerServiceError
 
 _log = structlog.get_logger()
@@ -33,6 +33,7 @@ _log = structlog.get_logger()
 Ending = FinishApplication | AbandonAttempt
 """The commands after which the loop ends."""
 
+T = TypeVar("T")
 
 _LONGEST_WAIT_S = 5.0
 _WRITE_AGAIN_MS = 1_000
@@ -89,28 +90,25 @@ class Shell:
         self._driver = driver
         self._executor_environment = executor_environment
         self._clock_ms = clock_ms
-        self._inbox: queue.Queue[tuple[Event, queue.Queue[list[Command]] | None]] = queue.Queue()
+        self._inbox = Inbox()
+        self._orders = Orders(self.post)
         self._timers: dict[str, int] = {}
         self._timer_heap: list[tuple[int, str]] = []
-        self._bridge: DriverBridge | None = None
         self._write_again_ms = 0
         self._told_problem = ""
-        self._blocked_hosts: tuple[str, ...] = ()
+        self._logged_hosts: dict[str, events.HostReport] | None = None
         self._ending: Ending | None = None
         self._fold_lock = threading.Lock()
 
     def document(self, about: About, warnings: Iterable[str] = ()) -> StatusDocument:
         """The status now. From any thread."""
-        running_tasks = 0
-        if self._bridge is not None:
-            with contextlib.suppress(*BRIDGE_ERRORS):
-                running_tasks = self._bridge.running_tasks()
+        running_tasks = self._orders.running_tasks()
         with self._fold_lock:
             return self._fold.document(about, warnings=warnings, running_tasks=running_tasks)
 
     def post(self, event: Event) -> None:
-        """Hand over an event; returns at once. From any thread."""
-        self._inbox.put((event, None))
+        """Hand over an event. From any thread; returns at once, but for observations of which too many wait."""
+        self._inbox.put(event)
 
     def ask(self, event: Event, deadline_s: float = 10.0) -> list[Command]:
         """Hand over an event and wait for what the core answered to it. From any thread but the shell's own.
@@ -118,28 +116,33 @@ class Shell:
         Raises:
             TimeoutError: no answer within the deadline.
         """
-        answer: queue.Queue[list[Command]] = queue.Queue(maxsize=1)
-        self._inbox.put((event, answer))
-        try:
-            return answer.get(timeout=deadline_s)
-        except queue.Empty as error:
-            message = f"the negotiator did not answer within {deadline_s:g} s"
-            raise TimeoutError(message) from error
+        return self._answer(Question(lambda _, __: self._handle(event)), deadline_s)
+
+    def inspect(self, ask: Callable[[Negotiator, int], T], deadline_s: float = 5.0) -> T:
+        """Find something out about the core, between two events. From any thread but the shell's own.
+
+        ``ask`` is called with the core and the time, and must neither change nor keep the core. After the end of the
+        loop, when nothing changes the core any more, it is called here.
+
+        Raises:
+            TimeoutError: no answer within the deadline.
+        """
+        question = Question(ask)
+        self._inbox.put(question)
+        if self._inbox.closed:
+            question.answer(self._negotiator, self._clock_ms())
+        return question.wait(deadline_s)
 
     def run(self) -> Ending:
         """Work until the core ends the application or the attempt; returns that command."""
         while self._ending is None:
-            try:
-                event, answer = self._inbox.get(timeout=self._until_next_timer_s())
-            except queue.Empty:
-                self._tick()
-                continue
-            done = self._handle(event)
-            if answer is not None:
-                answer.put(done)
-            if isinstance(event, events.DriverReady) and event.ui_url:
-                self._placement.track(event.ui_url)
+            message = self._inbox.get(self._until_next_timer_s())
+            if isinstance(message, Question):
+                message.answer(self._negotiator, self._clock_ms())
+            elif message is not None:
+                self._handle(message)
             self._tick()
+        self._inbox.close()
         return self._ending
 
     def note(self, command: Command) -> None:
@@ -150,11 +153,16 @@ class Shell:
             _log.exception("a command could not be logged", command=type(command).__name__)
 
     def driver_connected(self, bridge: DriverBridge) -> None:
-        """The driver's bridge is there: tell it which hosts are blocked. From any thread."""
-        bridge.set_blocked_hosts(self._blocked_hosts)
-        self._bridge = bridge
-        # A change between the two lines above would have missed the bridge.
-        bridge.set_blocked_hosts(self._blocked_hosts)
+        """The driver's bridge is there: tell it where no task may start. From any thread."""
+        self._orders.connected(bridge)
+
+    def in_force(self, deadline_s: float) -> bool:
+        """Wait until the driver has heard what was decided so far; False when it does not in time. From any thread."""
+        return self._orders.settled(deadline_s)
+
+    def _answer(self, question: Question[T], deadline_s: float) -> T:
+        self._inbox.put(question)
+        return question.wait(deadline_s)
 
     def _until_next_timer_s(self) -> float:
         longest_s = _WRITE_AGAIN_MS / 1000 if self._placement.problem else _LONGEST_WAIT_S
@@ -173,7 +181,7 @@ class Shell:
         self._told_problem = problem
 
     def _fire_timers(self) -> None:
-        while self._timer_heap and self._timer_heap[0][0] <= self._clock_ms():
+        while self._ending is None and self._timer_heap and self._timer_heap[0][0] <= self._clock_ms():
             at_ms, name = heapq.heappop(self._timer_heap)
             if self._timers.get(name) == at_ms:
                 del self._timers[name]
@@ -181,28 +189,57 @@ class Shell:
 
     def _handle(self, event: Event) -> list[Command]:
         now_ms = self._clock_ms()
-        self._record(event, now_ms)
+        if not isinstance(event, events.TimerFired):
+            self._record(event, now_ms)
         if isinstance(event, events.HostsReported):
             self._placement.know_hosts(event.hosts)
         elif isinstance(event, events.DriverReady):
             self._driver.listens_at(event.driver_url.rpartition("@")[2])
         answer = self._negotiator.handle(event, now_ms)
-        for command in answer:
-            self._record(command, now_ms)
-        for command in answer:
+        logged: list[Event | Command] = [*answer]
+        if isinstance(event, events.TimerFired):
+            # A look that finds nothing, each second, is not worth two records.
+            logged = [] if _only_sets_again(event, answer) else [event, *answer]
+        for message in logged:
+            self._record(message, now_ms)
+        for group in grouped(answer):
             try:
-                self._perform(command)
+                self._perform(group)
             except Exception as error:
-                _log.exception("a command failed", command=type(command).__name__)
-                self.post(events.PlacementProblem(message=f"{type(command).__name__} failed: {error}"))
+                _log.exception("a command failed", command=type(group[0]).__name__)
+                self.post(events.PlacementProblem(message=f"{type(group[0]).__name__} failed: {error}"))
+        if isinstance(event, events.DriverReady) and event.ui_url:
+            self._placement.track(event.ui_url)
         return answer
 
     def _record(self, message: Event | Command, now_ms: int) -> None:
+        if isinstance(message, events.Observed):
+            self._event_log.append_rows(message.rows, now_ms)
+            with self._fold_lock:
+                self._fold.observe(message.rows)
+            return
+        if isinstance(message, events.HostsReported):
+            message = self._changed_hosts(message)
         record = self._event_log.append(message, now_ms)
         with self._fold_lock:
             self._fold.apply(record)
 
-    def _perform(self, command: Command) -> None:
+    def _changed_hosts(self, report: events.HostsReported) -> events.HostsReported:
+        """What the event log has not said yet of these hosts."""
+        logged, self._logged_hosts = self._logged_hosts, {one.host: one for one in report.hosts}
+        if logged is None:
+            return report
+        return events.HostsReported(
+            hosts=tuple(one for one in report.hosts if logged.get(one.host) != one),
+            whole=False,
+            gone=tuple(sorted(logged.keys() - self._logged_hosts.keys())),
+        )
+
+    def _perform(self, group: list[Command]) -> None:
+        command = group[0]
+        if isinstance(command, ORDERS):
+            self._orders.perform(group)
+            return
         match command:
             case commands.StartDriver():
                 try:
@@ -216,12 +253,11 @@ class Shell:
             case commands.RequestContainers(executor_ids=executor_ids):
                 self._request(executor_ids)
             case commands.ReleaseContainer(executor_id=executor_id):
-                self._containers.release(executor_id)
+                # Where no task may start is told first: none must begin on an executor that goes.
+                self._orders.then(lambda: self._containers.release(executor_id))
             case commands.UpdatePlacement(blocked_hosts=blocked):
                 self._placement.update(command)
-                self._tell_driver(blocked)
-            case commands.RemoveExecutor():
-                self._remove_executor(command)
+                self._orders.placement_blocks(blocked)
             case commands.SetTimer(name=name, at_ms=at_ms):
                 self._timers[name] = at_ms
                 heapq.heappush(self._timer_heap, (at_ms, name))
@@ -229,6 +265,10 @@ class Shell:
                 self._ending = command
             case commands.BlockHost() | commands.UnblockHost() | commands.RefuseBlock():
                 _log.info(type(command).__name__, host=command.host, reason=command.reason)
+            case commands.BlockExecutor() | commands.UnblockExecutor():
+                _log.info(type(command).__name__, executor=command.executor_id, reason=command.reason)
+            case commands.Summarize():
+                _log.info("speculation so far", said=command.reason)
 
     def _request(self, executor_ids: tuple[str, ...]) -> None:
         for number, executor_id in enumerate(executor_ids):
@@ -238,19 +278,6 @@ class Shell:
                 self.post(events.RequestFailed(executor_ids=executor_ids[number:], message=str(error)))
                 return
 
-    def _tell_driver(self, blocked: tuple[str, ...]) -> None:
-        changed = blocked != self._blocked_hosts
-        self._blocked_hosts = blocked
-        if changed and self._bridge is not None:
-            try:
-                self._bridge.set_blocked_hosts(blocked)
-            except BRIDGE_ERRORS as error:
-                _log.warning("the driver could not be told of blocked hosts", why=str(error))
 
-    def _remove_executor(self, command: commands.RemoveExecutor) -> None:
-        if self._bridge is None:
-            return
-        try:
-            self._bridge.remove_executor(command.executor_id, command.exit_code, command.caused_by_app, command.reason)
-        except BRIDGE_ERRORS as error:
-            _log.warning("the driver could not be told of a lost executor", why=str(error))
+def _only_sets_again(event: events.TimerFired, answer: list[Command]) -> bool:
+    return bool(answer) and all(isinstance(one, commands.SetTimer) and one.name == event.name for one in answer)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,9 @@ from yarnspec.am.tail import FileTail
 from yarnspec.am.watcher import Watcher
 from yarnspec.core import events
 from yarnspec.core.events import Event
-from yarnspec.spark.bridge import BRIDGE_ERRORS, DriverBridge
+from yarnspec.core.observations import Observations
+from yarnspec.feed.reader import FEED_ERRORS, FeedReader
+from yarnspec.spark.bridge import BRIDGE_ERRORS, Announcement, DriverBridge
 
 _log = structlog.get_logger()
 Post = Callable[[Event], None]
@@ -26,6 +30,9 @@ _TAIL_PAUSE_S = 0.05
 _POLL_S = 1.0
 _ANNOUNCE_PAUSE_S = 0.05
 _RECONNECT_PAUSE_S = 0.5
+_ROWS_WAIT_S = 2.0
+_ROWS_LOOK_S = 0.005
+_END_WAIT_S = 10.0
 
 
 class ProviderEvents:
@@ -69,6 +76,71 @@ class ProviderEvents:
             self._on_hosts_changed()
 
 
+class TaskFeed:
+    """What the driver's listener sees of stages and tasks, as the core's events, for as long as the driver lives."""
+
+    def __init__(self, announcement: Path, post: Post) -> None:
+        self._announcement = announcement
+        self._post = post
+        self._reader: FeedReader | None = None
+        self._announced: Announcement | None = None
+        self._ended = threading.Event()
+        self._stuck_at = -1
+        self._told_why = ""
+        self.watcher = Watcher("task-feed", self._step, _ANNOUNCE_PAUSE_S)
+
+    def wait_for(self, rows: int, deadline_s: float = _ROWS_WAIT_S) -> bool:
+        """Wait until the first ``rows`` rows have been posted or are lost; False when that does not come in time.
+
+        Whoever has waited in vain is not held up again until the feed goes on.
+        """
+        until_s = time.monotonic() + deadline_s
+        while self._passed < rows and not self._ended.is_set():
+            if self._passed == self._stuck_at or time.monotonic() >= until_s:
+                self._stuck_at = self._passed
+                return False
+            self._ended.wait(_ROWS_LOOK_S)
+        return True
+
+    def post_last(self, event: Event) -> None:
+        """Post that the driver's process has ended, after everything that it had told."""
+        if DriverBridge.announced(self._announcement) is not None and not self._ended.wait(_END_WAIT_S):
+            _log.warning("the feed did not end with the driver")
+        self._post(event)
+
+    @property
+    def _passed(self) -> int:
+        return self._reader.passed if self._reader is not None else 0
+
+    def _step(self) -> None:
+        announced = DriverBridge.announced(self._announcement)
+        if announced is None:
+            return
+        if self._reader is None or announced != self._announced:
+            self._announced = announced
+            self._reader = FeedReader(announced.feed_port, announced.token, self._rows, self._missing)
+        why = "the driver closed it"
+        try:
+            self._reader.read()
+        except FEED_ERRORS as error:
+            why = f"{type(error).__name__}: {error}"
+        if _alive(announced.pid):
+            if why != self._told_why:
+                _log.info("the feed broke off; it is opened again", why=why)
+            self._told_why = why
+            self.watcher.pause(_RECONNECT_PAUSE_S)
+        else:
+            _log.info("the feed ended", rows=self._passed)
+            self._ended.set()
+            self.watcher.stop()
+
+    def _rows(self, rows: Observations) -> None:
+        self._post(events.Observed(rows=rows))
+
+    def _missing(self, count: int) -> None:
+        self._post(events.FeedLagged(count=count))
+
+
 class DriverEvents:
     """What the driver's scheduler backend tells, as the core's events."""
 
@@ -78,8 +150,10 @@ class DriverEvents:
         containers: ExecutorContainers,
         post: Post,
         on_connected: Callable[[DriverBridge], None],
+        feed: TaskFeed,
     ) -> None:
         self._announcement = announcement
+        self._feed = feed
         self._containers = containers
         self._post = post
         self._on_connected = on_connected
@@ -106,6 +180,8 @@ class DriverEvents:
             return
         for one in told:
             self._seen = one["seq"]
+            # What the driver had observed before this comes first.
+            self._feed.wait_for(one.get("feed_rows", 0))
             event = self._event(one)
             if event is not None:
                 self._post(event)
@@ -127,7 +203,6 @@ class DriverEvents:
             self.watcher.stop()
 
     def _event(self, told: dict[str, Any]) -> Event | None:
-        fields = {name: value for name, value in told.items() if name not in {"seq", "type"} and value is not None}
         match told["type"]:
             case "backend_started":
                 event: Event | None = events.DriverReady(driver_url=told["driver_url"], ui_url=told.get("ui_url"))
@@ -144,14 +219,16 @@ class DriverEvents:
                 event = events.ExecutorRemoved(executor_id=told["executor_id"], reason=told.get("reason") or "")
             case "executor_disconnected":
                 event = events.ExecutorRemoved(executor_id=told["executor_id"], reason="its connection broke")
-            case "task_events_dropped":
+            case "feed_dropped":
                 event = events.FeedLagged(count=told["count"])
-            case "stage_started":
-                event = events.StageStarted(**fields)
-            case "stage_finished":
-                event = events.StageFinished(**fields)
-            case "task_finished":
-                event = events.TaskFinished(**fields)
+            case "job_started":
+                event = events.JobStarted(job=told["job"], stages=tuple(told["stages"]))
+            case "job_ended":
+                event = events.JobEnded(job=told["job"], failure=told.get("failure") or "")
+            case "copy_refused":
+                event = events.CopyRefused(
+                    stage=told["stage"], stage_attempt=told["stage_attempt"], index=told["index"], why=told["why"]
+                )
             case "stopping":
                 event = events.DriverStopping()
             case _:

@@ -1,178 +1,293 @@
-"""Which hosts are kept out of placement, why, and until when.
+"""What is kept out of placement, why, and until when: the records and the rules for making and ending them.
 
-A block never touches what already runs on the host: running executors and their tasks go on, new ones go elsewhere.
-A block has one target (a host) and one reach (the application); blocks of other targets and reaches, such as one
-executor or one stage only, fit beside it as further keys of the same table.
+A block never touches what already runs: running executors and their tasks go on, new ones go elsewhere (seed 000's
+MARK_BLOCKED). A newer block of the same target and level that lasts longer extends the one that is there, a shorter one
+does not shorten it. ``blocks.py`` says what levels there are.
 
 Automatic blocks are guesses: they always expire, and all blocks together never exceed the share of running hosts
-that an automatic block may bring them to. A user may go over the share by force, but nobody can block every host.
+that an automatic block may bring them to. A user may go over the share by force, but nobody can block every host. For
+a single task the share does not count (it keeps one task off, not a host's capacity); that a host is left does.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-import msgspec
-
-from yarnspec.core.commands import BlockHost, Command, RefuseBlock, UnblockHost
-from yarnspec.core.events import BlockRequested, UnblockRequested
+from yarnspec.core.blocks import TIMER_FAMILY, WIDE, Block, BlockListener, Key, key_of, malformed
+from yarnspec.core.commands import Command, RefuseBlock
+from yarnspec.core.events import BlockRequested, Cause, UnblockRequested
 from yarnspec.core.hosts import Hosts
+from yarnspec.core.settings import Settings
 from yarnspec.core.timers import Timers
 
-TIMER_FAMILY = "block"
+__all__ = ["SUBMIT", "TIMER_FAMILY", "Block", "Blocklist", "blocked_limit"]
+
 SUBMIT = "submit"
 
 
-class Block(msgspec.Struct, frozen=True, kw_only=True):
-    """One blocked host; ``until_ms`` of None lasts until somebody unblocks it."""
-
-    host: str
-    reason: str
-    by: str
-    since_ms: int
-    until_ms: int | None
-    automatic: bool
-
-
 class Blocklist:
-    """The blocked hosts of this application. Times are milliseconds since the Unix epoch."""
+    """The blocks that hold for this application. Times are milliseconds since the Unix epoch.
 
-    def __init__(self, hosts: Hosts, timers: Timers, *, share: float, automatic_block_ms: int) -> None:
+    ``executors`` gives the running executors and their hosts.
+    """
+
+    def __init__(
+        self, hosts: Hosts, timers: Timers, settings: Settings, executors: Callable[[], Mapping[str, str]] = dict
+    ) -> None:
         self._hosts = hosts
         self._timers = timers
-        self._share = share
-        self._automatic_block_ms = automatic_block_ms
-        self._blocks: dict[str, Block] = {}
+        self._share = settings.blocked_share
+        self._durations_ms: dict[Cause, int] = {
+            "asked": settings.blocks.faulty_duration_ms,
+            "slow": settings.blocks.slow_duration_ms,
+            "faulty": settings.blocks.faulty_duration_ms,
+        }
+        self._executors = executors
+        self._blocks: dict[Key, Block] = {}
+        self._by_timer: dict[str, Key] = {}
+        self._listeners: list[BlockListener] = []
         self.refused = 0
 
+    # what holds
+
     def __contains__(self, host: object) -> bool:
-        return host in self._blocks
+        """Whether no container and no task at all is to start on a host."""
+        return any(Key(level, str(host)) in self._blocks for level in WIDE)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """All blocks, sorted by host."""
-        return tuple(self._blocks[host] for host in sorted(self._blocks))
+        """All blocks, those of hosts first, sorted."""
+        return tuple(sorted(self._blocks.values(), key=_order))
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """All blocked hosts, sorted."""
-        return tuple(sorted(self._blocks))
+        """The hosts that no container and no task is to start on, sorted."""
+        return tuple(sorted({key.host for key in self._blocks if key.level in WIDE and key.host}))
 
     @property
     def limit(self) -> int:
         """How many hosts may be blocked without force, of the hosts that run now."""
         return blocked_limit(self._share, len(self._hosts.running))
 
+    def get(self, key: Key) -> Block | None:
+        """The block of exactly this target and level."""
+        return self._blocks.get(key)
+
+    def of(self, host: str) -> tuple[Block, ...]:
+        """Every block of a host or of an executor on it."""
+        return tuple(block for block in self.blocks if block.host == host)
+
+    def keeping_off(self, host: str, executor_id: str, stage: int, index: int) -> Block | None:
+        """The widest block that keeps a task off an executor, if any."""
+        for target, executor in ((host, ""), ("", executor_id)):
+            for key in _scopes(target, executor, stage, index):
+                block = self._blocks.get(key)
+                if block is not None:
+                    return block
+        return None
+
+    def register(self, listener: BlockListener) -> None:
+        """Tell somebody of the whole list now, and of each change from now on."""
+        self._listeners.append(listener)
+        listener.blocks_changed(self.blocks, ())
+
+    # what changes it
+
     def request(self, wish: BlockRequested, now_ms: int) -> list[Command]:
-        """Block a host, extend its block, or refuse with the reason."""
+        """Block a host or an executor, extend its block, or refuse with the reason."""
+        key = key_of(wish)
         duration_ms = wish.duration_ms
         if duration_ms is None and wish.automatic:
-            duration_ms = self._automatic_block_ms
+            duration_ms = self._durations_ms[wish.cause]
         until_ms = None if duration_ms is None else now_ms + duration_ms
-        old = self._blocks.get(wish.host)
-        refusal = self._objection(wish, duration_ms, known_already=old is not None)
+        old = self._blocks.get(key)
+        refusal = malformed(wish) or self._objection(wish, key, duration_ms, known_already=old is not None)
         if refusal:
-            self.refused += 1
-            return [RefuseBlock(host=wish.host, reason=refusal)]
+            return [self.refuse(wish.host or wish.executor_id, refusal)]
         if old is not None and not _later(until_ms, old.until_ms):
             said = (
                 f"already blocked {_until(old.until_ms, now_ms)} by {old.by} ({old.reason}); a block is never shortened"
             )
-            return [BlockHost(host=old.host, until_ms=old.until_ms, by=old.by, reason=said)]
+            return [old.said(said)]
         block = Block(
-            host=wish.host,
+            host=wish.host or self._executors().get(wish.executor_id, ""),
             reason=wish.reason,
             by=wish.by,
             since_ms=now_ms if old is None else old.since_ms,
             until_ms=until_ms,
             automatic=wish.automatic and (old is None or old.automatic),
+            cause=wish.cause,
+            level=key.level,
+            executor_id=key.executor_id,
+            stage=key.stage,
+            index=key.task,
         )
-        self._blocks[block.host] = block
         what = "extended" if old else "blocked"
-        said = f"{wish.reason} ({what} {_until(until_ms, now_ms)} by {wish.by}; {self._count()})"
-        done: list[Command] = [BlockHost(host=block.host, until_ms=until_ms, by=block.by, reason=said)]
-        name = f"{TIMER_FAMILY}:{block.host}"
-        if until_ms is None:
-            self._timers.cancel(name)
+        return self.put(block, f"{wish.reason} ({what}{key.reach} {_until(until_ms, now_ms)} by {wish.by})")
+
+    def put(self, block: Block, said: str) -> list[Command]:
+        """Take a block in place of the one of the same target and level."""
+        key = block.key
+        self._blocks[key] = block
+        done: list[Command] = [block.said(f"{said}; {self._count(block)}")]
+        if block.until_ms is None:
+            self._timers.cancel(key.timer)
         else:
-            done.append(self._timers.set(name, until_ms, f"the block of {block.host} ends"))
-        return done
+            self._by_timer[key.timer] = key
+            done.append(self._timers.set(key.timer, block.until_ms, f"the block of {key.target}{key.reach} ends"))
+        self._tell((block,), ())
+        return done + self.keep_one_host()
 
     def release(self, wish: UnblockRequested) -> list[Command]:
-        """Unblock a host because somebody asks for it."""
-        if wish.host not in self._blocks:
-            self.refused += 1
-            listed = ", ".join(self.hosts) or "none"
-            return [
-                RefuseBlock(host=wish.host, kind="unblock", reason=f"{wish.host} is not blocked (blocked: {listed})")
-            ]
-        return [self._lift(wish.host, f"unblocked by {wish.by}")]
+        """Unblock a host or an executor because somebody asks for it."""
+        key = key_of(wish)
+        why = malformed(wish)
+        if not why and key not in self._blocks:
+            listed = ", ".join(sorted({one.target for one in self._blocks if one.level == key.level})) or "none"
+            why = f"{key.target} is not blocked{key.reach} (blocked: {listed})"
+        if why:
+            return [self.refuse(key.target, why, kind="unblock")]
+        return [self.lift(key, f"unblocked by {wish.by}")]
 
-    def expire(self, host: str) -> list[Command]:
+    def expire(self, timer: str) -> list[Command]:
         """End a block whose time is over."""
-        block = self._blocks.get(host)
-        if block is None:
+        key = self._by_timer.get(timer)
+        block = self._blocks.get(key) if key is not None else None
+        if key is None or block is None:
             return []
         lasted_s = ((block.until_ms or block.since_ms) - block.since_ms) // 1000
-        return [self._lift(host, f"the block of {lasted_s} s by {block.by} is over ({block.reason})")]
+        return [self.lift(key, f"the block of {lasted_s} s by {block.by} is over ({block.reason})")]
+
+    def end(self, reason: str, which: Callable[[Key], bool]) -> list[Command]:
+        """End all blocks that have lost their object: a stage or a task that is over, an executor that is gone."""
+        return [self.lift(key, reason) for key in [key for key in self._blocks if which(key)]]
+
+    def lift(self, key: Key, reason: str) -> Command:
+        """End one block."""
+        block = self._blocks.pop(key)
+        self._timers.cancel(key.timer)
+        self._by_timer.pop(key.timer, None)
+        self._tell((), (block,))
+        return block.lifted(f"{reason}; {self._count(block)}")
+
+    def refuse(self, target: str, reason: str, kind: str = "block") -> RefuseBlock:
+        """Say no."""
+        self.refused += 1
+        return RefuseBlock(host=target, kind="unblock" if kind == "unblock" else "block", reason=reason)
 
     def keep_one_host(self) -> list[Command]:
-        """Lift automatic blocks, the next to expire first, while every running host is blocked.
+        """Lift automatic blocks, the next to expire first, while every running host is blocked for somebody.
 
         Users' blocks stay: they promise that nothing starts there, and the resource wait tells when that costs the job.
         """
         done: list[Command] = []
         running = self._hosts.running
-        while running and running <= self._blocks.keys():
-            guesses = [block for block in self.blocks if block.automatic and block.host in running]
-            if not guesses:
-                break
-            first = min(guesses, key=lambda block: (block.until_ms or 0, block.host))
-            done.append(
-                self._lift(first.host, f"all {len(running)} running hosts were blocked; {first.by}'s was a guess")
-            )
+        for scope in self._scopes_in_use():
+            while running and running <= {key.host for key in self._within(scope)}:
+                guesses = [self._blocks[key] for key in self._within(scope) if self._blocks[key].automatic]
+                guesses = [block for block in guesses if block.host in running]
+                if not guesses:
+                    break
+                first = min(guesses, key=lambda block: (block.until_ms or 0, _order(block)))
+                said = f"all {len(running)} running hosts were blocked{scope.reach}; {first.by}'s was a guess"
+                done.append(self.lift(first.key, said))
         return done
 
-    def _lift(self, host: str, reason: str) -> UnblockHost:
-        del self._blocks[host]
-        self._timers.cancel(f"{TIMER_FAMILY}:{host}")
-        return UnblockHost(host=host, reason=f"{reason}; {self._count()}")
+    def nothing_left(self, key: Key) -> str:
+        """Why a host cannot be blocked because no running host would be left, or an empty string."""
+        running = self._hosts.running
+        if not running - {one.host for one in self._within(key)} - {key.host}:
+            return f"none of the {len(running)} running hosts would be left to place containers on"
+        return ""
 
-    def _objection(self, wish: BlockRequested, duration_ms: int | None, *, known_already: bool) -> str:
-        if not wish.host:
-            return "no host was named"
+    def over_share(self, key: Key) -> str:
+        """Why a host cannot be blocked without force because too many would be, or an empty string."""
+        running = self._hosts.running
+        after = len((running & {one.host for one in self._within(key)}) | {key.host})
+        if after <= self.limit or key.level == "task":
+            return ""
+        return (
+            f"{after} of {len(running)} running hosts would be blocked{key.reach}, and {self.limit} may be "
+            f"(max(1, {self._share:g} x {len(running)}))"
+        )
+
+    def _tell(self, added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
+        for listener in self._listeners:
+            listener.blocks_changed(added, lifted)
+
+    def _within(self, scope: Key) -> Iterator[Key]:
+        """The blocks of hosts that hold for whatever ``scope`` is about."""
+        for key in self._blocks:
+            if not key.host:
+                continue
+            if key.level in WIDE or (scope.stage == key.stage and key.task in (None, scope.task)):
+                yield key
+
+    def _scopes_in_use(self) -> Iterable[Key]:
+        narrower = {Key(key.level, "", "", key.stage, key.task) for key in self._blocks if key.level not in WIDE}
+        return [
+            Key("application", ""),
+            *sorted(narrower, key=lambda one: one.scope),
+        ]
+
+    def _objection(self, wish: BlockRequested, key: Key, duration_ms: int | None, *, known_already: bool) -> str:
         if duration_ms is not None and duration_ms <= 0:
             return f"a block of {duration_ms} ms is none"
         if known_already:
             return ""
-        granted = wish.by == SUBMIT or wish.earlier
+        return self._executor_objection(wish) if key.executor_id else self._host_objection(wish, key)
+
+    def _host_objection(self, wish: BlockRequested, key: Key) -> str:
+        if wish.by == SUBMIT or wish.earlier:
+            # It was measured against the share and the hosts of then, and the host may be down now and come back.
+            return self.nothing_left(key) if self._hosts.running else ""
         if not self._hosts.reported:
-            return "" if granted else "the cluster's hosts are not known yet; try again in a moment"
-        if wish.host in self._hosts.known:
-            return self._too_many(wish)
-        # A host that was excluded or blocked before was known then; it may be down now, and come back.
-        return "" if granted else self._unknown(wish.host)
+            return "the cluster's hosts are not known yet; try again in a moment"
+        if wish.host not in self._hosts.known:
+            return self._unknown(wish.host)
+        return self.nothing_left(key) or self._too_many(wish, key)
+
+    def _too_many(self, wish: BlockRequested, key: Key) -> str:
+        said = self.over_share(key)
+        if not said or wish.automatic:
+            return said
+        return "" if wish.force else f"{said}; force it (--force) if you mean it"
+
+    def _executor_objection(self, wish: BlockRequested) -> str:
+        executors = self._executors()
+        if wish.executor_id not in executors:
+            return f"executor {wish.executor_id} does not run (running: {', '.join(executors) or 'none'})"
+        blocked = {key.executor_id for key in self._blocks if key.executor_id}
+        left = [one for one, host in executors.items() if one not in blocked and host not in self]
+        if left == [wish.executor_id] or not left:
+            return f"none of the {len(executors)} running executors would be left to run tasks on"
+        limit = blocked_limit(self._share, len(executors))
+        if wish.automatic and len(blocked & executors.keys()) + 1 > limit:
+            return f"{limit} of {len(executors)} running executors may be blocked (share {self._share:g})"
+        return ""
 
     def _unknown(self, host: str) -> str:
         near = self._hosts.near(host)
         meant = f"; did you mean {' or '.join(near)}?" if near else ""
         return f"the ResourceManager knows no host {host!r} among its {len(self._hosts.known)}{meant}"
 
-    def _too_many(self, wish: BlockRequested) -> str:
-        running = self._hosts.running
-        if not running - self._blocks.keys() - {wish.host}:
-            return f"none of the {len(running)} running hosts would be left to place containers on"
-        after = len(self._hosts.known & self._blocks.keys()) + 1
-        if after <= self.limit or (wish.force and not wish.automatic):
-            return ""
-        said = (
-            f"{after} of {len(running)} running hosts would be blocked, and {self.limit} may be "
-            f"(max(1, {self._share:g} x {len(running)}))"
-        )
-        return said if wish.automatic else f"{said}; force it (--force) if you mean it"
+    def _count(self, block: Block) -> str:
+        blocked = len({key.host for key in self._within(block.key)})
+        return f"{blocked} blocked of {len(self._hosts.running)} running hosts"
 
-    def _count(self) -> str:
-        return f"{len(self._blocks)} blocked of {len(self._hosts.running)} running hosts"
+
+def _scopes(host: str, executor_id: str, stage: int, index: int) -> tuple[Key, ...]:
+    return (
+        Key("cluster", host, executor_id),
+        Key("application", host, executor_id),
+        Key("stage", host, executor_id, stage),
+        Key("task", host, executor_id, stage, index),
+    )
+
+
+def _order(block: Block) -> tuple[str, str, int, int, str]:
+    return block.executor_id, block.host, *block.key.scope, block.level
 
 
 def _later(new_ms: int | None, old_ms: int | None) -> bool:

@@ -9,6 +9,9 @@ from typing import Literal
 
 import msgspec
 
+from yarnspec.core.events import Cause, Level
+from yarnspec.core.figures import LedgerFigures, StageSpeculation
+
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Base of everything that ``Negotiator.handle`` returns."""
@@ -26,6 +29,22 @@ class WantedContainer(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()
     not_hosts: tuple[str, ...] = ()
     strict: bool = False
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """A task attempt that a detector found slow, with the numbers that it was judged by."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+    attempt: int
+    task_id: int
+    host: str
+    executor_id: str
+    detector: str
+    elapsed_ms: int
+    numbers: dict[str, float]
+    reason: str
 
 
 class StartDriver(Command, frozen=True):
@@ -59,17 +78,116 @@ class UpdatePlacement(Command, frozen=True):
 
 
 class BlockHost(Command, frozen=True):
-    """Keep new containers and new tasks off a host until ``until_ms`` (None: until it is unblocked)."""
+    """Keep new tasks, and at a level of application or cluster new containers, off a host until ``until_ms``.
+
+    None: until it is unblocked. ``stage`` and ``index`` say what the block is about when ``level`` is stage or task.
+    """
 
     host: str
     until_ms: int | None
     by: str
+    cause: Cause = "asked"
+    level: Level = "application"
+    stage: int | None = None
+    index: int | None = None
 
 
 class UnblockHost(Command, frozen=True):
     """Let containers and tasks onto a host again."""
 
     host: str
+    level: Level = "application"
+    stage: int | None = None
+    index: int | None = None
+
+
+class BlockExecutor(Command, frozen=True):
+    """Keep new tasks off one executor until ``until_ms`` (None: until it is unblocked)."""
+
+    executor_id: str
+    host: str
+    until_ms: int | None
+    by: str
+    cause: Cause = "asked"
+    level: Level = "application"
+    stage: int | None = None
+    index: int | None = None
+
+
+class UnblockExecutor(Command, frozen=True):
+    """Let tasks onto an executor again."""
+
+    executor_id: str
+    level: Level = "application"
+    stage: int | None = None
+    index: int | None = None
+
+
+class TaskBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """Hosts and executors on which no task of this stage starts, or only not this one task (``index``)."""
+
+    stage: int
+    index: int | None = None
+    hosts: tuple[str, ...] = ()
+    executors: tuple[str, ...] = ()
+
+
+class UpdateTaskBlocks(Command, frozen=True):
+    """The whole list of where Spark shall start no task; replaces the one before it.
+
+    ``hosts`` and ``executors`` take no task at all, ``stages`` says what holds for a stage or a task only.
+    """
+
+    hosts: tuple[str, ...]
+    executors: tuple[str, ...] = ()
+    stages: tuple[TaskBlock, ...] = ()
+
+
+class LaunchCopy(Command, frozen=True):
+    """Start another attempt of a running task, on none of ``not_hosts``.
+
+    ``attempts_max``: how many attempts of the task may run at once, the new one included.
+    """
+
+    stage: int
+    stage_attempt: int
+    index: int
+    not_hosts: tuple[str, ...]
+    attempts_max: int = 2
+
+
+class WithdrawCopy(Command, frozen=True):
+    """Forget a copy that was asked for and has not started."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+
+
+class KillAttempt(Command, frozen=True):
+    """End one attempt of a task; it costs the task no failure."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+    task_id: int
+
+
+class JudgeTasks(Command, frozen=True):
+    """A detector's verdicts on running tasks, for the event log: nothing is to be done."""
+
+    verdicts: tuple[Verdict, ...]
+
+
+class Summarize(Command, frozen=True):
+    """What speculation did so far, for the log; ``reason`` is the text.
+
+    Now and then while stages run, at the end of each stage that had slow tasks or copies (``stages`` has it), and when
+    the SparkContext or the program ends.
+    """
+
+    stages: tuple[StageSpeculation, ...] = ()
+    ledger: LedgerFigures | None = None
 
 
 class RefuseBlock(Command, frozen=True):

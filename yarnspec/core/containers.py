@@ -8,6 +8,9 @@ One row an executor. Its states, and who moves it:
 
 A row counts towards the target until it is releasing or lost. What is missing is asked for again with new executor
 ids, except what is held back: replacements that wait for a back-off or for the driver.
+
+Beside the target there may be *extra* containers, for copies of slow tasks: they have a number of their own and are
+kept off certain hosts. One that has a container takes the place of an ordinary one that is missing.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ class Executor:
     of_earlier_context: bool = False
     """It served a SparkContext that has stopped: the one that runs now never knew it."""
     preemption_announced: bool = False
+    extra: bool = False
 
     def healthy(self, now_ms: int, young_ms: int) -> bool:
         """Whether it has been registered for so long that its start cannot be called a failure."""
@@ -56,6 +60,8 @@ class Containers:
         self._issued = 0
         self.target = settings.initial_executors
         self.held = 0
+        self._extra_target = 0
+        self._extra_not_hosts: tuple[str, ...] = ()
         self.unknown = 0
         self.placements_changed = False  # since the last version that was sent
 
@@ -83,7 +89,12 @@ class Containers:
     @property
     def live(self) -> int:
         """How many executors count towards the target."""
-        return self.count("wanted", "allocated", "running")
+        return sum(row.state != "releasing" and not row.extra for row in self._rows.values())
+
+    @property
+    def extras(self) -> tuple[Executor, ...]:
+        """The extra executors that are there or to come."""
+        return tuple(row for row in self._rows.values() if row.extra and row.state != "releasing")
 
     @property
     def ids_left(self) -> int:
@@ -94,6 +105,14 @@ class Containers:
     def missing(self) -> int:
         """How many containers are to be asked for now."""
         return max(0, self.target - self.live - self.held)
+
+    def row(self, executor_id: str) -> Executor | None:
+        """One executor."""
+        return self._rows.get(executor_id)
+
+    def running(self) -> dict[str, str]:
+        """The executors that are registered and stay, with their hosts."""
+        return {row.executor_id: row.host for row in self._rows.values() if row.state == "running"}
 
     def healthy(self, now_ms: int) -> int:
         """How many running executors have outlived the time in which an end counts as a failed start."""
@@ -109,7 +128,9 @@ class Containers:
         """The counts, for reasons."""
         return (
             f"target {self.target}: {self.count('running')} running, {self.count('allocated')} starting, "
-            f"{self.count('wanted')} asked for" + (f", {self.held} held back" if self.held else "")
+            f"{self.count('wanted')} asked for"
+            + (f", {self.held} held back" if self.held else "")
+            + (f", {len(self.extras)} of them beside the target" if self.extras else "")
         )
 
     # what is wanted
@@ -119,30 +140,48 @@ class Containers:
         self.target = target
         self.held = min(self.held, max(0, target - self.live))
 
+    def want_extra(self, count: int, not_hosts: tuple[str, ...] = ()) -> None:
+        """Want so many containers beside the target; requests that are made from now on keep off ``not_hosts``."""
+        self._extra_target = count
+        self._extra_not_hosts = not_hosts
+
     def ask(self) -> tuple[str, ...]:
         """Make rows for what is missing, as far as ids are left, and give their new ids."""
-        ids = []
-        for _ in range(min(self.missing, self.ids_left)):
-            self._issued += 1
-            executor_id = str(self._first_id + self._issued)
-            self._rows[executor_id] = Executor(executor_id=executor_id, state="wanted")
-            self._placements[executor_id] = WantedContainer(
-                id=executor_id,
-                memory_mb=self._settings.executor_memory_mb,
-                vcores=self._settings.executor_vcores,
-                label=self._settings.executor_label,
-            )
-            ids.append(executor_id)
+        self._absorb_extras()
+        ids = [self._ask_one() for _ in range(min(self.missing, self.ids_left))]
+        extra = max(0, self._extra_target - len(self.extras))
+        ids += [self._ask_one(extra=True) for _ in range(min(extra, self.ids_left))]
         self.placements_changed |= bool(ids)
         return tuple(ids)
 
+    def _ask_one(self, *, extra: bool = False) -> str:
+        self._issued += 1
+        executor_id = str(self._first_id + self._issued)
+        self._rows[executor_id] = Executor(executor_id=executor_id, state="wanted", extra=extra)
+        self._placements[executor_id] = WantedContainer(
+            id=executor_id,
+            memory_mb=self._settings.executor_memory_mb,
+            vcores=self._settings.executor_vcores,
+            label=self._settings.executor_label,
+            not_hosts=self._extra_not_hosts if extra else (),
+        )
+        return executor_id
+
+    def _absorb_extras(self) -> None:
+        for row in self.extras:
+            if self.missing and row.state != "wanted":
+                row.extra = False
+                self._extra_target = max(0, self._extra_target - 1)
+
     def withdraw_surplus(self) -> tuple[str, ...]:
-        """Take back requests beyond the target, the newest first; executors that have a container stay."""
-        surplus = self.live - self.target
-        if surplus <= 0:
-            return ()
-        waiting = [row.executor_id for row in self._rows.values() if row.state == "wanted"]
-        return tuple(self._withdraw(executor_id) for executor_id in waiting[::-1][:surplus])
+        """Take back requests beyond what is wanted, the newest first; executors that have a container stay."""
+        surplus = {False: self.live - self.target, True: len(self.extras) - self._extra_target}
+        withdrawn = []
+        for row in self.rows[::-1]:
+            if row.state == "wanted" and surplus[row.extra] > 0:
+                surplus[row.extra] -= 1
+                withdrawn.append(self._withdraw(row.executor_id))
+        return tuple(withdrawn)
 
     def release(self, executor_id: str, why: str) -> bool:
         """Give up an executor that Spark does not want any more; False when there is nothing to give up."""
@@ -152,6 +191,7 @@ class Containers:
             return False
         if row.state == "releasing":
             return False
+        self._forget_extra(row)
         if row.state == "wanted":
             self._withdraw(executor_id)
         else:
@@ -166,6 +206,7 @@ class Containers:
         that are still there.
         """
         given_back = []
+        self._extra_target = 0
         for row in self.rows:
             if row.state == "running":
                 row.state = "releasing"
@@ -188,6 +229,7 @@ class Containers:
         if row is None or row.state != "wanted":
             self.unknown += row is None
             return False
+        self._forget_extra(row)
         self._withdraw(executor_id)
         return True
 
@@ -231,10 +273,17 @@ class Containers:
             self.unknown += 1
             return None
         del self._rows[event.executor_id]
+        if row.state != "releasing":
+            self._forget_extra(row)
         if row.state == "wanted":
             self._drop_placement(event.executor_id)
             self.placements_changed = True
         return row
+
+    def _forget_extra(self, row: Executor) -> None:
+        # One that goes is not replaced by itself: whoever wanted it looks whether it is still needed.
+        if row.extra:
+            self._extra_target = max(0, self._extra_target - 1)
 
     def _late(self, executor_id: str, container_id: str, host: str) -> Literal["unwanted", "ignored"]:
         if executor_id not in self._withdrawn:

@@ -10,6 +10,13 @@ from typing import Literal
 
 import msgspec
 
+from yarnspec.core.observations import Observations
+
+Level = Literal["task", "stage", "application", "cluster"]
+"""How far a block reaches (seed 001): one task of a stage, one stage, this application, every application."""
+
+Cause = Literal["asked", "slow", "faulty"]
+
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Base of everything that is handed to ``Negotiator.handle``."""
@@ -37,16 +44,23 @@ class AttemptStarted(Event, frozen=True):
 
 
 class HostsReported(Event, frozen=True):
-    """The cluster's hosts (NodeManagers) and their states as the ResourceManager knows them now, all of them."""
+    """The cluster's hosts (NodeManagers) and their states as the ResourceManager knows them now, all of them.
+
+    The event log of a large cluster would be full of them: there the first of an epoch is whole, the others hold only
+    the hosts that changed, and the names of those that are ``gone``.
+    """
 
     hosts: tuple[HostReport, ...]
+    whole: bool = True
+    gone: tuple[str, ...] = ()
 
 
 class BlockRequested(Event, frozen=True):
-    """Somebody wants a host kept out of placement: a user or a submit flag now, detectors later.
+    """Somebody wants a host kept out of placement: a user, a submit flag, or a detector of the core.
 
-    ``earlier``: an earlier attempt granted it. Like an exclusion at submit it is decided before the first container is
-    asked for, and the host may be down or forgotten now.
+    ``executor_id``: block this executor only; ``stage`` and ``index`` say which stage and task when ``level`` is one
+    of those. ``earlier``: an earlier attempt granted it. Like an exclusion at submit it is decided before the first
+    container is asked for, and the host may be down or forgotten now.
     """
 
     host: str
@@ -56,6 +70,11 @@ class BlockRequested(Event, frozen=True):
     force: bool = False
     automatic: bool = False
     earlier: bool = False
+    cause: Cause = "asked"
+    level: Level = "application"
+    executor_id: str = ""
+    stage: int | None = None
+    index: int | None = None
 
 
 class UnblockRequested(Event, frozen=True):
@@ -63,6 +82,31 @@ class UnblockRequested(Event, frozen=True):
 
     host: str
     by: str
+    level: Level = "application"
+    executor_id: str = ""
+    stage: int | None = None
+    index: int | None = None
+
+
+class ClusterBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of the list of blocked hosts that all applications of a cluster share.
+
+    ``admin``: it is of whoever owns the list. Anybody may add to it, so what others add is taken within limits only.
+    """
+
+    host: str
+    reason: str
+    by: str
+    since_ms: int
+    until_ms: int | None
+    admin: bool = False
+
+
+class ClusterBlocksRead(Event, frozen=True):
+    """The cluster's list of blocked hosts as it stands now, whole; ``problems`` are entries that were not believed."""
+
+    blocks: tuple[ClusterBlock, ...]
+    problems: tuple[str, ...] = ()
 
 
 class DriverStarted(Event, frozen=True):
@@ -199,6 +243,35 @@ class PendingExplained(Event, frozen=True):
     reason: str
 
 
+class Observed(Event, frozen=True):
+    """Stages and tasks started, went on and ended. The event log holds the parts of it that are events of their own."""
+
+    rows: Observations
+
+
+class JobStarted(Event, frozen=True):
+    """Spark began a job: one action of the program."""
+
+    job: int
+    stages: tuple[int, ...]
+
+
+class JobEnded(Event, frozen=True):
+    """A job ended; ``failure`` is empty when it succeeded."""
+
+    job: int
+    failure: str = ""
+
+
+class CopyRefused(Event, frozen=True):
+    """A copy that was asked for will not start: its task has ended, or its stage has."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+    why: str
+
+
 class StageStarted(Event, frozen=True):
     """Spark submitted a stage attempt."""
 
@@ -230,10 +303,11 @@ class TaskFinished(Event, frozen=True):
     launch_ms: int
     finish_ms: int
     failure: str = ""
+    speculative: bool = False
 
 
 class FeedLagged(Event, frozen=True):
-    """The driver ended more tasks than could be told of: the ends of ``count`` of them are not among the events."""
+    """Tasks were observed faster than could be told: ``count`` rows of observations were lost on their way."""
 
     count: int
 

@@ -12,12 +12,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from yarnspec.core.commands import Command, SetTimer
+from yarnspec.core.blame import shorten
+from yarnspec.core.commands import Command, FinishApplication, SetTimer, StopDriver
 from yarnspec.core.containers import Containers
 from yarnspec.core.settings import Settings
 from yarnspec.core.timers import Timers
 
 WAIT_TIMER = "resource-wait"
+
+EXIT_FAILED = 1
+EXIT_NO_RESOURCES = 6
 
 Driver = Literal["none", "starting", "ready", "stopping"]
 Phase = Literal["new", "waiting", "executing", "finishing", "finished", "abandoned"]
@@ -55,6 +59,15 @@ class Lifecycle:
     def stopping(self) -> bool:
         """Whether Spark's context is stopping or has stopped."""
         return self.driver == "stopping"
+
+    def fail(self, exit_code: int, reason: str, diagnostics: str = "") -> list[Command]:
+        """End the application for good."""
+        self.over = "finished"
+        text = f"{reason}\n{shorten(diagnostics, 2000)}" if diagnostics.strip() else reason
+        return [
+            StopDriver(reason=reason),
+            FinishApplication(status="FAILED", exit_code=exit_code, reason=reason, diagnostics=text),
+        ]
 
     def phase(self, containers: Containers) -> Phase:
         """The phase's name."""

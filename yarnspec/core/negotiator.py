@@ -1,8 +1,9 @@
 """The one door of the core: ``handle(event, now_ms) -> commands``.
 
 An event first goes to the part that it concerns, which answers with commands of its own. Then what there is is
-compared with what is wanted, and the difference becomes commands, always in this order: containers withdrawn, the new
-placement, containers asked for, timers. After the command that ends the attempt there are no more.
+compared with what is wanted, and the difference becomes commands, always in this order: where Spark starts no task,
+containers withdrawn, the new placement, containers asked for, timers. After the command that ends the attempt there
+are no more.
 """
 
 from __future__ import annotations
@@ -12,33 +13,25 @@ from collections.abc import Callable
 from typing import Any
 
 from yarnspec.core import events as ev
-from yarnspec.core.blame import blame, shorten
+from yarnspec.core import explain
 from yarnspec.core.blocklist import SUBMIT, TIMER_FAMILY, Blocklist
-from yarnspec.core.commands import (
-    AbandonAttempt,
-    Command,
-    FinishApplication,
-    ReleaseContainer,
-    RemoveExecutor,
-    RequestContainers,
-    StartDriver,
-    StopDriver,
-)
+from yarnspec.core.clusterlist import ClusterList
+from yarnspec.core.commands import Command, ReleaseContainer, RequestContainers, StartDriver
 from yarnspec.core.containers import IDS_PER_EPOCH, Containers
-from yarnspec.core.deaths import YoungDeath, YoungDeaths
+from yarnspec.core.driver import Driver
+from yarnspec.core.executors import BACKOFF_TIMER, Executors
 from yarnspec.core.hosts import Hosts
-from yarnspec.core.lifecycle import WAIT_TIMER, Lifecycle
+from yarnspec.core.lifecycle import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
 from yarnspec.core.placement import Placement
-from yarnspec.core.removals import REMOVED_TIMER_FAMILY, Removals
+from yarnspec.core.removals import REMOVED_TIMER_FAMILY
 from yarnspec.core.settings import Settings
+from yarnspec.core.speculation import Speculation
+from yarnspec.core.speculationview import Explanation, SpeculationView
+from yarnspec.core.taskblocks import TaskBlocks
 from yarnspec.core.timers import Timers
-from yarnspec.core.view import View, view_of
 
-BACKOFF_TIMER = "replacement-backoff"
 HOSTS_TIMER = "hosts-wait"
 
-_EXIT_FAILED = 1
-_EXIT_NO_RESOURCES = 6
 _KEPT_WARNINGS = 50
 
 
@@ -47,48 +40,75 @@ class Negotiator:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._warnings: deque[str] = deque(maxlen=_KEPT_WARNINGS)
+        self._counters: Counter[str] = Counter()
         self._timers = Timers()
         self._hosts = Hosts()
-        self._blocklist = Blocklist(
-            self._hosts, self._timers, share=settings.blocked_share, automatic_block_ms=settings.automatic_block_ms
-        )
         self._containers = Containers(settings)
-        self._removals = Removals(self._containers, self._timers, settings.removed_wait_ms)
-        self._deaths = YoungDeaths(settings)
+        self._blocklist = Blocklist(self._hosts, self._timers, settings, self._containers.running)
+        self._cluster_list = ClusterList(self._blocklist)
         self._placement = Placement()
+        self._task_blocks = TaskBlocks()
+        self._blocklist.register(self._placement)
+        self._blocklist.register(self._task_blocks)
         self._lifecycle = Lifecycle(settings, self._timers)
-        self._attempt: ev.AttemptStarted | None = None
-        # Exclusions that wait for the first report of hosts; no container is asked for before they are decided.
+        self._speculation = Speculation(
+            settings,
+            timers=self._timers,
+            hosts=self._hosts,
+            containers=self._containers,
+            blocklist=self._blocklist,
+            task_blocks=self._task_blocks,
+            warn=self._warn,
+        )
+        self._executors = Executors(
+            settings,
+            self._lifecycle,
+            self._containers,
+            self._hosts,
+            self._timers,
+            warn=self._warn,
+            gone=self._speculation.executor_gone,
+            died_young=self._speculation.died_young,
+        )
+        self._driver = Driver(
+            settings,
+            self._lifecycle,
+            self._containers,
+            release_held=self._executors.release_held,
+            context_over=self._speculation.context_over,
+        )
+        # Blocks that wait for the first report of hosts; no container is asked for before they are decided.
         self._exclusions = [
             ev.BlockRequested(host=host, reason="excluded at submit", by=SUBMIT, force=settings.force_excluded)
             for host in settings.excluded_hosts
         ]
-        self._warnings: deque[str] = deque(maxlen=_KEPT_WARNINGS)
-        self._counters: Counter[str] = Counter()
+        self._cluster_list_waits = False
         self._routes: dict[type[ev.Event], Callable[[Any, int], list[Command]]] = {
             ev.AttemptStarted: self._attempt_started,
             ev.HostsReported: self._hosts_reported,
             ev.BlockRequested: self._block_requested,
-            ev.UnblockRequested: lambda event, _: self._blocklist.release(event),
-            ev.DriverStarted: self._driver_started,
-            ev.DriverReady: self._driver_ready,
-            ev.DriverStopping: self._driver_stopping,
-            ev.DriverFinished: self._driver_finished,
-            ev.DriverLost: self._driver_lost,
-            ev.TargetExecutorsChanged: self._target_changed,
-            ev.ExecutorsUnwanted: self._executors_unwanted,
-            ev.RequestFailed: self._request_failed,
-            ev.ContainerAllocated: self._container_allocated,
-            ev.ContainerStarted: self._container_started,
-            ev.ContainerLost: self._container_lost,
-            ev.ExecutorRemoved: self._executor_removed,
-            ev.ContainersPreempted: self._containers_preempted,
+            ev.UnblockRequested: self._unblock_requested,
+            ev.ClusterBlocksRead: self._cluster_blocks_read,
             ev.FeedLagged: self._feed_lagged,
             ev.PlacementAcknowledged: self._placement_acknowledged,
             ev.PendingExplained: self._pending_explained,
             ev.PlacementProblem: self._placement_problem,
             ev.ProgramWarned: self._program_warned,
             ev.TimerFired: self._timer_fired,
+            **self._driver.routes,
+            **self._executors.routes,
+            **self._speculation.routes,
+        }
+        self._timer_families: dict[str, Callable[[str, str, int], list[Command]]] = {
+            TIMER_FAMILY: lambda name, _, __: self._blocklist.expire(name),
+            REMOVED_TIMER_FAMILY: lambda _, executor_id, __: self._executors.removal_overdue(executor_id),
+        }
+        self._single_timers: dict[str, Callable[[int], list[Command]]] = {
+            BACKOFF_TIMER: self._backoff_over,
+            HOSTS_TIMER: self._hosts_unknown,
+            WAIT_TIMER: self._wait_over,
+            **self._speculation.timers,
         }
 
     def handle(self, event: ev.Event, now_ms: int) -> list[Command]:
@@ -103,30 +123,23 @@ class Negotiator:
             commands += self._settle(ev.after(event), now_ms)
         return commands
 
-    def view(self) -> View:
-        """The state for the status document."""
-        return view_of(
-            attempt=self._attempt,
-            lifecycle=self._lifecycle,
-            containers=self._containers,
-            blocklist=self._blocklist,
-            placement=self._placement,
-            warnings=tuple(self._warnings),
-            counters={
-                **dict(sorted(self._counters.items())),
-                "stale_timers": self._timers.stale,
-                "unknown_executors": self._containers.unknown,
-                "young_deaths": self._deaths.total,
-                "refused_blocks": self._blocklist.refused,
-            },
-        )
+    def speculation_view(self, now_ms: int) -> SpeculationView:
+        """What there is to see of slow tasks, copies and blocks."""
+        return explain.view_of(self._speculation, now_ms)
 
-    # the attempt and the hosts
+    def explain_task(self, stage: int, index: int, now_ms: int) -> Explanation | None:
+        """Why a task was or was not copied; None when nothing is known of it."""
+        return explain.explain_task(self._speculation, stage, index, now_ms)
+
+    def explain_host(self, host: str, now_ms: int) -> Explanation | None:
+        """Why a host is or is not blocked; None when nobody has heard of it."""
+        return explain.explain_host(self._speculation, host, now_ms, known=host in self._hosts.known)
+
+    # the attempt, the hosts and what is blocked
 
     def _attempt_started(self, event: ev.AttemptStarted, now_ms: int) -> list[Command]:
         if self._lifecycle.started:
             return self._stale()
-        self._attempt = event
         self._lifecycle.begin(event.epoch)
         self._containers.begin_epoch(event.epoch)
         said = f"attempt {event.attempt} runs on {event.host}; epoch {event.epoch} begins"
@@ -134,14 +147,16 @@ class Negotiator:
         return commands + self._await_hosts(now_ms)
 
     def _await_hosts(self, now_ms: int) -> list[Command]:
-        if not self._exclusions or not self._lifecycle.started or self._timers.wanted(HOSTS_TIMER):
+        if not self._undecided or not self._lifecycle.started or self._timers.wanted(HOSTS_TIMER):
             return []
         wait_ms = self._settings.hosts_wait_ms
-        said = (
-            f"no container is asked for until {len(self._exclusions)} excluded hosts are blocked, {wait_ms / 1000:g} s "
-            "at most"
-        )
+        what = f"{len(self._exclusions)} excluded hosts" if self._exclusions else "the hosts on the cluster's list"
+        said = f"no container is asked for until {what} are blocked, {wait_ms / 1000:g} s at most"
         return [self._timers.set(HOSTS_TIMER, now_ms + wait_ms, said)]
+
+    @property
+    def _undecided(self) -> bool:
+        return bool(self._exclusions) or self._cluster_list_waits
 
     def _hosts_reported(self, event: ev.HostsReported, now_ms: int) -> list[Command]:
         self._hosts.replace(event.hosts)
@@ -150,7 +165,10 @@ class Negotiator:
     def _decide_exclusions(self, now_ms: int) -> list[Command]:
         self._timers.cancel(HOSTS_TIMER)
         exclusions, self._exclusions = self._exclusions, []
-        return [command for wish in exclusions for command in self._blocklist.request(wish, now_ms)]
+        self._cluster_list_waits = False
+        # People's blocks first: where not all can be had, the list gives way to what was asked for this application.
+        asked = [command for wish in exclusions for command in self._blocklist.request(wish, now_ms)]
+        return asked + self._cluster_list.apply(now_ms)
 
     def _block_requested(self, event: ev.BlockRequested, now_ms: int) -> list[Command]:
         if (event.by == SUBMIT or event.earlier) and not self._hosts.reported:
@@ -158,161 +176,20 @@ class Negotiator:
             return self._await_hosts(now_ms)
         return self._blocklist.request(event, now_ms)
 
-    # the driver
+    def _unblock_requested(self, event: ev.UnblockRequested, now_ms: int) -> list[Command]:
+        # Whoever asks for a host vouches for it, whether it is blocked now or not.
+        if event.level == "application" and not event.executor_id:
+            self._speculation.forget_host(event.host, now_ms)
+        return self._blocklist.release(event)
 
-    def _driver_started(self, event: ev.DriverStarted, _now_ms: int) -> list[Command]:
-        self._lifecycle.address = event.address
-        return []
-
-    def _driver_ready(self, event: ev.DriverReady, _now_ms: int) -> list[Command]:
-        if not self._lifecycle.started:
-            return self._stale()
-        lifecycle = self._lifecycle
-        address = event.driver_url.rpartition("@")[2]
-        commands: list[Command] = []
-        if lifecycle.ready or lifecycle.stopping:
-            commands = self._retire("its SparkContext stopped, and another one started")
-            self._containers.aim(self._settings.initial_executors)
-        elif lifecycle.address and address != lifecycle.address:
-            commands = self._retire(f"it looks for the driver at {lifecycle.address}, which listens at {address}")
-        lifecycle.address = address
-        lifecycle.driver = "ready"
-        if not self._timers.wanted(BACKOFF_TIMER):
-            self._containers.held = 0
-        return commands
-
-    def _driver_stopping(self, _event: ev.DriverStopping, _now_ms: int) -> list[Command]:
-        if not self._lifecycle.started:
-            return self._stale()
-        self._lifecycle.driver = "stopping"
-        return self._retire("its SparkContext stopped")
-
-    def _retire(self, why: str) -> list[Command]:
-        return [
-            ReleaseContainer(executor_id=executor_id, reason=f"executor {executor_id} is of no use any more: {why}")
-            for executor_id in self._containers.retire(why)
-        ]
-
-    def _driver_finished(self, event: ev.DriverFinished, _now_ms: int) -> list[Command]:
-        if not self._lifecycle.started:
-            return self._stale()
-        self._lifecycle.over = "finished"
-        if event.exit_code == 0:
-            said = event.reason or "the program ended with exit code 0"
-            return [FinishApplication(status="SUCCEEDED", exit_code=0, reason=said)]
-        said = f"the program ended with exit code {event.exit_code}" + (f": {event.reason}" if event.reason else "")
-        return [
-            FinishApplication(
-                status="FAILED",
-                exit_code=_EXIT_FAILED,
-                reason=said,
-                diagnostics=event.traceback or event.reason or said,
-            )
-        ]
-
-    def _driver_lost(self, event: ev.DriverLost, _now_ms: int) -> list[Command]:
-        if not self._lifecycle.started:
-            return self._stale()
-        self._lifecycle.over = "abandoned"
-        said = f"the driver of epoch {self._lifecycle.epoch} was lost with exit code {event.exit_code}: {event.reason}"
-        return [AbandonAttempt(exit_code=event.exit_code or _EXIT_FAILED, reason=said, diagnostics=said)]
-
-    # the containers
-
-    def _target_changed(self, event: ev.TargetExecutorsChanged, _now_ms: int) -> list[Command]:
-        self._containers.aim(max(0, event.count))
-        return []
-
-    def _executors_unwanted(self, event: ev.ExecutorsUnwanted, _now_ms: int) -> list[Command]:
-        said = f"Spark wants executors {', '.join(event.executor_ids)} ended ({self._containers.summary()})"
-        return [
-            ReleaseContainer(executor_id=executor_id, reason=said)
-            for executor_id in event.executor_ids
-            if self._containers.release(executor_id, "Spark wanted it ended")
-        ]
-
-    def _request_failed(self, event: ev.RequestFailed, now_ms: int) -> list[Command]:
-        failed = sum(self._containers.request_failed(executor_id) for executor_id in event.executor_ids)
-        self._warn(f"asking for containers failed: {event.message}")
-        return self._hold_back(failed, f"{failed} requests failed: {shorten(event.message)}", now_ms)
-
-    def _container_allocated(self, event: ev.ContainerAllocated, _now_ms: int) -> list[Command]:
-        outcome = self._containers.allocated(event)
-        if outcome == "taken" and event.host in self._blocklist:
-            self._counters["allocated_on_blocked_host"] += 1
-        return self._send_back(event.executor_id, event.container_id) if outcome == "unwanted" else []
-
-    def _container_started(self, event: ev.ContainerStarted, now_ms: int) -> list[Command]:
-        outcome = self._containers.started(event, now_ms)
-        return self._send_back(event.executor_id, event.container_id) if outcome == "unwanted" else []
-
-    def _send_back(self, executor_id: str, container_id: str) -> list[Command]:
-        said = f"container {container_id} came for executor {executor_id} after its request was withdrawn"
-        return [ReleaseContainer(executor_id=executor_id, reason=said)]
-
-    def _executor_removed(self, event: ev.ExecutorRemoved, now_ms: int) -> list[Command]:
-        return self._removals.removed(event, now_ms) if self._lifecycle.ready else []
-
-    def _containers_preempted(self, event: ev.ContainersPreempted, _now_ms: int) -> list[Command]:
-        self._containers.preemption_announced(event.container_ids)
-        return []
-
-    def _container_lost(self, event: ev.ContainerLost, now_ms: int) -> list[Command]:
-        self._removals.ended(event.executor_id)
-        row = self._containers.lost(event)
-        if row is None or self._lifecycle.stopping or row.of_earlier_context:
-            return []
-        host = event.host or row.host
-        if row.state == "releasing":
-            said = f"executor {row.executor_id} ended on {host} as asked: {row.why} (exit code {event.exit_code})"
-            return self._tell_spark(row.executor_id, event.exit_code, said, caused_by_app=False)
-        verdict = blame(
-            exit_code=event.exit_code,
-            diagnostics=event.diagnostics,
-            host=host,
-            host_state=self._hosts.gone(host),
-            memory_mb=self._settings.executor_memory_mb,
-            preemption_announced=row.preemption_announced,
-        )
-        said = f"executor {row.executor_id} on {host or 'an unknown host'}: {verdict.text}"
-        commands = self._tell_spark(row.executor_id, event.exit_code, said, caused_by_app=verdict.caused_by_app)
-        was_healthy = row.healthy(now_ms, self._settings.young_ms)
-        if was_healthy or self._containers.healthy(now_ms):
-            self._deaths.saw_healthy(now_ms)
-        if was_healthy or not verdict.repeats:
-            return commands
-        return commands + self._died_young(
-            YoungDeath(now_ms, row.executor_id, host, event.exit_code, verdict.text), event.diagnostics, now_ms
-        )
-
-    def _tell_spark(self, executor_id: str, exit_code: int, reason: str, *, caused_by_app: bool) -> list[Command]:
-        if not self._lifecycle.ready:
-            return []
-        return [
-            RemoveExecutor(executor_id=executor_id, exit_code=exit_code, caused_by_app=caused_by_app, reason=reason)
-        ]
-
-    def _died_young(self, death: YoungDeath, diagnostics: str, now_ms: int) -> list[Command]:
-        if not self._lifecycle.ready:
-            # Where no driver listens yet every executor ends like this: ask again when there is one.
-            self._containers.held += min(1, self._containers.missing)
-            return []
-        self._deaths.record(death)
-        verdict = self._deaths.verdict(self._containers.target)
-        if verdict:
-            return self._fail(_EXIT_FAILED, verdict, diagnostics)
-        counted, limit = len(self._deaths.counted), self._deaths.limit(self._containers.target)
-        said = f"executor {death.executor_id} died young ({counted} such deaths, {limit} may be)"
-        return self._hold_back(1, said, now_ms)
-
-    def _hold_back(self, count: int, why: str, now_ms: int) -> list[Command]:
-        count = min(count, self._containers.missing)
-        self._containers.held += count
-        if not count or self._timers.wanted(BACKOFF_TIMER):
-            return []
-        delay_ms = self._deaths.backoff_ms()
-        said = f"{why}: replacements wait {delay_ms / 1000:g} s"
-        return [self._timers.set(BACKOFF_TIMER, now_ms + delay_ms, said)]
+    def _cluster_blocks_read(self, event: ev.ClusterBlocksRead, now_ms: int) -> list[Command]:
+        for problem in event.problems:
+            self._warn(f"the cluster's list of blocked hosts: {problem}")
+        self._cluster_list.read(event)
+        if self._hosts.reported:
+            return self._cluster_list.apply(now_ms)
+        self._cluster_list_waits = bool(event.blocks)
+        return self._await_hosts(now_ms)
 
     # the rest
 
@@ -330,7 +207,7 @@ class Negotiator:
         return self._warn(event.message or f"the program sets {event.key}, which yarnspec owns")
 
     def _feed_lagged(self, event: ev.FeedLagged, _now_ms: int) -> list[Command]:
-        return self._warn(f"the ends of {event.count} tasks could not be told in time and are not among the events")
+        return self._warn(f"{event.count} observations of tasks were lost on their way")
 
     def _timer_fired(self, event: ev.TimerFired, now_ms: int) -> list[Command]:
         due = self._timers.take(event, now_ms)
@@ -339,30 +216,29 @@ class Negotiator:
         if due is not True:
             return [due]
         family, _, named = event.name.partition(":")
-        if family == TIMER_FAMILY:
-            return self._blocklist.expire(named)
-        if family == REMOVED_TIMER_FAMILY:
-            return self._removals.overdue(named)
-        return self._single_timer_fired(event.name, now_ms)
+        if family in self._timer_families:
+            return self._timer_families[family](event.name, named, now_ms)
+        return self._single_timers[event.name](now_ms)
 
-    def _single_timer_fired(self, name: str, now_ms: int) -> list[Command]:
-        if name == BACKOFF_TIMER:
-            self._containers.held = 0
-        elif name == HOSTS_TIMER:
-            self._warn("the cluster's hosts could not be listed; the hosts excluded at submit are blocked unchecked")
-            return self._decide_exclusions(now_ms)
-        elif name == WAIT_TIMER:
-            verdict = self._lifecycle.timed_out(self._containers, now_ms, self._blocklist.hosts)
-            return self._fail(_EXIT_NO_RESOURCES, verdict, "") if verdict else []
+    def _backoff_over(self, _now_ms: int) -> list[Command]:
+        self._containers.held = 0
         return []
+
+    def _hosts_unknown(self, now_ms: int) -> list[Command]:
+        self._warn("the cluster's hosts could not be listed; the hosts excluded at submit are blocked unchecked")
+        return self._decide_exclusions(now_ms)
+
+    def _wait_over(self, now_ms: int) -> list[Command]:
+        verdict = self._lifecycle.timed_out(self._containers, now_ms, self._blocklist.hosts)
+        return self._lifecycle.fail(EXIT_NO_RESOURCES, verdict) if verdict else []
 
     # what follows from every event
 
     def _settle(self, why: str, now_ms: int) -> list[Command]:
-        commands: list[Command] = []
+        commands: list[Command] = list(self._task_blocks.update(why))
         asked: tuple[str, ...] = ()
         containers = self._containers
-        if self._lifecycle.started and not self._lifecycle.stopping and not self._exclusions:
+        if self._lifecycle.started and not self._lifecycle.stopping and not self._undecided:
             before = containers.summary()
             commands += [
                 ReleaseContainer(executor_id=executor_id, reason=f"more asked for than wanted ({before})")
@@ -371,22 +247,14 @@ class Negotiator:
             asked = containers.ask()
             if containers.missing and not containers.live:
                 said = f"epoch {self._lifecycle.epoch} has used up its {IDS_PER_EPOCH - 1} executor ids"
-                return commands + self._fail(_EXIT_FAILED, said, "")
-        if containers.placements_changed or self._placement.blocked != self._blocklist.hosts:
+                return commands + self._lifecycle.fail(EXIT_FAILED, said)
+        if containers.placements_changed or self._placement.changed:
             containers.placements_changed = False
-            commands.append(self._placement.next(self._blocklist.hosts, containers.placements, why))
+            commands.append(self._placement.next(containers.placements, why))
         if asked:
             said = f"{len(asked)} containers are missing {why} ({containers.summary()})"
             commands.append(RequestContainers(executor_ids=asked, reason=said))
         return commands + self._lifecycle.watch(containers, now_ms)
-
-    def _fail(self, exit_code: int, reason: str, diagnostics: str) -> list[Command]:
-        self._lifecycle.over = "finished"
-        text = f"{reason}\n{shorten(diagnostics, 2000)}" if diagnostics.strip() else reason
-        return [
-            StopDriver(reason=reason),
-            FinishApplication(status="FAILED", exit_code=exit_code, reason=reason, diagnostics=text),
-        ]
 
     def _stale(self) -> list[Command]:
         self._counters["out_of_order"] += 1

@@ -11,17 +11,20 @@ from types import TracebackType
 
 import msgspec
 
+from yarnspec.core.speculationview import Explanation
 from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError
 from yarnspec.gateway import ended
 from yarnspec.gateway.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable, OutputPiece
 from yarnspec.gateway.cluster import Cluster
 from yarnspec.gateway.eventstream import EventStream
+from yarnspec.gateway.explaining import Explaining
 from yarnspec.gateway.killed import GivenUp, clean_up
 from yarnspec.gateway.logs import LogContainer, LogPiece, LogReader, Role
 from yarnspec.gateway.nodelogs import NodeLogs
 from yarnspec.gateway.outputrest import OutputRest
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.history import Result
+from yarnspec.observe.metrics import exposition
 from yarnspec.observe.records import Record
 from yarnspec.observe.rest import ENDPOINT_FILE, Answer, BlockBody, HostEntry, UnblockBody
 from yarnspec.observe.status import StatusFold
@@ -170,6 +173,24 @@ class Application:
         """Every event and decision in order, epoch by epoch; with ``follow`` also those to come, until it ends."""
         self.report()
         yield from EventStream(self.id, self._cluster.history, self.client, self.has_ended, self._pause).read(follow)
+
+    def explain(self, *, task: str | None = None, host: str | None = None) -> Explanation:
+        """Why a task (``"STAGE.INDEX"``) or a host was, or was not, acted on, with the numbers.
+
+        Raises:
+            NotFound: there was no such task, or the application never heard of the host.
+        """
+        report = self.report()
+        client = self.client if report is not None and not report.ended else None
+        explaining = Explaining(client, self.events, lambda: self._cluster.history.application(self.id))
+        if (task is None) == (host is None):
+            message = "explain what? One task (STAGE.INDEX) or one host"
+            raise UsageError(message)
+        return explaining.host(host or "") if task is None else explaining.task(task)
+
+    def metrics(self) -> str:
+        """The numbers of its status in Prometheus' text form."""
+        return exposition(self.status()).decode()
 
     def logs(
         self,

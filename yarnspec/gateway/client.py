@@ -16,6 +16,7 @@ import httpx2
 import msgspec
 import tenacity
 
+from yarnspec.core.speculationview import Explanation
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.observe import rest
 from yarnspec.observe.document import StatusDocument
@@ -114,6 +115,14 @@ class NegotiatorClient:
     def unblock(self, body: UnblockBody) -> Answer:
         """Ask for a host to be let in again."""
         return self._decoded(self._ask("POST", "/hosts/unblock", body=msgspec.json.encode(body)), Answer)
+
+    def explain_task(self, stage: int, index: int) -> Explanation | None:
+        """Why a task was, or was not, acted on; None when the negotiator knows no such task."""
+        return self._explanation({"stage": stage, "index": index})
+
+    def explain_host(self, host: str) -> Explanation | None:
+        """The same for a host."""
+        return self._explanation({"host": host})
 
     def output_once(
         self, stream: Literal["stdout", "stderr"], offset: int, wait_s: float = 0.0, reader: str = ""
@@ -228,6 +237,10 @@ class NegotiatorClient:
             return msgspec.json.decode(data, type=Endpoint)
         except msgspec.DecodeError as error:  # read while it was being replaced
             raise _TryAgain(str(error)) from error
+
+    def _explanation(self, query: Mapping[str, Any]) -> Explanation | None:
+        answer = self._ask("GET", "/explain", query)
+        return None if answer.content == b"null" else self._decoded(answer, Explanation)
 
     def _decoded(self, answer: httpx2.Response, kind: type[_Answer]) -> _Answer:
         try:

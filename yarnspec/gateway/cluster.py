@@ -7,6 +7,7 @@ from functools import cached_property
 from yarnspec import options
 from yarnspec.observe.history import History
 from yarnspec.options import Options
+from yarnspec.yarn.cluster_blocks import ClusterBlocks
 from yarnspec.yarn.files import Files, open_files, path_of
 from yarnspec.yarn.hadoop_conf import HadoopConf
 from yarnspec.yarn.resource_manager import ResourceManager
@@ -75,6 +76,10 @@ class Cluster:
         directory = self.options.history.directory
         files = open_files(self.conf, directory, timeout_s=self._timeout_s) if "://" in directory else self.files
         return History(files, history_path(directory, files.home))
+
+    def shared_blocks(self, location: str) -> ClusterBlocks | None:
+        """The list of blocked hosts that all applications share; None when ``location`` says that there is none."""
+        return ClusterBlocks.of(self.conf, location, timeout_s=self._timeout_s)
 
     @property
     def node_scheme(self) -> str:

@@ -79,14 +79,21 @@ def _closed(document: StatusDocument) -> StatusDocument:
         for container in document.containers
     )
     stages = tuple(
-        msgspec.structs.replace(stage, state="FAILED") if stage.state == "RUNNING" else stage
+        msgspec.structs.replace(stage, state="FAILED", copies_running=0) if stage.state == "RUNNING" else stage
         for stage in document.stages
     )
+    speculation = document.speculation
+    if speculation is not None:
+        ledger = msgspec.structs.replace(speculation.ledger, copies_running=0)
+        speculation = msgspec.structs.replace(
+            speculation, slow_tasks=0, waiting_copies=0, extra_containers=0, ledger=ledger
+        )
     return msgspec.structs.replace(
         document,
         phase="ended",
         containers=containers,
         stages=stages,
+        speculation=speculation,
         running_containers=0,
         pending_reason="",
         tasks=msgspec.structs.replace(document.tasks, running=0),

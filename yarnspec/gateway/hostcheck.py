@@ -54,6 +54,7 @@ except ImportError:
     sys.exit({_NO_PYSPARK})
 try:
     import yarnspec.am.__main__
+    import yarnspec.feed.arrow
 except ImportError:
     traceback.print_exc()
     sys.exit({_NO_YARNSPEC})

@@ -11,8 +11,10 @@ import msgspec
 from yarnspec import options as yarnspec_options
 from yarnspec.core.blocklist import blocked_limit
 from yarnspec.errors import UsageError
+from yarnspec.gateway import speculation
 from yarnspec.gateway.assembly import AmSize, Shipment, assemble
 from yarnspec.gateway.cluster import Cluster, history_path
+from yarnspec.gateway.listedhosts import listed_hosts
 from yarnspec.gateway.merge import redact
 from yarnspec.gateway.request import SubmitRequest
 from yarnspec.gateway.shipping import ShippedFile
@@ -88,6 +90,8 @@ def prepare(
         "--driver-memory/--driver-cores: the AM container", Size(sizes.am_memory_mb, sizes.am_vcores), hosts, maximum
     )
     _check_exclusions(translation, hosts, force=request.force)
+    running = [host.host for host in hosts if host.state == "RUNNING"]
+    listed, list_trouble = listed_hosts(cluster, translation.options, running, translation.exclude_hosts)
     placement = resolve(translation.options.placement.mode, rm, translation.options.placement.host_attribute)
     # Asks HDFS whether it answers and lets this user in.
     home = cluster.files.home
@@ -123,8 +127,8 @@ def prepare(
         plan=plan,
         placement=placement,
         application=assemble(plan, shipment, directory),
-        hook=_hook(translation, hosts),
-        warnings=(*read.loaded.warnings, *translation.warnings),
+        hook=_hook(translation, hosts, listed),
+        warnings=(*read.loaded.warnings, *translation.warnings, *list_trouble),
     )
 
 
@@ -161,7 +165,7 @@ def _plan(
         driver_environment=translation.driver_environment,
         executor_java_options=translation.executor_java_options,
         executor_class_path=translation.executor_class_path,
-        owned_keys=tuple(OWNED_KEYS),
+        owned_keys=(*OWNED_KEYS, *speculation.owned_keys(translation.options)),
         sized_properties=sizes.properties,
         history_directory=cluster.files.url(history_path(translation.options.history.directory, cluster.files.home)),
         options=translation.options,
@@ -201,12 +205,12 @@ def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, forc
         raise UsageError(message)
 
 
-def _hook(translation: Translation, hosts: tuple[Host, ...]) -> SubmissionHook:
+def _hook(translation: Translation, hosts: tuple[Host, ...], listed: tuple[str, ...]) -> SubmissionHook:
     yarn = translation.yarn
     return SubmissionHook(
         priority=yarn.priority,
         tags=yarn.tags or None,
-        am_excluded_hosts=translation.exclude_hosts,
+        am_excluded_hosts=(*translation.exclude_hosts, *listed),
         all_hosts=tuple(HostAndRack(host.host, host.rack) for host in hosts if host.state == "RUNNING"),
         max_attempts=yarn.max_attempts,
         attempt_failures_validity_interval_ms=yarn.attempt_failures_validity_interval_ms,

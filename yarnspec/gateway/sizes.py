@@ -107,6 +107,7 @@ def plan_sizes(properties: Mapping[str, str], options: Options, executor_label: 
             heap_mb=executor_heap_mb,
             container_memory_mb=executor_heap_mb + executor_overhead_mb + python_mb + _off_heap(properties),
             cores=cores,
+            task_cpus=task_cores,
             label=executor_label,
         ),
         initial_executors=initial_executors(properties),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from yarnspec.errors import UsageError
-from yarnspec.gateway import python_choice, yarn_keys
+from yarnspec.gateway import python_choice, speculation, yarn_keys
 from yarnspec.gateway.cluster_paths import SparkJars, class_path, cluster_paths, spark_jars
 from yarnspec.gateway.merge import conf_directory, merge, redact
 from yarnspec.gateway.python_choice import PythonChoice
@@ -151,14 +151,18 @@ def translate(request: SubmitRequest, options: Options, environ: Mapping[str, st
     jars = spark_jars(request.spark_jars, given, warnings)
     translated = apply_to_options(given, options)
     properties = {key: value for key, value in given.items() if key not in _CONSUMED and not is_owned(key)} | lists
+    for_speculation = speculation.properties(given, translated)
+    properties |= for_speculation
+    warnings += speculation.warnings(given, merged.origins, translated)
     _ship_ivy_settings(properties, hold)
     properties["spark.app.name"] = _name(request, given)
     for key, value in (("spark.pyspark.python", python.workers), ("spark.pyspark.driver.python", python.driver)):
         if value is not None:
             properties[key] = value
+    origins = {key: "yarnspec" if key in for_speculation else merged.origins.get(key, "yarnspec") for key in properties}
     return Translation(
         properties=properties,
-        origins={key: merged.origins.get(key, "yarnspec") for key in properties},
+        origins=origins,
         warnings=(*warnings, *hold.warnings),
         yarn=_yarn_settings(request, given, translated),
         options=translated,
@@ -180,7 +184,7 @@ def translate(request: SubmitRequest, options: Options, environ: Mapping[str, st
             if "spark.executor.maxNumFailures" in given
             else None
         ),
-        report=_report(properties, merged.origins) if request.verbose else (),
+        report=_report(properties, origins) if request.verbose else (),
     )
 
 

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.minicluster import web
 from yarnspec.minicluster.classarchive import ClassArchives
@@ -16,9 +18,11 @@ from yarnspec.minicluster.configuration import (
     DATA_NODE,
     NAME_NODE,
     RESOURCE_MANAGER,
+    SLOW_HOSTS,
     Ports,
     Shape,
     node_manager,
+    slow_hosts,
     user_name,
     write_configuration,
 )
@@ -33,7 +37,7 @@ from yarnspec.minicluster.record import Record, read_record, write_record
 from yarnspec.minicluster.scripts import write_scripts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
     from types import TracebackType
 
@@ -60,6 +64,7 @@ class MiniCluster:
         placement_constraints: bool = True,
         pmem_check: bool = False,
         properties: dict[str, str] | None = None,
+        slow: Mapping[str, float] | None = None,
         hadoop_directory: str | os.PathLike[str] | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -68,7 +73,7 @@ class MiniCluster:
             raise UsageError(f"Hadoop cannot live in a directory with such a name: {self.home.root}")
         if not 1 <= nodes <= _MOST_NODES:
             raise UsageError(f"a mini cluster has between 1 and {_MOST_NODES} hosts, not {nodes}")
-        self._asked = Shape(
+        self._asked = shape = Shape(
             nodes=nodes,
             memory_mb=memory_mb,
             vcores=vcores,
@@ -76,7 +81,10 @@ class MiniCluster:
             placement_constraints=placement_constraints,
             pmem_check=pmem_check,
             properties=dict(properties or {}),
+            slow=slow_hosts({}, slow or {}),
         )
+        for host in shape.slow:
+            _known(shape, host)
         self._hadoop_directory = Path(hadoop_directory) if hadoop_directory is not None else None
         self._say = say
 
@@ -163,7 +171,7 @@ class MiniCluster:
                 }
                 for name in expected
             ],
-            "hosts": [_host_status(host, (reports or {}).get(host)) for host in record.shape.hosts],
+            "hosts": [_host_status(record.shape, host, (reports or {}).get(host)) for host in record.shape.hosts],
         }
 
     def logs_tail(self, daemon: str, lines: int = 25) -> str:
@@ -204,6 +212,18 @@ class MiniCluster:
                 return said and host in web.running_hosts(record.ports.rm_web)
 
             self._wait(record, [name], registered, timeout_s)
+
+    def host_slow(self, host: str, factor: float) -> None:
+        """Make what runs in a host's containers so many times slower from now on; 1: as fast as it can be."""
+        with self._locked(f"slowing {host} down"):
+            record, _ = self._record_with(host)
+            # The others go on at full speed for the moment that this takes.
+            end([each for name, each in record.daemons.items() if name == SLOW_HOSTS], patience_s=10)
+            record.daemons.pop(SLOW_HOSTS, None)
+            record.shape = msgspec.structs.replace(record.shape, slow=slow_hosts(record.shape.slow, {host: factor}))
+            write_record(self.home.record, record)
+            if record.shape.slow and self._runs(record, RESOURCE_MANAGER):
+                self._start_daemon(record, SLOW_HOSTS)
 
     def rm_stop(self, *, kill: bool = False) -> None:
         """End the ResourceManager; hosts and containers go on without it."""
@@ -247,8 +267,9 @@ class MiniCluster:
             write_scripts(self.home, jars, java_home)
             write_record(self.home.record, record)
         # The hosts first: they take longest. Only the NameNode has to wait, for its directory.
-        for name in (RESOURCE_MANAGER, *map(node_manager, shape.hosts)):
-            self._start_daemon(record, name)
+        for name in self._daemon_names(shape):
+            if name not in (NAME_NODE, DATA_NODE):
+                self._start_daemon(record, name)
         format_name_node(self.home, record)
         for name in (NAME_NODE, DATA_NODE):
             self._start_daemon(record, name)
@@ -263,7 +284,7 @@ class MiniCluster:
             return not left
 
         self._wait(record, self._daemon_names(shape), ready, deadline - time.monotonic())
-        running = {kind(name): process.pid for name, process in record.daemons.items()}
+        running = {kind(name): process.pid for name, process in record.daemons.items() if name != SLOW_HOSTS}
         ClassArchives(jars, java_home).make_missing(running)
 
     def _start_daemon(self, record: Record, name: str) -> None:
@@ -324,8 +345,7 @@ class MiniCluster:
 
     def _record_with(self, host: str) -> tuple[Record, str]:
         record = self._record()
-        if host not in record.shape.hosts:
-            raise NotFound(f"this cluster has no host {host}; its hosts: {', '.join(record.shape.hosts)}")
+        _known(record.shape, host)
         return record, node_manager(host)
 
     def _runs(self, record: Record, name: str) -> bool:
@@ -337,7 +357,13 @@ class MiniCluster:
 
     @staticmethod
     def _daemon_names(shape: Shape) -> list[str]:
-        return [RESOURCE_MANAGER, NAME_NODE, DATA_NODE, *map(node_manager, shape.hosts)]
+        slow = [SLOW_HOSTS] if shape.slow else []
+        return [RESOURCE_MANAGER, NAME_NODE, DATA_NODE, *map(node_manager, shape.hosts), *slow]
+
+
+def _known(shape: Shape, host: str) -> None:
+    if host not in shape.hosts:
+        raise NotFound(f"this cluster has no host {host}; its hosts: {', '.join(shape.hosts)}")
 
 
 def _take_ports(held: HeldPorts, before: Record | None, shape: Shape) -> Ports:
@@ -357,7 +383,7 @@ def _prepare_hdfs(name_node_web_port: int) -> bool:
     return made and web.can_write(name_node_web_port)
 
 
-def _host_status(host: str, report: dict[str, Any] | None) -> dict[str, Any]:
+def _host_status(shape: Shape, host: str, report: dict[str, Any] | None) -> dict[str, Any]:
     report = report or {}
     return {
         "host": host,
@@ -365,6 +391,7 @@ def _host_status(host: str, report: dict[str, Any] | None) -> dict[str, Any]:
         "containers": report.get("numContainers", 0),
         "used_memory_mb": report.get("usedMemoryMB", 0),
         "used_vcores": report.get("usedVirtualCores", 0),
+        "slow": shape.slow.get(host, 1),
     }
 
 

@@ -10,6 +10,8 @@ from xml.sax.saxutils import escape
 
 import msgspec
 
+from yarnspec.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 RESOURCE_MANAGER = "resourcemanager"
 NAME_NODE = "namenode"
 DATA_NODE = "datanode"
+SLOW_HOSTS = "slowhosts"
 EXPIRY_MS = 10_000
+_SLOWEST = 100
 _SCHEDULER_PREFIX = "yarn.scheduler.capacity."
 
 
@@ -47,6 +51,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """NodeManagers end containers that use more memory than they asked for."""
     properties: dict[str, str] = {}
     """Further keys for every daemon's yarn-site.xml (or capacity-scheduler.xml, by their prefix)."""
+    slow: dict[str, float] = {}
+    """How many times slower what runs in a host's containers is, for the hosts that are slow."""
 
     @property
     def hosts(self) -> list[str]:
@@ -66,6 +72,18 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     name_node_web: int
     node_manager: int
     """The same one on every host: a NodeManager that comes back is the same node for the ResourceManager."""
+
+
+def slow_hosts(before: Mapping[str, float], change: Mapping[str, float]) -> dict[str, float]:
+    """Return the hosts that are slow after a change, with their factors; those of factor 1 are not slow.
+
+    Raises:
+        UsageError: a factor is below 1 or absurdly high.
+    """
+    for host, factor in change.items():
+        if not 1 <= factor <= _SLOWEST:
+            raise UsageError(f"{host} can be between 1 and {_SLOWEST:g} times slower, not {factor:g}")
+    return {host: factor for host, factor in {**before, **change}.items() if factor > 1}
 
 
 def write_configuration(home: Home, shape: Shape, ports: Ports, jars: Path) -> None:

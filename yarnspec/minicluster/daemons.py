@@ -1,15 +1,16 @@
-"""The JVMs of a mini cluster: how each one is started."""
+"""The daemons of a mini cluster, nearly all of them JVMs: how each one is started."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.minicluster.classarchive import ClassArchives
-from yarnspec.minicluster.configuration import DATA_NODE, NAME_NODE, RESOURCE_MANAGER
+from yarnspec.minicluster.configuration import DATA_NODE, NAME_NODE, RESOURCE_MANAGER, SLOW_HOSTS
 from yarnspec.minicluster.processes import ProcessIdentity, start_detached
 
 if TYPE_CHECKING:
@@ -46,9 +47,14 @@ def container_mark(home: Home, host: str) -> str:
 
 def start_daemon(home: Home, record: Record, name: str) -> ProcessIdentity:
     """Start one daemon; it writes its log into the home's logs."""
-    return start_detached(
-        _java(home, record, name), directory=home.root, log=home.log(name), environment=_environment(home, record)
-    )
+    environment = _environment(home, record)
+    if name == SLOW_HOSTS:
+        command = [sys.executable, "-m", "yarnspec.minicluster.slowhosts", str(home.root)]
+        command += [f"{host}={factor}" for host, factor in sorted(record.shape.slow.items())]
+        environment["PYTHONPATH"] = str(Path(__file__).parents[2])
+    else:
+        command = _java(home, record, name)
+    return start_detached(command, directory=home.root, log=home.log(name), environment=environment)
 
 
 def format_name_node(home: Home, record: Record) -> None:

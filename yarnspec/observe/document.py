@@ -29,6 +29,25 @@ class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
     diagnostics: str = ""
 
 
+class BlockStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One block, of a host or (``executor_id``) of one executor.
+
+    ``level`` is how far it reaches: ``task``, ``stage``, ``application`` or ``cluster``; ``stage`` and ``index`` say of
+    which stage and task. ``cause`` is ``asked``, ``slow`` or ``faulty``.
+    """
+
+    level: str
+    cause: str
+    host: str
+    reason: str
+    by: str
+    since_ms: int
+    until_ms: int | None
+    executor_id: str | None = None
+    stage: int | None = None
+    index: int | None = None
+
+
 class BlockedHost(msgspec.Struct, frozen=True, kw_only=True):
     """A host that gets no new containers and tasks until ``until_ms`` (None: until somebody unblocks it)."""
 
@@ -38,8 +57,31 @@ class BlockedHost(msgspec.Struct, frozen=True, kw_only=True):
     by: str = ""
 
 
+class StageMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The metrics of seeds 000 and 001 for one stage attempt, under their names; docs/speculation.md explains them.
+
+    Two that mean the same have two names: seed 000's, in Spark's words and in the seed's.
+    """
+
+    num_slow_tasks: int = 0
+    num_effective_copies: int = 0
+    min_finished_for_speculation_threshold_metrics: int = 0
+    finished_execution_count_metrics: int = 0
+    speculative_execution_count_metrics: int = 0
+    speculative_threshold_of_time: float | None = None
+    execution_index_to_running_timespan: dict[int, int] = msgspec.field(
+        name="executionIndex2RunningTimespan", default_factory=dict
+    )
+    speculative_execution_fastest_finished_count_metrics: int = 0
+    num_slow_execution_vertices: int = 0
+    num_effective_speculative_executions: int = 0
+
+
 class StageStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """One stage attempt; ``finished`` counts tasks of the stage that are done, ``failed`` task attempts."""
+    """One stage attempt; ``finished`` counts tasks of the stage that are done, ``failed`` task attempts.
+
+    ``metrics`` is None where speculation is off or has not looked at the stage.
+    """
 
     stage: int
     stage_attempt: int
@@ -48,6 +90,10 @@ class StageStatus(msgspec.Struct, frozen=True, kw_only=True):
     finished: int
     failed: int
     state: Literal["RUNNING", "SUCCEEDED", "FAILED"]
+    copies_running: int = 0
+    gained_ms: int | None = None
+    wasted_ms: int | None = None
+    metrics: StageMetrics | None = None
 
 
 class TaskCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +103,39 @@ class TaskCounts(msgspec.Struct, frozen=True, kw_only=True):
     finished: int = 0
     total: int = 0
     failed: int = 0
+
+
+class Ledger(msgspec.Struct, frozen=True, kw_only=True):
+    """What copies did for the application, in counts of copies and in milliseconds of task time.
+
+    ``gained_ms``: how much earlier tasks ended than they would have without their copies, as estimated when each copy
+    won; None: not known. ``spent_ms``: time that copies ran; ``wasted_ms``: the part of it of copies that did not win.
+    """
+
+    copies_launched: int = 0
+    copies_running: int = 0
+    copies_won: int = 0
+    copies_failed: int = 0
+    copies_cancelled: int = 0
+    copies_refused: int = 0
+    gained_ms: int | None = None
+    spent_ms: int | None = None
+    wasted_ms: int | None = None
+
+
+class SpeculationStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Slow tasks and copies of the whole application.
+
+    ``stopped``: the fault of ours that ended the search for the rest of the attempt; empty while all is well.
+    """
+
+    enabled: bool
+    stopped: str = ""
+    detector: str = ""
+    slow_tasks: int = 0
+    waiting_copies: int = 0
+    extra_containers: int = 0
+    ledger: Ledger = Ledger()
 
 
 class Links(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,11 +173,13 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     containers: tuple[ContainerStatus, ...] = ()
     dropped_containers: int = 0
     blocked_hosts: tuple[BlockedHost, ...] = ()
+    blocks: tuple[BlockStatus, ...] = ()
     wanted_containers: int = 0
     running_containers: int = 0
     pending_reason: str = ""
     stages: tuple[StageStatus, ...] = ()
     tasks: TaskCounts = TaskCounts()
+    speculation: SpeculationStatus | None = None
     links: Links = Links()
     warnings: tuple[str, ...] = ()
     final: Final | None = None

@@ -21,7 +21,9 @@ from typing import NamedTuple, Protocol
 
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event, TaskFinished
+from yarnspec.core.observations import Observations
 from yarnspec.observe.records import Record, encode, record_of
+from yarnspec.observe.taskrows import lines
 
 _TASK_ENDS_BYTES = 8 * 1024 * 1024
 _OTHERS_BYTES = 16 * 1024 * 1024
@@ -120,13 +122,18 @@ class EventLog:
             record = record_of(message, seq=self._seq, time_ms=time_ms, epoch=self.epoch)
             line = Line(record.seq, encode(record))
             (self._task_ends if isinstance(message, TaskFinished) else self._others).add(line)
-            if self._thread is not None and not self._problem and not self._closing:
-                self._unwritten.append(line.data)
-                self._unwritten_size_bytes += len(line.data)
-                if self._unwritten_size_bytes > self._unwritten_limit_bytes:
-                    self._give_up("the file system does not keep up with the events")
+            self._write_later(line.data)
             self._changed.notify_all()
         return record
+
+    def append_rows(self, rows: Observations, time_ms: int) -> None:
+        """Log the stages' starts and ends and the tasks' ends among observations, each as a record of its own."""
+        with self._changed:
+            for is_task_end, data in lines(rows, seq=self._seq + 1, time_ms=time_ms, epoch=self.epoch):
+                self._seq += 1
+                (self._task_ends if is_task_end else self._others).add(Line(self._seq, data))
+                self._write_later(data)
+            self._changed.notify_all()
 
     def after(self, seq: int, limit_bytes: int = 1024 * 1024) -> EventChunk:
         """The records in memory that are newer than ``seq``; at least one when there is any."""
@@ -198,6 +205,14 @@ class EventLog:
         """Wait a little, so that many tasks that end one by one cost few syncs; the end waits for nothing."""
         with self._changed:
             self._changed.wait_for(lambda: self._closing or self._problem, _BATCH_S)
+
+    def _write_later(self, data: bytes) -> None:
+        if self._thread is None or self._problem or self._closing:
+            return
+        self._unwritten.append(data)
+        self._unwritten_size_bytes += len(data)
+        if self._unwritten_size_bytes > self._unwritten_limit_bytes:
+            self._give_up("the file system does not keep up with the events")
 
     def _give_up(self, why: str) -> None:
         self._problem = self._problem or f"the event history is incomplete: {why}"

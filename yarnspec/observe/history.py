@@ -91,7 +91,7 @@ class HistoryFiles(Protocol):
 
 
 class ApplicationRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of an application from its start."""
+    """What is known of an application from its start; ``options`` are yarnspec's, as it runs with them."""
 
     schema: int = 1
     application_id: str
@@ -100,6 +100,7 @@ class ApplicationRecord(msgspec.Struct, frozen=True, kw_only=True):
     queue: str
     started_ms: int
     placement_mode: str = ""
+    options: dict[str, dict[str, str | int | float | bool]] = {}
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

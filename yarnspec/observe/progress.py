@@ -193,6 +193,8 @@ def changes(before: StatusDocument | None, now: StatusDocument) -> Iterator[str]
         yield f"blocked: {host}: {blocked_now[host]}"
     for host in sorted(blocked_before - blocked_now.keys()):
         yield f"not blocked any more: {host}"
+    if _copies(now) and _copies(was) != _copies(now):
+        yield _copies(now)
     known = {(one.stage, one.stage_attempt): one.state for one in was.stages}
     for stage in now.stages:
         if known.get((stage.stage, stage.stage_attempt)) != stage.state:
@@ -234,11 +236,22 @@ def picture(document: StatusDocument, now_ms: int) -> RenderableType:
             lines.append(Text(f"  and {len(active) - _SHOWN_STAGES} more stages"))
     elif document.tasks.total:
         lines.append(Text(f"  tasks {document.tasks.finished}/{document.tasks.total}"))
+    if _copies(document) and not document.ended:
+        lines.append(Text(f"  {_copies(document)}"))
     lines.extend(
         Text(f"  blocked {one.host}: {visible(one.reason)}", no_wrap=True, overflow="ellipsis", style="yellow")
         for one in document.blocked_hosts[:_SHOWN_STAGES]
     )
     return Group(*lines)
+
+
+def _copies(document: StatusDocument) -> str:
+    """Copies of slow tasks so far, in words; empty when there were none."""
+    ledger = document.speculation.ledger if document.speculation is not None else None
+    if ledger is None or not ledger.copies_launched:
+        return ""
+    running = f", {ledger.copies_running} running" if ledger.copies_running else ""
+    return f"copies of slow tasks: {ledger.copies_launched} started, {ledger.copies_won} of them first{running}"
 
 
 def short_stage(name: str) -> str:

@@ -51,7 +51,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         values = {"reason": self.reason, **self.fields} if "reason" in found.__struct_fields__ else self.fields
         known = {name: values[name] for name in found.__struct_fields__ if name in values}
         try:
-            return msgspec.convert({"type": self.type, **known}, found)
+            # In JSON the keys of every object are text.
+            return msgspec.convert({"type": self.type, **known}, found, str_keys=True)
         except msgspec.ValidationError as error:
             message = f"{self.type} number {self.seq}: {error}"
             raise UnreadableRecordError(message) from error

@@ -10,6 +10,8 @@ GET    /output        the driver's ``stream`` (stdout, stderr) from ``offset``; 
 GET    /hosts         the cluster's hosts, and which are blocked
 POST   /hosts/block   ``BlockBody`` → ``Answer``
 POST   /hosts/unblock ``UnblockBody`` → ``Answer``
+GET    /explain       ``Explanation`` of the task ``stage`` and ``index``, or of the ``host``; null: there is no such
+GET    /metrics       the status' numbers in Prometheus' text form
 ====== ============== ===================================================================================
 
 Every request carries ``Authorization: Bearer <token>``.
@@ -79,6 +81,9 @@ class HostEntry(msgspec.Struct, frozen=True, kw_only=True):
     blocked: bool = False
     reason: str = ""
     until_ms: int | None = None
+    level: str = ""
+    cause: str = ""
+    by: str = ""
 
 
 class OutputChunk(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,9 +28,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from yarnspec.core.speculationview import Explanation
 from yarnspec.observe import rest
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import EventChunk
+from yarnspec.observe.metrics import CONTENT_TYPE, exposition
 from yarnspec.observe.rest import Answer, BlockBody, HostEntry, OutputChunk, UnblockBody
 
 _LOGGER = logging.getLogger(__name__)
@@ -59,6 +61,12 @@ class Requests(Protocol):
 
     def unblock(self, body: UnblockBody, /) -> Answer:
         """Ask for the end of a block and wait for the decision."""
+
+    def explain_task(self, stage: int, index: int, /) -> Explanation | None:
+        """Why a task of the newest attempt of a stage was, or was not, acted on; None: no such task is known."""
+
+    def explain_host(self, host: str, /) -> Explanation | None:
+        """The same for a host."""
 
 
 class _OnlyWithToken:
@@ -133,6 +141,19 @@ def make_app(requests: Requests, token: str, stopping: Callable[[], bool] = lamb
     async def unblock(request: Request) -> Response:
         return _json(await run_in_threadpool(requests.unblock, await _body(request, UnblockBody)))
 
+    async def explain(request: Request) -> Response:
+        host = request.query_params.get("host", "")
+        if host:
+            return _json(await run_in_threadpool(requests.explain_host, host))
+        if not {"stage", "index"} <= request.query_params.keys():
+            raise HTTPException(400, "explain what? A host, or stage and index of a task")
+        stage, index = _whole_number(request, "stage", 0), _whole_number(request, "index", 0)
+        return _json(await run_in_threadpool(requests.explain_task, stage, index))
+
+    async def metrics(_: Request) -> Response:
+        document = await run_in_threadpool(requests.status)
+        return Response(await run_in_threadpool(exposition, document), 200, {"Content-Type": CONTENT_TYPE})
+
     return Starlette(
         routes=[
             Route("/status", status),
@@ -141,6 +162,8 @@ def make_app(requests: Requests, token: str, stopping: Callable[[], bool] = lamb
             Route("/hosts", hosts),
             Route("/hosts/block", block, methods=["POST"]),
             Route("/hosts/unblock", unblock, methods=["POST"]),
+            Route("/explain", explain),
+            Route("/metrics", metrics),
         ],
         middleware=[Middleware(_OnlyWithToken, token=token)],
     )

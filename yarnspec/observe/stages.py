@@ -1,10 +1,12 @@
-"""Progress of Spark's stages, counted from stage and task events."""
+"""Progress of Spark's stages, counted from stage and task events or from the columns that these are made of."""
 
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 
 from yarnspec.core.events import StageFinished, StageStarted, TaskFinished
+from yarnspec.core.observations import IntColumn, Observations, RowKind, State
 from yarnspec.observe.document import StageStatus, TaskCounts
 
 _ENDED_STAGES = 200
@@ -18,13 +20,13 @@ class _Active:
 
     __slots__ = ("done", "status")
 
-    def __init__(self, event: StageStarted) -> None:
-        tasks = min(max(event.tasks, 0), _MOST_TASKS)
-        self.done = bytearray(tasks)
+    def __init__(self, stage: int, stage_attempt: int, name: str, tasks: int) -> None:
+        tasks = min(max(tasks, 0), _MOST_TASKS)
+        self.done = np.zeros(tasks, dtype=np.bool_)
         self.status = StageStatus(
-            stage=event.stage,
-            stage_attempt=event.stage_attempt,
-            name=event.name,
+            stage=stage,
+            stage_attempt=stage_attempt,
+            name=name,
             tasks=tasks,
             finished=0,
             failed=0,
@@ -44,11 +46,7 @@ class Stages:
 
     def started(self, event: StageStarted) -> None:
         """A stage attempt began."""
-        key = (event.stage, event.stage_attempt)
-        if key in self._active or key in self._ended:
-            return
-        self._active[key] = _Active(event)
-        self._total += self._active[key].status.tasks
+        self._start(event.stage, event.stage_attempt, event.name, event.tasks)
 
     def task_finished(self, event: TaskFinished) -> None:
         """A task attempt ended."""
@@ -57,16 +55,28 @@ class Stages:
             return
         if event.state in _SUCCESS:
             if 0 <= event.index < len(active.done) and not active.done[event.index]:
-                active.done[event.index] = 1
-                self._finished += 1
-                active.status = msgspec.structs.replace(active.status, finished=active.status.finished + 1)
+                active.done[event.index] = True
+                self._count(active, finished=1)
         elif event.state in _FAILURE:
-            self._failed += 1
-            active.status = msgspec.structs.replace(active.status, failed=active.status.failed + 1)
+            self._count(active, failed=1)
 
     def finished(self, event: StageFinished) -> None:
         """A stage attempt ended; the tasks that it did not run are not counted as still to come."""
         self._end((event.stage, event.stage_attempt), failed=bool(event.failure))
+
+    def observe(self, rows: Observations) -> None:
+        """The same for everything that these rows tell."""
+        before = 0
+        stage_rows = np.flatnonzero((rows.kind == RowKind.STAGE_STARTED) | (rows.kind == RowKind.STAGE_ENDED))
+        for row in stage_rows.tolist():
+            self._tasks_ended(rows, slice(before, row))
+            before = row + 1
+            stage, stage_attempt = int(rows.stage[row]), int(rows.stage_attempt[row])
+            if rows.kind[row] == RowKind.STAGE_STARTED:
+                self._start(stage, stage_attempt, rows.texts.get(row, ""), int(rows.tasks[row]))
+            else:
+                self._end((stage, stage_attempt), failed=bool(rows.state[row] != State.SUCCESS))
+        self._tasks_ended(rows, slice(before, len(rows)))
 
     def driver_lost(self) -> None:
         """Nothing of what ran goes on."""
@@ -81,6 +91,46 @@ class Stages:
     def counts(self, running: int) -> TaskCounts:
         """Tasks of all stages; ``running`` is the driver's own number, which the events do not tell."""
         return TaskCounts(running=running, finished=self._finished, total=self._total, failed=self._failed)
+
+    def _start(self, stage: int, stage_attempt: int, name: str, tasks: int) -> None:
+        key = (stage, stage_attempt)
+        if key in self._active:
+            return
+        # One of that number that has ended was another SparkContext's: the numbers begin again with each.
+        self._ended.pop(key, None)
+        self._active[key] = _Active(stage, stage_attempt, name, tasks)
+        self._total += self._active[key].status.tasks
+
+    def _tasks_ended(self, rows: Observations, part: slice) -> None:
+        """Count the task ends in a part of the rows in which no stage starts or ends."""
+        ended = np.flatnonzero(rows.kind[part] == RowKind.TASK_ENDED) + part.start
+        if not len(ended):
+            return
+        stages, attempts = rows.stage[ended], rows.stage_attempt[ended]
+        if (stages == stages[0]).all() and (attempts == attempts[0]).all():
+            self._stage_tasks_ended((int(stages[0]), int(attempts[0])), rows, ended)
+            return
+        for stage, stage_attempt in np.unique(np.stack((stages, attempts)), axis=1).T.tolist():
+            mine = ended[(stages == stage) & (attempts == stage_attempt)]
+            self._stage_tasks_ended((stage, stage_attempt), rows, mine)
+
+    def _stage_tasks_ended(self, key: tuple[int, int], rows: Observations, ended: IntColumn) -> None:
+        active = self._active.get(key)
+        if active is None:
+            return
+        states = rows.state[ended]
+        done = np.unique(rows.index[ended][states == State.SUCCESS])
+        done = done[(done >= 0) & (done < len(active.done))]
+        new = done[~active.done[done]]
+        active.done[new] = True
+        self._count(active, finished=len(new), failed=int(np.count_nonzero(states == State.FAILED)))
+
+    def _count(self, active: _Active, *, finished: int = 0, failed: int = 0) -> None:
+        self._finished += finished
+        self._failed += failed
+        active.status = msgspec.structs.replace(
+            active.status, finished=active.status.finished + finished, failed=active.status.failed + failed
+        )
 
     def _end(self, key: tuple[int, int], *, failed: bool) -> None:
         active = self._active.pop(key, None)

@@ -15,8 +15,10 @@ from typing import Literal
 import msgspec
 
 from yarnspec.core import commands, events
+from yarnspec.core.observations import Observations
+from yarnspec.observe.blocks import Blocks
+from yarnspec.observe.copies import Copies
 from yarnspec.observe.document import (
-    BlockedHost,
     ContainerStatus,
     Final,
     Links,
@@ -53,7 +55,9 @@ class StatusFold:
         self._live: dict[str, ContainerStatus] = {}
         self._ended: dict[str, ContainerStatus] = {}
         self._dropped = 0
-        self._blocked: dict[str, BlockedHost] = {}
+        self._blocks = Blocks()
+        self._copies = Copies()
+        self._list_problems: tuple[str, ...] = ()
         self._wanted = 0
         self._pending_reason = ""
         self._stages = Stages()
@@ -72,10 +76,16 @@ class StatusFold:
         self._epoch = max(self._epoch, record.epoch)
         if self._started_ms is None:
             self._started_ms = record.time_ms
+        self._copies.apply(message)
         if isinstance(message, commands.Command):
+            self._blocks.apply(message, record.time_ms)
             self._apply_command(message, record.time_ms)
         else:
             self._apply_event(message)
+
+    def observe(self, rows: Observations) -> None:
+        """Take in observations, as if their records had been applied (``observe/taskrows.py``)."""
+        self._stages.observe(rows)
 
     def document(
         self, about: About | None = None, *, warnings: Iterable[str] = (), running_tasks: int = 0
@@ -85,7 +95,7 @@ class StatusFold:
         containers = sorted((*self._ended.values(), *self._live.values()), key=lambda one: one.id)
         running = sum(1 for one in self._live.values() if one.role == "executor" and one.state == "RUNNING")
         ended = self._final is not None
-        on_blocked = any(one.role == "am" and one.host in self._blocked for one in self._live.values())
+        on_blocked = any(one.role == "am" and one.host in self._blocks for one in self._live.values())
         if on_blocked:
             warnings = ("the application master's container sits on a blocked host", *warnings)
         return StatusDocument(
@@ -103,16 +113,18 @@ class StatusFold:
             am_on_blocked_host=on_blocked,
             containers=tuple(containers),
             dropped_containers=self._dropped,
-            blocked_hosts=tuple(self._blocked.values()),
+            blocked_hosts=self._blocks.hosts(),
+            blocks=self._blocks.all(),
             wanted_containers=self._wanted,
             running_containers=running,
             pending_reason=self._pending_reason if running < self._wanted and not ended else "",
-            stages=self._stages.newest(),
+            stages=tuple(self._copies.with_metrics(stage) for stage in self._stages.newest()),
             tasks=self._stages.counts(running_tasks),
+            speculation=self._copies.status(ended=ended),
             links=Links(
                 resource_manager=about.resource_manager_url, spark_ui=None if ended else self._spark_page(about)
             ),
-            warnings=tuple(dict.fromkeys((*self._warnings, *warnings))),
+            warnings=tuple(dict.fromkeys((*self._warnings, *self._list_problems, *warnings))),
             final=self._final,
         )
 
@@ -141,12 +153,14 @@ class StatusFold:
                 self._wanted = max(0, event.count)
             case events.PlacementProblem():
                 self._warn(f"placement: {event.message}")
+            case events.ClusterBlocksRead():
+                self._list_problems = event.problems
             case events.PendingExplained():
                 self._pending_reason = event.reason
             case events.ProgramWarned():
                 self._warn(event.message or f"the program sets {event.key}, which yarnspec owns")
             case events.FeedLagged():
-                self._warn(f"the ends of {event.count} tasks could not be told in time and are not among the events")
+                self._warn(f"{event.count} observations of tasks were lost on their way and are not among the events")
             case events.StageStarted():
                 self._stages.started(event)
             case events.StageFinished():
@@ -185,12 +199,6 @@ class StatusFold:
 
     def _apply_command(self, command: commands.Command, time_ms: int) -> None:
         match command:
-            case commands.BlockHost():
-                self._blocked[command.host] = BlockedHost(
-                    host=command.host, reason=command.reason, until_ms=command.until_ms, by=command.by
-                )
-            case commands.UnblockHost():
-                self._blocked.pop(command.host, None)
             case commands.RefuseBlock():
                 self._warn(f"not {command.kind}ed: {command.host}: {command.reason}")
             case commands.AbandonAttempt():
@@ -214,7 +222,9 @@ class StatusFold:
         self._spark_ui = None
         self._wanted = 0
         self._pending_reason = ""
-        self._blocked.clear()
+        self._blocks.clear()
+        self._copies = Copies()
+        self._list_problems = ()
         self._stages = Stages()
         self._final = None
         self._finished_ms = None

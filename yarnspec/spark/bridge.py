@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,22 @@ import msgspec
 from py4j.java_gateway import GatewayParameters, JavaGateway
 from py4j.protocol import Py4JError
 
+from yarnspec.core.commands import LaunchCopy, UpdateTaskBlocks, WithdrawCopy
+
 BRIDGE_ERRORS: tuple[type[Exception], ...] = (Py4JError, OSError)
 """What a call on a bridge raises when the driver's JVM is gone or going."""
 
 
 class Announcement(msgspec.Struct, frozen=True):
-    """What the driver's JVM writes once it listens: its port on loopback, the token, its process id."""
+    """What the driver's JVM writes once it listens: its ports on loopback, the token, its process id.
+
+    ``feed_port`` is where the feed of stages and tasks is read (``yarnspec.feed``).
+    """
 
     port: int
     token: str
     pid: int
+    feed_port: int = 0
 
 
 class DriverBridge:
@@ -50,9 +57,36 @@ class DriverBridge:
         answer = json.loads(self._entry.poll(after, int(timeout_s * 1000)))
         return list(answer)
 
-    def set_blocked_hosts(self, hosts: tuple[str, ...]) -> None:
-        """No task starts on these hosts once this returns; running ones go on."""
-        self._entry.setBlockedHosts(json.dumps(list(hosts)))
+    def set_blocks(self, blocks: UpdateTaskBlocks) -> None:
+        """No task starts where it is not to once this returns; running ones go on. Replaces what was set before."""
+        stages = [
+            {"stage": one.stage, "index": one.index, "hosts": one.hosts, "executors": one.executors}
+            for one in blocks.stages
+        ]
+        self._entry.setBlocks(json.dumps({"hosts": blocks.hosts, "executors": blocks.executors, "stages": stages}))
+
+    def launch_copies(self, copies: Sequence[LaunchCopy]) -> list[str]:
+        """Ask for further attempts of tasks; for each why it was refused, or nothing when it will start."""
+        asked = [
+            {
+                "stage": one.stage,
+                "stage_attempt": one.stage_attempt,
+                "index": one.index,
+                "not_hosts": one.not_hosts,
+                "attempts_max": one.attempts_max,
+            }
+            for one in copies
+        ]
+        return list(json.loads(self._entry.launchCopies(json.dumps(asked))))
+
+    def withdraw_copies(self, copies: Sequence[WithdrawCopy]) -> None:
+        """Forget copies that were asked for and have not started; those that have go on."""
+        named = [{"stage": one.stage, "stage_attempt": one.stage_attempt, "index": one.index} for one in copies]
+        self._entry.withdrawCopies(json.dumps(named))
+
+    def kill_attempt(self, task_id: int, reason: str) -> None:
+        """End one attempt of a task; nothing happens when it has ended."""
+        self._entry.killAttempt(task_id, reason)
 
     def remove_executor(self, executor_id: str, exit_code: int, caused_by_app: bool, reason: str) -> None:
         """Tell Spark that an executor is gone, and whether its tasks' failures count."""

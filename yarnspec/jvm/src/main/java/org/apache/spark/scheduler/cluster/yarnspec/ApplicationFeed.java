@@ -1,6 +1,9 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
-import org.apache.spark.TaskFailedReason;
+import com.codahale.metrics.Counter;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.spark.scheduler.JobFailed;
+import org.apache.spark.scheduler.LiveListenerBus;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerExecutorAdded;
@@ -14,17 +17,24 @@ import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
 import org.apache.spark.scheduler.StageInfo;
-import org.apache.spark.scheduler.TaskInfo;
+import scala.jdk.javaapi.CollectionConverters;
 
 /** Turns what Spark's listener bus tells into events for the negotiator; it copies and never waits. */
 final class ApplicationFeed extends SparkListener {
-    private static final int FAILURE_CHARS_MAX = 4_000;
+    /** A queue of our own: another listener that is slow cannot make the bus drop what the negotiator needs. */
+    static final String QUEUE = "yarnspec";
 
     private final Outbox outbox;
+    private final TaskFeed tasks;
     private final Progress progress;
+    private final Counter droppedBySpark;
+    private long droppedTold;
 
-    ApplicationFeed(Outbox outbox, Progress progress) {
+    /** Events that follow on tasks say how many rows the feed of tasks had taken by then: the two are read apart. */
+    ApplicationFeed(LiveListenerBus bus, Outbox outbox, TaskFeed tasks, Progress progress) {
+        this.droppedBySpark = bus.metrics().metricRegistry().counter("queue." + QUEUE + ".numDroppedEvents");
         this.outbox = outbox;
+        this.tasks = tasks;
         this.progress = progress;
     }
 
@@ -38,7 +48,7 @@ final class ApplicationFeed extends SparkListener {
     @Override
     public void onExecutorRemoved(SparkListenerExecutorRemoved removed) {
         outbox.add("executor_removed", event -> event.put("executor_id", removed.executorId())
-                .put("reason", shortened(removed.reason())));
+                .put("reason", Failures.shortened(removed.reason())));
     }
 
     @Override
@@ -55,31 +65,42 @@ final class ApplicationFeed extends SparkListener {
     @Override
     public void onJobStart(SparkListenerJobStart started) {
         progress.jobStarted();
+        outbox.add("job_started", event -> {
+            ArrayNode stages = event.put("job", started.jobId()).putArray("stages");
+            CollectionConverters.asJava(started.stageIds()).forEach(stage -> stages.add((Integer) stage));
+        });
     }
 
     @Override
     public void onJobEnd(SparkListenerJobEnd ended) {
         progress.jobEnded();
+        String failure = ended.jobResult() instanceof JobFailed failed ? failed.exception().getMessage() : "";
+        outbox.add("job_ended", event -> event.put("job", ended.jobId())
+                .put("failure", Failures.shortened(failure == null ? "it failed" : failure))
+                .put("feed_rows", tasks.rows()));
     }
 
     @Override
     public void onStageSubmitted(SparkListenerStageSubmitted submitted) {
         StageInfo stage = submitted.stageInfo();
         progress.stageStarted(stage.stageId(), stage.attemptNumber(), stage.name(), stage.numTasks());
-        outbox.add("stage_started", event -> event.put("stage", stage.stageId())
-                .put("stage_attempt", stage.attemptNumber())
-                .put("name", stage.name())
-                .put("tasks", stage.numTasks()));
     }
 
     @Override
     public void onStageCompleted(SparkListenerStageCompleted completed) {
         StageInfo stage = completed.stageInfo();
-        String failure = Scala.orNull(stage.failureReason());
-        progress.stageFinished(stage.stageId(), stage.attemptNumber(), failure != null);
-        outbox.add("stage_finished", event -> event.put("stage", stage.stageId())
-                .put("stage_attempt", stage.attemptNumber())
-                .put("failure", shortened(failure)));
+        progress.stageFinished(
+                stage.stageId(), stage.attemptNumber(), stage.failureReason().isDefined());
+        tellDropped();
+    }
+
+    /** Spark drops events of its own when a queue of it is full; it counts them and nobody is told. */
+    private void tellDropped() {
+        long more = droppedBySpark.getCount() - droppedTold;
+        if (more > 0) {
+            droppedTold += more;
+            outbox.add("feed_dropped", event -> event.put("count", more));
+        }
     }
 
     @Override
@@ -89,31 +110,13 @@ final class ApplicationFeed extends SparkListener {
 
     @Override
     public void onTaskEnd(SparkListenerTaskEnd ended) {
-        TaskInfo task = ended.taskInfo();
-        if (task == null) {
-            return; // Spark posts such an end when it can no longer say which task it was.
+        if (ended.taskInfo() != null) {
+            progress.taskEnded(ended.stageId(), ended.stageAttemptId(), ended.taskInfo().status());
         }
-        progress.taskEnded(ended.stageId(), ended.stageAttemptId(), task.status());
-        String failure = ended.reason() instanceof TaskFailedReason failed ? failed.toErrorString() : null;
-        outbox.addOfTask("task_finished", event -> event.put("stage", ended.stageId())
-                .put("stage_attempt", ended.stageAttemptId())
-                .put("index", task.index())
-                .put("attempt", task.attemptNumber())
-                .put("task_id", task.taskId())
-                .put("executor_id", task.executorId())
-                .put("host", task.host())
-                .put("state", task.status())
-                .put("launch_ms", task.launchTime())
-                .put("finish_ms", task.finishTime())
-                .put("failure", shortened(failure)));
     }
 
     @Override
     public void onApplicationEnd(SparkListenerApplicationEnd ended) {
-        outbox.add("stopping", event -> {});
-    }
-
-    private static String shortened(String text) {
-        return text == null || text.length() <= FAILURE_CHARS_MAX ? text : text.substring(0, FAILURE_CHARS_MAX) + " …";
+        outbox.add("stopping", event -> event.put("feed_rows", tasks.rows()));
     }
 }

@@ -1,7 +1,9 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -10,7 +12,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
-import java.util.Arrays;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -27,13 +29,15 @@ public final class Bridge {
     private static final int TIMEOUT_MS = 60_000;
     private static final int LAST_EVENTS_TIMEOUT_MS = 2_000;
     private static final int TOKEN_BYTES = 32;
+    private static final int LOOK_MS = 20;
     private static Bridge opened;
 
     private final ObjectMapper json = new ObjectMapper();
     private final Outbox outbox = new Outbox();
     private final NegotiatorWatch watch;
     private int contexts;
-    private Set<String> blockedHosts = Set.of();
+    private TaskFeed tasks;
+    private Blocks blocks = Blocks.NONE;
     private HostBlockingScheduler scheduler;
     private ContainerBackend backend;
     private Progress progress = new Progress();
@@ -77,6 +81,8 @@ public final class Bridge {
         byte[] random = new byte[TOKEN_BYTES];
         new SecureRandom().nextBytes(random);
         String token = HexFormat.of().formatHex(random);
+        tasks = TaskFeed.open(
+                token, dropped -> outbox.add("feed_dropped", event -> event.put("count", dropped)));
         InetAddress loopback = InetAddress.getByAddress("localhost", new byte[] {127, 0, 0, 1});
         // We never call Python back, but py4j wants a client for it. With 0 seconds of idle time it starts no cleaning
         // thread, which would keep the JVM alive after the program's end.
@@ -94,6 +100,7 @@ public final class Bridge {
         starter.join();
         ObjectNode text = json.createObjectNode()
                 .put("port", server.getListeningPort())
+                .put("feed_port", tasks.port())
                 .put("token", token)
                 .put("pid", ProcessHandle.current().pid());
         Path beside = announcement.resolveSibling(announcement.getFileName() + ".new");
@@ -109,6 +116,8 @@ public final class Bridge {
      */
     private void close() {
         try {
+            awaitContextEnd();
+            tasks.finish(LAST_EVENTS_TIMEOUT_MS);
             outbox.awaitAcknowledged(LAST_EVENTS_TIMEOUT_MS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -116,8 +125,27 @@ public final class Bridge {
         NegotiatorWatch.killProgram();
     }
 
+    /** Spark stops a context that the program left running while this JVM ends, and its last events come then. */
+    private void awaitContextEnd() throws InterruptedException {
+        long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LAST_EVENTS_TIMEOUT_MS);
+        HostBlockingScheduler current = current();
+        while (current != null && !current.sc().listenerBus().activeQueues().isEmpty()
+                && System.nanoTime() < deadlineNs) {
+            Thread.sleep(LOOK_MS);
+        }
+    }
+
+    private synchronized HostBlockingScheduler current() {
+        return scheduler;
+    }
+
     Outbox outbox() {
         return outbox;
+    }
+
+    /** The feed of stages and tasks, for all contexts of this JVM. */
+    TaskFeed tasks() {
+        return tasks;
     }
 
     synchronized int nextContextNumber() {
@@ -129,7 +157,8 @@ public final class Bridge {
         scheduler = newScheduler;
         backend = newBackend;
         progress = newProgress;
-        scheduler.block(blockedHosts);
+        blocks = blocks.withoutStages();
+        scheduler.block(blocks);
     }
 
     /**
@@ -146,25 +175,91 @@ public final class Bridge {
         }
     }
 
-    /** Starts no task on these hosts once this returns, and offers the others again; the list replaces the last one. */
-    public void setBlockedHosts(String hostsJson) throws JsonProcessingException {
-        Set<String> hosts = Set.copyOf(Arrays.asList(json.readValue(hostsJson, String[].class)));
+    /**
+     * Starts no task where these blocks say so once this returns, and offers freed places again; the blocks replace the
+     * last ones.
+     *
+     * @param blocksJson {@code {"hosts": […], "executors": […], "stages": [{"stage": 3, "index": null, "hosts": […],
+     *     "executors": […]}]}}
+     */
+    public void setBlocks(String blocksJson) throws JsonProcessingException {
+        Blocks newBlocks = Blocks.of(json.readTree(blocksJson));
         HostBlockingScheduler currentScheduler;
         ContainerBackend currentBackend;
         synchronized (this) {
-            blockedHosts = hosts;
+            blocks = newBlocks;
             currentScheduler = scheduler;
             currentBackend = backend;
         }
         if (currentScheduler == null) {
             return;
         }
-        boolean unblocked = currentScheduler.block(hosts);
+        boolean freed = currentScheduler.block(newBlocks);
         if (currentBackend.stopping()) {
             return;
         }
         currentBackend.awaitLaunches();
-        if (unblocked) {
+        if (freed) {
+            currentBackend.reviveOffers();
+        }
+    }
+
+    /**
+     * Asks for another attempt of each of these tasks, to start as soon as a slot fits.
+     *
+     * @param copiesJson {@code [{"stage": 3, "stage_attempt": 0, "index": 7, "not_hosts": […], "attempts_max": 2}]}
+     * @return a JSON array with a text for each: empty when it was accepted, else why there will be no copy. One that is
+     *     accepted and cannot start later is told as an event.
+     */
+    public String launchCopies(String copiesJson) throws JsonProcessingException {
+        HostBlockingScheduler currentScheduler = current();
+        ArrayNode answers = json.createArrayNode();
+        boolean asked = false;
+        for (JsonNode each : json.readTree(copiesJson)) {
+            Set<String> notHosts = new HashSet<>();
+            each.path("not_hosts").forEach(host -> notHosts.add(host.asText()));
+            String why = currentScheduler == null
+                    ? "no SparkContext runs"
+                    : currentScheduler.askForCopy(
+                            each.path("stage").intValue(),
+                            each.path("stage_attempt").intValue(),
+                            each.path("index").intValue(),
+                            new WatchedTaskSet.Copy(
+                                    notHosts, each.path("attempts_max").asInt(2)));
+            asked |= why.isEmpty();
+            answers.add(why);
+        }
+        if (asked) {
+            reviveOffers();
+        }
+        return answers.toString();
+    }
+
+    /** Forgets copies that were asked for and have not started: {@code [{"stage", "stage_attempt", "index"}]}. */
+    public void withdrawCopies(String copiesJson) throws JsonProcessingException {
+        HostBlockingScheduler currentScheduler = current();
+        for (JsonNode each : json.readTree(copiesJson)) {
+            if (currentScheduler != null) {
+                currentScheduler.withdrawCopy(
+                        each.path("stage").intValue(),
+                        each.path("stage_attempt").intValue(),
+                        each.path("index").intValue());
+            }
+        }
+    }
+
+    /** Ends one attempt of a task; false when it does not run. It costs the task no failure. */
+    public boolean killAttempt(long taskId, String reason) {
+        HostBlockingScheduler currentScheduler = current();
+        return currentScheduler != null && currentScheduler.killTaskAttempt(taskId, true, reason);
+    }
+
+    private void reviveOffers() {
+        ContainerBackend currentBackend;
+        synchronized (this) {
+            currentBackend = backend;
+        }
+        if (currentBackend != null && !currentBackend.stopping()) {
             currentBackend.reviveOffers();
         }
     }
@@ -185,7 +280,8 @@ public final class Bridge {
     public synchronized String progress() {
         return progress.toJson(json)
                 .put("events_waiting", outbox.waitingEvents())
-                .put("task_events_dropped", outbox.droppedTaskEvents())
+                .put("rows_waiting", tasks.rowsWaiting())
+                .put("rows_dropped", tasks.rowsDropped())
                 .toString();
     }
 

@@ -8,6 +8,7 @@ import org.apache.spark.SecurityManager$;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.ExternalClusterManager;
+import org.apache.spark.scheduler.LiveListenerBus;
 import org.apache.spark.scheduler.SchedulerBackend;
 import org.apache.spark.scheduler.TaskScheduler;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
@@ -38,7 +39,8 @@ public final class ClusterManager implements ExternalClusterManager {
     public TaskScheduler createTaskScheduler(SparkContext context, String masterUrl) {
         requireVersion(context.version());
         restoreSecret(context.conf());
-        return new HostBlockingScheduler(context);
+        Bridge bridge = Bridge.open(context.conf());
+        return new HostBlockingScheduler(context, bridge.outbox(), bridge.tasks());
     }
 
     @Override
@@ -46,11 +48,13 @@ public final class ClusterManager implements ExternalClusterManager {
         Bridge bridge = Bridge.open(context.conf());
         HostBlockingScheduler blocking = (HostBlockingScheduler) scheduler;
         ContainerBackend backend =
-                new ContainerBackend(blocking, context, bridge.outbox(), bridge.nextContextNumber());
+                new ContainerBackend(blocking, context, bridge.outbox(), bridge.tasks(), bridge.nextContextNumber());
         Progress progress = new Progress();
         bridge.attach(blocking, backend, progress);
-        // A queue of its own: another listener that is slow cannot make the bus drop what the negotiator needs.
-        context.listenerBus().addToQueue(new ApplicationFeed(bridge.outbox(), progress), "yarnspec");
+        LiveListenerBus bus = context.listenerBus();
+        // The rows first: events that follow on them say how many there were.
+        bus.addToQueue(new TaskListener(bridge.tasks(), blocking.stages()), ApplicationFeed.QUEUE);
+        bus.addToQueue(new ApplicationFeed(bus, bridge.outbox(), bridge.tasks(), progress), ApplicationFeed.QUEUE);
         return backend;
     }
 

@@ -32,6 +32,7 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
 
     private final SparkContext context;
     private final Outbox outbox;
+    private final TaskFeed tasks;
     private final int contextNumber;
     private final long lossReasonTimeoutMs;
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(task -> {
@@ -43,10 +44,12 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
     private int toldExecutors = -1;
     private volatile boolean stopping;
 
-    ContainerBackend(HostBlockingScheduler scheduler, SparkContext context, Outbox outbox, int contextNumber) {
+    ContainerBackend(
+            HostBlockingScheduler scheduler, SparkContext context, Outbox outbox, TaskFeed tasks, int contextNumber) {
         super(scheduler, context.env().rpcEnv());
         this.context = context;
         this.outbox = outbox;
+        this.tasks = tasks;
         this.contextNumber = contextNumber;
         this.lossReasonTimeoutMs =
                 context.conf().getTimeAsMs("spark.yarnspec.lossReason.timeoutMs", LOSS_REASON_TIMEOUT_MS + "ms");
@@ -66,6 +69,7 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
             event.put("driver_url", driverUrl());
             event.put("ui_url", Scala.orNull(context.uiWebUrl()));
             event.put("context", contextNumber);
+            event.put("feed_rows", tasks.rows());
         });
         // Seeds Spark's own count of what it asked for: without it a first sc.killExecutors() would count down from 0.
         int profile = ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID();

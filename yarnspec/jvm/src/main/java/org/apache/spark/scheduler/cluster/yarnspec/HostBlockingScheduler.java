@@ -1,5 +1,8 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Properties;
 import java.util.Set;
 import org.apache.spark.SparkContext;
 import org.apache.spark.resource.ResourceProfile;
@@ -7,6 +10,7 @@ import org.apache.spark.resource.TaskResourceProfile;
 import org.apache.spark.scheduler.TaskDescription;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.TaskSet;
+import org.apache.spark.scheduler.TaskSetManager;
 import org.apache.spark.scheduler.WorkerOffer;
 import org.apache.spark.util.Utils$;
 import scala.Option;
@@ -14,54 +18,138 @@ import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
- * Spark's task scheduler, which starts no task on a blocked host. Tasks that run there already go on.
+ * Spark's task scheduler, which starts no task where the negotiator blocks it, and copies of tasks where it asks for
+ * them. Tasks that run on a blocked host already go on.
  *
  * <p>Spark's own exclusion of hosts and executors after failures works underneath, unchanged.
  */
 final class HostBlockingScheduler extends TaskSchedulerImpl {
-    private Set<String> blockedHosts = Set.of();
+    private static final String STREAMING_QUERY = "sql.streaming.queryId";
+    private static final String STREAMING_BATCH = "spark.streaming.internal.batchTime";
 
-    HostBlockingScheduler(SparkContext context) {
+    private final boolean speculation;
+    private final boolean copyWriters;
+    private final Outbox outbox;
+    private final StageFacts stages;
+    private final TaskInputs inputs;
+    private final Set<WatchedTaskSet> withCopies = new LinkedHashSet<>();
+    private Blocks blocks = Blocks.NONE;
+
+    HostBlockingScheduler(SparkContext context, Outbox outbox, TaskFeed feed) {
         super(context);
+        this.outbox = outbox;
+        stages = new StageFacts(feed);
+        inputs = new TaskInputs(mapOutputTracker());
+        speculation = context.conf().getBoolean("spark.yarnspec.speculation", false);
+        copyWriters = context.conf().getBoolean("spark.yarnspec.copyWriters", false);
     }
 
-    /** Replaces the blocked hosts; true when one of them came back and may get tasks again. */
-    synchronized boolean block(Set<String> hosts) {
-        boolean unblocked = !hosts.containsAll(blockedHosts);
-        blockedHosts = Set.copyOf(hosts);
-        return unblocked;
+    /** What is known of the stages that run, for who tells of their tasks. */
+    StageFacts stages() {
+        return stages;
+    }
+
+    /** Replaces the blocks; true when something was freed and may get tasks again. */
+    synchronized boolean block(Blocks newBlocks) {
+        boolean freed = !newBlocks.cover(blocks);
+        blocks = newBlocks;
+        return freed;
+    }
+
+    synchronized Blocks blocks() {
+        return blocks;
     }
 
     @Override
     @SuppressWarnings("unchecked") // Scala's filterNot loses its collection's type on the way to Java
     public synchronized Seq<Seq<TaskDescription>> resourceOffers(
             IndexedSeq<WorkerOffer> offers, boolean isAllFreeResources) {
-        if (blockedHosts.isEmpty()) {
-            return super.resourceOffers(offers, isAllFreeResources);
-        }
+        Blocks.Places blocked = blocks.all();
         IndexedSeq<WorkerOffer> allowed =
-                (IndexedSeq<WorkerOffer>) offers.filterNot(offer -> blockedHosts.contains(offer.host()));
-        // An empty round must not reach Spark: it would count as "everything was offered and nothing was rejected"
-        // and restart the timers of locality scheduling.
-        if (allowed.isEmpty()) {
-            return Scala.emptySeq();
+                (IndexedSeq<WorkerOffer>) offers.filterNot(offer -> blocked.hold(offer.host(), offer.executorId()));
+        try {
+            // A round that the blocks made empty must not reach Spark: it would count as "everything was offered and
+            // nothing was rejected" and restart the timers of locality scheduling.
+            return allowed.isEmpty() && !offers.isEmpty()
+                    ? Scala.emptySeq()
+                    : super.resourceOffers(allowed, isAllFreeResources);
+        } finally {
+            refuseImpossibleCopies();
         }
-        return super.resourceOffers(allowed, isAllFreeResources);
     }
 
-    /** Fails the job of a stage that wants executors of another kind: all containers have one size. */
+    private void refuseImpossibleCopies() {
+        for (WatchedTaskSet tasks : List.copyOf(withCopies)) {
+            for (WatchedTaskSet.Refusal refusal : tasks.refuseImpossible()) {
+                outbox.add("copy_refused", event -> event.put("stage", refusal.stage())
+                        .put("stage_attempt", refusal.stageAttempt())
+                        .put("index", refusal.index())
+                        .put("why", refusal.why()));
+            }
+            if (!tasks.copiesWait()) {
+                withCopies.remove(tasks);
+            }
+        }
+    }
+
+    /** Asks for a copy of a task; empty when it will start as soon as a slot fits, else why there will be none. */
+    synchronized String askForCopy(int stage, int stageAttempt, int index, WatchedTaskSet.Copy copy) {
+        TaskSetManager found = Scala.orNull(taskSetManagerForAttempt(stage, stageAttempt));
+        if (!(found instanceof WatchedTaskSet tasks)) {
+            return found == null ? "the stage attempt has ended" : "the stage belongs to a stream";
+        }
+        String why = tasks.ask(index, copy, copyWriters);
+        if (why.isEmpty()) {
+            withCopies.add(tasks);
+        }
+        return why;
+    }
+
+    /** Forgets a copy that has not started. */
+    synchronized void withdrawCopy(int stage, int stageAttempt, int index) {
+        if (Scala.orNull(taskSetManagerForAttempt(stage, stageAttempt)) instanceof WatchedTaskSet tasks) {
+            tasks.withdraw(index);
+        }
+    }
+
+    /** Fails the job of a stage that cannot run as the user asked for. */
     @Override
     public void submitTasks(TaskSet tasks) {
-        if (needsOtherExecutors(tasks.resourceProfileId())) {
-            dagScheduler().taskSetFailed(
-                    tasks,
-                    "yarnspec runs all executors of an application with the default resource profile, but stage "
-                            + tasks.stageId() + " asks for resource profile " + tasks.resourceProfileId()
-                            + ". Remove withResources() and size the executors with spark.executor.* instead.",
-                    Option.empty());
+        String refusal = refusalOf(tasks);
+        if (refusal != null) {
+            dagScheduler().taskSetFailed(tasks, refusal, Option.empty());
             return;
         }
+        stages.submitted(tasks, Scala.orNull(dagScheduler().stageIdToStage().get(tasks.stageId())), inputs);
         super.submitTasks(tasks);
+    }
+
+    @Override
+    public TaskSetManager createTaskSetManager(TaskSet tasks, int maxTaskFailures) {
+        return isStream(tasks)
+                ? super.createTaskSetManager(tasks, maxTaskFailures)
+                : new WatchedTaskSet(
+                        this, tasks, maxTaskFailures, stages.flags(tasks.stageId(), tasks.stageAttemptId()));
+    }
+
+    private String refusalOf(TaskSet tasks) {
+        if (needsOtherExecutors(tasks.resourceProfileId())) {
+            return "yarnspec runs all executors of an application with the default resource profile, but stage "
+                    + tasks.stageId() + " asks for resource profile " + tasks.resourceProfileId()
+                    + ". Remove withResources() and size the executors with spark.executor.* instead.";
+        }
+        if (speculation && isStream(tasks)) {
+            return "yarnspec copies slow tasks of batch jobs only, but stage " + tasks.stageId()
+                    + " belongs to a stream. Submit the program with --set speculation.enabled=false.";
+        }
+        return null;
+    }
+
+    private static boolean isStream(TaskSet tasks) {
+        Properties properties = tasks.properties();
+        return properties != null
+                && (properties.getProperty(STREAMING_QUERY) != null
+                        || properties.getProperty(STREAMING_BATCH) != null);
     }
 
     private boolean needsOtherExecutors(int profileId) {

@@ -29,20 +29,6 @@ class OutboxTest {
     }
 
     @Test
-    void taskEventsThatDoNotFitAreCountedAndToldOnceThereIsRoom() throws Exception {
-        Outbox outbox = new Outbox(1);
-        for (int i = 0; i < 3; i++) {
-            outbox.addOfTask("task_finished", event -> {});
-        }
-        outbox.add("stage_finished", event -> {});
-        assertEquals(2, poll(outbox, 0).size());
-        JsonNode afterwards = poll(outbox, 2);
-        assertEquals("task_events_dropped", afterwards.get(0).get("type").asText());
-        assertEquals(2, afterwards.get(0).get("count").asLong());
-        assertEquals(2, outbox.droppedTaskEvents());
-    }
-
-    @Test
     void aPollWaitsForTheFirstEvent() throws Exception {
         Outbox outbox = new Outbox();
         CompletableFuture<String> polled = CompletableFuture.supplyAsync(() -> {

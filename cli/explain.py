@@ -1,0 +1,59 @@
+"""`yarnspec explain`: why a task or a host was, or was not, acted on."""
+
+from __future__ import annotations
+
+import click
+from rich.console import Console
+
+from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
+from yarnspec.core.speculationview import Explanation
+from yarnspec.gateway.application import Application
+from yarnspec.options import Options
+
+EXAMPLES = """
+\b
+Examples:
+  yarnspec explain application_1700000000000_0001 --task 3.17
+  yarnspec explain application_1700000000000_0001 --host worker7
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("application", metavar="APP")
+@click.option("--task", metavar="STAGE.INDEX", help="Why this task was found slow and copied, or was not.")
+@click.option("--host", metavar="HOST", help="Why this host was blocked, or was not.")
+@output_option
+@settings_options
+def command(*, application: str, task: str | None, host: str | None, form: Form, settings: Options) -> None:
+    """Tell why a task or a host was acted on, or was not, with the numbers.
+
+    While the application runs, its negotiator answers; of what it has forgotten, and after the end, the recorded
+    events do. They hold when tasks began and ended but not how far they were in between: a task that was never found
+    slow is judged again by time.
+    """
+    if (task is None) == (host is None):
+        message = "explain what? Give --task STAGE.INDEX or --host HOST"
+        raise click.UsageError(message)
+    with Application.from_id(application, settings=settings) as found:
+        explanation = found.explain(task=task, host=host)
+    if form == "table":
+        print_explanation(explanation, stdout_console())
+    else:
+        print_document({"schema": 1, **_fields(explanation)}, form)
+
+
+def print_explanation(explanation: Explanation, console: Console) -> None:
+    """The sentence, the story and the numbers."""
+    console.print(plain(f"{explanation.subject}: {explanation.verdict}", "bold"))
+    for line in explanation.lines:
+        console.print(plain(f"  {line}"))
+    if explanation.numbers:
+        console.print()
+        table = columns("NUMBER", "VALUE")
+        for name, value in explanation.numbers.items():
+            table.add_row(plain(name), plain(value if isinstance(value, str) else f"{value:.10g}"))
+        console.print(table)
+
+
+def _fields(explanation: Explanation) -> dict[str, object]:
+    return {name: getattr(explanation, name) for name in explanation.__struct_fields__}

@@ -1,0 +1,202 @@
+"""`python -m integration.bench decisions`: how long a look at many running tasks takes, and how fast rows are taken in.
+
+No cluster: columns as the feed brings them, the core's own table and detectors, and a clock round each pass. A pass is
+what the negotiator does at every check: judge all running tasks, then ask which hosts are slow. Before each, not
+measured, a thousand tasks end and a thousand start, so that nothing can be kept from the pass before. One host in a
+hundred is slow, so that each pass has verdicts to give.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from integration.bench.measured import machine
+from yarnspec.core.detectors import detector_of
+from yarnspec.core.host_speed import HostSpeeds
+from yarnspec.core.observations import COLUMNS, NONE, Observations, RowKind, State
+from yarnspec.core.settings import DetectorKind, DetectorSettings
+from yarnspec.core.tasks import TaskTable
+
+KINDS: tuple[DetectorKind, ...] = ("execution-time", "input-weighted", "progress")
+STAGES = (1, 20)
+AIMS_MS = {100_000: 10.0, 1_000_000: 50.0}
+AIM_ROWS_PER_S = 200_000
+PASSES = {100_000: 300, 1_000_000: 100}
+HOSTS, SLOTS = 100, 4
+SLOW_HOST = 7
+BATCH = 8_192
+TASK_MS = 10_000
+INPUT_BYTES = 10 << 20
+CHURN = 1_000
+T0 = 1_700_000_000_000
+
+_HOST_NAMES = tuple(f"host-{each}" for each in range(HOSTS))
+_EXECUTOR_NAMES = tuple(str(each) for each in range(HOSTS * SLOTS))
+
+
+def batch(count: int, **columns: Any) -> Observations:
+    """A batch of rows of which these columns say something."""
+    full: dict[str, Any] = {name: np.full(count, NONE, dtype=np.int64) for name in COLUMNS}
+    for name, values in columns.items():
+        full[name][:] = values
+    return Observations(**full, hosts=_HOST_NAMES, executors=_EXECUTOR_NAMES)
+
+
+class Crowd:
+    """A table with many running tasks: a tenth as many have ended, and the counters of all are known."""
+
+    def __init__(self, running: int, stages: int, kind: DetectorKind) -> None:
+        self.table = TaskTable()
+        self.settings = DetectorSettings(kind=kind, baseline_ratio=0.04, baseline_lower_bound_ms=5_000)
+        self.speeds = HostSpeeds(self.settings)
+        self.detector = detector_of(self.settings, self.speeds)
+        self.now_ms = T0 + 3 * TASK_MS
+        self._next = running // stages + running // stages // 10
+        self._ids = 100_000_000
+        self._stages = stages
+        for stage in range(stages):
+            self._fill(stage, self._next, running // stages // 10)
+
+    def _fill(self, stage: int, tasks: int, ended: int) -> None:
+        index = np.arange(tasks)
+        ids = index + stage * tasks
+        late = ids % HOSTS == SLOW_HOST
+        # Those that run began within the last five seconds, but for those on the slow host, which began long ago.
+        launch_ms = np.where(
+            index < ended, T0, self.now_ms - np.where(late, 2 * TASK_MS, index * 7919 % (TASK_MS // 2))
+        )
+        whole = {"stage": stage, "stage_attempt": 0}
+        self.table.observe(
+            batch(1, kind=RowKind.STAGE_STARTED, tasks=2 * tasks, flags=0, time_ms=T0, **whole),
+        )
+        self.table.observe(self._starts(stage, ids, index, launch_ms))
+        done = index[:ended]
+        self.table.observe(self._ends(stage, ids[done], done, T0 + TASK_MS + done * 31 % 500))
+        run = index[ended:]
+        counted_ms = self.now_ms - 500
+        speed = np.where(late[run], 0.1, 1.0) * INPUT_BYTES / TASK_MS
+        read = np.clip((counted_ms - launch_ms[run]) * speed, 1, INPUT_BYTES)
+        self.table.observe(
+            batch(len(run), kind=RowKind.TASK_COUNTERS, task_id=ids[run], time_ms=counted_ms, bytes_read=read, **whole)
+        )
+
+    def _starts(self, stage: int, ids: Any, index: Any, launch_ms: Any) -> Observations:
+        return batch(
+            len(ids), kind=RowKind.TASK_STARTED, stage=stage, stage_attempt=0, time_ms=launch_ms, index=index,
+            attempt=0, task_id=ids, host=ids % HOSTS, executor=ids % (HOSTS * SLOTS), speculative=0,
+            launch_ms=launch_ms, input_bytes=INPUT_BYTES,
+        )  # fmt: skip
+
+    def _ends(self, stage: int, ids: Any, index: Any, finish_ms: Any) -> Observations:
+        return batch(
+            len(ids), kind=RowKind.TASK_ENDED, stage=stage, stage_attempt=0, time_ms=finish_ms, index=index, attempt=0,
+            task_id=ids, host=ids % HOSTS, executor=ids % (HOSTS * SLOTS), state=State.SUCCESS, failure=0,
+            finish_ms=finish_ms, bytes_read=INPUT_BYTES,
+        )  # fmt: skip
+
+    def churn(self) -> None:
+        """A thousand tasks end and a thousand start."""
+        count = CHURN // self._stages
+        for stage in range(self._stages):
+            columns = self.table.stages[stage, 0].rows
+            rows = self.table.stages[stage, 0].running_rows()
+            rows = rows[columns["host"][rows] != 1 + SLOW_HOST][:count]
+            ends = self._ends(stage, columns["task_id"][rows], columns["index"][rows], np.full(count, self.now_ms))
+            # As much as fits the time that they had: counters that do not track the work would not be looked at.
+            ends.bytes_read[:] = np.maximum(self.now_ms - columns["launch_ms"][rows], 1) * INPUT_BYTES // TASK_MS
+            self.table.observe(ends)
+            ids = np.arange(self._ids, self._ids + count)
+            self._ids += count
+            self.table.observe(self._starts(stage, ids, self._next + np.arange(count), np.full(count, self.now_ms)))
+        self._next += count
+        self.now_ms += 20
+
+    def look(self) -> tuple[float, int]:
+        """One pass: its milliseconds, and its verdicts."""
+        begin = time.perf_counter()
+        verdicts = self.detector.judge(self.table, self.now_ms)
+        self.speeds.slow(self.now_ms)
+        return (time.perf_counter() - begin) * 1000, len(verdicts)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One detector on one crowd."""
+
+    kind: str
+    running: int
+    stages: int
+    p50_ms: float
+    p99_ms: float
+    verdicts: int
+
+
+def measure(kind: DetectorKind, running: int, stages: int, passes: int) -> Measured:
+    """Look ``passes`` times at so many running tasks."""
+    crowd = Crowd(running, stages, kind)
+    crowd.look()
+    gc.collect()
+    took: list[float] = []
+    verdicts = 0
+    for _ in range(passes):
+        crowd.churn()
+        took_ms, verdicts = crowd.look()
+        took.append(took_ms)
+    return Measured(kind, running, stages, statistics.median(took), float(np.percentile(took, 99)), verdicts)
+
+
+def rows_per_s(tasks: int) -> float:
+    """How fast the table takes in starts, counters and ends of a stage, in batches as the feed makes them."""
+    batches = []
+    whole = {"stage": 0, "stage_attempt": 0}
+    for begin in range(0, tasks, BATCH // 2):
+        ids = np.arange(begin, min(tasks, begin + BATCH // 2))
+        place = {"host": ids % HOSTS, "executor": ids % (HOSTS * SLOTS)}
+        task = {"task_id": ids, "index": ids, "attempt": 0, "launch_ms": T0 + ids, **place, **whole}
+        count = len(ids)
+        batches += [
+            batch(count, kind=RowKind.TASK_STARTED, time_ms=T0 + ids, speculative=0, input_bytes=INPUT_BYTES, **task),
+            batch(count, kind=RowKind.TASK_COUNTERS, time_ms=T0 + ids + 100, bytes_read=1, task_id=ids, **whole),
+            batch(count, kind=RowKind.TASK_ENDED, time_ms=T0 + ids + 200, state=1, finish_ms=T0 + ids + 200, **task),
+        ]
+    table = TaskTable()
+    table.observe(batch(1, kind=RowKind.STAGE_STARTED, tasks=tasks, flags=0, time_ms=T0, **whole))
+    begin_s = time.perf_counter()
+    for rows in batches:
+        table.observe(rows)
+    passed_s = time.perf_counter() - begin_s
+    assert table.stages[0, 0].finished == tasks
+    return 3 * tasks / passed_s
+
+
+def run(console: Console) -> bool:
+    """Measure everything and print it; tell whether the aims are met."""
+    console.print(f"decisions on {machine()}")
+    shown = Table(title="One pass over all running tasks")
+    for column in ("detector", "running tasks", "stages", "p50", "p99", "aim for p99", "verdicts"):
+        shown.add_column(column, justify="left" if column == "detector" else "right")
+    met = True
+    for running, aim_ms in AIMS_MS.items():
+        for stages in STAGES:
+            for kind in KINDS:
+                found = measure(kind, running, stages, PASSES[running])
+                met = met and found.p99_ms <= aim_ms
+                shown.add_row(
+                    kind, f"{running:,}", str(stages), f"{found.p50_ms:.1f} ms", f"{found.p99_ms:.1f} ms",
+                    f"{aim_ms:g} ms", f"{found.verdicts:,}",
+                )  # fmt: skip
+    console.print(shown)
+    rates = sorted(rows_per_s(200_000) for _ in range(5))
+    console.print(
+        f"rows into the table: {rates[2]:,.0f}/s, median of 5 ({rates[0]:,.0f} to {rates[-1]:,.0f}); "
+        f"aim {AIM_ROWS_PER_S:,}"
+    )
+    return met and rates[2] >= AIM_ROWS_PER_S

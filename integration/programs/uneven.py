@@ -1,0 +1,44 @@
+"""Two stages of tasks of very different sizes, each record a wait of 10 ms: `uneven.py START_FILE`.
+
+Says `{"ready": true}` when its Python workers are there, and begins when START_FILE appears.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+RECORD_S = 0.01
+SIZES = (20, 200, 25, 25, 100, 20, 25, 50, 20, 25, 20, 67, 20, 25, 40, 20, 150, 22, 28, 35, 20, 80, 24, 20)
+LONGEST_S = 120
+
+
+def main(start: Path) -> None:
+    """Run two stages with a shuffle between them that is as uneven."""
+    context = SparkSession.builder.getOrCreate().sparkContext
+
+    def work(records):  # type: ignore[no-untyped-def] # runs in Spark's workers
+        for record in records:
+            time.sleep(RECORD_S)
+            yield record
+
+    context.parallelize(range(60), 12).mapPartitions(work).count()
+    print(json.dumps({"ready": True}), flush=True)
+    deadline = time.monotonic() + LONGEST_S
+    while not start.exists():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"nobody wrote {start}")
+        time.sleep(0.1)
+    tasks = len(SIZES)
+    numbered = context.parallelize(list(enumerate(SIZES)), tasks).flatMap(lambda pair: [(pair[0], 1)] * pair[1])
+    count = numbered.mapPartitions(work).partitionBy(tasks, lambda index: index).mapPartitions(work).count()
+    print(json.dumps({"right": count == sum(SIZES)}), flush=True)
+    context.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

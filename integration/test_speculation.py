@@ -1,0 +1,122 @@
+"""A slow host is found, blocked and copied around; skewed data are not taken for one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.cluster import Cluster
+from integration.conftest import Submit, Yarnspec
+from integration.submitting import Submission
+from integration.waiting import wait_for
+
+# Two executors do not fit on one host.
+SPREAD = ["--executor-memory", "4g"]
+SLOWER = 10
+
+
+@pytest.fixture(autouse=True)
+def _hosts_as_fast_as_they_can(cluster: Cluster) -> Any:
+    """After each test no host is slow."""
+    yield
+    for host in cluster.mini.status()["hosts"]:
+        if host["slow"] != 1:
+            cluster.mini.host_slow(host["host"], 1)
+
+
+def test_slow_host_is_found_blocked_and_copied_around(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """Its tasks are copied elsewhere, in a container asked for them; the block ends, the container is given back."""
+    options = [
+        *SPREAD, "--num-executors", "2", "--executor-cores", "2", "--set", "blocklist.slow_duration=10s",
+        "--set", "speculation.slot_patience=500ms", "--set", "speculation.container_idle=2s",
+    ]  # fmt: skip
+    _write_sizes(tmp_path, [40] * 8)
+    submission = submit("waits.py", str(tmp_path), options=options)
+    application = submission.application_id()
+    wait_for("rounds on two hosts", lambda: len(_last_hosts(submission)) == 2, 90)
+    am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
+    slow = next(host for host in _last_hosts(submission) if host != am_host)
+    first = dict(cluster.launched(application))
+    # The other host runs the large tasks when copies of the small ones are wanted: these need a container.
+    _write_sizes(tmp_path, [250] * 6 + [1200] * 2)
+    wait_for("a large round", lambda: "1200" in submission.stdout, 60)
+    cluster.mini.host_slow(slow, SLOWER)
+    _write_sizes(tmp_path, [60] * 12)
+
+    def of_type(*types: str) -> list[dict[str, Any]]:
+        flags = [word for each in types for word in ("--type", each)]
+        return yarnspec("events", application, "-o", "json", *flags).lines
+
+    extra = wait_for(
+        "a container for copies", lambda: {c: h for c, h in cluster.launched(application).items() if c not in first}, 60
+    )
+    assert slow not in extra.values()
+    won = wait_for(
+        "a copy that wins",
+        lambda: next(
+            (each for each in of_type("TaskFinished") if each["speculative"] and each["state"] == "SUCCESS"), None
+        ),
+        60,
+    )
+    assert won["host"] != slow
+    asked = [each for each in of_type("LaunchCopy") if (each["stage"], each["index"]) == (won["stage"], won["index"])]
+    assert [each["not_hosts"] for each in asked] == [[slow]]
+    block = wait_for(
+        "a block for slowness",
+        lambda: next(
+            (each for each in of_type("BlockHost") if (each["level"], each["cause"]) == ("application", "slow")), None
+        ),
+        60,
+    )
+    assert block["host"] == slow
+
+    # Healthy again, it comes back: when its tasks prove it, or when the block's time is over.
+    cluster.mini.host_slow(slow, 1)
+    wait_for("rounds with the host again", lambda: slow in _last_hosts(submission), 60)
+    (tmp_path / "stop").touch()
+    wait_for("the containers of the start", lambda: len(cluster.containers(application)) == len(first), 60)
+    (tmp_path / "end").touch()
+    result = submission.wait().expect(0)
+    assert result.lines[-1]["wrong"] == 0
+    assert {each["host"] for each in of_type("BlockHost") if each["level"] == "application"} == {slow}
+
+
+@pytest.mark.parametrize("slow", [False, True], ids=["healthy-hosts", "a-slow-host"])
+def test_skewed_data_are_not_a_slow_host(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path, slow: bool
+) -> None:
+    """No copy on healthy hosts; the same program beside a slow host does get copies."""
+    start = tmp_path / "start"
+    submission = submit("uneven.py", str(start), options=[*SPREAD, "--num-executors", "3", "--executor-cores", "2"])
+    application = submission.application_id()
+    wait_for("its workers", lambda: '"ready"' in submission.stdout, 90)
+    if slow:
+        executors = {each.host for each in cluster.processes(application) if each.what == "executor"}
+        am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
+        cluster.mini.host_slow(next(host for host in sorted(executors) if host != am_host), SLOWER)
+    start.touch()
+    result = submission.wait().expect(0)
+    assert result.lines[-1] == {"right": True}
+    done = yarnspec("events", application, "-o", "json", "--type", "LaunchCopy", "--type", "BlockHost").lines
+    copies = [each for each in done if each["type"] == "LaunchCopy"]
+    if slow:
+        assert copies
+    else:
+        assert done == []
+
+
+def _write_sizes(directory: Path, sizes: list[int]) -> None:
+    scratch = directory / "sizes.new"
+    scratch.write_text(" ".join(map(str, sizes)))
+    scratch.rename(directory / "sizes")
+
+
+def _last_hosts(submission: Submission) -> list[str]:
+    lines = [line for line in submission.stdout.splitlines() if line.startswith('{"round"') and line.endswith("}")]
+    hosts: list[str] = json.loads(lines[-1])["hosts"] if lines else []
+    return hosts

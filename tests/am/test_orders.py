@@ -1,0 +1,154 @@
+"""What the driver is told: in few calls, again when it comes back, and a refusal where it cannot be told."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from tests.am.world import HandMadeBridge
+from yarnspec.am import orders
+from yarnspec.am.orders import Orders, grouped
+from yarnspec.core import commands, events
+from yarnspec.core.commands import Command
+from yarnspec.core.events import Event
+from yarnspec.spark.bridge import DriverBridge
+
+
+def copy(index: int) -> commands.LaunchCopy:
+    return commands.LaunchCopy(stage=1, stage_attempt=0, index=index, not_hosts=("a",), reason="slow")
+
+
+def refused(index: int, why: str) -> events.CopyRefused:
+    return events.CopyRefused(stage=1, stage_attempt=0, index=index, why=why)
+
+
+def withdraw(index: int) -> commands.WithdrawCopy:
+    return commands.WithdrawCopy(stage=1, stage_attempt=0, index=index, reason="it has ended")
+
+
+def kill(task_id: int) -> commands.KillAttempt:
+    return commands.KillAttempt(stage=1, stage_attempt=0, index=4, task_id=task_id, reason="another attempt won")
+
+
+def blocks(*hosts: str) -> commands.UpdateTaskBlocks:
+    return commands.UpdateTaskBlocks(hosts=hosts, reason="slow")
+
+
+class World:
+    def __init__(self) -> None:
+        self.posted: list[Event] = []
+        self.orders = Orders(self.posted.append)
+        self.bridge = HandMadeBridge()
+
+    def connect(self) -> None:
+        self.orders.connected(cast(DriverBridge, self.bridge))
+        assert self.orders.settled(10)
+
+    def give(self, *answer: Command, settles: bool = True) -> None:
+        for group in grouped(answer):
+            self.orders.perform(group)
+        assert self.orders.settled(10 if settles else 0.05) is settles
+
+    def told(self) -> list[tuple[object, ...]]:
+        told, self.bridge.told = self.bridge.told, []
+        return told
+
+
+def test_orders_of_one_kind_that_follow_each_other_are_one_call() -> None:
+    stop = commands.StopDriver(reason="r")
+    answer: list[Command] = [blocks("a"), copy(4), copy(5), stop, stop, kill(1), copy(6)]
+    assert grouped(answer) == [[blocks("a")], [copy(4), copy(5)], [stop], [stop], [kill(1)], [copy(6)]]
+
+
+def test_the_driver_does_what_it_is_told() -> None:
+    world = World()
+    world.connect()
+    world.bridge.refusals[5] = "the task has ended"
+    world.give(blocks("a"), copy(4), copy(5), withdraw(4), kill(77), kill(78))
+    assert world.told() == [
+        ("blocked", ()),
+        ("blocked", ("a",)),
+        ("copies", 4, 5),
+        ("withdrawn", 4),
+        ("killed", 77, "another attempt won"),
+        ("killed", 78, "another attempt won"),
+    ]
+    assert world.posted == [refused(5, "the task has ended")]
+
+
+def test_who_cannot_be_told_refuses_copies_and_hears_the_rest_later() -> None:
+    world = World()
+    world.give(copy(4))
+    assert world.posted == [refused(4, "the driver is not connected")]
+    world.connect()
+    world.bridge.broken = True
+    world.give(blocks("b"), copy(5), withdraw(4), kill(77), settles=False)
+    assert world.posted[1:] == [refused(5, "the driver could not be told: the JVM has gone")]
+    world.told()
+    world.bridge.broken = False
+    world.connect()
+    assert world.told() == [("blocked", ("b",)), ("withdrawn", 4), ("killed", 77, "another attempt won")]
+    world.connect()
+    assert world.told() == [("blocked", ("b",))]
+
+
+def test_what_is_blocked_is_told_until_the_driver_hears_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orders, "_TELL_AGAIN_S", 0.001)
+    world = World()
+    world.connect()
+    world.bridge.broken = True
+    world.give(blocks("b"), settles=False)
+    world.told()
+    world.bridge.broken = False
+    assert world.orders.settled(10)
+    assert world.told() == [("blocked", ("b",))]
+
+
+def test_a_driver_that_hangs_holds_nobody_up_and_hears_the_newest_list() -> None:
+    world = World()
+    world.connect()
+    world.told()
+    world.bridge.hangs.clear()
+    released: list[str] = []
+    world.give(blocks("a"), copy(4), blocks("b"), blocks("c"), settles=False)
+    world.orders.then(lambda: released.append("1"))
+    assert not released
+    world.bridge.hangs.set()
+    assert world.orders.settled(10)
+    assert world.told() in (
+        [("blocked", ("a",)), ("copies", 4), ("blocked", ("c",))],
+        [("blocked", ("c",)), ("copies", 4)],  # all were there before the first was given
+    )
+    assert released == ["1"]
+    world.orders.then(lambda: released.append("2"))
+    assert released == ["1", "2"]
+
+
+def test_what_fails_is_told_and_the_next_is_done() -> None:
+    world = World()
+    world.connect()
+    world.bridge.hangs.clear()
+    world.give(kill(1), settles=False)
+
+    def fail() -> None:
+        raise RuntimeError("the disk is full")
+
+    world.orders.then(fail)
+    world.bridge.hangs.set()
+    world.give(kill(2))
+    assert world.posted == [events.PlacementProblem(message="an order failed: the disk is full")]
+    assert [one[1] for one in world.told() if one[0] == "killed"] == [1, 2]
+
+
+def test_hosts_without_containers_get_no_task_until_the_core_tells_of_tasks_itself() -> None:
+    world = World()
+    world.connect()
+    world.told()
+    world.orders.placement_blocks(("a",))
+    assert world.orders.settled(10)
+    world.orders.placement_blocks(("a",))
+    world.give(blocks("a", "b"))
+    world.orders.placement_blocks(("c",))
+    assert world.orders.settled(10)
+    assert world.told() == [("blocked", ("a",)), ("blocked", ("a", "b"))]

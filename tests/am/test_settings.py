@@ -1,0 +1,54 @@
+"""What the core is told of the options."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from yarnspec import options
+from yarnspec.am.__main__ import settings_of
+from yarnspec.am.earlier import EarlierBlocks
+from yarnspec.core.settings import BlockSettings, DetectorSettings, SpeculationSettings
+from yarnspec.plan import ExecutorSize, Plan, Program
+
+GROUPS = {"speculation": SpeculationSettings, "detector": DetectorSettings, "blocklist": BlockSettings}
+
+
+def plan(*settings: str) -> Plan:
+    return Plan(
+        name="etl",
+        user="me",
+        queue="default",
+        program=Program(primary="job.py"),
+        executors=ExecutorSize(heap_mb=512, container_memory_mb=1024, cores=2),
+        initial_executors=3,
+        placement_mode="blacklist",
+        python="python3",
+        driver_python="python3",
+        worker_python="python3",
+        driver_heap_mb=512,
+        history_directory="/h",
+        options=options.load(None, settings, {}).options,
+    )
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_setting_of_the_core_is_an_option_with_the_same_default(group: str) -> None:
+    default = getattr(options.default_options(), group)
+    for name, value in msgspec.structs.asdict(GROUPS[group]()).items():
+        assert getattr(default, name) == value, name
+
+
+def test_options_reach_the_core() -> None:
+    settings = settings_of(
+        plan(
+            "speculation.max_concurrent_executions=3",
+            "detector.kind=execution-time",
+            "slow-task-detector.check-interval=250 ms",
+            "flink.blacklist.timeout.in.millis=90000",
+        ),
+        EarlierBlocks(),
+    )
+    assert settings.speculation.max_concurrent_executions == 3
+    assert (settings.detector.kind, settings.detector.check_interval_ms) == ("execution-time", 250)
+    assert settings.blocks.slow_duration_ms == 90_000

@@ -1,0 +1,138 @@
+"""The list of blocked hosts that all applications of a cluster share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.core.world import HOSTS, START_MS, World, hosts, names, of, only
+from yarnspec.core import events as ev
+from yarnspec.core.commands import (
+    BlockHost,
+    RefuseBlock,
+    RequestContainers,
+    SetTimer,
+    UnblockHost,
+    UpdatePlacement,
+    UpdateTaskBlocks,
+)
+
+H2, H3, H4, H5 = HOSTS
+
+
+def entry(host: str, **fields: Any) -> ev.ClusterBlock:
+    return ev.ClusterBlock(
+        **{
+            "host": host,
+            "reason": "bad disk",
+            "by": "carol",
+            "since_ms": START_MS,
+            "until_ms": None,
+            "admin": True,
+            **fields,
+        }
+    )
+
+
+def read(*entries: ev.ClusterBlock, problems: tuple[str, ...] = ()) -> ev.ClusterBlocksRead:
+    return ev.ClusterBlocksRead(blocks=entries, problems=problems)
+
+
+def started() -> World:
+    world = World()
+    world.start()
+    return world
+
+
+def test_an_entry_blocks_its_host_for_containers_and_tasks() -> None:
+    answer = started().tell(read(entry(H3)))
+    block = only(BlockHost, answer)
+    assert (block.host, block.level, block.by, block.until_ms) == (H3, "cluster", "carol", None)
+    assert "bad disk" in block.reason
+    assert only(UpdatePlacement, answer).blocked_hosts == (H3,)
+    assert only(UpdateTaskBlocks, answer).hosts == (H3,)
+
+
+def test_the_same_list_again_changes_nothing() -> None:
+    world = started()
+    world.tell(read(entry(H3)))
+    assert world.tell(read(entry(H3))) == []
+
+
+def test_an_entry_that_goes_ends_the_block() -> None:
+    world = started()
+    world.tell(read(entry(H3)))
+    answer = world.tell(read())
+    assert (only(UnblockHost, answer).host, only(UnblockHost, answer).level) == (H3, "cluster")
+    assert only(UpdatePlacement, answer).blocked_hosts == ()
+
+
+def test_an_entry_ends_at_its_time_and_does_not_come_back() -> None:
+    world = started()
+    ending = entry(H3, until_ms=START_MS + 60_000)
+    timer = only(SetTimer, world.tell(read(ending)))
+    assert timer.at_ms == START_MS + 60_000
+    assert only(UnblockHost, world.fire(timer.name, timer.at_ms)).host == H3
+    assert world.tell(read(ending)) == []
+
+
+def test_an_entry_that_changes_changes_the_block_even_to_a_shorter_one() -> None:
+    world = started()
+    world.tell(read(entry(H3)))
+    answer = world.tell(read(entry(H3, until_ms=START_MS + 5_000, reason="nearly mended")))
+    assert only(BlockHost, answer).until_ms == START_MS + 5_000
+    assert only(SetTimer, answer).at_ms == START_MS + 5_000
+
+
+def test_all_hosts_are_never_blocked_whatever_the_list_says() -> None:
+    world = started()
+    answer = world.tell(read(*(entry(host) for host in HOSTS)))
+    assert [one.host for one in of(BlockHost, answer)] == [H2, H3, H4]
+    assert only(RefuseBlock, answer).host == H5
+    assert "would be left" in only(RefuseBlock, answer).reason
+    # It is told once, and taken when there are hosts enough.
+    assert world.tell(read(*(entry(host) for host in HOSTS))) == []
+    assert only(BlockHost, world.tell(hosts(*HOSTS, "127.0.0.6"))).host == H5
+
+
+def test_an_admins_entries_may_go_over_the_share_and_others_may_not() -> None:
+    world = started()
+    others = [entry(H4, admin=False, since_ms=START_MS + 1), entry(H5, admin=False)]
+    answer = world.tell(read(*others))
+    assert only(BlockHost, answer).host == H5
+    assert "2 of 4" in only(RefuseBlock, answer).reason
+    answer = world.tell(read(*others, entry(H2), entry(H3)))
+    assert [one.host for one in of(BlockHost, answer)] == [H2, H3]
+
+
+def test_an_applications_own_block_of_the_host_is_another_one() -> None:
+    world = started()
+    world.block(H3)
+    world.tell(read(entry(H3)))
+    assert only(UnblockHost, world.tell(ev.UnblockRequested(host=H3, by="user"))).level == "application"
+    assert world.view().blocked_hosts[0].level == "cluster"
+    refused = only(RefuseBlock, world.tell(ev.UnblockRequested(host=H3, by="user", level="cluster")))
+    assert "yarnspec hosts --cluster" in refused.reason
+
+
+def test_a_list_read_before_the_start_holds_the_first_containers() -> None:
+    world = World()
+    assert world.tell(read(entry(H3))) == []
+    started_ = world.start(report=False)
+    assert of(RequestContainers, started_) == []
+    answer = world.tell(hosts())
+    assert names(answer) == ["BlockHost", "UpdateTaskBlocks", "UpdatePlacement", "RequestContainers"]
+    assert only(UpdatePlacement, answer).blocked_hosts == (H3,)
+
+
+def test_what_is_wrong_with_the_list_is_a_warning() -> None:
+    world = started()
+    assert world.tell(read(problems=("h7: no such field",))) == []
+    assert "h7: no such field" in world.view().warnings[0]
+
+
+def test_the_list_stays_for_the_next_context() -> None:
+    world = started()
+    world.tell(read(entry(H3)))
+    world.driver_ready()
+    world.tell(ev.DriverStopping())
+    assert [block.host for block in world.view().blocked_hosts] == [H3]

@@ -1,0 +1,254 @@
+"""Containers beside Spark's target, for copies that find no slot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.core.stragglers import H2, H3, H4, NO_FLAGS, Stragglers
+from tests.core.world import names, of, only
+from yarnspec.core import events as ev
+from yarnspec.core.commands import (
+    Command,
+    LaunchCopy,
+    ReleaseContainer,
+    RequestContainers,
+    UpdatePlacement,
+    UpdateTaskBlocks,
+)
+from yarnspec.core.observations import Failure, StageFlag, State
+
+
+def no_free_slot(flags: StageFlag = NO_FLAGS, **changes: Any) -> tuple[Stragglers, list[int]]:
+    """Two hosts, one slot each; stage 0's task on H3 is slow, and stage 1 has the slot of H2."""
+    world = Stragglers(hosts=(H2, H3), slots=1, **changes)
+    world.tell(ev.JobStarted(job=0, stages=(0, 1)))
+    tasks = world.fill(0, 2, flags)
+    world.pass_ms(900)
+    world.end(tasks[0])
+    world.stage(1, 1)
+    world.launch(1, 0, "1")
+    return world, tasks
+
+
+def with_extra(flags: StageFlag = NO_FLAGS, **changes: Any) -> tuple[Stragglers, list[int], str]:
+    world, tasks = no_free_slot(flags, **changes)
+    asked = only(RequestContainers, world.pass_ms(5_000)).executor_ids
+    assert asked == ("3",)
+    world.executor("3", H4, cores=1)
+    return world, tasks, "3"
+
+
+def copy_wins(world: Stragglers, tasks: list[int], executor_id: str) -> list[Command]:
+    copy = world.launch(0, 1, executor_id, copy=True)
+    world.pass_ms(500)
+    answer = world.end(copy) + world.end(tasks[1], State.KILLED, Failure.KILLED)
+    return answer + world.stage_ends(0)
+
+
+def test_a_container_is_asked_for_where_no_slot_is_free_and_never_where_the_task_runs() -> None:
+    world, _ = no_free_slot()
+    answer = world.pass_ms(1_200)
+    assert of(LaunchCopy, answer)
+    assert of(RequestContainers, answer) == []
+    explanation = world.negotiator.explain_task(0, 1, world.now_ms)
+    assert explanation is not None
+    assert any("has not waited for a slot for 2 s yet" in line for line in explanation.lines)
+    answer = world.pass_ms(3_000)
+    assert len(only(RequestContainers, answer).executor_ids) == 1
+    placement = only(UpdatePlacement, answer)
+    assert [one.not_hosts for one in placement.wanted] == [(H3,)]
+    assert world.view().extra == 1
+    assert of(RequestContainers, world.pass_ms(60_000)) == []
+
+
+def test_none_is_asked_for_while_a_slot_is_free() -> None:
+    world = Stragglers(hosts=(H2, H3), slots=1)
+    tasks = world.fill(0, 2)
+    world.pass_ms(900)
+    world.end(tasks[0])
+    assert of(RequestContainers, world.pass_ms(60_000)) == []
+
+
+def test_a_free_slot_on_a_blocked_host_or_where_the_task_runs_is_none() -> None:
+    world = Stragglers(hosts=(H2, H3), slots=2)
+    world.block(H2)
+    world.stage(0, 2)
+    done, _slow = world.launch(0, 0, "2"), world.launch(0, 1, "2")
+    world.pass_ms(900)
+    world.end(done)
+    answer = world.pass_ms(6_000)
+    assert only(UpdatePlacement, answer).blocked_hosts == (H2,)
+    assert [one.not_hosts for one in only(UpdatePlacement, answer).wanted] == [(H3,)]
+
+
+def test_none_is_asked_for_while_tasks_of_the_stage_wait_for_slots_themselves() -> None:
+    world = Stragglers(hosts=(H2, H3), slots=1)
+    tasks = world.fill(0, 2)
+    world.stage(0, 4)
+    world.pass_ms(900)
+    world.end(tasks[0])
+    world.end(world.launch(0, 2, "1"))
+    world.stage(1, 1)
+    world.launch(1, 0, "1")
+    answer = world.pass_ms(10_000)
+    assert of(LaunchCopy, answer)
+    assert of(RequestContainers, answer) == []
+    explanation = world.negotiator.explain_task(0, 1, world.now_ms)
+    assert explanation is not None
+    assert any("1 tasks of its stage wait for slots" in line for line in explanation.lines)
+
+
+def test_none_is_asked_for_where_no_other_host_is_left() -> None:
+    world, _ = no_free_slot()
+    world.tell(ev.HostsReported(hosts=(ev.HostReport(host=H3), ev.HostReport(host=H2, state="LOST"))))
+    assert of(RequestContainers, world.pass_ms(10_000)) == []
+    explanation = world.negotiator.explain_task(0, 1, world.now_ms)
+    assert explanation is not None
+    assert any("without an attempt of it" in line for line in explanation.lines)
+
+
+def test_the_request_is_withdrawn_when_the_copy_is_not_needed_any_more() -> None:
+    world, tasks = no_free_slot()
+    world.pass_ms(5_000)
+    answer = world.end(tasks[1]) + world.stage_ends(0) + world.pass_ms(1_000)
+    assert only(ReleaseContainer, answer).executor_id == "3"
+    assert world.wanted() == ()
+    assert world.view().extra == 0
+
+
+def test_an_extra_container_is_given_back_when_it_is_idle_and_first_takes_no_new_task() -> None:
+    world, tasks, extra = with_extra()
+    copy_wins(world, tasks, extra)
+    answer = world.pass_ms(8_000)
+    assert of(ReleaseContainer, answer) == []
+    answer = world.pass_ms(5_000)
+    blocked = of(UpdateTaskBlocks, answer)[0]
+    assert blocked.executors == (extra,)
+    released = only(ReleaseContainer, answer)
+    assert released.executor_id == extra
+    assert answer.index(blocked) < answer.index(released)
+    gone = world.lose(extra, -105, host=H4)
+    assert of(RequestContainers, gone) == []
+    assert world.view().running == 2
+
+
+def test_an_extra_container_that_gets_a_task_at_the_last_moment_stays() -> None:
+    world, tasks, extra = with_extra()
+    copy_wins(world, tasks, extra)
+    answer: list[Command] = []
+    while not of(UpdateTaskBlocks, answer):
+        answer = world.pass_ms(100)
+    world.stage(2, 1)
+    task = world.launch(2, 0, extra)
+    world.pass_ms(600)
+    assert of(UpdateTaskBlocks, world.commands)[-1].executors == ()
+    assert of(ReleaseContainer, world.pass_ms(20_000)) == []
+    world.end(task)
+    assert of(ReleaseContainer, world.pass_ms(20_000))
+
+
+def test_map_outputs_of_a_running_job_are_not_given_back() -> None:
+    world, tasks, extra = with_extra(StageFlag.MAP)
+    copy_wins(world, tasks, extra)
+    assert of(ReleaseContainer, world.pass_ms(60_000)) == []
+    answer = world.tell(ev.JobEnded(job=0)) + world.pass_ms(2_000)
+    assert only(ReleaseContainer, answer).executor_id == extra
+
+
+def test_map_outputs_of_a_running_stage_are_not_given_back() -> None:
+    world = Stragglers(hosts=(H2, H3), slots=1)
+    tasks = world.fill(0, 3, StageFlag.MAP)
+    world.pass_ms(900)
+    world.end(tasks[0])
+    world.stage(1, 1)
+    world.launch(1, 0, "1")
+    world.pass_ms(6_000)
+    world.executor("3", H4, cores=1)
+    world.end(world.launch(0, 1, "3", copy=True))
+    assert of(ReleaseContainer, world.pass_ms(60_000)) == []
+
+
+def test_without_a_running_stage_the_end_of_the_idle_time_still_comes() -> None:
+    world, tasks, extra = with_extra()
+    copy_wins(world, tasks, extra)
+    world.end(max(world.running))
+    world.stage_ends(1)
+    assert only(ReleaseContainer, world.pass_ms(15_000)).executor_id == extra
+    world.lose(extra, -105, host=H4)
+    assert set(names(world.pass_ms(600_000))) == {"Summarize"}
+
+
+def test_an_extra_takes_the_place_of_an_executor_that_is_lost() -> None:
+    world, tasks, extra = with_extra()
+    copy_wins(world, tasks, extra)
+    answer = world.lose("2", -100, host=H3)
+    assert of(RequestContainers, answer) == []
+    assert world.view().extra == 0
+    assert of(ReleaseContainer, world.pass_ms(60_000)) == []
+
+
+def test_dynamic_allocation_that_wants_more_takes_the_extra_over_and_may_end_it() -> None:
+    world, _, extra = with_extra()
+    assert of(RequestContainers, world.tell(ev.TargetExecutorsChanged(count=3))) == []
+    assert world.view().extra == 0
+    assert only(ReleaseContainer, world.tell(ev.ExecutorsUnwanted(executor_ids=(extra,)))).executor_id == extra
+
+
+def test_an_extra_that_spark_wants_ended_is_not_replaced_by_itself() -> None:
+    world, tasks, extra = with_extra()
+    copy_wins(world, tasks, extra)
+    answer = world.tell(ev.ExecutorsUnwanted(executor_ids=(extra,))) + world.lose(extra, -105, host=H4)
+    assert of(RequestContainers, answer) == []
+
+
+def test_after_an_extra_that_dies_young_the_next_one_waits() -> None:
+    world, _, extra = with_extra()
+    world.pass_ms(31_000)
+    answer = world.lose(extra, 1, host=H4)
+    assert of(RequestContainers, answer + world.pass_ms(29_000)) == []
+    assert len(only(RequestContainers, world.pass_ms(2_000)).executor_ids) == 1
+
+
+def test_one_container_serves_as_many_waiting_copies_as_it_has_slots() -> None:
+    world = Stragglers(
+        hosts=(H2, H3), slots=4, speculation={"max_share_of_application": 1.0, "max_share_of_stage": 1.0}
+    )
+    world.stage(0, 12)
+    for index in range(4):
+        world.launch(0, index, "2")
+    world.pass_ms(900)
+    for index in range(4, 12):
+        world.end(world.launch(0, index, "1"))
+    world.stage(1, 4)
+    for index in range(4):
+        world.launch(1, index, "1")
+    answer = world.pass_ms(6_000)
+    assert len(of(LaunchCopy, answer)) == 4
+    assert sum(len(one.executor_ids) for one in of(RequestContainers, answer)) == 1
+    assert {one.not_hosts for one in of(UpdatePlacement, answer)[-1].wanted} == {(H3,)}
+
+
+def test_executors_that_a_block_puts_out_of_work_are_stood_in_for_while_tasks_wait() -> None:
+    world = Stragglers(hosts=(H2, H3), slots=1)
+    world.block(H3)
+    world.stage(0, 4)
+    tasks = [world.launch(0, 0, "1")]
+    answer = world.pass_ms(5_000)
+    assert len(only(RequestContainers, answer).executor_ids) == 1
+    world.executor("3", H4, cores=1)
+    tasks.append(world.launch(0, 1, "3"))
+    assert of(RequestContainers, world.pass_ms(20_000)) == []
+    for task_id in tasks:
+        world.end(task_id)
+    for index in (2, 3):
+        world.end(world.launch(0, index, "1"))
+    world.stage_ends(0)
+    assert only(ReleaseContainer, world.pass_ms(15_000)).executor_id == "3"
+
+
+def test_a_block_for_slowness_is_not_stood_in_for() -> None:
+    world = Stragglers(hosts=(H2, H3), slots=1)
+    world.block(H3, automatic=True, cause="slow", duration_ms=60_000)
+    world.stage(0, 4)
+    world.launch(0, 0, "1")
+    assert of(RequestContainers, world.pass_ms(30_000)) == []

@@ -1,0 +1,142 @@
+"""Faulty hosts: tasks that fail there and succeed elsewhere, executors that die young there while others live."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.core.stragglers import H2, H3, H4, Stragglers
+from tests.core.world import of, only
+from yarnspec.core.commands import BlockExecutor, BlockHost, Command, UnblockExecutor, UpdateTaskBlocks
+from yarnspec.core.observations import Failure, State
+
+
+def fails_on_h3(world: Stragglers, index: int, failure: Failure, elsewhere: str = "1", at: str = "2") -> list[Command]:
+    world.end(world.launch(0, index, at), State.FAILED, failure)
+    return world.end(world.launch(0, index, elsewhere))
+
+
+@pytest.fixture
+def world() -> Stragglers:
+    made = Stragglers(blocks={"faulty_duration_ms": 100_000, "faulty_duration_max_ms": 300_000})
+    made.stage(0, 1_000)
+    return made
+
+
+def test_tasks_that_fail_on_a_host_and_succeed_elsewhere_make_it_faulty(world: Stragglers) -> None:
+    for index in (0, 1):
+        assert of(BlockHost, fails_on_h3(world, index, Failure.EXCEPTION)) == []
+    block = only(BlockHost, fails_on_h3(world, 2, Failure.EXCEPTION))
+    assert (block.host, block.cause, block.level, block.until_ms) == (
+        H3,
+        "faulty",
+        "application",
+        world.now_ms + 100_000,
+    )
+    assert "0.0, 0.1, 0.2" in block.reason
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [Failure.FETCH_FAILED, Failure.EXECUTOR_LOST, Failure.COMMIT_DENIED, Failure.KILLED, Failure.OTHER],
+)
+def test_what_is_not_the_hosts_fault_never_blocks_it(world: Stragglers, failure: Failure) -> None:
+    for index in range(20):
+        assert of(BlockHost, fails_on_h3(world, index, failure)) == []
+
+
+def test_data_that_fails_everywhere_blocks_nobody(world: Stragglers) -> None:
+    for index in range(20):
+        for executor_id in ("1", "2", "3"):
+            world.end(world.launch(0, index, executor_id), State.FAILED, Failure.EXCEPTION)
+    assert world.view().blocks == ()
+
+
+def test_tasks_that_fail_about_as_often_on_other_hosts_block_nobody(world: Stragglers) -> None:
+    for index in range(0, 40, 2):
+        world.end(world.launch(0, index, "1"), State.FAILED, Failure.EXCEPTION)
+        world.end(world.launch(0, index, "2"))
+        fails_on_h3(world, index + 1, Failure.EXCEPTION)
+    assert world.view().blocks == ()
+
+
+def test_a_task_that_fails_and_then_succeeds_on_the_same_host_is_no_proof(world: Stragglers) -> None:
+    for index in range(20):
+        assert of(BlockHost, fails_on_h3(world, index, Failure.EXCEPTION, elsewhere="2")) == []
+
+
+def test_failures_of_long_ago_do_not_count(world: Stragglers) -> None:
+    for index in (0, 1):
+        fails_on_h3(world, index, Failure.EXCEPTION)
+    world.pass_ms(700_000)
+    for index in (2, 3):
+        assert of(BlockHost, fails_on_h3(world, index, Failure.EXCEPTION)) == []
+
+
+def test_a_host_that_is_faulty_again_is_blocked_twice_as_long_up_to_the_limit(world: Stragglers) -> None:
+    lasted = []
+    for turn in range(4):
+        for index in (0, 1):
+            fails_on_h3(world, 3 * turn + index, Failure.EXCEPTION)
+        block = of(BlockHost, fails_on_h3(world, 3 * turn + 2, Failure.EXCEPTION))[-1]
+        assert block.until_ms is not None
+        lasted.append(block.until_ms - world.now_ms)
+        world.pass_ms(lasted[-1] + 1_000)
+        assert not [one for one in world.view().blocks if one.cause == "faulty"]
+    assert lasted == [100_000, 200_000, 300_000, 300_000]
+
+
+def test_where_one_executor_of_several_fails_only_that_one_is_blocked(world: Stragglers) -> None:
+    world.tell_target(5)
+    world.executor("5", H3)
+    for index in (0, 1):
+        fails_on_h3(world, index, Failure.EXCEPTION)
+    answer = fails_on_h3(world, 2, Failure.EXCEPTION)
+    block = only(BlockExecutor, answer)
+    assert (block.executor_id, block.host, block.cause) == ("2", H3, "faulty")
+    assert only(UpdateTaskBlocks, answer).executors == ("2",)
+    assert of(BlockHost, answer) == []
+    gone = world.lose("2", 1, host=H3)
+    assert only(UnblockExecutor, gone).executor_id == "2"
+    assert only(UpdateTaskBlocks, gone).executors == ()
+
+
+def test_executors_that_die_young_on_a_host_make_it_faulty_while_others_live() -> None:
+    world = Stragglers()
+    world.pass_ms(60_000)
+    answer: list[Command] = []
+    for executor_id in ("5", "6"):
+        world.tell_target(5)
+        world.executor(executor_id, H4)
+        answer = world.lose(executor_id, 1, "no such library", host=H4)
+        world.pass_ms(60_000)
+    # An executor that proved healthy lives on that host: these deaths are not the host's.
+    assert of(BlockHost, answer) == []
+    world.lose("3", 143, host=H4)
+    for executor_id in ("7", "8"):
+        world.executor(executor_id, H4)
+        answer = world.lose(executor_id, 1, "no such library", host=H4)
+    block = only(BlockHost, answer)
+    assert (block.host, block.cause) == (H4, "faulty")
+    assert "no such library" in block.reason
+
+
+def test_a_host_whose_disks_failed_is_faulty_at_once() -> None:
+    world = Stragglers(hosts=(H2, H3))
+    world.pass_ms(60_000)
+    world.tell_target(3)
+    world.executor("3", H4)
+    assert only(BlockHost, world.lose("3", -101, host=H4)).host == H4
+
+
+def test_deaths_for_want_of_memory_or_with_nobody_healthy_are_not_the_hosts() -> None:
+    world = Stragglers(hosts=(H2, H3))
+    world.tell_target(3)
+    for executor_id in ("3", "4", "5"):
+        world.executor(executor_id, H4)
+        assert of(BlockHost, world.lose(executor_id, 1, host=H4)) == []
+        world.pass_ms(5_000)
+    world.pass_ms(60_000)
+    for executor_id in ("6", "7", "8"):
+        world.executor(executor_id, H4)
+        assert of(BlockHost, world.lose(executor_id, -104, host=H4)) == []
+        world.pass_ms(60_000)

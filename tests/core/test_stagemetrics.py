@@ -1,0 +1,40 @@
+"""What stays to be seen of stages when they have ended, and when their SparkContext has gone."""
+
+from __future__ import annotations
+
+from tests.core.stragglers import Stragglers
+from yarnspec.core import events as ev
+
+
+def a_stage_with_a_copy_that_won() -> Stragglers:
+    world = Stragglers()
+    tasks = world.fill(0, 8)
+    world.pass_ms(900)
+    for index, task_id in enumerate(tasks):
+        if index != 1:
+            world.end(task_id)
+    world.pass_ms(1_100)
+    world.end(world.launch(0, 1, "1", copy=True))
+    world.stage_ends(0)
+    return world
+
+
+def test_a_stages_numbers_outlive_its_context() -> None:
+    world = a_stage_with_a_copy_that_won()
+    (before,) = world.negotiator.speculation_view(world.now_ms).stages
+    assert (before.finished_executions, before.fastest_copies, before.speculative_executions) == (8, 1, 1)
+    world.tell(ev.DriverStopping())
+    world.tell(ev.DriverFinished(exit_code=0))
+    view = world.negotiator.speculation_view(world.now_ms)
+    (after,) = view.stages
+    assert (after.finished_executions, after.fastest_copies, after.speculative_executions) == (8, 1, 1)
+    assert (after.running_copies, after.gained_ms, view.slow_tasks) == (0, before.gained_ms, 0)
+
+
+def test_a_stage_of_the_next_context_takes_the_place_of_the_one_of_its_number() -> None:
+    world = a_stage_with_a_copy_that_won()
+    world.tell(ev.DriverStopping())
+    world.driver_ready()
+    world.fill(0, 4)
+    (now,) = world.negotiator.speculation_view(world.now_ms).stages
+    assert (now.state, now.tasks, now.finished_executions, now.speculative_executions) == ("RUNNING", 4, 0, 0)

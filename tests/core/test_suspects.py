@@ -1,0 +1,174 @@
+"""Which hosts are blocked for slowness, how widely, for how long, and when not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.core.stragglers import H3, Stragglers
+from tests.core.world import HOSTS, of, only
+from yarnspec.core import events as ev
+from yarnspec.core.capacity import compare
+from yarnspec.core.commands import BlockHost, LaunchCopy, UnblockHost, UpdatePlacement, UpdateTaskBlocks
+
+SLOW = [1, 5]
+"""The tasks of a stage of eight that run on H3."""
+
+
+def stage_with_a_slow_host(world: Stragglers, stage: int, *, slow_ms: int = 9_000) -> list[Any]:
+    """Eight tasks, two on each host; those on H3 take ``slow_ms`` after the others' second. What was commanded."""
+    tasks = world.fill(stage, 8)
+    answer = world.pass_ms(1_000)
+    for index in set(range(8)) - set(SLOW):
+        answer += world.end(tasks[index])
+    answer += world.pass_ms(slow_ms)
+    for index in SLOW:
+        answer += world.end(tasks[index])
+    return answer + world.stage_ends(stage)
+
+
+def slow_world(**changes: Any) -> Stragglers:
+    """A world in which H3 was learnt to be slow and is blocked for the application."""
+    world = Stragglers(**changes)
+    answer: list[Any] = []
+    for stage in range(4):
+        answer += stage_with_a_slow_host(world, stage)
+        if H3 in {block.host for block in world.view().blocked_hosts}:
+            return world
+    raise AssertionError(f"the host was never blocked: {of(BlockHost, answer)}")
+
+
+def test_one_slow_task_is_no_proof_against_its_host() -> None:
+    world = Stragglers()
+    tasks = world.fill(0, 8)
+    world.pass_ms(1_000)
+    for index in set(range(8)) - {1}:
+        world.end(tasks[index])
+    answer = world.pass_ms(5_000)
+    assert of(LaunchCopy, answer)
+    assert {block.level for block in of(BlockHost, answer)} == {"task"}
+    assert {block.level for block in world.view().blocks} == {"task"}
+    explanation = world.negotiator.explain_host(H3, world.now_ms)
+    assert explanation is not None
+    assert any("1 of stage 0" in line and "one never is" in line for line in explanation.lines)
+
+
+def test_a_host_that_is_slow_over_tasks_and_stages_is_blocked_for_the_application_for_a_minute() -> None:
+    world = Stragglers()
+    answer: list[Any] = []
+    for stage in range(4):
+        answer += stage_with_a_slow_host(world, stage)
+    block = next(one for one in of(BlockHost, answer) if one.level == "application")
+    assert (block.host, block.cause) == (H3, "slow")
+    assert all(one.host == H3 for one in of(BlockHost, answer))
+    assert "times as slow" in block.reason
+    placement = next(one for one in of(UpdatePlacement, answer) if one.blocked_hosts)
+    assert placement.blocked_hosts == (H3,)
+    assert any(one.hosts == (H3,) for one in of(UpdateTaskBlocks, answer))
+
+
+def test_a_block_for_slowness_ends_after_its_minute_and_is_not_made_again_without_new_proof() -> None:
+    world = slow_world()
+    world.stage(90, 8)
+    quick = [world.launch(90, index, "1") for index in range(4)]
+    answer = world.pass_ms(70_000)
+    assert [one.host for one in of(UnblockHost, answer) if one.level == "application"] == [H3]
+    assert not any(one.host == H3 and one.level == "application" for one in of(BlockHost, answer))
+    for task_id in quick:
+        world.end(task_id)
+
+
+def test_a_host_that_is_slow_again_is_blocked_again() -> None:
+    world = slow_world()
+    world.pass_ms(61_000)
+    assert world.view().blocked_hosts == ()
+    answer: list[Any] = []
+    for stage in range(50, 53):
+        answer += stage_with_a_slow_host(world, stage)
+    assert any(one.host == H3 and one.level == "application" for one in of(BlockHost, answer))
+
+
+def test_a_host_whose_tasks_prove_healthy_comes_back_before_its_time() -> None:
+    world = slow_world(blocks={"slow_duration_ms": 3_600_000})
+    answer: list[Any] = []
+    for stage in range(60, 70):
+        tasks = world.fill(stage, 8)
+        answer += world.pass_ms(1_100)
+        for task_id in tasks:
+            answer += world.end(task_id)
+        answer += world.stage_ends(stage)
+    lifted = [one for one in of(UnblockHost, answer) if one.level == "application"]
+    assert [one.host for one in lifted] == [H3]
+    assert "healthy" in lifted[0].reason
+
+
+def test_blocks_of_a_stage_and_of_its_tasks_end_with_it() -> None:
+    world = Stragglers()
+    stage_with_a_slow_host(world, 0)
+    assert [block for block in world.view().blocks if block.stage is not None] == []
+
+
+def test_no_host_is_blocked_by_the_core_when_the_user_turns_that_off() -> None:
+    world = Stragglers(blocks={"enabled": False})
+    for stage in range(4):
+        answer = stage_with_a_slow_host(world, stage)
+        assert of(LaunchCopy, answer)
+        assert of(BlockHost, answer) == []
+
+
+def test_an_unblock_by_a_person_forgets_what_was_learnt() -> None:
+    world = slow_world()
+    before = world.negotiator.explain_host(H3, world.now_ms)
+    world.tell(ev.UnblockRequested(host=H3, by="user"))
+    after = world.negotiator.explain_host(H3, world.now_ms)
+    assert before is not None
+    assert after is not None
+    assert float(before.numbers["factor"]) > 2
+    assert float(after.numbers["factor"]) == 1
+    assert (before.verdict, after.verdict) == ("it takes no new task and no new container", "it is not blocked")
+
+
+def test_a_somewhat_slow_host_is_kept_while_many_waves_are_left() -> None:
+    assert compare(8, 6, 2, 10.0).sooner_without
+    assert compare(64, 6, 2, 10.0).sooner_without
+    assert compare(1_000, 6, 2, 20.0).sooner_without
+    assert not compare(1_000, 6, 2, 2.0).sooner_without
+    assert not compare(1_000, 6, 2, 3.0).sooner_without
+    assert compare(12, 6, 2, 2.0).sooner_without
+    kept = compare(100, 0, 2, 50.0)
+    assert not kept.sooner_without
+    assert "no slot" in kept.text
+
+
+def test_a_slow_host_is_not_blocked_when_the_work_would_end_later_without_it() -> None:
+    world = Stragglers()
+    for stage in range(3):
+        tasks = world.fill(stage, 8)
+        world.pass_ms(1_000)
+        for index in set(range(8)) - set(SLOW):
+            world.end(tasks[index])
+        world.stage(100 + stage, 10_000)
+        world.pass_ms(1_200)
+        for index in SLOW:
+            world.end(tasks[index])
+        world.stage_ends(stage)
+        assert not world.view().blocked_hosts
+    explanation = world.negotiator.explain_host(H3, world.now_ms)
+    assert explanation is not None
+    assert any("slow, but not blocked" in line and "tasks are left" in line for line in explanation.lines)
+
+
+def test_a_slow_host_is_not_blocked_beyond_the_share() -> None:
+    world = Stragglers()
+    world.block(HOSTS[0])
+    answer: list[Any] = []
+    for stage in range(4):
+        answer += stage_with_a_slow_host(world, stage)
+    assert not any(one.level in ("application", "stage") for one in of(BlockHost, answer))
+    explanation = world.negotiator.explain_host(H3, world.now_ms)
+    assert explanation is not None
+    assert any("would be blocked" in line for line in explanation.lines)
+    assert only(BlockHost, world.tell(ev.BlockRequested(host=H3, reason="x", by="user", force=True))).host == H3
+
+
+def test_a_host_that_nobody_has_heard_of_has_no_explanation() -> None:
+    assert Stragglers().negotiator.explain_host("elsewhere", 0) is None

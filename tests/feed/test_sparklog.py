@@ -1,0 +1,201 @@
+"""Spark's own event log as observations, however it was written."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.feed.strategies import plain
+from yarnspec.core.events import JobEnded, JobStarted, Observed
+from yarnspec.core.observations import NONE, Failure, RowKind, StageFlag, State
+from yarnspec.feed.logfiles import UnreadableLogError, log_lines
+from yarnspec.feed.sparklog import events, observations
+
+
+def stage_info(stage: int, **more: Any) -> dict[str, Any]:
+    rdds = [{"RDD ID": 1, "Name": "PythonRDD", "Barrier": False, "DeterministicLevel": "DETERMINATE"}]
+    return {
+        "Stage ID": stage, "Stage Attempt ID": 0, "Stage Name": "count at app.py:3", "Number of Tasks": 2,
+        "RDD Info": rdds, "Submission Time": 1000, **more,
+    }  # fmt: skip
+
+
+def task(
+    kind: str, task_id: int, index: int = 0, info: dict[str, Any] | None = None, more: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    told = {
+        "Task ID": task_id, "Index": index, "Attempt": 0, "Partition ID": index, "Launch Time": 1100,
+        "Executor ID": "3", "Host": "127.0.0.2", "Speculative": False, "Finish Time": 0, "Failed": False,
+        "Killed": False, "Accumulables": [], **(info or {}),
+    }  # fmt: skip
+    return {
+        "Event": f"SparkListenerTask{kind}",
+        "Stage ID": 7,
+        "Stage Attempt ID": 0,
+        "Task Info": told,
+        **(more or {}),
+    }
+
+
+METRICS = {
+    "Executor Run Time": 90, "JVM GC Time": 3, "Disk Bytes Spilled": 11, "Memory Bytes Spilled": 99,
+    "Input Metrics": {"Bytes Read": 100, "Records Read": 10},
+    "Output Metrics": {"Bytes Written": 5, "Records Written": 1},
+    "Shuffle Read Metrics": {"Remote Bytes Read": 20, "Local Bytes Read": 3, "Total Records Read": 4},
+    "Shuffle Write Metrics": {"Shuffle Bytes Written": 50, "Shuffle Records Written": 6},
+}  # fmt: skip
+
+LOG: list[dict[str, Any]] = [
+    {"Event": "SparkListenerLogStart", "Spark Version": "4.3.0"},
+    {"Event": "SparkListenerJobStart", "Job ID": 4, "Submission Time": 990, "Stage IDs": [7, 8]},
+    {"Event": "SparkListenerStageSubmitted", "Stage Info": stage_info(7)},
+    task("Start", 20),
+    task("Start", 21, 1),
+    task(
+        "End", 20, info={"Finish Time": 1200},
+        more={"Task Type": "ShuffleMapTask", "Task End Reason": {"Reason": "Success"}, "Task Metrics": METRICS},
+    ),
+    task(
+        "End", 21, 1, info={"Finish Time": 1300, "Failed": True},
+        more={
+            "Task Type": "ShuffleMapTask",
+            "Task End Reason": {"Reason": "ExceptionFailure", "Description": "boom", "Full Stack Trace": "boom at 3"},
+        },
+    ),
+    task(
+        "End", 22, 1, info={"Finish Time": 1400, "Killed": True, "Speculative": True, "Attempt": 1},
+        more={
+            "Task Type": "ShuffleMapTask",
+            "Task End Reason": {"Reason": "TaskKilled", "Kill Reason": "yarnspec: a copy failed: boom"},
+        },
+    ),
+    task("End", 20, info={"Finish Time": 1200}, more={"Task End Reason": {"Reason": "Resubmitted"}}),
+    {"Event": "SparkListenerStageCompleted", "Stage Info": stage_info(7, **{"Completion Time": 1500})},
+    {"Event": "SparkListenerStageSubmitted", "Stage Info": stage_info(8)},
+    {
+        "Event": "SparkListenerStageCompleted",
+        "Stage Info": stage_info(8, **{"Completion Time": 1600, "Failure Reason": "no disk"}),
+    },
+    {
+        "Event": "SparkListenerJobEnd", "Job ID": 4, "Completion Time": 1700,
+        "Job Result": {"Result": "JobFailed", "Exception": {"Message": "no disk", "Stack Trace": []}},
+    },
+    {"Event": "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd", "executionId": 0, "time": 1},
+]  # fmt: skip
+
+
+def encoded(lines: list[dict[str, Any]] = LOG) -> bytes:
+    return b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
+
+
+def zstd(data: bytes) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return bytes(sink.getvalue())
+
+
+def lz4_blocks(data: bytes, size: int = 300) -> bytes:
+    """What lz4-java writes: blocks, those that do not shrink as they are, and an empty one at the end."""
+    codec = pa.Codec("lz4_raw")
+    written = b""
+    for start in range(0, len(data), size):
+        piece = data[start : start + size]
+        small = codec.compress(piece, asbytes=True)
+        method, block = (0x20, small) if len(small) < len(piece) and start else (0x10, piece)
+        written += struct.pack("<8sBiiI", b"LZ4Block", method | 5, len(block), len(piece), 0) + block
+    return written + struct.pack("<8sBiiI", b"LZ4Block", 0x15, 0, 0, 0)
+
+
+def same(data: bytes) -> bytes:
+    return data
+
+
+def write(directory: Path, name: str, data: bytes) -> Path:
+    path = directory / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def test_everything_that_the_log_holds(tmp_path: Path) -> None:
+    told = events(write(tmp_path, "app-1", encoded()))
+    assert told[0] == JobStarted(job=4, stages=(7, 8))
+    assert told[-1] == JobEnded(job=4, failure="no disk")
+    (observed,) = told[1:-1]
+    assert isinstance(observed, Observed)
+    rows = plain(observed.rows)
+    assert [row["kind"] for row in rows] == [
+        RowKind.STAGE_STARTED, *[RowKind.TASK_STARTED] * 2, *[RowKind.TASK_ENDED] * 4, RowKind.STAGE_ENDED,
+        RowKind.STAGE_STARTED, RowKind.STAGE_ENDED,
+    ]  # fmt: skip
+    begun, first, _, good, bad, copy, lost, ended, second, failed = rows
+    assert (begun["tasks"], begun["text"], begun["time_ms"]) == (2, "count at app.py:3", 1000)
+    assert begun["flags"] == StageFlag.MAP | StageFlag.PYTHON
+    assert second["flags"] == StageFlag.PYTHON
+    assert (first["launch_ms"], first["host"], first["executor"]) == (1100, "127.0.0.2", "3")
+    assert (first["input_bytes"], first["records_read"]) == (NONE, NONE)
+    counters = ("records_read", "bytes_read", "records_written", "bytes_written", "run_ms", "gc_ms", "spill_bytes")
+    assert [good[name] for name in counters] == [14, 123, 7, 55, 90, 3, 11]
+    assert [bad[name] for name in counters] == [NONE] * 7
+    assert [(row["state"], row["failure"], row["text"]) for row in (good, bad, copy, lost)] == [
+        (State.SUCCESS, Failure.NONE, ""),
+        (State.FAILED, Failure.EXCEPTION, "boom at 3"),
+        (State.KILLED, Failure.COPY_FAILED, "yarnspec: a copy failed: boom"),
+        (State.FAILED, Failure.EXECUTOR_LOST, "Resubmitted"),
+    ]
+    assert (copy["speculative"], copy["attempt"], copy["finish_ms"]) == (1, 1, 1400)
+    assert (ended["state"], ended["time_ms"]) == (State.SUCCESS, 1500)
+    assert (failed["state"], failed["text"]) == (State.FAILED, "no disk")
+
+
+@pytest.mark.parametrize(
+    ("name", "encode"),
+    [("app-1.inprogress", same), ("app-1.zstd", zstd), ("app-1.lz4", lz4_blocks), ("app-1.lz4.inprogress", lz4_blocks)],
+)
+def test_a_compressed_log_says_the_same(tmp_path: Path, name: str, encode: Callable[[bytes], bytes]) -> None:
+    expected = plain(observations(write(tmp_path, "plain", encoded())))
+    assert plain(observations(write(tmp_path, name, encode(encoded())))) == expected
+    # Spark writes on after a restart of the stream.
+    twice = write(tmp_path, name, encode(encoded()) + encode(encoded()))
+    assert len(observations(twice)) == 2 * len(expected)
+
+
+def test_rolled_files_in_order_and_compacted_ones_instead_of_those_before(tmp_path: Path) -> None:
+    directory = tmp_path / "eventlog_v2_app-1"
+    for number, part in ((1, LOG[:4]), (2, LOG[4:6]), (10, LOG[6:])):
+        write(directory, f"events_{number}_app-1.zstd", zstd(encoded(part)))
+    write(directory, "appstatus_app-1", b"")
+    write(directory, ".events_1_app-1.crc", b"junk")
+    whole = plain(observations(write(tmp_path, "plain", encoded())))
+    assert plain(observations(directory)) == whole
+    write(directory, "events_2_app-1.zstd.compact", zstd(encoded(LOG[2:4])))
+    assert plain(observations(directory)) == whole[:2] + whole[4:]
+
+
+@pytest.mark.parametrize(("name", "encode"), [("a", same), ("a.zstd", zstd), ("a.lz4", lz4_blocks)])
+def test_what_a_killed_writer_left_is_read_to_the_last_whole_line(
+    tmp_path: Path, name: str, encode: Callable[[bytes], bytes]
+) -> None:
+    data = encode(encoded())
+    whole = list(log_lines(write(tmp_path, name, data)))
+    assert whole == encoded().splitlines(keepends=True)
+    for cut in range(1, len(data) - 1, 7):
+        got = list(log_lines(write(tmp_path, name, data[:-cut])))
+        assert got == whole[: len(got)]
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableLogError, match="compressed by snappy"):
+        observations(write(tmp_path, "app-1.snappy", b"x"))
+    with pytest.raises(UnreadableLogError, match="no event log in this directory"):
+        observations(tmp_path)
+    with pytest.raises(UnreadableLogError, match="not a block"):
+        observations(write(tmp_path, "app-1.lz4", b"x" * 50))
+    assert len(observations(write(tmp_path, "empty", b""))) == 0

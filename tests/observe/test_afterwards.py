@@ -1,0 +1,173 @@
+"""Why a task or a host was, or was not, acted on, out of records alone."""
+
+from __future__ import annotations
+
+from yarnspec.core import commands, events
+from yarnspec.core.commands import Command
+from yarnspec.core.events import Event
+from yarnspec.core.settings import DetectorSettings
+from yarnspec.core.speculationview import Explanation
+from yarnspec.observe.afterwards import explain_host, explain_task
+from yarnspec.observe.records import Record, record_of
+
+SEED = DetectorSettings(kind="execution-time", baseline_lower_bound_ms=1_000)
+T0 = 1_700_000_000_000
+HOSTS = ("h1", "h2", "h3", "h4")
+
+
+def ended(index: int, begin_ms: int, end_ms: int, host: str, state: str = "SUCCESS", *, copy: bool = False) -> Event:
+    return events.TaskFinished(
+        stage=3, stage_attempt=0, index=index, attempt=int(copy), task_id=100 * index + copy, executor_id=host,
+        host=host, state=state, launch_ms=T0 + begin_ms, finish_ms=T0 + end_ms, speculative=copy,
+    )  # fmt: skip
+
+
+def records(*messages: Event | Command, epoch: int = 1) -> list[Record]:
+    """Each at the time of its end, or one second after the one before it."""
+    time_ms, made = T0, []
+    for seq, message in enumerate(messages, 1):
+        time_ms = message.finish_ms if isinstance(message, events.TaskFinished) else time_ms + 1
+        made.append(record_of(message, seq=seq, time_ms=time_ms, epoch=epoch))
+    return made
+
+
+STARTED = events.StageStarted(stage=3, stage_attempt=0, name="collect", tasks=8)
+# Seven of eight take two seconds; the eighth, on h4, takes its time.
+QUICK = tuple(ended(index, 0, 2_000 + index, HOSTS[index % 3]) for index in range(7))
+VERDICT = commands.Verdict(
+    stage=3, stage_attempt=0, index=7, attempt=0, task_id=700, host="h4", executor_id="h4", detector="execution-time",
+    elapsed_ms=3_100, numbers={"baseline_ms": 3_000.0}, reason="it has run for 3.1 s",
+)  # fmt: skip
+SLOW = commands.JudgeTasks(verdicts=(VERDICT,), reason="1 slow")
+COPY = commands.LaunchCopy(stage=3, stage_attempt=0, index=7, not_hosts=("h4",), reason="3.7 is slow")
+
+
+def task(*messages: Event | Command, index: int = 7) -> Explanation:
+    found = explain_task(records(*messages), 3, index, SEED)
+    assert found is not None
+    return found
+
+
+class TestTask:
+    def test_one_that_was_never_slow_is_told_with_the_detectors_own_numbers(self) -> None:
+        found = task(STARTED, *QUICK, ended(7, 0, 2_900, "h4"))
+        assert found.verdict == "it was never found slow"
+        # Seed 000: six of eight finished first, their median 2.0 s, times 1.5.
+        assert (found.numbers["needed"], found.numbers["tasks"]) == (6, 8)
+        assert found.numbers["baseline_ms"] == 1.5 * 2_002.5
+        assert (found.numbers["took_ms"], found.numbers["finished_on"]) == (2_900, "h4")
+        assert "the baseline is 3.0 s" in found.lines[-1]
+        assert "it was never found slow" in task(STARTED, *QUICK, index=0).verdict
+
+    def test_one_of_a_stage_too_young_for_a_baseline(self) -> None:
+        found = task(STARTED, *QUICK[:3], ended(7, 0, 9_000, "h4"))
+        assert "before 6 of 8 tasks have finished (3 have)" in found.lines[-1]
+
+    def test_one_whose_copy_won(self) -> None:
+        found = task(
+            STARTED, *QUICK, SLOW, COPY, ended(7, 3_200, 5_200, "h1", copy=True), ended(7, 0, 5_300, "h4", "KILLED")
+        )
+        assert found.verdict == "it was copied, and the copy finished first"
+        assert found.numbers["baseline_ms"] == 3_000.0
+        story = "\n".join(found.lines)
+        for words in ("found slow: it has run for 3.1 s", "a copy was asked for, not on h4", "at 5.2 s: copy 1 on h1"):
+            assert words in story
+
+    def test_one_whose_original_won(self) -> None:
+        found = task(
+            STARTED, *QUICK, SLOW, COPY, ended(7, 0, 4_000, "h4"), ended(7, 3_200, 4_010, "h1", "KILLED", copy=True)
+        )
+        assert found.verdict == "it was copied, and the original finished first"
+
+    def test_one_whose_copy_never_started(self) -> None:
+        refused = events.CopyRefused(stage=3, stage_attempt=0, index=7, why="its task has ended")
+        found = task(STARTED, *QUICK, SLOW, COPY, refused, ended(7, 0, 4_000, "h4"))
+        assert found.verdict == "a copy was asked for and did not start: its task has ended"
+
+    def test_one_that_was_slow_and_not_copied(self) -> None:
+        assert task(STARTED, *QUICK, SLOW, ended(7, 0, 9_000, "h4")).verdict == "it was found slow and not copied"
+
+    def test_one_that_never_ended(self) -> None:
+        assert "has not ended" in task(STARTED, *QUICK).verdict
+        over = events.StageFinished(stage=3, stage_attempt=0, failure="cancelled")
+        assert task(STARTED, *QUICK, over).verdict == "the records have no end of it"
+
+    def test_the_newest_attempt_of_the_stage_counts(self) -> None:
+        again = events.StageStarted(stage=3, stage_attempt=1, name="collect", tasks=8)
+        assert "has not ended" in task(STARTED, *QUICK, SLOW, COPY, again).verdict
+
+    def test_a_new_driver_numbers_its_stages_anew(self) -> None:
+        first, second = records(STARTED, *QUICK, SLOW, COPY), records(STARTED, epoch=2)
+        found = explain_task([*first, *second], 3, 7, SEED)
+        assert found is not None
+        assert "has not ended" in found.verdict
+
+    def test_what_there_was_not(self) -> None:
+        assert explain_task(records(STARTED, *QUICK), 9, 0, SEED) is None
+        assert explain_task(records(STARTED, *QUICK), 3, 8, SEED) is None
+        assert explain_task([], 3, 8, SEED) is None
+
+
+def stages(count: int, slow_host: str | None) -> list[Event]:
+    """Stages of 16 tasks of two seconds, twenty on the slow host."""
+    made: list[Event] = []
+    for stage in range(count):
+        begin_ms = 30_000 * stage
+        made.append(events.StageStarted(stage=stage, stage_attempt=0, name="s", tasks=16))
+        for index in range(16):
+            host = HOSTS[index % 4]
+            took_ms = 20_000 if host == slow_host else 2_000
+            made.append(
+                events.TaskFinished(
+                    stage=stage,
+                    stage_attempt=0,
+                    index=index,
+                    attempt=0,
+                    task_id=100 * stage + index,
+                    executor_id=host,
+                    host=host,
+                    state="SUCCESS",
+                    launch_ms=T0 + begin_ms,
+                    finish_ms=T0 + begin_ms + took_ms,
+                )
+            )
+        made.append(events.StageFinished(stage=stage, stage_attempt=0))
+    return made
+
+
+class TestHost:
+    def test_one_that_was_blocked(self) -> None:
+        block = commands.BlockHost(host="h4", until_ms=T0 + 60_000, by="yarnspec", reason="2x slower", cause="slow")
+        over = commands.UnblockHost(host="h4", reason="the block is over")
+        found = explain_host(records(*stages(2, "h4"), SLOW, block, over), "h4", SEED)
+        assert found is not None
+        assert found.verdict == "it was blocked once"
+        assert "(application, slow) by yarnspec: 2x slower" in "\n".join(found.lines)
+        assert (found.numbers["slow_tasks"], found.numbers["ended_attempts"]) == (1, 8)
+        still = explain_host(records(block, block), "h4", SEED)
+        assert still is not None
+        assert still.verdict == "it was blocked 2 times, and was at the end"
+
+    def test_one_that_was_not_is_told_with_what_its_tasks_say(self) -> None:
+        healthy = explain_host(records(*stages(3, None)), "h4", SEED)
+        slow = explain_host(records(*stages(3, "h4")), "h4", SEED)
+        assert healthy is not None
+        assert slow is not None
+        assert healthy.verdict == slow.verdict == "it was never blocked"
+        assert healthy.numbers["factor"] == 1.0
+        assert isinstance(slow.numbers["factor"], float)
+        assert slow.numbers["factor"] > 3
+        assert "12 success" in "\n".join(slow.lines)
+
+    def test_one_without_tasks(self) -> None:
+        reported = events.HostsReported(hosts=(events.HostReport(host="h9"),))
+        found = explain_host(records(reported), "h9", SEED)
+        assert found is not None
+        assert found.verdict == "it was never blocked"
+        assert explain_host(records(reported), "h1", SEED) is None
+
+    def test_a_refused_block(self) -> None:
+        refused = commands.RefuseBlock(host="h4", reason="2 of 4 hosts are too many")
+        found = explain_host(records(refused), "h4", SEED)
+        assert found is not None
+        assert "not blocked: 2 of 4" in found.lines[0]

@@ -1,0 +1,63 @@
+"""Other systems' names for options: those of the papers and proposals behind yarnspec, units converted.
+
+They are accepted with a warning that names the option; an option's own name wins wherever it is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+Value = str | int | float | bool
+
+
+class Alias(NamedTuple):
+    """What an option is called here, and how its value is written here; ``convert`` raises ValueError for no value."""
+
+    key: str
+    convert: Callable[[Value], Value]
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def _milliseconds(value: Value) -> Value:
+    return f"{_whole(value)} ms"
+
+
+def _one_more(value: Value) -> Value:
+    """Copies beside the first attempt, as a number of attempts."""
+    return _whole(value) + 1
+
+
+def _whole(value: Value) -> int:
+    text = str(value).strip()
+    if isinstance(value, bool) or not (text.isascii() and text.isdigit()):
+        message = f"'{text}' is not a whole number"
+        raise ValueError(message)
+    return int(text)
+
+
+# Of two names for one option the later one here wins: the older proposal comes first.
+ALIASES: dict[str, Alias] = {
+    "flink.batch.speculative.enabled": Alias("speculation.enabled", _same),
+    "flink.batch.speculative.interval.in.millis": Alias("detector.check_interval", _milliseconds),
+    "flink.batch.speculative.multiplier": Alias("detector.baseline_multiplier", _same),
+    "flink.batch.speculative.quantile": Alias("detector.baseline_ratio", _same),
+    "flink.batch.speculative.execution.count": Alias("speculation.max_concurrent_executions", _one_more),
+    "flink.batch.speculative.log.interval.in.millis": Alias("speculation.log_interval", _milliseconds),
+    "flink.blacklist.enable": Alias("blocklist.enabled", _same),
+    "flink.blacklist.timeout.in.millis": Alias("blocklist.slow_duration", _milliseconds),
+    "jobmanager.adaptive-batch-scheduler.speculative.enabled": Alias("speculation.enabled", _same),
+    "jobmanager.adaptive-batch-scheduler.speculative.max-concurrent-executions": Alias(
+        "speculation.max_concurrent_executions", _same
+    ),
+    "jobmanager.adaptive-batch-scheduler.speculative.block-slow-node-duration": Alias("blocklist.slow_duration", _same),
+    "slow-task-detector.check-interval": Alias("detector.check_interval", _same),
+    "slow-task-detector.execution-time.baseline-lower-bound": Alias("detector.baseline_lower_bound", _same),
+    "slow-task-detector.execution-time.baseline-ratio": Alias("detector.baseline_ratio", _same),
+    "slow-task-detector.execution-time.baseline-multiplier": Alias("detector.baseline_multiplier", _same),
+    "jobmanager.adaptive-scheduler.resource-wait-timeout": Alias("resources.wait_timeout", _same),
+    "jobmanager.adaptive-scheduler.submission.resource-wait-timeout": Alias("resources.wait_timeout", _same),
+}

@@ -1,0 +1,357 @@
+"""Copies of slow tasks: how many there may be, which are asked for, run, won or failed.
+
+A copied task's record, and what moves a copy along:
+
+    asked ──started──▶ running ──▶ won | cancelled (another attempt won) | failed
+      └── withdrawn (its task or stage ended, a map output was lost) or refused by Spark's scheduler
+
+Failures follow seed 000's three rules. While any attempt of a task can still finish, the others just go on; Spark
+restarts a task only when none can, and a copy's failure does not count against the task. A lost map output is restarted
+at its producer; as in seed 001 the copies in the stage that consumes it are cancelled, and only originals come back.
+A failed copy is taken off the record, which makes room for another one, up to a number of copies for each task.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from yarnspec.core.attemptstate import representative
+from yarnspec.core.commands import Command, KillAttempt, LaunchCopy, Verdict, WithdrawCopy
+from yarnspec.core.ledger import Ledger, gained_ms, original_end_ms
+from yarnspec.core.observations import Failure, StageFlag, State
+from yarnspec.core.settings import SpeculationSettings
+from yarnspec.core.stagetasks import Attempt, StageTasks
+from yarnspec.core.tasks import StageKey, TaskTable
+
+TaskKey = tuple[int, int, int]
+
+
+@dataclass(slots=True)
+class CopiedTask:
+    """A task that has or had copies. ``asked_ms``: since when a copy is asked for that has not started."""
+
+    key: TaskKey
+    asked_ms: int | None = None
+    asked: int = 0
+    running: dict[int, Attempt] = field(default_factory=dict)
+    original_end_ms: int | None = None
+
+    @property
+    def live(self) -> int:
+        """Copies that run or are asked for."""
+        return len(self.running) + (self.asked_ms is not None)
+
+
+class Copies:
+    """The copied tasks of running stages, and the ledger of all.
+
+    ``factor`` gives a host's slowdown; ``note`` takes what happened to a task's copies.
+    """
+
+    def __init__(
+        self,
+        settings: SpeculationSettings,
+        table: TaskTable,
+        factor: Callable[[str], float],
+        note: Callable[[TaskKey, str, str, int], None],
+    ) -> None:
+        self._settings = settings
+        self._table = table
+        self._factor = factor
+        self._note = note
+        self._tasks: dict[TaskKey, CopiedTask] = {}
+        self._live: Counter[StageKey] = Counter()
+        self._widest: dict[StageKey, int] = {}
+        self._widest_application = 0
+        self._banned: dict[StageKey, str] = {}
+        self.stage_ledgers: dict[StageKey, Ledger] = {}
+        self.before = Ledger()
+        """What stages that are forgotten did."""
+
+    # what there is
+
+    @property
+    def waiting(self) -> list[CopiedTask]:
+        """Tasks with a copy that was asked for and has not started, the oldest first."""
+        waiting = [task for task in self._tasks.values() if task.asked_ms is not None]
+        return sorted(waiting, key=lambda task: (task.asked_ms or 0, task.key))
+
+    @property
+    def live(self) -> int:
+        """Copies that run or are asked for, in all stages."""
+        return sum(self._live.values())
+
+    def ledger_of(self, key: StageKey) -> Ledger:
+        """The ledger of one stage attempt."""
+        return self.stage_ledgers.setdefault(key, Ledger())
+
+    def total(self) -> Ledger:
+        """The ledger of everything so far."""
+        total = Ledger()
+        for ledger in (self.before, *self.stage_ledgers.values()):
+            total.add(ledger)
+        return total
+
+    # the limits
+
+    def widen(self) -> None:
+        """Remember how many tasks ran at once at the widest, in each stage and in the application."""
+        running = 0
+        for key, stage in self._table.stages.items():
+            running += stage.running
+            self._widest[key] = max(self._widest.get(key, 0), stage.running)
+        self._widest_application = max(self._widest_application, running)
+
+    def limit_of_stage(self, key: StageKey) -> int:
+        """How many copies may be live in a stage attempt."""
+        return _share(self._settings.max_share_of_stage, self._widest.get(key, 0))
+
+    @property
+    def limit(self) -> int:
+        """How many copies may be live in the application."""
+        return _share(self._settings.max_share_of_application, self._widest_application)
+
+    def objection_to_stage(self, stage: StageTasks) -> str:
+        """Why no task of a stage is copied at all, or an empty string.
+
+        A stage whose output differs from run to run may be copied: only the winner's output is ever taken.
+        """
+        if StageFlag.BARRIER in stage.flags:
+            return "its stage's tasks run together or not at all (barrier)"
+        if StageFlag.WRITES in stage.flags and not self._settings.copy_writers:
+            return (
+                "its stage writes by itself, not through Spark's output commit: two attempts might both leave output "
+                "(speculation.copy_writers allows it)"
+            )
+        return self._banned.get(stage.key, "")
+
+    def objection(self, stage: StageTasks, index: int, attempts: tuple[Attempt, ...]) -> str:
+        """Why no copy of this task is started now, or an empty string."""
+        why = self.objection_to_stage(stage)
+        if why:
+            return why
+        running = sum(one.state is State.RUNNING for one in attempts)
+        if any(one.state is State.SUCCESS for one in attempts) or not running:
+            return "it does not run any more"
+        return (
+            self._task_is_full(stage.key, index, running) or self.waits((*stage.key, index)) or self.too_many(stage.key)
+        )
+
+    def _task_is_full(self, key: StageKey, index: int, running: int) -> str:
+        task = self._tasks.get((*key, index))
+        limit = self._settings.max_concurrent_executions
+        pending = task is not None and task.asked_ms is not None
+        if running + pending >= limit:
+            also = ", one of them waits for a slot" if pending else ""
+            return f"{running + pending} attempts are there{also}, and {limit} may be at once"
+        if task is not None and task.asked >= self._settings.max_copies_of_task:
+            return f"it was copied {task.asked} times, which is the limit for one task"
+        return ""
+
+    def too_many(self, key: StageKey) -> str:
+        """Which limit on live copies a stage attempt or the application has reached, or an empty string."""
+        settings = self._settings
+        for live, limit, where, share, widest in (
+            (
+                self._live[key],
+                self.limit_of_stage(key),
+                "its stage",
+                settings.max_share_of_stage,
+                self._widest.get(key, 0),
+            ),
+            (self.live, self.limit, "the application", settings.max_share_of_application, self._widest_application),
+        ):
+            if live >= limit:
+                return (
+                    f"{live} copies are live in {where}, and {limit} may be ({share:g} of the {widest} tasks that ran "
+                    "at once, at least one)"
+                )
+        return ""
+
+    def waits(self, key: TaskKey) -> str:
+        """That a copy of a task waits for a slot, or an empty string."""
+        task = self._tasks.get(key)
+        return "a copy of it waits for a slot" if task is not None and task.asked_ms is not None else ""
+
+    # what is done
+
+    def launch(self, verdict: Verdict, attempts: tuple[Attempt, ...], now_ms: int) -> LaunchCopy:
+        """Ask for a copy, on none of the hosts where the task runs."""
+        key = (verdict.stage, verdict.stage_attempt, verdict.index)
+        task = self._tasks.setdefault(key, CopiedTask(key))
+        task.asked_ms = now_ms
+        task.asked += 1
+        self.expect(verdict, now_ms)
+        self._live[key[:2]] += 1
+        self.ledger_of(key[:2]).copies_asked += 1
+        hosts = hosts_of(attempts)
+        self._note(key, "asked", f"a copy was asked for, not on {', '.join(hosts)}: {verdict.reason}", now_ms)
+        return LaunchCopy(
+            stage=verdict.stage,
+            stage_attempt=verdict.stage_attempt,
+            index=verdict.index,
+            not_hosts=hosts,
+            attempts_max=self._settings.max_concurrent_executions,
+            reason=verdict.reason,
+        )
+
+    def expect(self, verdict: Verdict, now_ms: int) -> None:
+        """Renew the estimate of when a copied task's original would end."""
+        task = self._tasks.get((verdict.stage, verdict.stage_attempt, verdict.index))
+        estimate_ms = original_end_ms(verdict, now_ms)
+        if task is not None and estimate_ms is not None:
+            task.original_end_ms = estimate_ms
+
+    # what happened
+
+    def started(self, stage: StageTasks, copy: Attempt, now_ms: int) -> None:
+        """A copy runs: one that was asked for, or one that Spark started by itself."""
+        key = (*stage.key, copy.index)
+        task = self._tasks.setdefault(key, CopiedTask(key))
+        if task.asked_ms is None:
+            self._live[stage.key] += 1
+            task.asked += 1
+        task.asked_ms = None
+        task.running[copy.task_id] = copy
+        ledger = self.ledger_of(stage.key)
+        ledger.copies_launched += 1
+        ledger.copies_running += 1
+        self._note(key, f"started {copy.task_id}", f"a copy started on {copy.host} ({copy.executor_id})", now_ms)
+
+    def ended(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[Command]:
+        """An attempt ended; what follows for the copies of its task, or of its stage."""
+        commands: list[Command] = []
+        if attempt.failure is Failure.FETCH_FAILED and stage.key not in self._banned:
+            commands += self._map_output_lost(stage, attempt)
+        key = (*stage.key, attempt.index)
+        task = self._tasks.get(key)
+        if task is None:
+            return commands
+        was_copy = task.running.pop(attempt.task_id, None)
+        won = attempt.state is State.SUCCESS
+        if was_copy is not None:
+            self._live[stage.key] -= 1
+            self.ledger_of(stage.key).copy_ended(attempt, won=won, failed=attempt.state is State.FAILED)
+        if won:
+            commands += self._won(stage, task, attempt, now_ms)
+        elif was_copy is not None:
+            said = "failed" if attempt.state is State.FAILED else "was cancelled"
+            text = f"the copy on {attempt.host} {said} ({attempt.failure.name.lower().replace('_', ' ')})"
+            self._note(key, f"ended {attempt.task_id}", text, now_ms)
+        return commands
+
+    def refused(self, key: TaskKey, why: str, now_ms: int) -> None:
+        """Spark will not start a copy that was asked for."""
+        task = self._tasks.get(key)
+        if task is not None and task.asked_ms is not None:
+            self._drop_asked(task)
+            self.ledger_of(key[:2]).copies_refused += 1
+            self._note(key, "refused", f"Spark did not start the copy: {why}", now_ms)
+
+    def withdraw_needless(self, now_ms: int) -> list[Command]:
+        """Withdraw copies that still wait for a slot although their tasks have ended."""
+        commands: list[Command] = []
+        for task in self.waiting:
+            stage = self._table.stages.get(task.key[:2])
+            if stage is None or not stage.active(np.array([task.key[2]]))[0]:
+                commands.append(self._withdraw(task, "its task does not run any more"))
+                self._note(task.key, "withdrawn", "the copy had not started when the task ended", now_ms)
+        return commands
+
+    def stage_ended(self, key: StageKey) -> list[Command]:
+        """A stage attempt is over: nothing of it starts any more. Its ledger stays."""
+        commands: list[Command] = []
+        for task in [task for task in self._tasks.values() if task.key[:2] == key]:
+            if task.asked_ms is not None:
+                commands.append(self._withdraw(task, "its stage is over"))
+            if not task.running:
+                del self._tasks[task.key]
+        self._banned.pop(key, None)
+        self._widest.pop(key, None)
+        if not self._table.stages:
+            self._widest_application = 0
+        return commands
+
+    def forget_stage(self, key: StageKey) -> None:
+        """Keep of a stage that ended long ago only what the whole ledger needs."""
+        for task in [task for task in self._tasks.values() if task.key[:2] == key]:
+            del self._tasks[task.key]
+        self._live.pop(key, None)
+        ledger = self.stage_ledgers.pop(key, None)
+        if ledger is not None:
+            ledger.copies_cancelled += ledger.copies_running
+            ledger.copies_running = 0
+            self.before.add(ledger)
+
+    def forget(self) -> None:
+        """The SparkContext is gone with all its stages."""
+        for key in list(self.stage_ledgers):
+            self.forget_stage(key)
+        self._tasks.clear()
+        self._live.clear()
+        self._widest.clear()
+        self._banned.clear()
+        self._widest_application = 0
+
+    def _won(self, stage: StageTasks, task: CopiedTask, attempt: Attempt, now_ms: int) -> list[Command]:
+        if attempt.speculative:
+            originals = [one for one in stage.attempts_of(attempt.index) if not one.speculative]
+            original = representative(originals)
+            factor = self._factor(original.host) if original is not None else 1.0
+            gain_ms = gained_ms(original, attempt, task.original_end_ms, factor)
+            self.ledger_of(stage.key).gained_ms += gain_ms
+            sooner = f"about {gain_ms / 1000:.1f} s before the original would have"
+            said = f"the copy on {attempt.host} ended first, {sooner}"
+        else:
+            said = f"the original on {attempt.host} ended first"
+        self._note(task.key, "won", said, now_ms)
+        return [self._withdraw(task, "its task has ended")] if task.asked_ms is not None else []
+
+    def _map_output_lost(self, stage: StageTasks, attempt: Attempt) -> list[Command]:
+        said = (
+            f"task {stage.stage}.{attempt.index} could not fetch a map output, which was lost: only originals come back"
+        )
+        self._banned[stage.key] = said
+        commands: list[Command] = []
+        for task in self._tasks.values():
+            if task.key[:2] != stage.key:
+                continue
+            if task.asked_ms is not None:
+                commands.append(self._withdraw(task, said))
+            commands += [
+                KillAttempt(
+                    stage=stage.stage,
+                    stage_attempt=stage.stage_attempt,
+                    index=copy.index,
+                    task_id=copy.task_id,
+                    reason=said,
+                )
+                for copy in task.running.values()
+                if copy.task_id != attempt.task_id
+            ]
+        return commands
+
+    def _withdraw(self, task: CopiedTask, why: str) -> WithdrawCopy:
+        stage, stage_attempt, index = task.key
+        self._drop_asked(task)
+        self.ledger_of(task.key[:2]).copies_withdrawn += 1
+        return WithdrawCopy(stage=stage, stage_attempt=stage_attempt, index=index, reason=why)
+
+    def _drop_asked(self, task: CopiedTask) -> None:
+        task.asked_ms = None
+        self._live[task.key[:2]] -= 1
+
+
+def hosts_of(attempts: tuple[Attempt, ...]) -> tuple[str, ...]:
+    """The hosts on which attempts run, sorted."""
+    return tuple(sorted({one.host for one in attempts if one.state is State.RUNNING and one.host}))
+
+
+def _share(share: float, running: int) -> int:
+    # The small subtraction undoes binary fractions, so that 0.1 x 30 allows 3 and not 4.
+    return max(1, math.ceil(share * running - 1e-9))

@@ -1,0 +1,80 @@
+"""Whether the counters of a stage's running tasks tell how far those tasks are, and how fast each goes by them.
+
+The JVM reads a task's input ahead of the Python worker, and an operator that sorts or aggregates reads everything
+before it does anything else. So counters are believed only after a look at tasks that have ended: what the last
+heartbeat before the end had counted must be about the share of the task's time that had passed by then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from yarnspec.core.columns import Column
+from yarnspec.core.observations import StageFlag, State
+from yarnspec.core.stagetasks import StageTasks
+
+_LOOKED_AT = 64
+_ENOUGH = 4
+_EARLY, _LATE = 0.1, 0.9
+_OFF_BY = 0.2
+_NEARLY_ALL = 0.95
+_LEAST_BYTES = 512 << 10
+"""Files are counted by the buffer, in steps of up to 192 KiB: less than a few of them tell no rate."""
+
+
+def counters_track(stage: StageTasks) -> bool:
+    """Whether the share of input that is counted as read is the share of the work that is done.
+
+    Before four ended tasks can be looked at, counters are believed of stages that run no Python.
+    """
+    rows = stage.rows
+    ended = stage.winners[-_LOOKED_AT:]
+    ended = ended[(rows["counted_bytes"][ended] >= 0) & (rows["bytes_read"][ended] > 0)]
+    took_ms = np.maximum(rows["finish_ms"][ended] - rows["launch_ms"][ended], 1)
+    passed = (rows["counted_ms"][ended] - rows["launch_ms"][ended]) / took_ms
+    telling = (passed > _EARLY) & (passed < _LATE)
+    if np.count_nonzero(telling) < _ENOUGH:
+        return StageFlag.PYTHON not in stage.flags
+    ended, passed = ended[telling], passed[telling]
+    read = rows["counted_bytes"][ended] / rows["bytes_read"][ended]
+    return bool(np.median(np.abs(read - passed)) <= _OFF_BY)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Running attempts that can be judged by their counters: the milliseconds that each needs for a byte."""
+
+    rows: Column
+    ms_per_byte: Column
+    typical_ms_per_byte: float
+
+
+def rates(stage: StageTasks, cold_ms: Column, min_age_ms: int, suspicious: float, sample: int) -> Rates | None:
+    """The rates of a stage's running attempts; None when its counters say nothing.
+
+    ``cold_ms``: by row, what of its time is not the task's own. Of many attempts all that are ``suspicious`` times
+    slower than is typical are there (the slowest, if they are more than ``sample``), and a sample of the others.
+    """
+    rows = stage.rows
+    candidates = np.flatnonzero((rows["state"] == State.RUNNING) & (rows["counted_bytes"] >= _LEAST_BYTES))
+    if not len(candidates) or not counters_track(stage):
+        return None
+    worked_ms = rows["counted_ms"][candidates] - rows["launch_ms"][candidates] - cold_ms[candidates]
+    size, done = rows["input_bytes"][candidates], rows["counted_bytes"][candidates]
+    usable = (worked_ms >= min_age_ms) & (done >= _LEAST_BYTES) & (done < _NEARLY_ALL * size)
+    candidates = candidates[usable]
+    if not len(candidates):
+        return None
+    per_byte = worked_ms[usable] / done[usable]
+    sampled = np.zeros(len(candidates), dtype=bool)
+    sampled[:: -(-len(candidates) // sample)] = True
+    typical = float(np.median(per_byte[sampled]))
+    slow = per_byte >= typical * suspicious
+    if np.count_nonzero(slow) > sample:
+        worst = np.argpartition(per_byte, len(per_byte) - sample)[len(per_byte) - sample :]
+        slow = np.zeros(len(candidates), dtype=bool)
+        slow[worst] = True
+    kept = sampled | slow
+    return Rates(candidates[kept], per_byte[kept], typical)

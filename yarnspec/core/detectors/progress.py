@@ -1,0 +1,261 @@
+"""The shipped detector: a running attempt is slow when it is late, its host is to blame, and a copy would end sooner.
+
+*When would it end?* By its counters where they can be believed (see ``counters``): its own rate against its known
+input. Else by time: what is late already is taken to need as long again, or as long as its host's speed says.
+
+*When would a copy end?* After the start of a copy and the time that the task was expected to take: the median of the
+stage's tasks on other hosts, or their time per byte for its bytes; nobody need wait for a quarter, or for three, of
+the stage: three tasks to compare with are enough. Where there are none, because the stage has one task only or has
+just begun, what is known of the host's speed must do. That is the test of MapReduce and of LATE (Zaharia et al.,
+2008): copy what would end last, and only if the copy would end first.
+
+*Is the host to blame?* A task that is late on a host where others are not late has more to do than they; a copy would
+take just as long. So each late task is weighed with all that is known of its host (see ``host_speed``). A task that
+hangs for no reason that can be seen is slow after ``stuck_multiplier`` times its expected time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from yarnspec.core.columns import Column
+from yarnspec.core.commands import Verdict
+from yarnspec.core.detectors.execution_time import running_text
+from yarnspec.core.detectors.protocol import Explanation, Suspects, seconds, verdict, worst_first
+from yarnspec.core.host_speed import HostSpeeds
+from yarnspec.core.observations import State
+from yarnspec.core.pace import Pace
+from yarnspec.core.settings import DetectorSettings
+from yarnspec.core.stagetasks import StageTasks
+from yarnspec.core.tasks import StageKey, TaskTable
+
+_MANY = 2_048
+"""Of a stage no more are looked at closely in one pass, the oldest first: more than a pass tells of."""
+_NO_ROWS = np.empty(0, dtype=np.int64)
+_ON_SLOW_HOST = 1.1
+"""On a host that is proven slow a task need only be as late as this to be one of its victims."""
+_SIZE_KNOWN = 2.0
+"""Log odds for blaming the host when the task's input is known: then it is not more input that makes it late."""
+_YOUNG_NOISES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Assessment:
+    """The numbers of some running attempts. ``expected_ms`` is NaN where nothing is known to compare with."""
+
+    elapsed_ms: Column
+    expected_ms: Column
+    ratio: Column
+    late_from: Column
+    remaining_ms: Column
+    copy_ms: Column
+    probability: Column
+    factor: Column
+    by_counters: Column
+    slow: Column
+
+    def numbers(self, at: int) -> dict[str, float]:
+        named = {
+            "elapsed_ms": self.elapsed_ms, "expected_ms": self.expected_ms, "ratio": self.ratio,
+            "late_from": self.late_from, "remaining_ms": self.remaining_ms, "copy_ms": self.copy_ms,
+            "host_probability": self.probability, "host_factor": self.factor, "by_counters": self.by_counters,
+        }  # fmt: skip
+        # Three digits after the point are plenty, and NaN has no place in JSON.
+        values = {name: float(column[at]) for name, column in named.items()}
+        return {name: round(value, 3) for name, value in values.items() if not math.isnan(value)}
+
+
+class Progress:
+    """Slow is what a copy would overtake."""
+
+    name = "progress"
+
+    def __init__(self, settings: DetectorSettings, speeds: HostSpeeds) -> None:
+        self._settings = settings
+        self._speeds = speeds
+        self._slow: dict[StageKey, tuple[StageTasks, Column]] = {}
+
+    def judge(self, table: TaskTable, now_ms: int) -> list[Verdict]:
+        """The attempts that are slow now, those that a copy gains most on first."""
+        self._speeds.refresh(table, now_ms)
+        for key in self._slow.keys() - table.stages.keys():
+            del self._slow[key]
+        stages = [stage for stage in table.stages.values() if stage.running]
+        return worst_first([each for stage in stages for each in self._suspects(stage, now_ms)])
+
+    def _suspects(self, stage: StageTasks, now_ms: int) -> Iterator[Suspects]:
+        known, earlier = self._slow.get(stage.key, (None, _NO_ROWS))
+        if known is not stage or stage.key in self._speeds.turn:
+            rows = self._candidates(stage, now_ms)
+        else:
+            # Of many stages only some are looked through in a pass; of the others what was slow is judged again.
+            rows = earlier[stage.rows["state"][earlier] == State.RUNNING]
+            rows = rows[~stage.finished_tasks(stage.rows["index"][rows])]
+        self._slow[stage.key] = stage, _NO_ROWS
+        if not len(rows):
+            return
+        assessed = self._assess(stage, rows, now_ms)
+        slow = np.flatnonzero(assessed.slow)
+        self._slow[stage.key] = stage, rows[slow]
+        if not len(slow):
+            return
+
+        def judge(position: int) -> Verdict:
+            at = int(slow[position])
+            numbers = assessed.numbers(at)
+            reason = self._said(numbers)
+            return verdict(stage, int(rows[at]), now_ms, detector=self.name, numbers=numbers, reason=reason)
+
+        yield Suspects(stage, rows[slow], (assessed.remaining_ms - assessed.copy_ms)[slow], judge)
+
+    def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
+        """The numbers of one task, slow or not."""
+        text, _ = running_text(stage, index, now_ms)
+        running = [row for row in stage.rows_of(index) if stage.rows["state"][row] == State.RUNNING]
+        numbers: dict[str, float] = {}
+        slow = False
+        if running and not stage.finished_tasks(np.array([index]))[0]:
+            assessed = self._assess(stage, np.array(running), now_ms)
+            at = int(np.argmax(assessed.slow))
+            slow = bool(assessed.slow[at])
+            numbers = assessed.numbers(at)
+            text = f"{text}: {self._said(numbers)}"
+        return Explanation(
+            stage=stage.stage, stage_attempt=stage.stage_attempt, index=index, detector=self.name, slow=slow,
+            text=text, numbers=numbers,
+        )  # fmt: skip
+
+    def min_finished(self, stage: StageTasks) -> int:  # noqa: ARG002 - the same for every stage
+        """None: what is known of the hosts may do."""
+        return 0
+
+    def threshold_ms(self, stage: StageTasks, now_ms: int) -> int | None:  # noqa: ARG002 - as the last pass saw it
+        """From when on a task of typical input is late; None without tasks to compare with."""
+        pace = self._speeds.pace(stage)
+        if pace is None or np.isnan(pace.references.typical_ms()):
+            return None
+        return int(pace.references.typical_ms() * pace.references.multiplier)
+
+    def _candidates(self, stage: StageTasks, now_ms: int) -> Column:
+        """Rows that may be slow: late by time, slow by their counters, or on a host that is known as slow."""
+        columns = stage.rows
+        pace = self._speeds.pace(stage)
+        found = []
+        if pace is not None:
+            typical_ms = pace.references.typical_ms()
+            if not np.isnan(typical_ms):
+                found.append(stage.overdue(now_ms - typical_ms * pace.references.multiplier)[:_MANY])
+            if pace.by_rate is not None:
+                late = pace.rows[pace.late]
+                found.append(late[columns["state"][late] == State.RUNNING][-_MANY:])
+        slow_hosts = self._slow_hosts(stage)
+        if len(slow_hosts):
+            here = stage.overdue(now_ms - _YOUNG_NOISES * self._settings.noise_ms)
+            found.append(here[np.isin(columns["host"][here], slow_hosts)][:_MANY])
+        if not found:
+            return _NO_ROWS
+        rows = np.sort(np.concatenate(found)) if len(found) > 1 else found[0]
+        if len(found) > 1:
+            rows = rows[np.diff(rows, prepend=-1) != 0]
+        kept: Column = rows[~stage.finished_tasks(columns["index"][rows])]
+        return kept
+
+    def _slow_hosts(self, stage: StageTasks) -> Column:
+        hosts = np.arange(1, len(stage.places.host_names))
+        probability, factor = self._speeds.by_number(hosts)
+        settings = self._settings
+        return hosts[(probability >= settings.host_proof) & (factor >= settings.host_slow_factor)]
+
+    def _assess(self, stage: StageTasks, rows: Column, now_ms: int) -> _Assessment:
+        settings = self._settings
+        columns = stage.rows
+        pace = self._speeds.pace(stage)
+        probability, factor = self._speeds.by_number(columns["host"][rows])
+        elapsed_ms = (now_ms - columns["launch_ms"][rows]).astype(float)
+        own_ms = np.maximum(elapsed_ms, 1.0)
+        expected_ms = np.full(len(rows), np.nan)
+        late_from = np.full(len(rows), settings.baseline_multiplier)
+        sized = np.zeros(len(rows), dtype=bool)
+        by_counters = np.zeros(len(rows), dtype=bool)
+        total_ms = np.full(len(rows), np.nan)
+        if pace is not None:
+            references = pace.references
+            cold = references.is_cold(rows)
+            own_ms = np.maximum(elapsed_ms - references.allowance_ms(cold), 1.0)
+            size = references.size_of(rows)
+            expected_ms = references.expected(rows, size, cold)
+            late_from[:] = references.multiplier
+            sized = (size > 0) & references.by_estimate
+            by_counters, total_ms = _by_counters(pace, rows, expected_ms)
+            sized |= by_counters
+        known = ~np.isnan(expected_ms)
+        # Without anything to compare with: by its host's speed, and by the guess that it is half done.
+        guessed_ms = 2.0 * own_ms / np.maximum(factor, 1.0)
+        typical_ms = np.where(known, expected_ms, guessed_ms)
+        ratio = np.where(by_counters, total_ms, own_ms) / typical_ms
+        as_long_again = np.maximum(own_ms, factor * typical_ms - own_ms)
+        remaining_ms = np.where(by_counters, np.maximum(total_ms - own_ms, 0.0), as_long_again)
+        copy_ms = typical_ms + settings.copy_start_ms
+        blame = probability / (1.0 - probability) * np.where(sized, np.exp(_SIZE_KNOWN), 1.0)
+        suspected = blame / (1.0 + blame) >= settings.task_proof
+        proven = (probability >= settings.host_proof) & (factor >= settings.host_slow_factor)
+        noise = np.where(by_counters, 0.0, settings.noise_ms)
+        late = known & (ratio >= late_from) & (own_ms >= typical_ms + noise) | (by_counters & (ratio >= late_from))
+        stuck = known & (ratio >= settings.stuck_multiplier) & (own_ms >= settings.baseline_lower_bound_ms)
+        victim = proven & (~known | (ratio >= _ON_SLOW_HOST)) & (elapsed_ms >= _YOUNG_NOISES * settings.noise_ms)
+        pays = remaining_ms >= copy_ms + settings.copy_start_ms
+        return _Assessment(
+            elapsed_ms=elapsed_ms,
+            expected_ms=expected_ms,
+            ratio=np.where(known, ratio, np.nan),
+            late_from=np.where(proven, _ON_SLOW_HOST, late_from),
+            remaining_ms=remaining_ms,
+            copy_ms=copy_ms,
+            probability=probability,
+            factor=factor,
+            by_counters=by_counters,
+            slow=pays & ((late & suspected) | stuck | victim),
+        )
+
+    def _said(self, numbers: dict[str, float]) -> str:
+        settings = self._settings
+        if "expected_ms" in numbers:
+            judged = "by its counters it takes" if numbers["by_counters"] else "so far it took"
+            facts = (
+                f"{judged} {numbers['ratio']:.1f} x the {seconds(numbers['expected_ms'])} of such a task on other "
+                f"hosts (late from {numbers['late_from']:.1f} x)"
+            )
+        else:
+            facts = "there is nothing to compare it with but the speed of its host"
+        return (
+            f"{facts}; it would need another {seconds(numbers['remaining_ms'])}, a copy "
+            f"{seconds(numbers['copy_ms'])} and must gain {seconds(settings.copy_start_ms)}; its host is slow with "
+            f"probability {numbers['host_probability']:.2f} (at least {settings.task_proof:g} is asked for) and by a "
+            f"factor of {numbers['host_factor']:.1f}"
+        )
+
+
+def _by_counters(pace: Pace, rows: Column, expected_ms: Column) -> tuple[Column, Column]:
+    """Which of the rows are judged by their counters, and what each takes in all by its own rate.
+
+    Fills in ``expected_ms`` for those rows where no finished task told it.
+    """
+    found = np.zeros(len(rows), dtype=bool)
+    total_ms = np.full(len(rows), np.nan)
+    if pace.by_rate is None:
+        return found, total_ms
+    first = len(pace.rows) - len(pace.by_rate.rows)
+    order = np.argsort(pace.rows[first:])
+    rated = pace.rows[first:][order]
+    at = np.minimum(np.searchsorted(rated, rows), len(rated) - 1)
+    found = rated[at] == rows
+    where = first + order[at[found]]
+    size = pace.references.stage.rows["input_bytes"][rows[found]]
+    own = pace.by_rate.ms_per_byte[order[at[found]]] * size
+    total_ms[found] = own
+    expected_ms[found] = own / np.maximum(pace.ratio[where], 1e-9)
+    return found, total_ms

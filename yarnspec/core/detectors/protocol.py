@@ -1,0 +1,100 @@
+"""What a detector of slow tasks is, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from yarnspec.core.columns import Column
+from yarnspec.core.commands import Verdict
+from yarnspec.core.stagetasks import StageTasks
+from yarnspec.core.tasks import TaskTable
+
+MAX_VERDICTS = 200
+"""Of one pass; the worst come first, and the rest come with a later pass if they are still slow then."""
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a task is or is not slow now: one sentence, and the numbers in it."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+    detector: str
+    slow: bool
+    text: str
+    numbers: dict[str, float]
+
+
+class Detector(Protocol):
+    """Finds the running attempts that are slow. Times are milliseconds since the Unix epoch."""
+
+    name: str
+
+    def judge(self, table: TaskTable, now_ms: int) -> list[Verdict]:
+        """The attempts that are slow now, at most ``MAX_VERDICTS``: those without a copy first, then the worst."""
+
+    def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
+        """The numbers of one task, slow or not."""
+
+    def min_finished(self, stage: StageTasks) -> int:
+        """How many tasks must have finished before a task of the stage can be found slow."""
+
+    def threshold_ms(self, stage: StageTasks, now_ms: int) -> int | None:
+        """The running time from which a task of typical input counts as slow now; None while there is none."""
+
+
+def verdict(
+    stage: StageTasks, row: int, now_ms: int, *, detector: str, numbers: Mapping[str, float], reason: str
+) -> Verdict:
+    """The verdict on the attempt of one row."""
+    rows = stage.rows
+    return Verdict(
+        stage=stage.stage,
+        stage_attempt=stage.stage_attempt,
+        index=int(rows["index"][row]),
+        attempt=int(rows["attempt"][row]),
+        task_id=int(rows["task_id"][row]),
+        host=stage.places.host_names[int(rows["host"][row])],
+        executor_id=stage.places.executor_names[int(rows["executor"][row])],
+        detector=detector,
+        elapsed_ms=now_ms - int(rows["launch_ms"][row]),
+        numbers=dict(numbers),
+        reason=reason,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """The slow attempts of one stage; a verdict is written only for those that are told of."""
+
+    stage: StageTasks
+    rows: Column
+    badness: Column
+    judge: Callable[[int], Verdict]
+    """The verdict on the attempt at a position in ``rows``."""
+
+
+def worst_first(found: Sequence[Suspects]) -> list[Verdict]:
+    """The verdicts on the worst over all stages, those of tasks without a copy before the rest."""
+    if not found:
+        return []
+    owner = np.repeat(np.arange(len(found)), [len(each.rows) for each in found])
+    position = np.concatenate([np.arange(len(each.rows)) for each in found])
+    copied = np.concatenate([each.stage.active(each.stage.rows["index"][each.rows]) > 1 for each in found])
+    badness = np.concatenate([each.badness for each in found])
+    score = badness - copied * (float(badness.max(initial=0)) - float(badness.min(initial=0)) + 1.0)
+    worst = np.arange(len(score))
+    if len(score) > MAX_VERDICTS:
+        worst = np.argpartition(-score, MAX_VERDICTS)[:MAX_VERDICTS]
+    worst = worst[np.lexsort((worst, -score[worst]))]
+    return [found[of].judge(at) for of, at in zip(owner[worst].tolist(), position[worst].tolist(), strict=True)]
+
+
+def seconds(value_ms: float) -> str:
+    """A time for a sentence."""
+    return f"{value_ms / 1000:.1f} s"

@@ -1,0 +1,233 @@
+"""Containers beside Spark's target: for copies that find no slot, and for executors that blocks have put out of work.
+
+One is asked for when a copy has waited for a while and nothing else waits for slots in its stage (else every container
+would help, and how many there are is Spark's decision). It is kept off the hosts where the tasks run that are to be
+copied; blocked hosts are out of the question anyway. Where tasks wait for slots while executors stand idle on blocked
+hosts (all of them may be there), as many are asked for in their place.
+
+An extra container is given back when no copy waits, it has been without a task for a while, and it holds no map output
+that a running job may still read. First it takes no new tasks; only when it still has none a moment later it is
+released, so that no task that was on its way is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from yarnspec.core.blocklist import Blocklist
+from yarnspec.core.blocks import WIDE
+from yarnspec.core.capacity import Slots
+from yarnspec.core.commands import Command, ReleaseContainer
+from yarnspec.core.containers import IDS_PER_EPOCH, Containers, Executor
+from yarnspec.core.copies import CopiedTask, TaskKey, hosts_of
+from yarnspec.core.hosts import Hosts
+from yarnspec.core.jobs import Jobs
+from yarnspec.core.observations import StageFlag, State
+from yarnspec.core.settings import Settings
+from yarnspec.core.stagetasks import StageTasks
+from yarnspec.core.taskblocks import TaskBlocks
+from yarnspec.core.tasks import TaskTable
+
+_MOST_PER_EPOCH = IDS_PER_EPOCH // 10
+"""Executor ids are limited, and the ordinary executors need them more."""
+_LOOKED_AT = 100
+"""So many waiting copies are looked at in one pass, the oldest: their containers serve the later ones, too."""
+
+
+class Extras:
+    """The extra containers: how many are wanted, where not, and which can be given back."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        containers: Containers,
+        slots: Slots,
+        table: TaskTable,
+        hosts: Hosts,
+        blocklist: Blocklist,
+        task_blocks: TaskBlocks,
+        jobs: Jobs,
+    ) -> None:
+        self._settings = settings
+        self._containers = containers
+        self._slots = slots
+        self._table = table
+        self._hosts = hosts
+        self._blocklist = blocklist
+        self._task_blocks = task_blocks
+        self._jobs = jobs
+        self._idle_since_ms: dict[str, int] = {}
+        self._leaving_since_ms: dict[str, int] = {}
+        self._outputs: dict[str, set[int]] = {}
+        self._not_before_ms = 0
+        self._out_of_work_since_ms: int | None = None
+        self.total = 0
+        self.why_not: dict[TaskKey, str] = {}
+        """Why no container is asked for although a copy waits."""
+
+    # asking
+
+    def plan(self, waiting: list[CopiedTask], now_ms: int) -> None:
+        """Want as many extra containers as the waiting copies need."""
+        self.why_not = {}
+        needy = self._without_slot(waiting, now_ms)
+        not_hosts = self._not_hosts(needy)
+        states = [row.state for row in self._containers.extras]
+        running, allocated = states.count("running"), states.count("allocated")
+        needed = math.ceil(len(needy) / self._slots.of_new_executor) if not_hosts is not None else 0
+        needed = max(needed, self._stand_ins(now_ms) - running)
+        if needed and now_ms < self._not_before_ms:
+            wait_s = (self._not_before_ms - now_ms) / 1000
+            self._explain(needy, f"an extra container ended badly; the next one is asked for in {wait_s:.0f} s")
+            needed = 0
+        new = max(0, needed - len(states) + running)
+        if new > _MOST_PER_EPOCH - self.total:
+            self._explain(needy, f"{self.total} extra containers were asked for already")
+            new = max(0, _MOST_PER_EPOCH - self.total)
+            needed = min(needed, len(states) - running + new)
+        self.total += new
+        self._containers.want_extra(running + max(needed, allocated), not_hosts or ())
+
+    def lost(self, row: Executor, now_ms: int, *, asked: bool) -> None:
+        """An executor is gone; ``asked``: as it was asked to."""
+        self._forget(row.executor_id)
+        if row.extra and not asked:
+            self._not_before_ms = now_ms + self._settings.backoff_max_ms
+
+    def _stand_ins(self, now_ms: int) -> int:
+        """How many executors are of no use on blocked hosts while tasks wait for slots.
+
+        A block for slowness is not counted: it is short, and was made because the others are enough.
+        """
+        waiting = sum(stage.unlaunched for stage in self._table.stages.values())
+        kept_off = {
+            block.host
+            for block in self._blocklist.blocks
+            if block.level in WIDE and block.cause != "slow" and not block.executor_id
+        }
+        idle = [
+            row for row in self._slots.running() if row.host in kept_off and not self._table.running_on(row.executor_id)
+        ]
+        if not idle or not waiting:
+            self._out_of_work_since_ms = None
+            return 0
+        if self._out_of_work_since_ms is None:
+            self._out_of_work_since_ms = now_ms
+        if now_ms - self._out_of_work_since_ms < self._settings.speculation.slot_patience_ms:
+            return 0
+        return min(len(idle), math.ceil(waiting / self._slots.of_new_executor))
+
+    def _without_slot(self, waiting: list[CopiedTask], now_ms: int) -> list[tuple[CopiedTask, StageTasks]]:
+        free = self._slots.free()
+        rows = [row for row in self._slots.running() if row.executor_id not in self._leaving_since_ms]
+        rows = [row for row in rows if free[row.executor_id]]
+        unlaunched = {key: stage.unlaunched for key, stage in self._table.stages.items()}
+        needy = []
+        for task in waiting[:_LOOKED_AT]:
+            stage = self._table.stages.get(task.key[:2])
+            if stage is None:
+                continue
+            taken = hosts_of(stage.attempts_of(task.key[2]))
+            found = next((row for row in rows if self._fits(row, task.key, taken)), None)
+            if found is not None:
+                free[found.executor_id] -= 1
+                if not free[found.executor_id]:
+                    rows.remove(found)
+            elif unlaunched[stage.key]:
+                self.why_not[task.key] = f"{unlaunched[stage.key]} tasks of its stage wait for slots before it"
+            elif now_ms - (task.asked_ms or 0) < self._settings.speculation.slot_patience_ms:
+                patience_s = self._settings.speculation.slot_patience_ms / 1000
+                self.why_not[task.key] = f"it has not waited for a slot for {patience_s:g} s yet"
+            else:
+                needy.append((task, stage))
+        return needy
+
+    def _fits(self, row: Executor, key: TaskKey, taken: tuple[str, ...]) -> bool:
+        stage, _, index = key
+        return row.host not in taken and self._blocklist.keeping_off(row.host, row.executor_id, stage, index) is None
+
+    def _not_hosts(self, needy: list[tuple[CopiedTask, StageTasks]]) -> tuple[str, ...] | None:
+        """Where no new container may be, as far as a host is left; else where the oldest copy's may not be."""
+        if not needy:
+            return None
+        usable = self._hosts.running - set(self._blocklist.hosts)
+        each = [set(hosts_of(stage.attempts_of(task.key[2]))) for task, stage in needy]
+        for taken in (set().union(*each), each[0]):
+            if usable - taken:
+                return tuple(sorted(taken))
+        self._explain(needy, f"none of the {len(usable)} hosts that are not blocked is without an attempt of it")
+        return None
+
+    def _explain(self, needy: Iterable[tuple[CopiedTask, StageTasks]], why: str) -> None:
+        self.why_not.update((task.key, why) for task, _ in needy)
+
+    # giving back
+
+    def stage_ended(self, stage: StageTasks) -> None:
+        """Remember the map outputs of a stage that has ended."""
+        if StageFlag.MAP not in stage.flags or stage.ended is not State.SUCCESS:
+            return
+        for row in self._containers.extras:
+            if stage.succeeded_on(row.executor_id):
+                self._outputs.setdefault(row.executor_id, set()).add(stage.stage)
+
+    def look(self, now_ms: int, *, copies_wait: bool) -> list[Command]:
+        """Let go of extra containers that are not needed any more."""
+        done: list[Command] = []
+        here = {row.executor_id for row in self._containers.extras}
+        for executor_id in [one for one in self._idle_since_ms if one not in here]:
+            self._forget(executor_id)
+        for row in self._containers.extras:
+            if row.state == "running":
+                done += self._look_at(row.executor_id, now_ms, copies_wait=copies_wait)
+        return done
+
+    def next_look_ms(self, now_ms: int) -> int | None:
+        """When to look again although nothing happens; None when nothing can change by itself."""
+        idle = [since for one, since in self._idle_since_ms.items() if not self.still_needed(one)]
+        if not idle:
+            return None
+        after_ms = self._settings.detector.check_interval_ms
+        return max(min(idle) + self._settings.speculation.container_idle_ms, now_ms + after_ms)
+
+    def still_needed(self, executor_id: str) -> str:
+        """Whose map outputs an executor holds that a running job may still read; empty: none."""
+        held = set(self._outputs.get(executor_id, ()))
+        for stage in self._table.stages.values():
+            if StageFlag.MAP in stage.flags and stage.succeeded_on(executor_id):
+                held.add(stage.stage)
+        running = {stage.stage for stage in self._table.stages.values()}
+        needed = sorted(stage for stage in held if stage in running or self._jobs.needs(stage))
+        return f"it holds map outputs of stages {', '.join(map(str, needed))}" if needed else ""
+
+    def _look_at(self, executor_id: str, now_ms: int, *, copies_wait: bool) -> list[Command]:
+        if self._table.running_on(executor_id) or copies_wait:
+            self._idle_since_ms.pop(executor_id, None)
+            self._stay(executor_id)
+            return []
+        idle_ms = now_ms - self._idle_since_ms.setdefault(executor_id, now_ms)
+        if idle_ms < self._settings.speculation.container_idle_ms or self.still_needed(executor_id):
+            return []
+        since_ms = self._leaving_since_ms.get(executor_id)
+        if since_ms is None:
+            self._leaving_since_ms[executor_id] = now_ms
+            self._task_blocks.leave(executor_id)
+            return []
+        if now_ms - since_ms < self._settings.detector.check_interval_ms:
+            return []
+        self._forget(executor_id)
+        said = f"no copy needs it: it had no task for {idle_ms / 1000:.1f} s and holds no map output that is still read"
+        if not self._containers.release(executor_id, said):
+            return []
+        return [ReleaseContainer(executor_id=executor_id, reason=f"extra executor {executor_id}: {said}")]
+
+    def _stay(self, executor_id: str) -> None:
+        if self._leaving_since_ms.pop(executor_id, None) is not None:
+            self._task_blocks.stay(executor_id)
+
+    def _forget(self, executor_id: str) -> None:
+        self._idle_since_ms.pop(executor_id, None)
+        self._outputs.pop(executor_id, None)
+        self._stay(executor_id)

@@ -1,0 +1,341 @@
+"""Which hosts are slow, learnt over stages from how long their tasks take in relation to others'.
+
+Each stage gives each host evidence in logarithms of odds (see ``pace``). Here it is pooled: running stages as they are
+now, ended ones with half the weight after each half-life. The prior is that one host in twenty is slow. A host is
+slow when that is probable enough *and* its tasks take clearly longer; it is proven healthy when several tasks that
+ended since a given moment were normal. A host that nothing is known of is neither.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from yarnspec.core.columns import Column, Columns
+from yarnspec.core.pace import LATE_MAX, LATE_ON_SLOW, NORMAL_MIN, OLD_NORMAL_MIN, RARE, Pace
+from yarnspec.core.places import Names
+from yarnspec.core.references import SAMPLE, References, reference_state
+from yarnspec.core.settings import DetectorSettings
+from yarnspec.core.stagetasks import StageTasks
+from yarnspec.core.tasks import Happened, StageKey, TaskTable
+
+_PRIOR = math.log(0.05 / 0.95)
+_BLOCKED_PRIOR = 2.0
+"""Log odds that a blocked host is slow, before anything that ended there since is looked at."""
+_SHRINK = 0.25
+_WEIGHT_MAX = 8
+_ENOUGH_NOW, _ENOUGH_THEN = 2, 4
+"""So many tasks of the running stages, or of one that ended, make the factor that was seen before irrelevant."""
+_STAGES_KEPT = 16
+_SINGLE_MAX = 1.0
+"""One late task of a stage that is over leaves no more than this behind: it may just have had more to do."""
+_NOBODY = -1
+_SAMPLE_MIN = 256
+_STAGES_AT_ONCE = 4
+_AGAINST = math.log((1 - LATE_ON_SLOW) / (1 - RARE))
+
+
+class HostVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a host's speed. ``factor``: its tasks take so many times as long as those of other hosts.
+
+    ``latest_ms``: when the newest of the late tasks ended, or was seen running late; a host that was slow an hour ago
+    and has had no task since is no news.
+    """
+
+    host: str
+    factor: float
+    probability: float
+    observed: int
+    late: int
+    latest_ms: int
+    reason: str
+    numbers: dict[str, float]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """The single observations of a stage, for proof of health."""
+
+    host: Column
+    end_ms: Column
+    late: Column
+    normal: Column
+
+
+class HostSpeeds:
+    """The speed of each host, as far as it is known. Times are milliseconds since the Unix epoch."""
+
+    def __init__(self, settings: DetectorSettings) -> None:
+        self._settings = settings
+        self._names = Names()
+        self._table: TaskTable | None = None
+        self._places: object = None
+        self._own: Column = np.zeros(0, dtype=np.int64)
+        self._references: dict[StageKey, References] = {}
+        self._paces: dict[StageKey, Pace] = {}
+        self._sample = SAMPLE
+        self._fresh: tuple[int, int] = (-1, -1)
+        self._looked: dict[StageKey, int] = {}
+        self.turn: set[StageKey] = set()
+        """The stages that the last refresh looked at."""
+        self._recent: deque[_Seen] = deque(maxlen=_STAGES_KEPT)
+        self._since_ms: dict[str, int] = {}
+        self._ended = _Pool()
+        self._ended_ms = 0
+        self._pool = _Pool()
+
+    def observe(self, table: TaskTable, happened: Happened, now_ms: int) -> None:
+        """A batch was applied to the table: keep what its ended stages say."""
+        self._follow(table)
+        for stage, _ in happened.stages_ended:
+            pace = self._pace(stage, now_ms)
+            self._references.pop(stage.key, None)
+            self._paces.pop(stage.key, None)
+            self._looked.pop(stage.key, None)
+            if pace is not None:
+                self._fade(now_ms)
+                self._ended.add(pace, self._own, single_max=_SINGLE_MAX, forgetting=True)
+                self._ended.settle()
+                self._recent.append(self._seen(pace))
+                self._fresh = (-1, -1)
+
+    def refresh(self, table: TaskTable, now_ms: int) -> None:
+        """Look at the running stages as they are now; a second look at the same moment costs nothing."""
+        self._follow(table)
+        if self._fresh == (now_ms, table.batches):
+            return
+        self._fresh = (now_ms, table.batches)
+        self._fade(now_ms)
+        for known in (self._references, self._paces, self._looked):
+            for key in known.keys() - table.stages.keys():
+                del known[key]
+        # The stages that run share the time of a look: of many each is looked at in its turn.
+        self._sample = max(_SAMPLE_MIN, SAMPLE // max(1, len(table.stages)))
+        self.turn = set(sorted(table.stages, key=lambda key: self._looked.get(key, -1))[:_STAGES_AT_ONCE])
+        for key in self.turn:
+            self._looked[key] = table.batches
+            pace = self._pace(table.stages[key], now_ms)
+            if pace is not None:
+                self._paces[key] = pace
+            else:
+                self._paces.pop(key, None)
+        self._pool = _Pool()
+        for pace in self._paces.values():
+            self._pool.add(pace, self._own)
+
+    def pace(self, stage: StageTasks) -> Pace | None:
+        """What the last look saw of a running stage; None while there is nothing to compare with."""
+        return self._paces.get(stage.key)
+
+    def slow(self, now_ms: int) -> list[HostVerdict]:
+        """The hosts that are slow, the most probable first."""
+        if self._table is not None:
+            self.refresh(self._table, now_ms)
+        settings = self._settings
+        numbers = np.arange(1, len(self._names))
+        slow = (self._probabilities(numbers) >= settings.host_proof) & (
+            self._factors(numbers) >= settings.host_slow_factor
+        )
+        found = [self._verdict(number) for number in numbers[slow].tolist()]
+        return sorted(found, key=lambda each: (-each.probability, -each.factor, each.host))
+
+    def healthy(self, host: str, since_ms: int) -> HostVerdict | None:
+        """The proof that a blocked host is healthy, from the tasks that ended there since then; None without it."""
+        number = self._names.find(host)
+        if number is None:
+            return None
+        late = normal = 0
+        latest_ms = 0
+        for seen in (*self._recent, *(self._seen(pace) for pace in self._paces.values())):
+            here = (seen.host == number) & (seen.end_ms >= since_ms)
+            late += int(np.count_nonzero(seen.late[here]))
+            normal += int(np.count_nonzero(seen.normal[here]))
+            latest_ms = max(latest_ms, int(seen.end_ms[here].max(initial=0)))
+        log_odds = _BLOCKED_PRIOR + normal * _AGAINST - late * math.log(RARE / LATE_ON_SLOW)
+        probability = _probability(log_odds)
+        if probability > 1 - self._settings.host_proof:
+            return None
+        factor = self.factor(host)
+        return HostVerdict(
+            host=host,
+            factor=factor,
+            probability=probability,
+            observed=late + normal,
+            late=late,
+            latest_ms=latest_ms,
+            reason=f"{normal} of the {late + normal} tasks that ended on {host} since its block were as quick as on "
+            f"other hosts (probability that it is slow: {probability:.2f})",
+            numbers={"normal": normal, "late": late, "probability": probability, "since_ms": since_ms},
+        )
+
+    def factor(self, host: str) -> float:
+        """How many times as long as on other hosts tasks take here; 1.0: as long, or not known."""
+        number = self._names.find(host)
+        return 1.0 if number is None else float(self._factors(np.array([number]))[0])
+
+    def probability(self, host: str) -> float:
+        """How probable it is that the host is slow; the prior (0.05) for one that nothing is known of."""
+        number = self._names.find(host)
+        return _probability(_PRIOR) if number is None else float(self._probabilities(np.array([number]))[0])
+
+    def forget(self, host: str, now_ms: int) -> None:
+        """Drop what was learnt of a host; only attempts launched from now on tell of it again."""
+        number = self._names.find(host)
+        if number is None:
+            return
+        self._ended.clear(number)
+        self._since_ms[host] = now_ms
+        for seen in self._recent:
+            seen.host[seen.host == number] = _NOBODY
+        self._fresh = (-1, -1)
+
+    def explain(self, host: str) -> str:
+        """What is known of a host's speed, in one sentence with the numbers."""
+        number = self._names.find(host)
+        if number is None:
+            return f"no task that ended on {host} could be compared with tasks on other hosts"
+        return self._verdict(number).reason
+
+    # by the table's host numbers, for detectors
+
+    def by_number(self, hosts: Column) -> tuple[Column, Column]:
+        """The probability that each host is slow, and its factor."""
+        if self._table is not None:
+            self._follow(self._table)
+        own = self._own[hosts]
+        return self._probabilities(own), self._factors(own)
+
+    def _probabilities(self, own: Column) -> Column:
+        now, ended = self._pool.reach(len(self._names)), self._ended.reach(len(self._names))
+        current = np.clip(now["log_odds"][own], NORMAL_MIN, LATE_MAX)
+        earlier = ended["log_odds"][own]
+        against = np.maximum(now["old_log_odds"][own] + np.minimum(earlier, 0.0), OLD_NORMAL_MIN)
+        log_odds = _PRIOR + current + np.maximum(earlier, 0.0) + against
+        found: Column = 1.0 / (1.0 + np.exp(-log_odds))
+        return found
+
+    def _factors(self, own: Column) -> Column:
+        now, ended = self._pool.reach(len(self._names)), self._ended.reach(len(self._names))
+        # How a host does now counts more than how it did: what was before fills in for what is not known of now.
+        earlier = np.maximum(0.0, 1.0 - now["weight"][own] / _ENOUGH_NOW)
+        total = now["log_factor"][own] + earlier * ended["log_factor"][own]
+        weight = now["weight"][own] + earlier * ended["weight"][own]
+        found: Column = np.exp(np.maximum(total / (weight + _SHRINK), 0.0))
+        return found
+
+    def _verdict(self, number: int) -> HostVerdict:
+        now, ended = self._pool.reach(len(self._names)), self._ended.reach(len(self._names))
+        own = np.array([number])
+        factor, probability = float(self._factors(own)[0]), float(self._probabilities(own)[0])
+        observed = float(now["observed"][number] + ended["observed"][number])
+        late = float(now["late"][number] + ended["late"][number])
+        host = self._names[number]
+        settings = self._settings
+        reason = (
+            f"tasks on {host} take {factor:.1f} x as long as on other hosts: {late:.0f} of the latest {observed:.0f} "
+            f"were late, and the probability that the host is slow is {probability:.2f} (proof: "
+            f"{settings.host_proof:g} and {settings.host_slow_factor:g} x)"
+        )
+        return HostVerdict(
+            host=host,
+            factor=factor,
+            probability=probability,
+            observed=round(observed),
+            late=round(late),
+            latest_ms=int(max(now["latest_ms"][number], ended["latest_ms"][number])),
+            reason=reason,
+            numbers={"factor": factor, "probability": probability, "observed": observed, "late": late},
+        )
+
+    def _follow(self, table: TaskTable) -> None:
+        """Keep step with the table's host numbers; a table that was emptied numbers them anew."""
+        if self._places is not table.places:
+            self._places = table.places
+            self._own = np.zeros(0, dtype=np.int64)
+            for known in (self._references, self._paces, self._looked):
+                known.clear()
+        self._table = table
+        names = table.places.host_names
+        if len(self._own) < len(names):
+            new = [self._names.number(names[each]) for each in range(len(self._own), len(names))]
+            self._own = np.concatenate([self._own, np.array(new, dtype=np.int64)])
+
+    def _pace(self, stage: StageTasks, now_ms: int) -> Pace | None:
+        references = self._references.get(stage.key)
+        if references is None or references.stage is not stage or references.state != reference_state(stage):
+            references = self._references[stage.key] = References(stage, self._settings, self._sample)
+        pace = Pace(references, now_ms, self._settings, self._since(stage))
+        return pace if len(pace.rows) else None
+
+    def _since(self, stage: StageTasks) -> Column | None:
+        """By the table's host numbers the launch from which on attempts tell of a host; None: all do."""
+        if not self._since_ms:
+            return None
+        names = stage.places.host_names
+        return np.array([self._since_ms.get(names[each], 0) for each in range(len(names))], dtype=np.int64)
+
+    def _seen(self, pace: Pace) -> _Seen:
+        return _Seen(self._own[pace.host], pace.end_ms, pace.late, pace.normal & pace.telling)
+
+    def _fade(self, now_ms: int) -> None:
+        passed_ms = now_ms - self._ended_ms
+        if passed_ms > 0:
+            self._ended.scale(0.5 ** (passed_ms / self._settings.host_memory_ms))
+            self._ended_ms = now_ms
+
+
+class _Pool:
+    """Sums of evidence by host number."""
+
+    _FADING: Sequence[str] = ("log_odds", "old_log_odds", "log_factor", "weight", "observed", "late")
+
+    def __init__(self) -> None:
+        self._columns = Columns({**dict.fromkeys(self._FADING, np.float64), "latest_ms": np.int64}, fill=0)
+
+    def reach(self, count: int) -> Columns:
+        self._columns.reach(count)
+        return self._columns
+
+    def scale(self, share: float) -> None:
+        for name in self._FADING:
+            self._columns[name][:] *= share
+
+    def settle(self) -> None:
+        """The stages so far are over: what they say against a host's being slow, and for it, has its limits."""
+        columns = self._columns
+        log_odds = np.clip(columns["log_odds"], NORMAL_MIN, LATE_MAX)
+        log_odds += np.maximum(columns["old_log_odds"], OLD_NORMAL_MIN)
+        columns["log_odds"][:] = np.clip(log_odds, OLD_NORMAL_MIN, LATE_MAX)
+        columns["old_log_odds"][:] = 0.0
+
+    def clear(self, host: int) -> None:
+        if host < len(self._columns):
+            for name in (*self._FADING, "latest_ms"):
+                self._columns[name][host] = 0
+
+    def add(self, pace: Pace, own: Column, single_max: float = LATE_MAX, *, forgetting: bool = False) -> None:
+        evidence = pace.evidence
+        log_odds = np.where(evidence.single, np.minimum(evidence.log_odds, single_max), evidence.log_odds)
+        hosts = own[evidence.host]
+        columns = self.reach(int(hosts.max(initial=0)) + 1)
+        weight = np.minimum(evidence.weight, _WEIGHT_MAX)
+        if forgetting:
+            kept = np.maximum(0.0, 1.0 - weight / _ENOUGH_THEN)
+            columns["log_factor"][hosts] *= kept
+            columns["weight"][hosts] *= kept
+        columns["log_odds"][hosts] += log_odds
+        columns["old_log_odds"][hosts] += evidence.old_log_odds
+        columns["log_factor"][hosts] += weight * evidence.log_factor
+        columns["weight"][hosts] += weight
+        columns["observed"][hosts] += evidence.observed
+        columns["late"][hosts] += evidence.late
+        columns["latest_ms"][hosts] = np.maximum(columns["latest_ms"][hosts], evidence.latest_late_ms)
+
+
+def _probability(log_odds: float) -> float:
+    return 1.0 / (1.0 + math.exp(-log_odds))

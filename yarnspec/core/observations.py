@@ -1,0 +1,143 @@
+"""What was seen of Spark's stages and tasks, as columns: one row for each thing, in the order in which it happened.
+
+A batch holds many rows and few objects. Strings are codes into tables of the batch; a column that says nothing about a
+row's kind holds ``NONE``. Times are milliseconds since the Unix epoch, as Spark's driver stamped them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from enum import IntEnum, IntFlag
+
+import numpy as np
+import numpy.typing as npt
+
+NONE = -1
+"""A number that is not known."""
+
+
+class RowKind(IntEnum):
+    """What a row tells."""
+
+    STAGE_STARTED = 1  # tasks, flags, text (the stage's name)
+    TASK_STARTED = 2  # launch_ms, input_bytes
+    TASK_COUNTERS = 3  # the counters, as an executor's heartbeat brought them
+    TASK_ENDED = 4  # state, failure, finish_ms, the counters, text (of the failure)
+    STAGE_ENDED = 5  # state, text (of the failure)
+
+
+class State(IntEnum):
+    """How a task attempt or a stage attempt stands."""
+
+    RUNNING = 0
+    SUCCESS = 1
+    FAILED = 2
+    KILLED = 3
+
+
+class Failure(IntEnum):
+    """Why a task attempt ended without success, as far as blame depends on it."""
+
+    NONE = 0
+    EXCEPTION = 1  # the task's own code or data
+    FETCH_FAILED = 2  # a lost map output: the producer's, not this host's
+    EXECUTOR_LOST = 3
+    COMMIT_DENIED = 4  # another attempt was allowed to commit
+    KILLED = 5  # another attempt won, or the stage was cancelled
+    OTHER = 6
+    COPY_FAILED = 7  # a copy failed while another attempt went on; Spark did not count it
+
+
+class StageFlag(IntFlag):
+    """What has to be known of a stage before one of its tasks may be copied."""
+
+    MAP = 1  # its tasks write map outputs
+    BARRIER = 2  # its tasks run together or not at all
+    COMMITS = 4  # it writes through Spark's output commit coordinator
+    WRITES = 8  # it writes in another way: two attempts of a task may both leave output
+    PYTHON = 16  # its tasks run Python, and the JVM reads ahead of it
+    INDETERMINATE = 32  # its tasks may give other records when they run again
+
+
+IntColumn = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Observations:
+    """A batch of rows; every column is an int64 array of the same length."""
+
+    kind: IntColumn
+    time_ms: IntColumn
+    stage: IntColumn
+    stage_attempt: IntColumn
+    index: IntColumn  # the task's place in its stage: 0 to tasks - 1
+    attempt: IntColumn  # the attempt's number within its task
+    task_id: IntColumn  # unique in the driver's life
+    host: IntColumn  # code into ``hosts``
+    executor: IntColumn  # code into ``executors``
+    speculative: IntColumn  # 1: a copy
+    state: IntColumn
+    failure: IntColumn
+    launch_ms: IntColumn
+    finish_ms: IntColumn
+    input_bytes: IntColumn  # the whole input of the task, known or estimated before it reads
+    records_read: IntColumn
+    bytes_read: IntColumn
+    records_written: IntColumn
+    bytes_written: IntColumn
+    run_ms: IntColumn  # time that the executor ran the task
+    gc_ms: IntColumn
+    spill_bytes: IntColumn
+    tasks: IntColumn
+    flags: IntColumn
+    hosts: tuple[str, ...] = ()
+    executors: tuple[str, ...] = ()
+    texts: dict[int, str] = field(default_factory=dict)
+    """Texts of the few rows that have one, by row."""
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+COLUMNS = tuple(each.name for each in fields(Observations) if each.name not in ("hosts", "executors", "texts"))
+"""The names of the columns, in the order in which they travel."""
+
+
+class ObservationsBuilder:
+    """Makes a batch row by row, where rows are few: out of a Spark event log, in the simulator, in a test.
+
+    What is not said of a row is not known (``NONE``). Hosts, executors and text are given as strings.
+    """
+
+    def __init__(self) -> None:
+        self._columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
+        self._hosts: dict[str, int] = {}
+        self._executors: dict[str, int] = {}
+        self._texts: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._columns["kind"])
+
+    def add(self, kind: RowKind, *, host: str = "", executor: str = "", text: str = "", **numbers: int) -> None:
+        """Add a row; ``numbers`` by the names of the columns. Raises KeyError for a name that is no column."""
+        unknown = numbers.keys() - self._columns.keys()
+        if unknown:
+            raise KeyError(f"no such column: {', '.join(sorted(unknown))}")
+        if text:
+            self._texts[len(self)] = text
+        numbers["kind"] = kind
+        numbers["host"] = self._hosts.setdefault(host, len(self._hosts)) if host else NONE
+        numbers["executor"] = self._executors.setdefault(executor, len(self._executors)) if executor else NONE
+        for name, column in self._columns.items():
+            column.append(numbers.get(name, NONE))
+
+    def take(self) -> Observations:
+        """The batch so far; the builder is empty afterwards."""
+        batch = Observations(
+            **{name: np.array(column, dtype=np.int64) for name, column in self._columns.items()},
+            hosts=tuple(self._hosts),
+            executors=tuple(self._executors),
+            texts=self._texts,
+        )
+        self.__init__()  # type: ignore[misc]
+        return batch

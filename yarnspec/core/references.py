@@ -1,0 +1,173 @@
+"""What a stage's tasks usually take: the ended attempts that a running one on another host can be compared with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from yarnspec.core.columns import Column, median_by
+from yarnspec.core.observations import NONE, StageFlag, State
+from yarnspec.core.settings import DetectorSettings
+from yarnspec.core.stagetasks import StageTasks
+
+SAMPLE = 4_096
+_EXACT_HOSTS = 16
+_EXACT_SHARE = 0.1
+_SIZES_KNOWN = 0.8
+_SPREADS = 3.0
+_MULTIPLIER_MAX = 8.0
+_ANY = -1
+_ENOUGH_WITHIN = 6
+
+
+class References:
+    """The stage's newest successful attempts, at most ``sample``.
+
+    A task is compared with tasks on *other* hosts: its own host's would hide what is wrong with it. Its expected time
+    is their median, or more when its input is larger than theirs: then their time per byte, for its bytes. Tasks of
+    cold executors are compared with each other where there are enough.
+    """
+
+    __slots__ = (
+        "_baselines",
+        "_cold_ms",
+        "_enough",
+        "_exact",
+        "by_estimate",
+        "cold",
+        "expected_ms",
+        "host",
+        "multiplier",
+        "rows",
+        "sample",
+        "size",
+        "stage",
+        "state",
+        "took_ms",
+    )
+
+    def __init__(self, stage: StageTasks, settings: DetectorSettings, sample: int = SAMPLE) -> None:
+        rows = stage.rows
+        won = stage.winners[-sample:]
+        won = won[(rows["state"][won] == State.SUCCESS) & (rows["launch_ms"][won] != NONE)]
+        self.stage = stage
+        self.sample = sample
+        self.state = reference_state(stage)
+        self._enough = settings.min_finished
+        self._cold_ms = settings.cold_start_ms
+        self._baselines: dict[tuple[int, bool], tuple[float, float]] = {}
+        self.rows = won
+        self.host: Column = rows["host"][won]
+        self.took_ms: Column = np.maximum(rows["finish_ms"][won] - rows["launch_ms"][won], 1)
+        self.cold = self.is_cold(won)
+        told = rows["input_bytes"][won]
+        self.by_estimate = bool(len(won) and np.mean(told > 0) >= _SIZES_KNOWN)
+        self.size: Column = told if self.by_estimate else rows["bytes_read"][won]
+        if len(won) and np.mean(self.size > 0) < _SIZES_KNOWN:
+            self.size = np.zeros(len(won))
+        self._exact = weighty_hosts(self.host)
+        self.expected_ms = self.expected(won, self.size, self.cold)
+        self.multiplier = self._multiplier(settings.baseline_multiplier)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def is_cold(self, rows: Column) -> Column:
+        """Whether an attempt began before the first one of its executor had ended well."""
+        columns = self.stage.rows
+        # Asked anew each time: executors come while the references stay.
+        warm_ms = self.stage.places.warm_since_ms(python=StageFlag.PYTHON in self.stage.flags)
+        cold: Column = columns["launch_ms"][rows] < warm_ms[columns["executor"][rows]]
+        return cold
+
+    def allowance_ms(self, cold: Column) -> Column:
+        """What of an attempt's time is not held against it."""
+        return np.where(cold, self._cold_ms, 0)
+
+    def size_of(self, rows: Column) -> Column:
+        """The input of running attempts: the estimate where the references go by it, else what was read, at least."""
+        column = self.stage.rows["input_bytes" if self.by_estimate else "bytes_read"][rows]
+        return np.maximum(column, 0)
+
+    def expected(self, rows: Column, size: Column, cold: Column) -> Column:
+        """What attempts would take on another host, in milliseconds; NaN where too little is known."""
+        found = np.full(len(rows), np.nan)
+        if len(self.rows) < self._enough:
+            return found
+        host = self.stage.rows["host"][rows]
+        group = np.where(np.isin(host, self._exact), host, _ANY) * 2 + cold
+        for each in np.unique(group).tolist():
+            inside = group == each
+            median_ms, per_byte = self._baseline(each >> 1, bool(each & 1))
+            found[inside] = np.maximum(median_ms, per_byte * size[inside])
+        return found
+
+    def typical_ms(self) -> float:
+        """The smallest median that any attempt is compared with; NaN when there is none."""
+        groups = [self._baseline(_ANY, cold)[0] for cold in (False, True)]
+        groups += [self._baseline(host, cold)[0] for host in self._exact.tolist() for cold in (False, True)]
+        known = [each for each in groups if not np.isnan(each)]
+        return min(known, default=float("nan"))
+
+    def _baseline(self, host: int, cold: bool) -> tuple[float, float]:
+        """The median time of the other hosts' tasks, and their time per byte."""
+        key = (host, cold)
+        if key not in self._baselines:
+            others = self.host != host
+            alike = others & (self.cold == cold)
+            chosen = alike if np.count_nonzero(alike) >= self._enough else others
+            if np.count_nonzero(chosen) < self._enough:
+                # Nobody else has ended anything yet: better its own host than nothing.
+                chosen = np.ones(len(self.host), dtype=bool)
+            self._baselines[key] = _medians(self.took_ms[chosen], self.size[chosen], self._enough)
+        return self._baselines[key]
+
+    def _multiplier(self, least: float) -> float:
+        """From how many times its expected time on a task is late: more where a stage's tasks differ much."""
+        known = ~np.isnan(self.expected_ms)
+        if not known.any():
+            return least
+        ratios = np.log(self.took_ms[known] / self.expected_ms[known])
+        spread = min(_spread(ratios - np.median(ratios)), _spread_within(ratios, self.host[known]))
+        return max(least, min(float(np.exp(_SPREADS * spread)), _MULTIPLIER_MAX))
+
+
+def weighty_hosts(host: Column) -> Column:
+    """The hosts whose own share could bend a median over all: every one of few, and those with much of it."""
+    hosts, counts = np.unique(host, return_counts=True)
+    return hosts if len(hosts) <= _EXACT_HOSTS else hosts[counts > _EXACT_SHARE * len(host)]
+
+
+def reference_state(stage: StageTasks) -> tuple[int, int]:
+    """Changes when a stage's references do."""
+    return len(stage.winners), stage.lost
+
+
+def _spread(deviations: Column) -> float:
+    """The standard deviation of a normal distribution with this median of absolute deviations."""
+    return 1.4826 * float(np.median(np.abs(deviations)))
+
+
+def _spread_within(values: Column, host: Column) -> float:
+    """How much tasks of one host differ: that a host is slow makes its own tasks no less alike."""
+    hosts, group, counts = np.unique(host, return_inverse=True, return_counts=True)
+    own = median_by(group, values, len(hosts))
+    # Of few values the median is too near to them: of a single one it is the value itself.
+    several = counts[group] > 1
+    if np.count_nonzero(several) < _ENOUGH_WITHIN:
+        return float("inf")
+    widened = np.sqrt(counts[group] / np.maximum(counts[group] - 1, 1))
+    return _spread(((values - own[group]) * widened)[several])
+
+
+def _medians(took_ms: Column, size: Column, enough: int) -> tuple[float, float]:
+    if len(took_ms) < enough:
+        return float("nan"), 0.0
+    median_ms = float(np.median(took_ms))
+    sized = size > 0
+    if not sized.any():
+        return median_ms, 0.0
+    # Weighted by bytes: what empty and tiny tasks take is overhead, and says nothing about a byte.
+    per_byte = took_ms[sized] / size[sized]
+    order = np.argsort(per_byte)
+    weight = np.cumsum(size[sized][order])
+    return median_ms, float(per_byte[order[np.searchsorted(weight, weight[-1] / 2)]])

@@ -1,0 +1,348 @@
+"""Slow tasks, from what is seen of them to what is done about it.
+
+    observations ──▶ task table ──▶ detector (each check interval) ──▶ verdicts ──▶ hosts blocked, copies asked for
+                         └────────▶ what is learnt of hosts ──────────────┘          └──▶ containers for them
+
+A pass of the detector runs by a timer, and only while a stage runs. Of one pass the blocks go out first, then what
+Spark must know of them, then the copies, so that none can start on a host that the same pass has blocked.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from yarnspec.core import events as ev
+from yarnspec.core.blocklist import Blocklist
+from yarnspec.core.capacity import Slots
+from yarnspec.core.commands import Command, JudgeTasks, Summarize, Verdict
+from yarnspec.core.containers import Containers, Executor
+from yarnspec.core.copies import Copies, TaskKey
+from yarnspec.core.deaths import YoungDeath
+from yarnspec.core.detectors import detector_of
+from yarnspec.core.driver import Route
+from yarnspec.core.extras import Extras
+from yarnspec.core.faults import Faults
+from yarnspec.core.guard import Guard
+from yarnspec.core.host_speed import HostSpeeds
+from yarnspec.core.hosts import Hosts
+from yarnspec.core.jobs import Jobs
+from yarnspec.core.notes import Notes
+from yarnspec.core.settings import Settings
+from yarnspec.core.stagemetrics import StageMetrics
+from yarnspec.core.stagetasks import StageTasks
+from yarnspec.core.suspects import Suspects
+from yarnspec.core.taskblocks import TaskBlocks
+from yarnspec.core.tasks import StageKey, TaskTable
+from yarnspec.core.timers import Timers
+
+JUDGE_TIMER = "judge-tasks"
+SUMMARY_TIMER = "speculation-summary"
+EXTRAS_TIMER = "extra-containers"
+
+_TASKS_NOTED = 5_000
+_HOSTS_NOTED = 5_000
+_VERDICTS_TOLD = 100
+
+
+class Speculation:
+    """Finds slow tasks and slow hosts, and acts on them."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        timers: Timers,
+        hosts: Hosts,
+        containers: Containers,
+        blocklist: Blocklist,
+        task_blocks: TaskBlocks,
+        warn: Callable[[str], list[Command]],
+    ) -> None:
+        self.settings = settings
+        self._timers = timers
+        self.containers = containers
+        self.blocklist = blocklist
+        self._task_blocks = task_blocks
+        self._warn = warn
+        self.table = TaskTable()
+        self.speeds = HostSpeeds(settings.detector)
+        self.detector = detector_of(settings.detector, self.speeds)
+        self.task_notes: Notes[TaskKey] = Notes(_TASKS_NOTED)
+        self.host_notes: Notes[str] = Notes(_HOSTS_NOTED)
+        self._slots = Slots(settings, containers, self.table)
+        self.copies = Copies(settings.speculation, self.table, self.speeds.factor, self.task_notes.add)
+        self.metrics = StageMetrics(self.table, self.copies, self.detector)
+        self._jobs = Jobs()
+        self.extras = Extras(
+            settings,
+            containers=containers,
+            slots=self._slots,
+            table=self.table,
+            hosts=hosts,
+            blocklist=blocklist,
+            task_blocks=task_blocks,
+            jobs=self._jobs,
+        )
+        self.suspects = Suspects(blocklist, self._slots, self.table, self.speeds, self.host_notes)
+        self.faults = Faults(settings, containers.running)
+        for listener in (self.suspects, self.faults):
+            blocklist.register(listener)
+        self._judged: defaultdict[StageKey, set[int]] = defaultdict(set)
+        self._summarized = ""
+        self._guard = Guard(self._stop)
+
+    @property
+    def routes(self) -> dict[type[ev.Event], Route]:
+        """What it takes."""
+        return {
+            ev.Observed: lambda event, now_ms: self._guard.run(self._observed, event, now_ms),
+            ev.JobStarted: lambda event, now_ms: self._guard.run(self._job_started, event, now_ms),
+            ev.JobEnded: lambda event, now_ms: self._guard.run(self._job_ended, event, now_ms),
+            ev.CopyRefused: lambda event, now_ms: self._guard.run(self._copy_refused, event, now_ms),
+        }
+
+    @property
+    def timers(self) -> dict[str, Callable[[int], list[Command]]]:
+        """What is due when a timer of these names fires."""
+        return {
+            JUDGE_TIMER: lambda now_ms: self._guard.run(self._judge, now_ms),
+            SUMMARY_TIMER: lambda now_ms: self._guard.run(self._summarize, now_ms),
+            EXTRAS_TIMER: lambda now_ms: self._guard.run(self._look_at_extras, now_ms),
+        }
+
+    @property
+    def stopped(self) -> str:
+        """What made speculation stop for good; empty while it works."""
+        return self._guard.fault
+
+    # what happens elsewhere
+
+    def executor_gone(self, row: Executor, now_ms: int) -> list[Command]:
+        """An executor left the table of containers: what was said of it is over."""
+        ended = self._guard.run(self._forget_executor, row, now_ms)
+        return ended + self.blocklist.end(
+            f"executor {row.executor_id} is gone", lambda key: key.executor_id == row.executor_id
+        )
+
+    def died_young(self, death: YoungDeath, now_ms: int) -> list[Command]:
+        """An executor died young: perhaps its host is faulty."""
+        if not self.settings.blocks.enabled:
+            return []
+        return self._guard.run(self._weigh_death, death, now_ms)
+
+    def _forget_executor(self, row: Executor, now_ms: int) -> list[Command]:
+        self.table.forget_executor(row.executor_id)
+        self.extras.lost(row, now_ms, asked=row.state == "releasing")
+        return []
+
+    def _weigh_death(self, death: YoungDeath, now_ms: int) -> list[Command]:
+        young_ms = self.settings.young_ms
+        healthy = {row.host for row in self.containers.rows if row.healthy(now_ms, young_ms) and row.state == "running"}
+        return self._block(self.faults.died_young(death, healthy), now_ms)
+
+    def forget_host(self, host: str, now_ms: int) -> None:
+        """Somebody unblocked a host: what was held against it counts no more."""
+        self._guard.run(self._forget_host, host, now_ms)
+
+    def _forget_host(self, host: str, now_ms: int) -> list[Command]:
+        self.speeds.forget(host, now_ms)
+        self.speeds.refresh(self.table, now_ms)
+        self.faults.forget(host)
+        self.suspects.forget_host(host)
+        return []
+
+    def context_over(self, why: str) -> list[Command]:
+        """A SparkContext is gone: its stages, tasks and copies with it. What was learnt of hosts stays."""
+        last = self._guard.run(self._forget_context)
+        for name in (JUDGE_TIMER, EXTRAS_TIMER):
+            self._timers.cancel(name)
+        return last + self.blocklist.end(why, lambda key: key.level in ("stage", "task"))
+
+    def _forget_context(self) -> list[Command]:
+        last: list[Command] = []
+        if self.copies.total().copies_asked:
+            last.append(Summarize(reason=self.summary(), ledger=self.copies.total().figures()))
+        self.metrics.settle()
+        self.table.forget()
+        self.copies.forget()
+        self.suspects.forget()
+        self._jobs.forget()
+        self.faults.context_over()
+        self._judged.clear()
+        return last
+
+    def _stop(self) -> list[Command]:
+        for name in self.timers:
+            self._timers.cancel(name)
+        self.containers.want_extra(0)
+        said = f"speculation stopped for the rest of this attempt: {self.stopped}"
+        self._warn(said)
+        ended = self.blocklist.end(said, lambda key: key.level in ("stage", "task"))
+        return [Summarize(reason=said), *ended]
+
+    # what is told
+
+    def _observed(self, event: ev.Observed, now_ms: int) -> list[Command]:
+        happened = self.table.observe(event.rows)
+        self.speeds.observe(self.table, happened, now_ms)
+        self.copies.widen()
+        commands: list[Command] = []
+        for stage, copy in happened.copies_started:
+            self.copies.started(stage, copy, now_ms)
+        for stage, attempt in happened.attempts_ended:
+            commands += self.copies.ended(stage, attempt, now_ms)
+            if self.settings.blocks.enabled:
+                commands += self._block(self.faults.attempt_ended(stage, attempt, now_ms), now_ms)
+        for stage, _ in happened.stages_ended:
+            commands += self._stage_ended(stage, now_ms)
+        if happened.stages_started and self.settings.speculation.enabled:
+            commands += self._begin(happened.stages_started[0], now_ms)
+        return commands + self._look_at_extras(now_ms)
+
+    def _begin(self, stage: StageTasks, now_ms: int) -> list[Command]:
+        commands: list[Command] = []
+        said = f"stage {stage.stage} runs"
+        for name, after_ms in (
+            (JUDGE_TIMER, self.settings.detector.check_interval_ms),
+            (SUMMARY_TIMER, self.settings.speculation.log_interval_ms),
+        ):
+            if self.table.stages and not self._timers.wanted(name):
+                commands.append(self._timers.set(name, now_ms + after_ms, said))
+        return commands
+
+    def _stage_ended(self, stage: StageTasks, now_ms: int) -> list[Command]:
+        key = stage.key
+        commands = self.copies.stage_ended(key)
+        figures = self.metrics.stage_ended(stage, now_ms)
+        if figures is not None:
+            said = (
+                f"stage {key[0]} ended with {figures.slow_tasks} slow tasks and {figures.speculative_executions} "
+                f"copies, {figures.effective_copies} of which won"
+            )
+            commands.append(Summarize(reason=said, stages=(figures,), ledger=self.copies.total().figures()))
+        self.extras.stage_ended(stage)
+        self.suspects.stage_ended(key)
+        if not any(other[0] == key[0] for other in self.table.stages):
+            commands += self.blocklist.end(f"stage {key[0]} has ended", lambda one: one.stage == key[0])
+        self._judged.pop(key, None)
+        if not self.table.stages:
+            self._timers.cancel(JUDGE_TIMER)
+            self.extras.plan([], now_ms)
+        return commands
+
+    def _job_started(self, event: ev.JobStarted, _now_ms: int) -> list[Command]:
+        self._jobs.started(event)
+        return []
+
+    def _job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
+        self._jobs.ended(event)
+        return self._look_at_extras(now_ms)
+
+    def _copy_refused(self, event: ev.CopyRefused, now_ms: int) -> list[Command]:
+        self.copies.refused((event.stage, event.stage_attempt, event.index), event.why, now_ms)
+        return []
+
+    # the passes
+
+    def _judge(self, now_ms: int) -> list[Command]:
+        if not self.table.stages:
+            return []
+        self.copies.widen()
+        verdicts = self.detector.judge(self.table, now_ms)
+        self.metrics.slow.clear()
+        self.metrics.slow.update((verdict.stage, verdict.stage_attempt) for verdict in _one_each(verdicts))
+        commands = self._tell(verdicts)
+        if self.settings.blocks.enabled:
+            commands += self.suspects.cleared(now_ms)
+            for wish in self.suspects.weigh(verdicts, now_ms):
+                commands += self._block(wish, now_ms)
+        commands += self.copies.withdraw_needless(now_ms)
+        blocks, launches = self._copy(verdicts, now_ms)
+        commands += blocks
+        commands += self._task_blocks.update(f"{len(verdicts)} slow attempts")
+        commands += launches
+        self.extras.plan(self.copies.waiting, now_ms)
+        after_ms = self.settings.detector.check_interval_ms
+        commands.append(self._timers.set(JUDGE_TIMER, now_ms + after_ms, f"{len(self.table.stages)} stages run"))
+        return commands + self._look_at_extras(now_ms)
+
+    def _tell(self, verdicts: list[Verdict]) -> list[Command]:
+        new = []
+        for verdict in verdicts:
+            judged = self._judged[verdict.stage, verdict.stage_attempt]
+            if verdict.task_id not in judged:
+                judged.add(verdict.task_id)
+                new.append(verdict)
+        if not new:
+            return []
+        said = f"{len(verdicts)} attempts are slow, {len(new)} of them newly; the worst: {verdicts[0].reason}"
+        return [JudgeTasks(verdicts=tuple(new[:_VERDICTS_TOLD]), reason=said)]
+
+    def _copy(self, verdicts: list[Verdict], now_ms: int) -> tuple[list[Command], list[Command]]:
+        blocks: list[Command] = []
+        launches: list[Command] = []
+        for verdict in verdicts:
+            self.copies.expect(verdict, now_ms)
+            stage = self.table.stages.get((verdict.stage, verdict.stage_attempt))
+            if stage is None:
+                continue
+            key = (*stage.key, verdict.index)
+            # What is quick to look at comes first: there may be a thousand verdicts.
+            why = self.copies.waits(key) or self.copies.objection_to_stage(stage) or self.copies.too_many(stage.key)
+            attempts = stage.attempts_of(verdict.index) if not why else ()
+            why = why or self.copies.objection(stage, verdict.index, attempts)
+            if why:
+                self.task_notes.add(key, f"no copy: {why[:12]}", f"slow, and not copied: {why}", now_ms)
+                continue
+            if self.settings.blocks.enabled:
+                blocks += self._block(self.suspects.of_task(verdict), now_ms)
+            launches.append(self.copies.launch(verdict, attempts, now_ms))
+        return blocks, launches
+
+    def _summarize(self, now_ms: int) -> list[Command]:
+        """Say what was done, when there is something new to say; again after the interval while stages run."""
+        commands: list[Command] = []
+        said = self.summary()
+        if said != self._summarized and (self.copies.total().copies_asked or self.blocklist.blocks):
+            self._summarized = said
+            commands.append(Summarize(reason=said, ledger=self.copies.total().figures()))
+        if self.table.stages:
+            after_ms = self.settings.speculation.log_interval_ms
+            commands.append(self._timers.set(SUMMARY_TIMER, now_ms + after_ms, "stages run"))
+        return commands
+
+    def summary(self) -> str:
+        """What speculation did so far, in a sentence or two."""
+        blocks = self.blocklist.blocks
+        hosts = ", ".join(f"{block.host}{block.key.reach}" for block in blocks if block.level != "task") or "none"
+        return f"{self.copies.total().summary}; blocked: {hosts}; {len(self.containers.extras)} extra containers"
+
+    def task_keys(self, stage: int, index: int) -> list[TaskKey]:
+        """The keys under which something was noted about a task, one for each attempt of its stage."""
+        return [key for key in self.task_notes if key[0] == stage and key[2] == index]
+
+    # what both do
+
+    def _block(self, wish: ev.BlockRequested | None, now_ms: int) -> list[Command]:
+        if wish is None:
+            return []
+        commands = self.blocklist.request(wish, now_ms)
+        if wish.level != "task":
+            said = "; ".join(f"{type(command).__name__}: {command.reason}" for command in commands[:1])
+            self.host_notes.add(wish.host, f"answer {wish.level} {wish.stage}", said, now_ms)
+        return commands
+
+    def _look_at_extras(self, now_ms: int) -> list[Command]:
+        if not self.containers.extras:
+            return []
+        commands = self.extras.look(now_ms, copies_wait=bool(self.copies.waiting))
+        # While stages run each pass looks.
+        next_ms = None if self._timers.wanted(JUDGE_TIMER) else self.extras.next_look_ms(now_ms)
+        if next_ms is not None and not self._timers.wanted(EXTRAS_TIMER):
+            commands.append(self._timers.set(EXTRAS_TIMER, next_ms, "an extra container is idle"))
+        return commands
+
+
+def _one_each(verdicts: list[Verdict]) -> list[Verdict]:
+    return list({(one.stage, one.stage_attempt, one.index): one for one in verdicts}.values())

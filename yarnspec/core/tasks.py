@@ -1,0 +1,189 @@
+"""All task attempts of the application's running stages, kept up to date from batches of observations.
+
+Rows may come in surprising order: a task before its stage, an end before its start, the same row twice, counters after
+the end, anything after the end of the stage. Each is applied as far as it says something, and never counted twice.
+The columns of a stage are dropped once it has ended and its last attempt has too.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from yarnspec.core.columns import Column
+from yarnspec.core.observations import NONE, Observations, RowKind, State
+from yarnspec.core.places import Places
+from yarnspec.core.stagetasks import Attempt, Batch, StageTasks
+
+_ENDED_KEYS_KEPT = 10_000
+
+StageKey = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Happened:
+    """What of a batch must be reacted to; everything that is frequent stays in the columns."""
+
+    stages_started: list[StageTasks] = field(default_factory=list)
+    stages_ended: list[tuple[StageTasks, State]] = field(default_factory=list)
+    attempts_ended: list[tuple[StageTasks, Attempt]] = field(default_factory=list)
+    """Those that failed, and those of tasks that have or had more than one attempt; in the batch's order by stage."""
+    copies_started: list[tuple[StageTasks, Attempt]] = field(default_factory=list)
+    texts: dict[int, str] = field(default_factory=dict)
+    """What Spark said of failures, by the task ids among ``attempts_ended``."""
+    executors_freed: set[str] = field(default_factory=set)
+    """Executors on which an attempt ended."""
+    ignored: int = 0
+    """Rows that said nothing: of stages that ended long ago, without a stage, or with an index beyond the stage."""
+
+
+class TaskTable:
+    """Task attempts by stage attempt. Times are milliseconds since the Unix epoch."""
+
+    def __init__(self) -> None:
+        self.places = Places()
+        self.stages: dict[StageKey, StageTasks] = {}
+        """The stage attempts that run."""
+        self.batches = 0
+        self._ending: dict[StageKey, StageTasks] = {}
+        self._ended: OrderedDict[StageKey, None] = OrderedDict()
+
+    @property
+    def running(self) -> int:
+        """How many attempts run, those included that outlive their stage."""
+        return sum(stage.running for stage in (*self.stages.values(), *self._ending.values()))
+
+    def running_on(self, executor_id: str) -> int:
+        """How many attempts run in an executor."""
+        return self.places.running_on(executor_id)
+
+    def running_on_host(self, host: str) -> int:
+        """How many attempts run on a host."""
+        return self.places.running_on_host(host)
+
+    def forget(self) -> None:
+        """A new SparkContext begins: ids of stages and tasks start again, and executors are new."""
+        self.__init__()  # type: ignore[misc]
+
+    def forget_executor(self, executor_id: str) -> None:
+        """An executor is gone: attempts of ended stages that Spark will not tell of any more end with it."""
+        number = self.places.executor_names.find(executor_id)
+        for stage in list(self._ending.values()):
+            if number is not None:
+                stage.abandon(number)
+            self._drop(stage)
+
+    def observe(self, rows: Observations) -> Happened:
+        """Apply a batch."""
+        happened = Happened()
+        self.batches += 1
+        if not len(rows):
+            return happened
+        hosts, executors = self.places.numbers(rows.host, rows.hosts, rows.executor, rows.executors)
+        batch = Batch(rows, hosts, executors)
+        for key, at in _by_stage(rows):
+            stage = self._stage(key, rows, at, happened)
+            if stage is None:
+                happened.ignored += len(at)
+            else:
+                self._apply(stage, batch, at, happened)
+        return happened
+
+    def _stage(self, key: StageKey, rows: Observations, at: Column, happened: Happened) -> StageTasks | None:
+        stage = self.stages.get(key) or self._ending.get(key)
+        if stage is not None or key in self._ended or min(key) < 0:
+            return stage
+        kinds = rows.kind[at]
+        submitted = at[kinds == RowKind.STAGE_STARTED]
+        # Counters and ends without anything before them: a feed that began in the middle of a stage.
+        started_ms = int(rows.time_ms[submitted[0]] if len(submitted) else rows.time_ms[at].min())
+        stage = self.stages[key] = StageTasks(*key, started_ms, self.places)
+        happened.stages_started.append(stage)
+        return stage
+
+    def _apply(self, stage: StageTasks, batch: Batch, at: Column, happened: Happened) -> None:
+        rows = batch.rows
+        kinds = rows.kind[at]
+        for row in at[kinds == RowKind.STAGE_STARTED].tolist():
+            stage.started_ms = int(rows.time_ms[row])
+            stage.describe(int(rows.tasks[row]), int(rows.flags[row]), rows.texts.get(row, ""))
+        launched = at[kinds == RowKind.TASK_STARTED]
+        if len(launched):
+            new = stage.start(batch, launched)
+            copies = new[stage.rows["speculative"][new] == 1]
+            happened.copies_started += [(stage, stage.attempt_at(row)) for row in copies.tolist()]
+        counted = at[kinds == RowKind.TASK_COUNTERS]
+        if len(counted):
+            stage.count(rows, counted)
+        for ends in _distinct(rows, at[kinds == RowKind.TASK_ENDED]):
+            self._end(stage, batch, ends, happened)
+        for row in at[kinds == RowKind.STAGE_ENDED].tolist():
+            self._end_stage(stage, rows, row, happened)
+        if stage.ended is not None:
+            self._drop(stage)
+
+    def _end(self, stage: StageTasks, batch: Batch, ends: Column, happened: Happened) -> None:
+        rows = batch.rows
+        ended, lost = stage.end(batch, ends)
+        columns = stage.rows
+        freed = np.unique(columns["executor"][ended]).tolist()
+        happened.executors_freed.update(self.places.executor_names.texts(freed))
+        index = columns["index"][ended]
+        several = (columns["previous"][ended] != NONE) | (stage.newest(index) != ended)
+        told = np.concatenate([ended[several | (columns["state"][ended] == State.FAILED)], lost])
+        if not len(told):
+            return
+        happened.attempts_ended += [(stage, stage.attempt_at(row)) for row in told.tolist()]
+        if rows.texts:
+            task_ids = set(columns["task_id"][told].tolist())
+            for row in ends.tolist():
+                if row in rows.texts and int(rows.task_id[row]) in task_ids:
+                    happened.texts[int(rows.task_id[row])] = rows.texts[row]
+
+    def _end_stage(self, stage: StageTasks, rows: Observations, row: int, happened: Happened) -> None:
+        if stage.ended is not None:
+            return
+        said = int(rows.state[row])
+        stage.ended = State(said) if said in (State.SUCCESS, State.FAILED, State.KILLED) else State.SUCCESS
+        stage.ended_ms = int(rows.time_ms[row])
+        happened.stages_ended.append((stage, stage.ended))
+        self.stages.pop(stage.key, None)
+        self._ending[stage.key] = stage
+        self._ended[stage.key] = None
+        if len(self._ended) > _ENDED_KEYS_KEPT:
+            self._ended.popitem(last=False)
+
+    def _drop(self, stage: StageTasks) -> None:
+        if not stage.running:
+            self._ending.pop(stage.key, None)
+
+
+def _by_stage(rows: Observations) -> list[tuple[StageKey, Column]]:
+    """The rows of each stage attempt, in the order in which the stages come up."""
+    stage, attempt = rows.stage, rows.stage_attempt
+    if (stage == stage[0]).all() and (attempt == attempt[0]).all():
+        return [((int(stage[0]), int(attempt[0])), np.arange(len(rows)))]
+    order = np.lexsort((attempt, stage))
+    changes = (np.diff(stage[order]) != 0) | (np.diff(attempt[order]) != 0)
+    groups = np.split(order, np.flatnonzero(changes) + 1)
+    # lexsort is stable: within a group the rows are in their order, the first one first.
+    groups.sort(key=lambda group: int(group[0]))
+    return [((int(stage[group[0]]), int(attempt[group[0]])), group) for group in groups]
+
+
+def _distinct(rows: Observations, at: Column) -> list[Column]:
+    """The rows in rounds, so that no round has a task id twice: what came later is applied later."""
+    rounds = []
+    while len(at):
+        _, first = np.unique(rows.task_id[at], return_index=True)
+        if len(first) == len(at):
+            rounds.append(at)
+            break
+        first.sort()
+        rounds.append(at[first])
+        rest = np.ones(len(at), dtype=bool)
+        rest[first] = False
+        at = at[rest]
+    return rounds

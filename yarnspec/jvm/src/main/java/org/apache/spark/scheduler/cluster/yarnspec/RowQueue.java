@@ -1,0 +1,139 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.util.ArrayDeque;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Rows between the threads that tell them, which never wait, and the one that sends them.
+ *
+ * <p>Bounded: what does not fit is dropped and counted. Texts are bounded of their own; a row may lose its text only.
+ */
+final class RowQueue {
+    static final int ROWS_MAX = 2_000_000;
+    private static final long TEXT_CHARS_MAX = 32_000_000;
+    private static final long LINGER_NS = TimeUnit.MILLISECONDS.toNanos(20);
+
+    private final Names names;
+    private final int rowsMax;
+    private final ArrayDeque<RowBlock> full = new ArrayDeque<>();
+    private RowBlock open = new RowBlock();
+    private RowBlock spare;
+    private long openedNs;
+    private long waitingRows;
+    private long waitingChars;
+    private long accepted;
+    private long dropped;
+    private boolean takerWaits;
+    private boolean flushing;
+
+    RowQueue(Names names, int rowsMax) {
+        this.names = names;
+        this.rowsMax = rowsMax;
+    }
+
+    /** Takes a copy of a row. */
+    void add(Row row) {
+        int host = names.code(row.host);
+        int executor = names.code(row.executor);
+        synchronized (this) {
+            if (waitingRows >= rowsMax) {
+                dropped++;
+                return;
+            }
+            if (row.text != null) {
+                if (waitingChars + row.text.length() > TEXT_CHARS_MAX) {
+                    row.text = null;
+                } else {
+                    waitingChars += row.text.length();
+                }
+            }
+            if (open.rows() == 0) {
+                openedNs = System.nanoTime();
+            }
+            open.add(row, host, executor);
+            accepted++;
+            waitingRows++;
+            boolean wasFilled = open.full();
+            if (wasFilled) {
+                full.add(open);
+                open = spare == null ? new RowBlock() : spare;
+                spare = null;
+            }
+            if (takerWaits && (wasFilled || open.rows() == 1)) {
+                notifyAll();
+            }
+        }
+    }
+
+    /**
+     * Takes the oldest rows: a full block, or what there is once its first row has waited for 20 ms.
+     *
+     * @param timeoutMs how long to wait for a first row; the answer is null when none came
+     */
+    synchronized RowBlock take(long timeoutMs) throws InterruptedException {
+        long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+        while (full.isEmpty()) {
+            long now = System.nanoTime();
+            boolean empty = open.rows() == 0;
+            long leftNs = empty ? deadlineNs - now : openedNs + LINGER_NS - now;
+            if (leftNs <= 0 || flushing) {
+                return empty ? null : swapOpen();
+            }
+            takerWaits = true;
+            TimeUnit.NANOSECONDS.timedWait(this, Math.max(leftNs, 1_000_000));
+            takerWaits = false;
+        }
+        return full.remove();
+    }
+
+    private RowBlock swapOpen() {
+        RowBlock taken = open;
+        open = spare == null ? new RowBlock() : spare;
+        spare = null;
+        return taken;
+    }
+
+    /** Puts a block that could not be sent back to the front. */
+    synchronized void giveBack(RowBlock block) {
+        full.addFirst(block);
+    }
+
+    /** The block was sent; it may be filled again. */
+    synchronized void sent(RowBlock block) {
+        waitingRows -= block.rows();
+        for (int i = 0; block.hasTexts() && i < block.rows(); i++) {
+            waitingChars -= block.text(i) == null ? 0 : block.text(i).length();
+        }
+        block.clear();
+        spare = block;
+        notifyAll();
+    }
+
+    /** From now on no row waits for others; true when none is left within the time. */
+    synchronized boolean flush(int timeoutMs) throws InterruptedException {
+        flushing = true;
+        notifyAll();
+        long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+        while (waitingRows > 0) {
+            long leftNs = deadlineNs - System.nanoTime();
+            if (leftNs <= 0) {
+                return false;
+            }
+            TimeUnit.NANOSECONDS.timedWait(this, Math.max(leftNs, 1_000_000));
+        }
+        return true;
+    }
+
+    /** How many rows came in, those that were dropped not counted. */
+    synchronized long accepted() {
+        return accepted;
+    }
+
+    synchronized long waiting() {
+        return waitingRows;
+    }
+
+    synchronized long dropped() {
+        return dropped;
+    }
+}

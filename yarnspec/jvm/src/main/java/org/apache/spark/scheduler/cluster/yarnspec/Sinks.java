@@ -1,0 +1,141 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.lang.invoke.SerializedLambda;
+import java.lang.reflect.Method;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.scheduler.ResultStage;
+import org.apache.spark.util.SerializableConfiguration;
+import org.apache.spark.util.SerializableJobConf;
+
+/**
+ * How a result stage writes, if it does: found in the function that Spark runs on each partition.
+ *
+ * <p>Spark's own writers let one attempt of a task commit. Whoever else gets at the records may write them somewhere at
+ * once; so a function that is not Spark's own counts as writing.
+ */
+final class Sinks {
+    private static final String SPARK = "org.apache.spark.";
+    private static final String SPARK_CONTEXT = "org.apache.spark.SparkContext";
+    private static final String RDDS = "org.apache.spark.rdd.";
+    private static final String FILE_FORMAT_WRITER = "org.apache.spark.sql.execution.datasources.FileFormatWriter$";
+    private static final String HADOOP_WRITER = "org.apache.spark.internal.io.SparkHadoopWriter$";
+    private static final String V2_WRITER = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec";
+    private static final String NOOP_WRITER = "org.apache.spark.sql.execution.datasources.noop.";
+    // PySpark's foreach and foreachPartition are a count() for the JVM; only the name of the stage tells.
+    private static final Set<String> PYTHON_WRITERS = Set.of("foreach", "foreachPartition");
+    private static final Set<String> FILE_FORMATS = Set.of(
+            "org.apache.hadoop.mapred.FileOutputFormat", "org.apache.hadoop.mapreduce.lib.output.FileOutputFormat");
+
+    private Sinks() {}
+
+    /** {@code StageFlags.COMMITS}, {@code WRITES}, or 0 when the stage only gives its result to the driver. */
+    static int flagsOf(ResultStage stage) {
+        String action = stage.name().split(" at ", 2)[0];
+        return PYTHON_WRITERS.contains(action) ? StageFlags.WRITES : flagsOf(stage.func());
+    }
+
+    private static int flagsOf(Object function) {
+        SerializedLambda lambda = lambdaOf(function);
+        if (lambda == null) {
+            return function.getClass().getName().startsWith(SPARK) ? 0 : StageFlags.WRITES;
+        }
+        String host = lambda.getImplClass().replace('/', '.');
+        if (host.equals(SPARK_CONTEXT)) {
+            // runJob wraps functions that do not ask for the task's context.
+            Object wrapped = captured(lambda, scala.Function1.class);
+            return wrapped == null ? StageFlags.WRITES : flagsOf(wrapped);
+        }
+        return switch (host) {
+            case FILE_FORMAT_WRITER -> oneCommits() ? StageFlags.COMMITS : StageFlags.WRITES;
+            case HADOOP_WRITER -> flagsOfHadoopWriter(lambda);
+            case V2_WRITER -> flagsOfTableWriter(lambda);
+            default -> host.startsWith(SPARK) && !isForeach(host, lambda) ? 0 : StageFlags.WRITES;
+        };
+    }
+
+    /** Whether Spark's writers of files ask the driver before an attempt commits; users can turn that off. */
+    private static boolean oneCommits() {
+        return SparkEnv.get().conf().getBoolean("spark.hadoop.outputCommitCoordination.enabled", true);
+    }
+
+    private static boolean isForeach(String host, SerializedLambda lambda) {
+        return host.startsWith(RDDS) && lambda.getImplMethodName().contains("$foreach");
+    }
+
+    /** The commit of a Hadoop output format is worth something for files only; others write as they go (HBase). */
+    private static int flagsOfHadoopWriter(SerializedLambda lambda) {
+        Configuration conf = null;
+        for (Object part : parts(captured(lambda, org.apache.spark.internal.io.HadoopWriteConfigUtil.class))) {
+            if (part instanceof SerializableJobConf job) {
+                conf = job.value();
+            } else if (part instanceof SerializableConfiguration job) {
+                conf = job.value();
+            }
+        }
+        if (conf == null || !oneCommits()) {
+            return StageFlags.WRITES;
+        }
+        // The old interface's key wins: saveAsTextFile sets it.
+        String old = conf.get("mapred.output.format.class");
+        String name = old == null ? conf.get("mapreduce.job.outputformat.class") : old;
+        Class<?> format = name == null ? null : conf.getClassByNameOrNull(name);
+        for (Class<?> each = format; each != null; each = each.getSuperclass()) {
+            if (FILE_FORMATS.contains(each.getName())) {
+                return StageFlags.COMMITS;
+            }
+        }
+        return StageFlags.WRITES;
+    }
+
+    /** A table of the newer interface says itself whether Spark shall let one attempt commit. */
+    private static int flagsOfTableWriter(SerializedLambda lambda) {
+        boolean commits = false;
+        for (int i = 0; i < lambda.getCapturedArgCount(); i++) {
+            Object captured = lambda.getCapturedArg(i);
+            if (captured != null && captured.getClass().getName().startsWith(NOOP_WRITER)) {
+                return 0;
+            }
+            commits |= Boolean.TRUE.equals(captured);
+        }
+        return commits ? StageFlags.COMMITS : StageFlags.WRITES;
+    }
+
+    private static Object captured(SerializedLambda lambda, Class<?> kind) {
+        for (int i = 0; i < lambda.getCapturedArgCount(); i++) {
+            if (kind.isInstance(lambda.getCapturedArg(i))) {
+                return lambda.getCapturedArg(i);
+            }
+        }
+        return null;
+    }
+
+    private static Object[] parts(Object object) {
+        if (object == null) {
+            return new Object[0];
+        }
+        try {
+            var fields = object.getClass().getDeclaredFields();
+            Object[] values = new Object[fields.length];
+            for (int i = 0; i < fields.length; i++) {
+                fields[i].setAccessible(true);
+                values[i] = fields[i].get(object);
+            }
+            return values;
+        } catch (ReflectiveOperationException e) {
+            return new Object[0];
+        }
+    }
+
+    /** Where a lambda was written and what it holds; null when the function is an object of a class of its own. */
+    private static SerializedLambda lambdaOf(Object function) {
+        try {
+            Method replace = function.getClass().getDeclaredMethod("writeReplace");
+            replace.setAccessible(true);
+            return replace.invoke(function) instanceof SerializedLambda lambda ? lambda : null;
+        } catch (ReflectiveOperationException e) {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,73 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.util.ArrayDeque;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.apache.spark.Dependency;
+import org.apache.spark.NarrowDependency;
+import org.apache.spark.rdd.DeterministicLevel$;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.scheduler.ResultStage;
+import org.apache.spark.scheduler.Stage;
+import scala.collection.Iterator;
+
+/** What has to be known of a stage before one of its tasks may be copied: {@code StageFlag} of core/observations.py. */
+final class StageFlags {
+    static final int MAP = 1;
+    static final int BARRIER = 2;
+    static final int COMMITS = 4;
+    static final int WRITES = 8;
+    static final int PYTHON = 16;
+    static final int INDETERMINATE = 32;
+
+    private static final String PYTHON_RDDS = "org.apache.spark.api.python.";
+    // How Spark names its operators that hand rows to Python workers: BatchEvalPython, MapInPandas, MapInArrow, …
+    private static final Pattern PYTHON_OPERATOR = Pattern.compile("Python|Pandas|InArrow|InBatch");
+
+    private StageFlags() {}
+
+    /** The flags of a stage; one that cannot be looked at counts as writing, so that nothing is ever written twice. */
+    static int of(Stage stage) {
+        try {
+            return lookedAt(stage);
+        } catch (RuntimeException | LinkageError e) {
+            return WRITES;
+        }
+    }
+
+    private static int lookedAt(Stage stage) {
+        int flags = stage instanceof ResultStage result ? Sinks.flagsOf(result) : MAP;
+        if (stage.rdd().isBarrier()) {
+            flags |= BARRIER;
+        }
+        if (stage.rdd().outputDeterministicLevel() == DeterministicLevel$.MODULE$.INDETERMINATE()) {
+            flags |= INDETERMINATE;
+        }
+        return runsPython(stage.rdd()) ? flags | PYTHON : flags;
+    }
+
+    /** Whether one of the RDDs that a task of the stage computes sends its records through a Python worker. */
+    private static boolean runsPython(RDD<?> last) {
+        Set<Integer> seen = new HashSet<>();
+        ArrayDeque<RDD<?>> left = new ArrayDeque<>();
+        left.push(last);
+        while (!left.isEmpty()) {
+            RDD<?> rdd = left.pop();
+            if (!seen.add(rdd.id())) {
+                continue;
+            }
+            if (rdd.getClass().getName().startsWith(PYTHON_RDDS)
+                    || rdd.scope().isDefined()
+                            && PYTHON_OPERATOR.matcher(rdd.scope().get().name()).find()) {
+                return true;
+            }
+            for (Iterator<Dependency<?>> all = rdd.dependencies().iterator(); all.hasNext(); ) {
+                if (all.next() instanceof NarrowDependency<?> narrow) {
+                    left.push(narrow.rdd());
+                }
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,253 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.TaskFailedReason;
+import org.apache.spark.TaskNotSerializableException;
+import org.apache.spark.scheduler.ExecutorCacheTaskLocation;
+import org.apache.spark.scheduler.TaskInfo;
+import org.apache.spark.scheduler.TaskLocality;
+import org.apache.spark.scheduler.TaskLocation;
+import org.apache.spark.scheduler.TaskSet;
+import org.apache.spark.scheduler.TaskSetExcludelist;
+import org.apache.spark.scheduler.TaskSetManager;
+import org.apache.spark.util.SystemClock;
+import scala.Enumeration;
+import scala.Option;
+import scala.Tuple3;
+import scala.collection.immutable.Seq;
+import scala.collection.mutable.HashMap;
+import scala.collection.mutable.HashSet;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.math.BigDecimal;
+
+/**
+ * One attempt of a stage: Spark's bookkeeping of its tasks, with blocks for the stage and its tasks, and with copies that
+ * the negotiator asks for.
+ *
+ * <p>A copy waits here until a slot is offered that it may take. All methods want the scheduler's lock, as in Spark.
+ */
+final class WatchedTaskSet extends TaskSetManager {
+    private final HostBlockingScheduler scheduler;
+    private final int flags;
+    private final Map<Integer, Copy> waitingCopies = new LinkedHashMap<>();
+    private final TaskBlocks taskBlocks;
+    private boolean choosing;
+
+    /** A copy that is wanted: where it must not run, and how many attempts of the task may run at once with it. */
+    record Copy(Set<String> notHosts, int attemptsMax) {}
+
+    /** A copy that was accepted and cannot start any more. */
+    record Refusal(int stage, int stageAttempt, int index, String why) {}
+
+    WatchedTaskSet(HostBlockingScheduler scheduler, TaskSet tasks, int maxTaskFailures, int flags) {
+        super(scheduler, tasks, maxTaskFailures, scheduler.healthTrackerOpt(), new SystemClock());
+        this.scheduler = scheduler;
+        this.flags = flags;
+        this.taskBlocks = new TaskBlocks(super.taskSetExcludelistHelperOpt());
+    }
+
+    /** Asks for a copy of a running task; the answer is empty, or says why there will be none. */
+    String ask(int index, Copy copy, boolean writersToo) {
+        String why = index < 0 || index >= numTasks() ? "it has no such task" : whyNever(writersToo);
+        why = why.isEmpty() ? whyNot(index, copy) : why;
+        if (why.isEmpty()) {
+            waitingCopies.put(index, copy);
+        }
+        return why;
+    }
+
+    private String whyNever(boolean writersToo) {
+        if (isBarrier()) {
+            return "tasks of a barrier stage run together or not at all";
+        } else if (taskSet().isPipelined()) {
+            return "the stage hands its records on while it runs";
+        } else if ((flags & StageFlags.WRITES) != 0 && !writersToo) {
+            return "the stage writes without Spark's commit coordinator, and two attempts of a task could both write";
+        }
+        return "";
+    }
+
+    private String whyNot(int index, Copy copy) {
+        if (successful()[index]) {
+            return "the task has finished";
+        } else if (isZombie()) {
+            return "the stage attempt has ended";
+        }
+        int attempts = runningAttempts(index);
+        if (attempts == 0) {
+            return "no attempt of the task runs";
+        }
+        return attempts < copy.attemptsMax() ? "" : attempts + " attempts of the task run already";
+    }
+
+    void withdraw(int index) {
+        waitingCopies.remove(index);
+    }
+
+    boolean copiesWait() {
+        return !waitingCopies.isEmpty();
+    }
+
+    /** Forgets the copies that can no longer start, and says which and why. */
+    List<Refusal> refuseImpossible() {
+        List<Refusal> refused = new ArrayList<>();
+        for (Iterator<Map.Entry<Integer, Copy>> all = waitingCopies.entrySet().iterator(); all.hasNext(); ) {
+            Map.Entry<Integer, Copy> entry = all.next();
+            String why = whyNot(entry.getKey(), entry.getValue());
+            if (!why.isEmpty()) {
+                refused.add(new Refusal(stageId(), taskSet().stageAttemptId(), entry.getKey(), why));
+                all.remove();
+            }
+        }
+        return refused;
+    }
+
+    private int runningAttempts(int index) {
+        int running = 0;
+        for (TaskInfo attempt : attempts(index)) {
+            running += attempt.running() ? 1 : 0;
+        }
+        return running;
+    }
+
+    private Iterable<TaskInfo> attempts(int index) {
+        return CollectionConverters.asJava(taskAttempts()[index]);
+    }
+
+    @Override
+    public boolean isSchedulable() {
+        return super.isSchedulable() || !isZombie() && copiesWait();
+    }
+
+    @Override
+    public Tuple3<Option<org.apache.spark.scheduler.TaskDescription>, Object, Object> resourceOffer(
+            String executorId,
+            String host,
+            Enumeration.Value maxLocality,
+            BigDecimal taskCpus,
+            scala.collection.immutable.Map<String, scala.collection.immutable.Map<String, Object>> resources)
+            throws TaskNotSerializableException {
+        if (scheduler.blocks().keepOut(stageId(), host, executorId)) {
+            return new Tuple3<>(Option.empty(), false, -1); // what Spark answers for an excluded host
+        }
+        return super.resourceOffer(executorId, host, maxLocality, taskCpus, resources);
+    }
+
+    @Override
+    public Option<Tuple3<Object, Enumeration.Value, Object>> dequeueTaskHelper(
+            String executorId, String host, Enumeration.Value maxLocality, boolean speculative) {
+        if (speculative && copiesWait()) {
+            Option<Tuple3<Object, Enumeration.Value, Object>> copy = dequeueCopy(executorId, host, maxLocality);
+            if (copy.isDefined()) {
+                return copy;
+            }
+        }
+        choosing = scheduler.blocks().hasTasksOf(stageId());
+        try {
+            return super.dequeueTaskHelper(executorId, host, maxLocality, speculative);
+        } finally {
+            choosing = false;
+        }
+    }
+
+    private Option<Tuple3<Object, Enumeration.Value, Object>> dequeueCopy(
+            String executorId, String host, Enumeration.Value maxLocality) {
+        for (Iterator<Map.Entry<Integer, Copy>> all = waitingCopies.entrySet().iterator(); all.hasNext(); ) {
+            Map.Entry<Integer, Copy> entry = all.next();
+            int index = entry.getKey();
+            Enumeration.Value locality = localityOf(index, executorId, host);
+            if (whyNot(index, entry.getValue()).isEmpty()
+                    && mayStart(index, entry.getValue(), executorId, host)
+                    && TaskLocality.isAllowed(maxLocality, locality)) {
+                all.remove();
+                // Only now, as dynamic allocation would ask for a container of its own for a copy that waits.
+                scheduler.dagScheduler().speculativeTaskSubmitted(tasks()[index], index);
+                return Option.apply(new Tuple3<>(index, locality, true));
+            }
+        }
+        return Option.empty();
+    }
+
+    private boolean mayStart(int index, Copy copy, String executorId, String host) {
+        if (copy.notHosts().contains(host)
+                || taskBlocks.isNodeExcludedForTask(host, index)
+                || taskBlocks.isExecutorExcludedForTask(executorId, index)) {
+            return false;
+        }
+        for (TaskInfo attempt : attempts(index)) {
+            if (attempt.running() && attempt.host().equals(host)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private Enumeration.Value localityOf(int index, String executorId, String host) {
+        Seq<TaskLocation> preferred = tasks()[index].preferredLocations();
+        if (preferred.isEmpty()) {
+            return TaskLocality.NO_PREF();
+        }
+        Enumeration.Value locality = TaskLocality.ANY();
+        for (TaskLocation place : CollectionConverters.asJava(preferred)) {
+            if (place instanceof ExecutorCacheTaskLocation cached && cached.executorId().equals(executorId)) {
+                return TaskLocality.PROCESS_LOCAL();
+            }
+            locality = place.host().equals(host) ? TaskLocality.NODE_LOCAL() : locality;
+        }
+        return locality;
+    }
+
+    /** Spark asks this list which tasks a host or executor may not get; while a task is chosen ours stands in for it. */
+    @Override
+    public Option<TaskSetExcludelist> taskSetExcludelistHelperOpt() {
+        return choosing ? taskBlocks.some : super.taskSetExcludelistHelperOpt();
+    }
+
+    /** Blocks end by themselves, so they never make a stage one that can run nowhere. */
+    @Override
+    public Option<Object> getCompletelyExcludedTaskIfAny(HashMap<String, HashSet<String>> hostToExecutors) {
+        return scheduler.blocks().isEmpty() ? super.getCompletelyExcludedTaskIfAny(hostToExecutors) : Option.empty();
+    }
+
+    /** A copy that fails while another attempt goes on costs the task nothing. */
+    @Override
+    public void handleFailedTask(long taskId, Enumeration.Value state, TaskFailedReason reason) {
+        TaskInfo info = Scala.orNull(taskInfos().get(taskId));
+        boolean uncounted = info != null && info.speculative() && info.running() && runningAttempts(info.index()) > 1;
+        super.handleFailedTask(taskId, state, uncounted ? Failures.uncounted(reason) : reason);
+    }
+
+    /** Spark's own exclusions of this stage's tasks, and our blocks on top. */
+    private final class TaskBlocks extends TaskSetExcludelist {
+        private final Option<TaskSetExcludelist> sparks;
+        private final Option<TaskSetExcludelist> some = Option.apply(this);
+
+        private TaskBlocks(Option<TaskSetExcludelist> sparks) {
+            super(
+                    scheduler.sc().listenerBus(),
+                    scheduler.conf(),
+                    WatchedTaskSet.this.stageId(),
+                    taskSet().stageAttemptId(),
+                    new SystemClock(),
+                    true);
+            this.sparks = sparks;
+        }
+
+        @Override
+        public boolean isNodeExcludedForTask(String host, int index) {
+            return sparks.isDefined() && sparks.get().isNodeExcludedForTask(host, index)
+                    || scheduler.blocks().keepOut(stageId(), index, host, null);
+        }
+
+        @Override
+        public boolean isExecutorExcludedForTask(String executorId, int index) {
+            return sparks.isDefined() && sparks.get().isExecutorExcludedForTask(executorId, index)
+                    || scheduler.blocks().keepOut(stageId(), index, null, executorId);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.api.java.JavaFutureAction;
+import org.junit.jupiter.api.Test;
+
+/** Copies and blocks where tasks may fail, and where Spark itself keeps tasks off hosts. */
+class CopiesAndFailuresTest {
+    private static JavaFutureAction<Long> count(FakeCluster cluster) throws InterruptedException {
+        JavaFutureAction<Long> result =
+                cluster.context.parallelize(List.of(1, 2), 1).countAsync();
+        cluster.awaitStage(0, 0);
+        return result;
+    }
+
+    private static void block(FakeCluster cluster, String json) throws Exception {
+        cluster.scheduler.block(Blocks.of(new ObjectMapper().readTree(json)));
+    }
+
+    private static void failAndAwait(FakeCluster cluster, long task) throws InterruptedException {
+        cluster.fail(task);
+        FakeCluster.await(() -> !cluster.countsAsRunning(0, 0, task), "the attempt's end did not arrive");
+    }
+
+    @Test
+    void aTaskStartsOverOnlyWhenNoneOfItsAttemptsCanStillFinish() throws Exception {
+        try (FakeCluster cluster = new FakeCluster(Map.of("spark.task.maxFailures", "4"))) {
+            cluster.slot("1", "a").slot("2", "b").slot("3", "c");
+            JavaFutureAction<Long> job = count(cluster);
+            long original = cluster.offerUntilStarted().get(0);
+            assertEquals("", cluster.scheduler.askForCopy(0, 0, 0, new WatchedTaskSet.Copy(Set.of(), 2)));
+            long copy = cluster.offerUntilStarted().get(0);
+            failAndAwait(cluster, original);
+            assertEquals(List.of(), cluster.offer());
+            failAndAwait(cluster, copy);
+            long again = cluster.offerUntilStarted().get(0);
+            cluster.finish(again, 2L);
+            assertEquals(2L, job.get(30, TimeUnit.SECONDS));
+        }
+    }
+
+    @Test
+    void aTaskThatMayRunOnlyWhereABlockHoldsWaitsForItsEnd() throws Exception {
+        Map<String, String> settings = Map.of(
+                "spark.task.maxFailures", "4",
+                "spark.excludeOnFailure.enabled", "true",
+                "spark.scheduler.excludeOnFailure.unschedulableTaskSetTimeout", "0");
+        try (FakeCluster cluster = new FakeCluster(settings).slot("1", "a").slot("2", "b")) {
+            block(cluster, "{\"hosts\":[\"b\"]}");
+            JavaFutureAction<Long> job = count(cluster);
+            failAndAwait(cluster, cluster.offerUntilStarted().get(0)); // Spark tries it on no executor twice
+            assertEquals(List.of(), cluster.offer());
+            assertEquals(List.of(), cluster.offer());
+            block(cluster, "{}");
+            long second = cluster.offerUntilStarted().get(0);
+            assertEquals("b", cluster.hostOf(second));
+            cluster.finish(second, 2L);
+            assertEquals(2L, job.get(30, TimeUnit.SECONDS));
+        }
+    }
+
+    @Test
+    void aBarrierStageWaitsForTheEndOfABlockAndIsNotFailed() throws Exception {
+        try (FakeCluster cluster = new FakeCluster(Map.of()).slot("1", "a").slot("2", "b")) {
+            block(cluster, "{\"stages\":[{\"stage\":0,\"index\":null,\"hosts\":[\"a\"]}]}");
+            Thread job = BarrierJob.start(cluster, 2);
+            cluster.awaitStage(0, 0);
+            assertEquals(List.of(), cluster.offer());
+            assertEquals(List.of(), cluster.offer());
+            assertTrue(job.isAlive());
+            block(cluster, "{}");
+            assertEquals(2, cluster.offerUntilStarted().size());
+        }
+    }
+}

@@ -1,0 +1,298 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BooleanSupplier;
+import org.apache.spark.ExceptionFailure;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskKilled;
+import org.apache.spark.TaskState;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.resource.ResourceProfile;
+import org.apache.spark.scheduler.DirectTaskResult;
+import org.apache.spark.scheduler.ExecutorResourcesAmounts;
+import org.apache.spark.scheduler.ExternalClusterManager;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.scheduler.MapStatus$;
+import org.apache.spark.scheduler.SchedulerBackend;
+import org.apache.spark.scheduler.TaskDescription;
+import org.apache.spark.scheduler.TaskScheduler;
+import org.apache.spark.scheduler.TaskSchedulerImpl;
+import org.apache.spark.scheduler.WorkerOffer;
+import org.apache.spark.status.api.v1.ThreadStackTrace;
+import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.util.AccumulatorV2;
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+import scala.collection.mutable.HashMap;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.math.BigDecimal;
+import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
+
+/**
+ * A SparkContext with our scheduler on hosts that do not exist: the test offers their slots, sees which attempts start
+ * there, and ends each attempt as it likes. Nothing happens by itself.
+ */
+final class FakeCluster implements AutoCloseable {
+    private static final String MASTER = "fake";
+    private static final long DEADLINE_S = 30;
+    private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Any();
+
+    private static Outbox newOutbox;
+    private static TaskFeed newFeed;
+    private static HostBlockingScheduler newScheduler;
+
+    final Outbox outbox = new Outbox();
+    final TaskFeed feed;
+    final JavaSparkContext context;
+    final HostBlockingScheduler scheduler;
+    final List<Long> killed = new CopyOnWriteArrayList<>();
+    private final Map<Long, TaskDescription> running = new LinkedHashMap<>();
+    private final Map<String, String> hosts = new LinkedHashMap<>();
+    private final Map<Long, String> hostOfTask = new LinkedHashMap<>();
+
+    /** What Spark finds by its service loader in the tests' class path. */
+    public static final class Manager implements ExternalClusterManager {
+        @Override
+        public boolean canCreate(String masterUrl) {
+            return MASTER.equals(masterUrl);
+        }
+
+        @Override
+        public TaskScheduler createTaskScheduler(SparkContext context, String masterUrl) {
+            newScheduler = new HostBlockingScheduler(context, newOutbox, newFeed);
+            return newScheduler;
+        }
+
+        @Override
+        public SchedulerBackend createSchedulerBackend(
+                SparkContext context, String masterUrl, TaskScheduler scheduler) {
+            context.listenerBus().addToQueue(new TaskListener(newFeed, newScheduler.stages()), ApplicationFeed.QUEUE);
+            return new Backend();
+        }
+
+        @Override
+        public void initialize(TaskScheduler scheduler, SchedulerBackend backend) {
+            ((TaskSchedulerImpl) scheduler).initialize(backend);
+        }
+    }
+
+    private static final class Backend implements SchedulerBackend {
+        private static FakeCluster cluster;
+        private String appId = "application_1_0001";
+
+        @Override
+        public String org$apache$spark$scheduler$SchedulerBackend$$appId() {
+            return appId;
+        }
+
+        @Override
+        public void org$apache$spark$scheduler$SchedulerBackend$_setter_$org$apache$spark$scheduler$SchedulerBackend$$appId_$eq(
+                String id) {
+            appId = id;
+        }
+
+        @Override
+        public String applicationId() {
+            return appId;
+        }
+
+        @Override
+        public void start() {}
+
+        @Override
+        public void stop() {}
+
+        @Override
+        public void reviveOffers() {}
+
+        @Override
+        public int defaultParallelism() {
+            return 2;
+        }
+
+        @Override
+        public int maxNumConcurrentTasks(ResourceProfile profile) {
+            return 100;
+        }
+
+        @Override
+        public Option<ThreadStackTrace> getTaskThreadDump(long taskId, String executorId) {
+            return Option.empty();
+        }
+
+        @Override
+        public void killTask(long taskId, String executorId, boolean interruptThread, String reason) {
+            cluster.killed.add(taskId);
+        }
+    }
+
+    FakeCluster(Map<String, String> settings) throws Exception {
+        feed = TaskFeed.open("token", dropped -> {});
+        newOutbox = outbox;
+        newFeed = feed;
+        Backend.cluster = this;
+        SparkConf conf = new SparkConf(false)
+                .setMaster(MASTER)
+                .setAppName("test")
+                .set("spark.driver.host", "127.0.0.1")
+                .set("spark.driver.bindAddress", "127.0.0.1")
+                .set("spark.ui.enabled", "false")
+                .set("spark.task.maxFailures", "1")
+                .set("spark.locality.wait", "0");
+        settings.forEach(conf::set);
+        context = new JavaSparkContext(conf);
+        scheduler = newScheduler;
+    }
+
+    /** Adds a slot: an executor with one core on a host of that name. */
+    FakeCluster slot(String executorId, String host) {
+        hosts.put(executorId, host);
+        return this;
+    }
+
+    /** Offers every slot that runs nothing, and returns what started: the ids of the attempts. */
+    List<Long> offer() {
+        List<WorkerOffer> offers = new ArrayList<>();
+        hosts.forEach((executorId, host) -> {
+            if (running.values().stream().noneMatch(task -> task.executorId().equals(executorId))) {
+                offers.add(new WorkerOffer(
+                        executorId,
+                        host,
+                        BigDecimal.valueOf(1),
+                        Option.apply(host + ":1"),
+                        ExecutorResourcesAmounts.empty(),
+                        ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID()));
+            }
+        });
+        IndexedSeq<WorkerOffer> all =
+                CollectionConverters.asScala(offers).toIndexedSeq();
+        List<Long> started = new ArrayList<>();
+        for (Seq<TaskDescription> each : CollectionConverters.asJava(scheduler.resourceOffers(all, true))) {
+            for (TaskDescription task : CollectionConverters.asJava(each)) {
+                running.put(task.taskId(), task);
+                hostOfTask.put(task.taskId(), hosts.get(task.executorId()));
+                started.add(task.taskId());
+            }
+        }
+        return started;
+    }
+
+    /** Offers until something starts. */
+    List<Long> offerUntilStarted() throws InterruptedException {
+        List<Long> started = new ArrayList<>();
+        await(() -> started.addAll(offer()), "no task started");
+        return started;
+    }
+
+    String hostOf(long taskId) {
+        return hostOfTask.get(taskId);
+    }
+
+    int indexOf(long taskId) {
+        return running.get(taskId).index();
+    }
+
+    Set<Long> running() {
+        return Set.copyOf(running.keySet());
+    }
+
+    void finish(long taskId, Object value) {
+        SparkEnv env = SparkEnv.get();
+        ByteBuffer bytes = env.serializer().newInstance().serialize(value, ANY);
+        end(taskId, TaskState.FINISHED(), new DirectTaskResult<>(bytes, Scala.emptySeq(), new long[0]));
+    }
+
+    /** What a map task's attempt gives when it wrote so many bytes for each reducer. */
+    MapStatus mapOutput(long taskId, long[] sizes) {
+        BlockManagerId place = BlockManagerId.apply(running.get(taskId).executorId(), hostOf(taskId), 1, Option.empty());
+        return MapStatus$.MODULE$.apply(place, sizes, taskId, 0);
+    }
+
+    void fail(long taskId) {
+        end(
+                taskId,
+                TaskState.FAILED(),
+                new ExceptionFailure(new IllegalStateException("broken"), Scala.emptySeq(), true));
+    }
+
+    void endKilled(long taskId) {
+        end(
+                taskId,
+                TaskState.KILLED(),
+                new TaskKilled("killed", Scala.emptySeq(), Scala.emptySeq(), Scala.emptySeq()));
+    }
+
+    /** Tells what an executor's heartbeat says of one of its attempts. */
+    void heartbeat(long taskId, Seq<AccumulatorV2<?, ?>> counters) {
+        TaskDescription task = running.get(taskId);
+        @SuppressWarnings({"unchecked", "rawtypes"})
+        Tuple2<Object, Seq<AccumulatorV2<?, ?>>>[] updates = new Tuple2[] {new Tuple2<>((Object) taskId, counters)};
+        BlockManagerId place = BlockManagerId.apply(task.executorId(), hostOf(taskId), 1, Option.empty());
+        scheduler.executorHeartbeatReceived(task.executorId(), updates, place, new HashMap<>());
+    }
+
+    private void end(long taskId, scala.Enumeration.Value state, Object told) {
+        running.remove(taskId);
+        ByteBuffer bytes = SparkEnv.get().closureSerializer().newInstance().serialize(told, ANY);
+        scheduler.statusUpdate(taskId, state, bytes);
+    }
+
+    /** Waits until the stage attempt has its tasks. */
+    WatchedTaskSet awaitStage(int stage, int attempt) throws InterruptedException {
+        await(() -> scheduler.taskSetManagerForAttempt(stage, attempt).isDefined(), "stage " + stage + " did not come");
+        return (WatchedTaskSet) scheduler.taskSetManagerForAttempt(stage, attempt).get();
+    }
+
+    /** Whether Spark still takes an attempt for running. */
+    boolean countsAsRunning(int stage, int stageAttempt, long taskId) {
+        var tasks = scheduler.taskSetManagerForAttempt(stage, stageAttempt);
+        return tasks.isDefined() && tasks.get().taskInfos().apply(taskId).running();
+    }
+
+    int refusals() {
+        try {
+            return events("copy_refused").size();
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** The events of a type that the outbox holds. */
+    List<JsonNode> events(String type) throws Exception {
+        List<JsonNode> found = new ArrayList<>();
+        for (JsonNode event : new ObjectMapper().readTree(outbox.poll(0, 0))) {
+            if (event.get("type").asText().equals(type)) {
+                found.add(event);
+            }
+        }
+        return found;
+    }
+
+    static void await(BooleanSupplier condition, String otherwise) throws InterruptedException {
+        long deadline = System.nanoTime() + DEADLINE_S * 1_000_000_000L;
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() > deadline) {
+                throw new AssertionError(otherwise);
+            }
+            Thread.sleep(5);
+        }
+    }
+
+    @Override
+    public void close() {
+        context.close();
+    }
+}

@@ -1,0 +1,187 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.LongStream;
+import org.apache.hadoop.io.NullWritable;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.TextOutputFormat;
+import org.apache.hadoop.mapred.lib.NullOutputFormat;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.scheduler.ShuffleMapTask;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import scala.Tuple2;
+
+/** What is found out about stages before their tasks start: how they write, and how much they will read. */
+class StageFactsTest {
+    @TempDir
+    private Path directory;
+
+    private FakeCluster cluster;
+    private SparkSession session;
+    private int stage;
+
+    @BeforeEach
+    void start() throws Exception {
+        cluster = new FakeCluster(Map.of("spark.sql.shuffle.partitions", "4", "spark.sql.warehouse.dir", "" + directory))
+                .slot("1", "a");
+        session = SparkSession.builder().sparkContext(cluster.context.sc()).getOrCreate();
+    }
+
+    @AfterEach
+    void stop() {
+        cluster.close();
+    }
+
+    private interface Action {
+        void run() throws Exception;
+    }
+
+    /** Begins a job in a thread of its own, and gives the flags of its first stage once that has its tasks. */
+    private int flagsOf(Action action) throws InterruptedException {
+        int next = stage++;
+        Thread job = new Thread(
+                () -> {
+                    try {
+                        action.run();
+                    } catch (Exception e) {
+                        // The job is given up when the test ends.
+                    }
+                },
+                "job");
+        job.setDaemon(true);
+        job.start();
+        cluster.awaitStage(next, 0);
+        return cluster.scheduler.stages().flags(next, 0);
+    }
+
+    private JavaRDD<String> lines() {
+        return cluster.context.parallelize(List.of("x", "y"), 2);
+    }
+
+    private JavaPairRDD<NullWritable, Text> pairs() {
+        return lines().mapToPair(line -> new Tuple2<>(NullWritable.get(), new Text(line)));
+    }
+
+    private JobConf hadoop(Class<?> format) {
+        JobConf conf = new JobConf();
+        conf.set("mapred.output.format.class", format.getName());
+        conf.set("mapreduce.output.fileoutputformat.outputdir", directory.resolve(format.getSimpleName()).toString());
+        conf.setOutputKeyClass(NullWritable.class);
+        conf.setOutputValueClass(Text.class);
+        return conf;
+    }
+
+    @Test
+    void filesThatSparkWritesAreCommitted() throws Exception {
+        assertEquals(
+                StageFlags.COMMITS,
+                flagsOf(() -> session.range(0, 10, 1, 2).write().parquet(directory.resolve("parquet").toString())));
+        assertEquals(
+                StageFlags.COMMITS,
+                flagsOf(() -> session.range(0, 10, 1, 2)
+                        .selectExpr("cast(id as string)")
+                        .write()
+                        .text(directory.resolve("text").toString())));
+        assertEquals(
+                StageFlags.COMMITS,
+                flagsOf(() -> lines().saveAsTextFile(directory.resolve("lines").toString())));
+        assertEquals(StageFlags.COMMITS, flagsOf(() -> pairs().saveAsHadoopDataset(hadoop(TextOutputFormat.class))));
+    }
+
+    @Test
+    void whatTheProgramWritesItselfIsNot() throws Exception {
+        assertEquals(StageFlags.WRITES, flagsOf(() -> lines().foreach(line -> {})));
+        assertEquals(StageFlags.WRITES, flagsOf(() -> lines().foreachPartition(records -> {})));
+        assertEquals(
+                StageFlags.WRITES,
+                flagsOf(() -> session.range(0, 10, 1, 2).toDF().toJavaRDD().foreachPartition(records -> {})));
+        assertEquals(StageFlags.WRITES, flagsOf(() -> pairs().saveAsHadoopDataset(hadoop(NullOutputFormat.class))));
+        assertEquals(StageFlags.WRITES, flagsOf(() -> {
+            cluster.context.sc().setCallSite("foreachPartition at program.py:3");
+            lines().count();
+        }));
+    }
+
+    @Test
+    void resultsForTheDriverAreNoWrites() throws Exception {
+        assertEquals(0, flagsOf(() -> lines().collect()));
+        assertEquals(0, flagsOf(() -> lines().count()));
+        assertEquals(0, flagsOf(() -> lines().reduce((a, b) -> a)));
+        assertEquals(0, flagsOf(() -> session.range(0, 10, 1, 2).collectAsList()));
+        assertEquals(0, flagsOf(() -> session.range(0, 10, 1, 2).write().format("noop").mode("overwrite").save()));
+    }
+
+    @Test
+    void mapStagesAreMarkedAndThoseThatMayGiveOtherRecordsNextTime() throws Exception {
+        int first = flagsOf(() -> lines().mapToPair(line -> new Tuple2<>(line, 1))
+                .groupByKey(2)
+                .repartition(3)
+                .count());
+        assertEquals(StageFlags.MAP, first);
+        finishMaps(new long[] {10, 10});
+        cluster.awaitStage(1, 0);
+        assertEquals(StageFlags.MAP | StageFlags.INDETERMINATE, cluster.scheduler.stages().flags(1, 0));
+    }
+
+    @Test
+    void filesTellHowMuchIsRead() throws Exception {
+        Path file = Files.writeString(directory.resolve("input"), "x".repeat(1000) + "\n" + "y".repeat(1000) + "\n");
+        flagsOf(() -> cluster.context.textFile(file.toString(), 2).count());
+        assertEquals(2002, inputs(0, 2).sum());
+        assertTrue(inputs(0, 2).allMatch(bytes -> bytes > 900), inputs(0, 2).boxed().toList().toString());
+        flagsOf(() -> session.read().schema("value string").text(file.toString()).collectAsList());
+        assertEquals(2002, inputs(1, 1).sum());
+        flagsOf(() -> {
+            Dataset<Row> cached = session.read().schema("value string").text(file.toString()).cache();
+            cached.collectAsList();
+        });
+        assertEquals(-1, inputs(2, 1).sum());
+        flagsOf(() -> lines().count());
+        assertEquals(-2, inputs(3, 2).sum());
+    }
+
+    private LongStream inputs(int ofStage, int tasks) {
+        return LongStream.range(0, tasks).map(i -> cluster.scheduler.stages().inputBytes(ofStage, 0, (int) i));
+    }
+
+    @Test
+    void mapOutputsTellHowMuchIsRead() throws Exception {
+        flagsOf(() -> lines().mapToPair(line -> new Tuple2<>(line, 1)).groupByKey(2).count());
+        finishMaps(new long[] {1_000_000, 0});
+        cluster.awaitStage(1, 0);
+        assertEquals(2_000_000.0, cluster.scheduler.stages().inputBytes(1, 0, 0), 200_000); // Spark keeps sizes roughly
+        assertEquals(0, cluster.scheduler.stages().inputBytes(1, 0, 1));
+    }
+
+    @Test
+    void adaptivePartitionsTellHowMuchIsRead() throws Exception {
+        flagsOf(() -> session.range(0, 10, 1, 2).repartition(new Column("id")).collectAsList());
+        finishMaps(new long[] {1_000, 2_000, 3_000, 4_000});
+        cluster.awaitStage(2, 0); // 1 is the same map stage again, skipped
+        // Four small partitions become one.
+        assertEquals(20_000.0, cluster.scheduler.stages().inputBytes(2, 0, 0), 2_000);
+    }
+
+    private void finishMaps(long[] sizes) throws Exception {
+        for (int i = 0; i < 2; i++) {
+            long task = cluster.offerUntilStarted().get(0);
+            assertTrue(cluster.scheduler.taskSetManagerForAttempt(0, 0).get().tasks()[0] instanceof ShuffleMapTask);
+            cluster.finish(task, cluster.mapOutput(task, sizes));
+        }
+    }
+}

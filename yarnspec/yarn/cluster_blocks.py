@@ -1,0 +1,256 @@
+"""The list of blocked hosts that all applications of a cluster share: a directory of small files.
+
+::
+
+    <blocklist.cluster_directory>/<host>@<user>.json     {"schema": 1, "host": "worker7", "reason": "slow disk",
+                                                          "by": "ann", "since_ms": …, "until_ms": … or null}
+
+Each file is written whole under another name and renamed, so a reader sees all of it or nothing. Who may write into the
+directory may block hosts for everybody. Whoever makes it lets everybody (mode 1777: nobody can change another one's
+entries); an admin may narrow that. Who made an entry is what the file system says of the file's owner; an entry that
+says it is somebody else's is forged. It is reported and not believed, as is one that cannot be read.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+import msgspec
+
+from yarnspec.core.events import ClusterBlock
+from yarnspec.errors import NotAllowed, NotFound, UsageError
+from yarnspec.yarn.files import FileInfo, Files, open_files, path_of
+from yarnspec.yarn.hadoop_conf import HadoopConf
+
+SCHEMA = 1
+OFF = "none"
+"""The value of ``blocklist.cluster_directory`` that says: no such list."""
+
+_SUFFIX = ".json"
+_ENTRY_BYTES = 16 * 1024
+_MOST_ENTRIES = 5_000
+_REASON_CHARACTERS = 500
+_HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:-]{0,254}")
+_EVERYBODY = 0o1777
+_READABLE = 0o644
+# Clocks of hosts differ: an entry that has just expired here may hold a little longer for its writer.
+_SWEEP_AFTER_MS = 600_000
+
+
+class _Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file holds."""
+
+    schema: int
+    host: str
+    reason: str
+    by: str
+    since_ms: int
+    until_ms: int | None = None
+
+
+class ClusterList(msgspec.Struct, frozen=True, kw_only=True):
+    """The list at one moment: what holds now, and what was not believed, in words."""
+
+    blocks: tuple[ClusterBlock, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class ClusterBlocks:
+    """The shared list, as one user sees it. Files that did not change are read once only."""
+
+    def __init__(self, files: Files, directory: str, user: str) -> None:
+        self._files = files
+        self._directory = directory.rstrip("/")
+        self._user = user
+        self._known: dict[str, tuple[_Stamp, _Entry | str]] = {}
+
+    @classmethod
+    def of(cls, conf: HadoopConf, location: str, *, timeout_s: float) -> ClusterBlocks | None:
+        """The list at the option's value; None when it says that there is none."""
+        if location.strip().lower() == OFF:
+            return None
+        path = path_of(location)
+        if not path.startswith("/") or not path.rstrip("/"):
+            message = f"blocklist.cluster_directory: {location!r} is no absolute path of a directory (or '{OFF}')"
+            raise UsageError(message)
+        return cls(open_files(conf, location, timeout_s=timeout_s), path, conf.user)
+
+    @property
+    def directory(self) -> str:
+        """Where it is."""
+        return self._files.url(self._directory)
+
+    def read(self, now_ms: int) -> ClusterList:
+        """What is on the list; a directory that does not exist is an empty one.
+
+        Of several entries about a host one of the directory's owner counts, else the longest.
+
+        Raises:
+            ClusterUnreachable, NotAllowed: the file system does not answer, or refuses.
+        """
+        found = self._entries()
+        owner = self._owner() if found else ""
+        problems = {f"{info.path} is ignored: {entry}" for info, entry in found if isinstance(entry, str)}
+        longest: dict[str, ClusterBlock] = {}
+        for info, entry in found:
+            if isinstance(entry, str) or _over(entry, now_ms):
+                continue
+            block = ClusterBlock(
+                host=entry.host,
+                reason=entry.reason,
+                by=info.owner,
+                since_ms=entry.since_ms,
+                until_ms=entry.until_ms,
+                admin=info.owner == owner,
+            )
+            known = longest.get(entry.host)
+            if known is None or (block.admin, _end(block)) > (known.admin, _end(known)):
+                longest[entry.host] = block
+        return ClusterList(blocks=tuple(longest[host] for host in sorted(longest)), problems=tuple(sorted(problems)))
+
+    def block(self, host: str, *, reason: str, duration_ms: int | None, now_ms: int) -> ClusterBlock:
+        """Block a host for all applications; an entry of the same user for this host is replaced.
+
+        Raises:
+            NotAllowed: this user may not write into the directory, or not make it.
+        """
+        if not _HOST.fullmatch(host):
+            message = f"{host!r} is no host's name"
+            raise UsageError(message)
+        block = ClusterBlock(
+            host=host,
+            reason=reason[:_REASON_CHARACTERS],
+            by=self._user,
+            since_ms=now_ms,
+            until_ms=None if duration_ms is None else now_ms + duration_ms,
+        )
+        self._make_directory()
+        entry = {name: value for name, value in msgspec.structs.asdict(block).items() if name != "admin"}
+        data = msgspec.json.encode({"schema": SCHEMA, **entry})
+        self._files.write(self._path(host, self._user), data + b"\n", mode=_READABLE)
+        return block
+
+    def unblock(self, host: str) -> tuple[str, ...]:
+        """Take a host off the list, broken and forged entries about it included; returns whose they were.
+
+        Raises:
+            NotFound: there is no entry about it.
+            NotAllowed: an entry is another user's, and the file system refuses to delete it.
+        """
+        prefix = f"{quote(host, safe='')}@"
+        found = [
+            info
+            for info, entry in self._entries()
+            if info.name.startswith(prefix) or (isinstance(entry, _Entry) and entry.host == host)
+        ]
+        if not found:
+            message = f"{host} is not on the cluster's list ({self.directory})"
+            raise NotFound(message)
+        kept = []
+        for info in found:
+            try:
+                self._files.delete(info.path)
+            except NotAllowed:
+                kept.append(info.owner)
+        if kept:
+            message = (
+                f"{host} stays blocked: {_names(kept)} blocked it, and only {_names(kept)} or the owner of "
+                f"{self.directory} can take that back"
+            )
+            raise NotAllowed(message)
+        return tuple(sorted({info.owner for info in found}))
+
+    def sweep(self, now_ms: int) -> int:
+        """Delete this user's entries that expired a while ago; returns how many."""
+        swept = 0
+        for info, entry in self._entries():
+            if info.owner != self._user or isinstance(entry, str) or not _over(entry, now_ms - _SWEEP_AFTER_MS):
+                continue
+            swept += self._files.delete(info.path)
+        return swept
+
+    def _owner(self) -> str:
+        try:
+            return self._files.info(self._directory).owner
+        except FileNotFoundError:
+            return ""
+
+    def _entries(self) -> list[tuple[FileInfo, _Entry | str]]:
+        """Each file with what it holds, or with what is wrong with it."""
+        try:
+            files = [one for one in self._files.list(self._directory) if _is_entry(one)]
+        except FileNotFoundError:
+            self._known.clear()
+            return []
+        fresh: dict[str, tuple[_Stamp, _Entry | str]] = {}
+        found = []
+        for info in files[:_MOST_ENTRIES]:
+            stamp = (info.modified_ms, info.size_bytes, info.owner)
+            known = self._known.get(info.path)
+            try:
+                entry = known[1] if known is not None and known[0] == stamp else self._read(info)
+            except FileNotFoundError:
+                continue  # deleted just now
+            fresh[info.path] = (stamp, entry)
+            found.append((info, entry))
+        found += [(info, f"there are more than {_MOST_ENTRIES} entries") for info in files[_MOST_ENTRIES:]]
+        self._known = fresh
+        return found
+
+    def _read(self, info: FileInfo) -> _Entry | str:
+        if info.size_bytes > _ENTRY_BYTES:
+            return f"it has {info.size_bytes} bytes, and {_ENTRY_BYTES} are the most"
+        try:
+            entry = msgspec.json.decode(self._files.read(info.path, size_bytes=_ENTRY_BYTES + 1), type=_Entry)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return f"it is broken: {error}"
+        return self._doubt(entry, info) or msgspec.structs.replace(entry, reason=entry.reason[:_REASON_CHARACTERS])
+
+    def _doubt(self, entry: _Entry, info: FileInfo) -> str:
+        if entry.schema != SCHEMA:
+            return f"it has schema {entry.schema}, and this yarnspec reads {SCHEMA}"
+        if not _HOST.fullmatch(entry.host):
+            return "it names no host"
+        if entry.by != info.owner:
+            return f"it says that it is {entry.by!r}'s, and it is {info.owner!r}'s: it is forged"
+        if info.name != self._path(entry.host, info.owner).rpartition("/")[2]:
+            return f"it is about {entry.host!r}, and its name says another thing"
+        return ""
+
+    def _path(self, host: str, user: str) -> str:
+        return f"{self._directory}/{quote(host, safe='')}@{quote(user, safe='')}{_SUFFIX}"
+
+    def _make_directory(self) -> None:
+        try:
+            if self._files.exists(self._directory):
+                return
+            self._files.make_directories(self._directory, mode=_EVERYBODY)
+            # What makes directories may take bits away from the mode.
+            self._files.set_mode(self._directory, _EVERYBODY)
+        except NotAllowed as error:
+            message = (
+                f"{self.directory} does not exist, and {self._user} may not make it; an admin can: "
+                f"hdfs dfs -mkdir -p {self._directory} && hdfs dfs -chmod 1777 {self._directory}"
+            )
+            raise NotAllowed(message) from error
+
+
+_Stamp = tuple[int, int, str]
+
+
+def _is_entry(info: FileInfo) -> bool:
+    # A name that begins with a dot is a file that is being written.
+    return not info.is_directory and info.name.endswith(_SUFFIX) and not info.name.startswith(".")
+
+
+def _over(entry: _Entry, now_ms: int) -> bool:
+    return entry.until_ms is not None and entry.until_ms <= now_ms
+
+
+def _end(block: ClusterBlock) -> float:
+    return float("inf") if block.until_ms is None else block.until_ms
+
+
+def _names(users: list[str]) -> str:
+    return " and ".join(sorted(set(users)))
