@@ -83,6 +83,10 @@ class References:
         """What of an attempt's time is not held against it."""
         return np.where(cold, self._cold_ms, 0)
 
+    def cold_allowance_ms(self, rows: Column) -> Column:
+        """The same, by the rows of the attempts."""
+        return self.allowance_ms(self.is_cold(rows))
+
     def size_of(self, rows: Column) -> Column:
         """The input of running attempts: the estimate where the references go by it, else what was read, at least."""
         column = self.stage.rows["input_bytes" if self.by_estimate else "bytes_read"][rows]
