@@ -57,7 +57,7 @@ def rates(
 ) -> Rates | None:
     """The rates of a stage's running attempts; None when its counters say nothing.
 
-    ``cold_ms``: for rows, what of their time is not their tasks' own. Of many attempts all that are ``suspicious`` times
+    ``cold_ms``: for rows, what of their time is not the tasks' own. Of many attempts all that are ``suspicious`` times
     slower than is typical are there (the slowest, if they are more than ``sample``), and a sample of the others.
     """
     rows = stage.rows
