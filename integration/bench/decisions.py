@@ -55,7 +55,7 @@ class Crowd:
 
     def __init__(self, running: int, stages: int, kind: DetectorKind) -> None:
         self.table = TaskTable()
-        self.settings = DetectorSettings(kind=kind, baseline_ratio=0.04, baseline_lower_bound_ms=5_000)
+        self.settings = DetectorSettings(kind=kind, baseline_ratio=0.01, baseline_lower_bound_ms=5_000)
         self.speeds = HostSpeeds(self.settings)
         self.detector = detector_of(self.settings, self.speeds)
         self.now_ms = T0 + 3 * TASK_MS
@@ -75,7 +75,14 @@ class Crowd:
         )
         whole = {"stage": stage, "stage_attempt": 0}
         self.table.observe(
-            batch(1, kind=RowKind.STAGE_STARTED, tasks=2 * tasks, flags=0, time_ms=T0, **whole),
+            batch(
+                1,
+                kind=RowKind.STAGE_STARTED,
+                tasks=2 * tasks + (max(PASSES.values()) + 1) * CHURN // self._stages,
+                flags=0,
+                time_ms=T0,
+                **whole,
+            ),
         )
         self.table.observe(self._starts(stage, ids, index, launch_ms))
         done = index[:ended]

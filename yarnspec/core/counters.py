@@ -7,6 +7,7 @@ heartbeat before the end had counted must be about the share of the task's time 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,17 +52,19 @@ class Rates:
     typical_ms_per_byte: float
 
 
-def rates(stage: StageTasks, cold_ms: Column, min_age_ms: int, suspicious: float, sample: int) -> Rates | None:
+def rates(
+    stage: StageTasks, cold_ms: Callable[[Column], Column], min_age_ms: int, suspicious: float, sample: int
+) -> Rates | None:
     """The rates of a stage's running attempts; None when its counters say nothing.
 
-    ``cold_ms``: by row, what of its time is not the task's own. Of many attempts all that are ``suspicious`` times
+    ``cold_ms``: for rows, what of their time is not the tasks' own. Of many attempts all that are ``suspicious`` times
     slower than is typical are there (the slowest, if they are more than ``sample``), and a sample of the others.
     """
     rows = stage.rows
     candidates = np.flatnonzero((rows["state"] == State.RUNNING) & (rows["counted_bytes"] >= _LEAST_BYTES))
     if not len(candidates) or not counters_track(stage):
         return None
-    worked_ms = rows["counted_ms"][candidates] - rows["launch_ms"][candidates] - cold_ms[candidates]
+    worked_ms = rows["counted_ms"][candidates] - rows["launch_ms"][candidates] - cold_ms(candidates)
     size, done = rows["input_bytes"][candidates], rows["counted_bytes"][candidates]
     usable = (worked_ms >= min_age_ms) & (done >= _LEAST_BYTES) & (done < _NEARLY_ALL * size)
     candidates = candidates[usable]

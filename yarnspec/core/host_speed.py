@@ -36,7 +36,7 @@ _SINGLE_MAX = 1.0
 """One late task of a stage that is over leaves no more than this behind: it may just have had more to do."""
 _NOBODY = -1
 _SAMPLE_MIN = 256
-_STAGES_AT_ONCE = 4
+_STAGES_AT_ONCE = 3
 _AGAINST = math.log((1 - LATE_ON_SLOW) / (1 - RARE))
 
 

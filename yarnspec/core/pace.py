@@ -209,9 +209,8 @@ def _rates(references: References, settings: DetectorSettings) -> Rates | None:
     stage = references.stage
     if not stage.running or not (stage.rows["counted_bytes"] > 0).any():
         return None
-    cold_ms = references.allowance_ms(references.is_cold(np.arange(len(stage.rows))))
     min_age_ms = _YOUNG_NOISES * settings.noise_ms
-    found = rates(stage, cold_ms, min_age_ms, settings.baseline_multiplier, references.sample)
+    found = rates(stage, references.cold_allowance_ms, min_age_ms, settings.baseline_multiplier, references.sample)
     if found is None or len(found.rows) <= settings.min_finished:
         return None
     return found

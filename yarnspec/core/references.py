@@ -9,7 +9,7 @@ from yarnspec.core.observations import NONE, StageFlag, State
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 
-SAMPLE = 4_096
+SAMPLE = 2_048
 _EXACT_HOSTS = 16
 _EXACT_SHARE = 0.1
 _SIZES_KNOWN = 0.8
@@ -82,6 +82,10 @@ class References:
     def allowance_ms(self, cold: Column) -> Column:
         """What of an attempt's time is not held against it."""
         return np.where(cold, self._cold_ms, 0)
+
+    def cold_allowance_ms(self, rows: Column) -> Column:
+        """The same, by the rows of the attempts."""
+        return self.allowance_ms(self.is_cold(rows))
 
     def size_of(self, rows: Column) -> Column:
         """The input of running attempts: the estimate where the references go by it, else what was read, at least."""
