@@ -35,9 +35,12 @@ def test_a_master_in_the_code(submit: Submit, cluster: Cluster) -> None:
 def test_an_owned_key_is_kept_and_the_override_is_reported(submit: Submit) -> None:
     """The program sets a key that yarnspec owns: it runs on, and a warning names the key."""
     key = "spark.submit.deployMode"
-    result = submit("overrides.py", f"{key}=cluster", "spark.sql.shuffle.partitions=3", options=ONE).wait().expect(0)
+    late = "spark.executor.extraJavaOptions"
+    changes = [f"{key}=cluster", f"{late}=-Dx=1", "spark.sql.shuffle.partitions=3"]
+    result = submit("overrides.py", *changes, options=ONE).wait().expect(0)
     assert result.stdout == "counted 10\n"
     assert key in result.stderr
+    assert re.search(rf"overrides\.py:\d+ sets {late} too late", result.stderr)
     assert "spark.sql.shuffle.partitions" not in result.stderr
 
 

@@ -74,7 +74,7 @@ def test_dotted_names_work_in_the_file_too(tmp_path: Path) -> None:
         ("placement.mode=blacklst", "Did you mean 'blacklist'"),
         ("resources.wait_timeout=5", "no unit"),
         ("resources.wait_timeout=-5 s", "not a duration"),
-        ("resources.wait_timeout=0 s", "more than nothing"),
+        ("history.retention=0 s", "more than nothing"),
         ("am.skein_memory=large", "not a size"),
         ("am.max_attempts=0", "out of range"),
         ("am.max_attempts=two", "not a whole number"),
@@ -257,3 +257,8 @@ def test_config_show_names_origins_and_warns_on_stderr() -> None:
     assert "deprecated" in result.stderr
     table = CliRunner().invoke(command, ["show", "--origin"]).stdout
     assert re.search(r"placement\.mode +auto +default", table)
+
+
+@pytest.mark.parametrize("text", ["0", "0 s", "0 min"])
+def test_a_wait_of_no_time_means_for_ever(text: str) -> None:
+    assert options.load(None, [f"resources.wait_timeout={text}"], {}).options.resources.wait_timeout_ms == 0

@@ -40,7 +40,7 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class Resources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long an application waits for what it asked for."""
 
-    wait_timeout_ms: int
+    wait_timeout_ms: typing.Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Submit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -186,7 +186,7 @@ class Field:
         """Return the typed value of what a user wrote; raise ValueError when it is none."""
         text = str(value).strip()
         if self.unit == "ms":
-            return _positive(parse_duration_ms(text), text)
+            return self._read_duration(text)
         if self.unit == "mb":
             return _positive(parse_size_bytes(text) // 1024**2, text)
         if self.kind is bool:
@@ -199,6 +199,15 @@ class Field:
         if not text:
             raise ValueError("it must not be empty")
         return text
+
+    def _read_duration(self, text: str) -> Value:
+        # Where no time at all is a value of its own, it needs no unit.
+        value = 0 if text == "0" and self._may_be_zero else parse_duration_ms(text)
+        return value if self._may_be_zero else _positive(value, text)
+
+    @property
+    def _may_be_zero(self) -> bool:
+        return any(isinstance(bound, msgspec.Meta) and bound.ge == 0 for bound in typing.get_args(self.bounds)[1:])
 
     def _read_number(self, text: str) -> Value:
         try:

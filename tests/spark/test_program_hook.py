@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import yarnspec.spark
+from yarnspec.spark.driver import PLANNED
 
 HOOK = Path(yarnspec.spark.__file__).parent / "program_hook"
 
@@ -69,6 +70,7 @@ class SparkSession:
 """,
 }
 OWNED = {"spark.master": "local-yarnspec", "spark.driver.host": "127.0.0.3"}
+PLANNED_VALUES = {"spark.executor.extraClassPath": "/opt/x", "spark.yarn.queue": "q"}
 
 
 class Program:
@@ -80,7 +82,8 @@ class Program:
             path = directory / "lib" / "pyspark" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        (directory / "owned.json").write_text(json.dumps(OWNED))
+        told = {"owned": OWNED, "planned": PLANNED_VALUES, "planned_keys": PLANNED}
+        (directory / "owned.json").write_text(json.dumps(told))
         self.path = [str(HOOK), str(directory / "lib")]
         self.environment = {
             "PATH": os.environ["PATH"],
@@ -157,6 +160,20 @@ def test_a_key_that_yarnspec_owns_keeps_our_value_and_is_warned_about(program: P
     assert (told["key"], told["value"]) == ("spark.driver.host", "elsewhere")
     assert f"{program.directory}/app.py:4 sets spark.driver.host" in told["message"]
     assert done.stderr == ""  # spark-submit would mix it into the stdout that is the data
+
+
+def test_what_the_containers_are_made_of_comes_too_late(program: Program) -> None:
+    done = program.run(
+        f"{IMPORT}b = SparkSession.Builder().master('yarn')\n"
+        "b.config('spark.executorEnv.PASSWORD', 'word')\n"
+        "b.config('spark.executor.extraClassPath', '/opt/x')\n"
+        "b.config('spark.yarn.queue', 'other').config('spark.yarn.tags', 't').getOrCreate()\n"
+    )
+    assert ran_with(done)["spark.yarn.queue"] == "other"
+    told = {line["key"]: line for line in program.report}
+    assert set(told) == {"spark.executorEnv.PASSWORD", "spark.yarn.queue", "spark.yarn.tags"}
+    assert f"{program.directory}/app.py:6 sets spark.yarn.queue too late" in told["spark.yarn.queue"]["message"]
+    assert "word" not in str(told["spark.executorEnv.PASSWORD"])
 
 
 def test_an_equal_value_is_no_override(program: Program) -> None:

@@ -10,7 +10,7 @@ from yarnspec.core import events
 from yarnspec.core.events import Event
 from yarnspec.plan import OWN_NAMES, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE, Plan
 from yarnspec.spark import properties
-from yarnspec.spark.driver import Driver, DriverExit, exception_line
+from yarnspec.spark.driver import PLANNED, Driver, DriverExit, exception_line
 
 
 class DriverLifeInContainer:
@@ -64,6 +64,7 @@ class DriverLifeInContainer:
         properties.write(self._properties, complete)
         owned = (*self._plan.owned_keys, *self._plan.sized_properties)
         self._driver.owned = {key: complete[key] for key in owned if key in complete}
+        self._driver.planned = {key: value for key, value in complete.items() if key.startswith(PLANNED)}
         return self._driver.start(self._ended)
 
     def stop(self, grace_s: float = 5.0) -> None:

@@ -120,6 +120,8 @@ class MiniCluster:
     def stop(self) -> None:
         """End every process of this cluster, the containers' too; HDFS's data stays."""
         if not self.home.root.is_dir():
+            # Somebody deleted it under the running daemons; a NodeManager takes its containers along.
+            end(find_marked([mark(self.home)]), patience_s=10)
             return
         with self._locked("stopping the cluster"):
             self._end_everything()

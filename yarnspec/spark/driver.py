@@ -23,6 +23,16 @@ BRIDGE_FILE = f"{OWN_NAMES}driver-bridge.json"
 OWNED_KEYS_FILE = f"{OWN_NAMES}owned-keys.json"
 PROGRAM_END_FILE = f"{OWN_NAMES}program-end.json"
 
+PLANNED = (
+    "spark.yarn.",
+    "spark.executorEnv.",
+    "spark.executor.extraJavaOptions",
+    "spark.executor.defaultJavaOptions",
+    "spark.executor.extraClassPath",
+    "spark.executor.extraLibraryPath",
+)
+"""What properties begin with whose values containers are made of: a program that sets them comes too late."""
+
 _CRASH_CODES = frozenset({52, 53, 56, 134, 135, 137, 139, 143})
 """Exit codes by which a JVM or its Python child tells of a signal or of running out of memory: 128 + signal, and
 Spark's codes for uncaught errors and OutOfMemoryError. A program may also choose them; then it has left a note."""
@@ -56,11 +66,13 @@ class Driver:
         log_directory: where stdout and stderr go.
         properties: Spark's properties (written to a 0600 file by the caller, secrets included).
 
-    ``owned`` are the properties that the program cannot override; set it before ``start``.
+    ``owned`` are the properties that the program cannot override, ``planned`` those that have been acted on before the
+    program runs (``PLANNED``); set both before ``start``.
     """
 
     def __init__(self, plan: Plan, *, directory: Path, log_directory: Path, properties: Path) -> None:
         self.owned: dict[str, str] = {}
+        self.planned: dict[str, str] = {}
         self._plan = plan
         self._directory = directory
         self._log_directory = log_directory
@@ -143,7 +155,8 @@ class Driver:
             (self._directory / name).unlink(missing_ok=True)
         owned = os.open(self._directory / OWNED_KEYS_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(owned, "wb") as stream:
-            stream.write(msgspec.json.encode(self.owned))
+            told = {"owned": self.owned, "planned": self.planned, "planned_keys": PLANNED}
+            stream.write(msgspec.json.encode(told))
         with self.stdout.open("wb") as out, self.stderr.open("wb") as err:
             process = subprocess.Popen(
                 self.command(), stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment()

@@ -89,7 +89,7 @@ def _program_line() -> str:
     return "unknown line"
 
 
-def _guard(owned: dict[str, str], report: Path) -> None:
+def _guard(owned: dict[str, str], planned: dict[str, str], planned_keys: tuple[str, ...], report: Path) -> None:
     from pyspark.conf import SparkConf
     from pyspark.core.context import SparkContext
     from pyspark.sql.session import SparkSession
@@ -97,7 +97,7 @@ def _guard(owned: dict[str, str], report: Path) -> None:
     set_at: dict[str, str] = {}
 
     def remember(key: Any) -> None:
-        if key in owned or key == "spark.master":
+        if key in owned or key == "spark.master" or str(key).startswith(planned_keys):
             set_at[key] = _program_line()
 
     def watch(owner: type, name: str, key_of: Any) -> None:
@@ -126,6 +126,12 @@ def _guard(owned: dict[str, str], report: Path) -> None:
     watch(SparkSession.Builder, "master", lambda master: ["spark.master"])  # noqa: ARG005
     watch(SparkSession.Builder, "config", config_keys)
 
+    def tell(key: str, value: Any, text: str) -> None:
+        # Not to stderr: spark-submit sends a program's stderr the way of its stdout, which is data.
+        shown = "hidden" if "secret" in key or key.startswith("spark.executorEnv.") else str(value)
+        with report.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps({"key": key, "value": shown, "message": text}) + "\n")
+
     original = SparkContext._initialize_context
 
     def initialize(self: Any, jconf: Any) -> Any:
@@ -145,12 +151,13 @@ def _guard(owned: dict[str, str], report: Path) -> None:
             # A configuration made from nothing has none of our values, and that is no wish of the program's.
             if given is not None:
                 where = set_at.get(key, "the program")
-                # Not to stderr: spark-submit sends a program's stderr the way of its stdout, which is data.
-                text = f"{where} sets {key}, which yarnspec owns; its own value is used"
-                shown = "hidden" if "secret" in key else str(given)
-                with report.open("a", encoding="utf-8") as lines:
-                    lines.write(json.dumps({"key": key, "value": shown, "message": text}) + "\n")
+                tell(key, given, f"{where} sets {key}, which yarnspec owns; its own value is used")
             jconf.set(key, value)
+        for key, where in set_at.items():
+            given = jconf.get(key, None)
+            if key not in owned and key.startswith(planned_keys) and given not in (None, planned.get(key)):
+                text = f"{where} sets {key} too late to have an effect; give it to the submit (--conf)"
+                tell(key, given, text)
         return original(self, jconf)
 
     SparkContext._initialize_context = initialize
@@ -163,7 +170,7 @@ if "PYSPARK_GATEWAY_PORT" in os.environ and "YARNSPEC_OWNED_KEYS" in os.environ:
     if "YARNSPEC_PROGRAM_END" in os.environ:
         _note_an_orderly_end(Path(os.environ["YARNSPEC_PROGRAM_END"]))
     with contextlib.suppress(ImportError):
+        _told = json.loads(Path(os.environ["YARNSPEC_OWNED_KEYS"]).read_text(encoding="utf-8"))
         _guard(
-            json.loads(Path(os.environ["YARNSPEC_OWNED_KEYS"]).read_text(encoding="utf-8")),
-            Path(os.environ["YARNSPEC_PROGRAM_REPORT"]),
+            _told["owned"], _told["planned"], tuple(_told["planned_keys"]), Path(os.environ["YARNSPEC_PROGRAM_REPORT"])
         )
