@@ -47,6 +47,15 @@ class SparkContext:
         import json
         print("RUNS", json.dumps(jconf.values), flush=True)
 """,
+    "core/rdd.py": """
+class RDD:
+    def __init__(self, ctx):
+        self.ctx = ctx
+    def foreach(self, f):
+        f(self)
+    def foreachPartition(self, f):
+        f(self)
+""",
     "sql/__init__.py": "",
     "sql/session.py": """
 from pyspark.conf import SparkConf
@@ -276,6 +285,95 @@ def test_the_real_pyspark_still_has_what_the_hook_holds_on_to(program: Program) 
     assert "_guard" in done.stdout
     assert done.returncode == 1
     assert f"{program.directory}/app.py:5 sets the master 'local[4]'" in done.stderr
+
+
+# A context that keeps local properties by thread, as Spark does.
+CONTEXT = """
+import threading
+class Context(threading.local):
+    def __init__(self):
+        self.values = {}
+    def getLocalProperty(self, key):
+        return self.values.get(key)
+    def setLocalProperty(self, key, value):
+        self.values[key] = value
+    def setCallSite(self, site):
+        self.setLocalProperty("site", site)
+    _jsc = property(lambda self: self)
+KEY = "spark.yarnspec.writes"
+"""
+
+
+def test_jobs_that_python_writes_in_are_marked(program: Program) -> None:
+    done = program.run(
+        f"{CONTEXT}from pyspark.core.rdd import RDD\n"
+        "ctx = Context()\n"
+        "def say(rdd): print(rdd.ctx.getLocalProperty(KEY))\n"
+        "def nest(rdd): RDD(ctx).foreach(say); say(rdd)\n"
+        "def fail(rdd): raise ValueError('of the program')\n"
+        "RDD(ctx).foreachPartition(nest)\n"
+        "try: RDD(ctx).foreach(f=fail)\n"
+        "except ValueError as error: print(error)\n"
+        "say(RDD(ctx))\n"
+    )
+    assert done.stdout.splitlines() == ["foreach", "foreachPartition", "of the program", "None"], done.stderr
+
+
+def test_a_lost_jvm_does_not_hide_the_error_of_the_call(program: Program) -> None:
+    done = program.run(
+        f"{CONTEXT}from pyspark.core.rdd import RDD\n"
+        "ctx = Context()\n"
+        "def refuse(key, value): raise ConnectionError('gone')\n"
+        "def fail(rdd):\n    ctx.setLocalProperty = refuse\n    raise ValueError('of the program')\n"
+        "try: RDD(ctx).foreach(fail)\n"
+        "except ValueError as error: print(error)\n"
+    )
+    assert done.stdout == "of the program\n", done.stderr
+
+
+def test_the_real_pyspark_writes_are_marked_whatever_another_thread_does(program: Program) -> None:
+    """A thread inside of another call keeps PySpark from naming the stage; the mark does not depend on the name."""
+    program.path = [str(HOOK)]
+    done = program.run(
+        f"{CONTEXT}from pyspark.core.rdd import RDD\n"
+        "from pyspark.sql.classic.dataframe import DataFrame\n"
+        "from pyspark.traceback_utils import SCCallSiteSync\n"
+        "class Lazy(RDD):\n"
+        "    def __init__(self, ctx): self.ctx = ctx\n"
+        "    def __del__(self): pass\n"
+        "    def mapPartitions(self, f, preservesPartitioning=False): return self\n"
+        "    def count(self):\n"
+        "        with SCCallSiteSync(self.ctx):\n"
+        "            print(self.ctx.getLocalProperty(KEY), self.ctx.getLocalProperty('site'))\n"
+        "class Frame(DataFrame):\n"
+        "    __new__ = object.__new__\n"
+        "    def __init__(self): pass\n"
+        "    rdd = property(lambda self: Lazy(ctx))\n"
+        "ctx = Context()\n"
+        "with SCCallSiteSync(ctx):\n"
+        "    thread = threading.Thread(target=Lazy(ctx).foreachPartition, args=[print])\n"
+        "    thread.start()\n"
+        "    thread.join()\n"
+        "Lazy(ctx).foreach(print)\n"
+        "Frame().foreach(print)\n"
+        "Frame().foreachPartition(print)\n"
+        "print(ctx.getLocalProperty(KEY), ctx.getLocalProperty('site'))\n"
+    )
+    assert done.returncode == 0, done.stderr
+    text = (program.directory / "app.py").read_text().splitlines()
+    found = []
+    for line in done.stdout.splitlines():
+        mark, _, site = line.partition(" ")
+        call, _, place = site.partition(f" at {program.directory}/app.py:")
+        found.append((mark, call, text[int(place) - 1] if place else None))
+    # Where there is a name, it and its line are the program's, as without the hook.
+    assert found == [
+        ("foreachPartition", "None", None),
+        ("foreach", "foreach", "Lazy(ctx).foreach(print)"),
+        ("foreach", "foreach", "Frame().foreach(print)"),
+        ("foreachPartition", "foreachPartition", "Frame().foreachPartition(print)"),
+        ("None", "None", None),
+    ]
 
 
 @pytest.mark.parametrize(

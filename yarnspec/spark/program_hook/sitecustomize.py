@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import functools
 import importlib.machinery
 import importlib.util
 import json
@@ -22,6 +23,7 @@ from typing import Any
 _HERE = str(Path(__file__).parent)
 _MASTERS = ("yarn", "local-yarnspec")
 _PR_SET_PDEATHSIG = 1
+_WRITES = "spark.yarnspec.writes"  # read by Sinks.java
 
 
 def _die_with_the_jvm() -> None:
@@ -89,11 +91,43 @@ def _program_line() -> str:
     return "unknown line"
 
 
+def _mark_writers() -> None:
+    """Mark the jobs of ``foreach`` and ``foreachPartition``, which the JVM cannot tell from a ``count()``.
+
+    A local property goes with the jobs of its thread alone, and comes back to what it was. DataFrames use the same two.
+    """
+    from pyspark.core.rdd import RDD
+
+    def mark(name: str) -> None:
+        original = getattr(RDD, name)
+
+        def marked(self: Any, f: Any) -> None:
+            before = self.ctx.getLocalProperty(_WRITES)
+            self.ctx.setLocalProperty(_WRITES, name)
+            try:
+                original(self, f)
+            finally:
+                # With the JVM gone the program shall see the error of its call, not one of ours.
+                with contextlib.suppress(Exception):
+                    self.ctx.setLocalProperty(_WRITES, before)
+
+        # PySpark names a stage after the first frame in its own files and the line that called it.
+        theirs = original.__code__
+        marked.__code__ = marked.__code__.replace(
+            co_filename=theirs.co_filename, co_name=theirs.co_name, co_firstlineno=theirs.co_firstlineno
+        )
+        setattr(RDD, name, functools.wraps(original)(marked))
+
+    mark("foreach")
+    mark("foreachPartition")
+
+
 def _guard(owned: dict[str, str], planned: dict[str, str], planned_keys: tuple[str, ...], report: Path) -> None:
     from pyspark.conf import SparkConf
     from pyspark.core.context import SparkContext
     from pyspark.sql.session import SparkSession
 
+    _mark_writers()
     set_at: dict[str, str] = {}
 
     def remember(key: Any) -> None:
