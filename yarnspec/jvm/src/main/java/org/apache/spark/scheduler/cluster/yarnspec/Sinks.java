@@ -2,6 +2,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.lang.invoke.SerializedLambda;
 import java.lang.reflect.Method;
+import java.util.Properties;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkEnv;
@@ -23,7 +24,11 @@ final class Sinks {
     private static final String HADOOP_WRITER = "org.apache.spark.internal.io.SparkHadoopWriter$";
     private static final String V2_WRITER = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec";
     private static final String NOOP_WRITER = "org.apache.spark.sql.execution.datasources.noop.";
-    // PySpark's foreach and foreachPartition are a count() for the JVM; only the name of the stage tells.
+    private static final String FILE_WRITER = "org.apache.spark.sql.execution.datasources.v2.FileWriterFactory";
+    // PySpark's foreach and foreachPartition are a count() for the JVM. The hook in the program marks their jobs
+    // (program_hook/sitecustomize.py). The stage's name is the second sign only: PySpark gives it the name of the
+    // outermost call, or no name while another thread is inside a call.
+    private static final String PYTHON_WRITES = "spark.yarnspec.writes";
     private static final Set<String> PYTHON_WRITERS = Set.of("foreach", "foreachPartition");
     private static final Set<String> FILE_FORMATS = Set.of(
             "org.apache.hadoop.mapred.FileOutputFormat", "org.apache.hadoop.mapreduce.lib.output.FileOutputFormat");
@@ -31,9 +36,10 @@ final class Sinks {
     private Sinks() {}
 
     /** {@code StageFlags.COMMITS}, {@code WRITES}, or 0 when the stage only gives its result to the driver. */
-    static int flagsOf(ResultStage stage) {
+    static int flagsOf(ResultStage stage, Properties ofJob) {
         String action = stage.name().split(" at ", 2)[0];
-        return PYTHON_WRITERS.contains(action) ? StageFlags.WRITES : flagsOf(stage.func());
+        boolean pythonWrites = ofJob != null && ofJob.getProperty(PYTHON_WRITES) != null;
+        return pythonWrites || PYTHON_WRITERS.contains(action) ? StageFlags.WRITES : flagsOf(stage.func());
     }
 
     private static int flagsOf(Object function) {
@@ -89,17 +95,23 @@ final class Sinks {
         return StageFlags.WRITES;
     }
 
-    /** A table of the newer interface says itself whether Spark shall let one attempt commit. */
+    /**
+     * Of the tables of the newer interface only Spark's own files are known to show nothing before the commit. That a
+     * table asks for Spark's commit coordinator proves nothing: it is the interface's default, and keeps a second attempt
+     * from commit(), not from write().
+     */
     private static int flagsOfTableWriter(SerializedLambda lambda) {
-        boolean commits = false;
+        boolean files = false;
+        boolean oneCommits = false;
         for (int i = 0; i < lambda.getCapturedArgCount(); i++) {
             Object captured = lambda.getCapturedArg(i);
             if (captured != null && captured.getClass().getName().startsWith(NOOP_WRITER)) {
                 return 0;
             }
-            commits |= Boolean.TRUE.equals(captured);
+            files |= captured != null && captured.getClass().getName().equals(FILE_WRITER);
+            oneCommits |= Boolean.TRUE.equals(captured);
         }
-        return commits ? StageFlags.COMMITS : StageFlags.WRITES;
+        return files && oneCommits ? StageFlags.COMMITS : StageFlags.WRITES;
     }
 
     private static Object captured(SerializedLambda lambda, Class<?> kind) {

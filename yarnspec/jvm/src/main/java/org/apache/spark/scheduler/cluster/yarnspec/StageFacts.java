@@ -25,7 +25,7 @@ final class StageFacts {
 
     /** Looks at a stage attempt that is about to get its tasks, and tells the feed that it starts. */
     void submitted(TaskSet tasks, Stage stage, TaskInputs inputs) {
-        int flags = stage == null ? 0 : StageFlags.of(stage);
+        int flags = stage == null ? StageFlags.WRITES : StageFlags.of(stage, tasks.properties());
         long[] inputBytes = stage == null ? new long[0] : inputs.of(stage, tasks.tasks());
         running.put(new Key(tasks.stageId(), tasks.stageAttemptId()), new Facts(flags, inputBytes));
         if (stage != null) {
@@ -51,10 +51,10 @@ final class StageFacts {
                 .text(stage.name()));
     }
 
-    /** The flags of a running stage attempt; 0 when it is not known. */
+    /** The flags of a running stage attempt; one that is not known counts as writing. */
     int flags(int stage, int attempt) {
         Facts facts = running.get(new Key(stage, attempt));
-        return facts == null ? 0 : facts.flags();
+        return facts == null ? StageFlags.WRITES : facts.flags();
     }
 
     /** How many bytes a task will read in all; -1 when that is not known. */

@@ -2,6 +2,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.ArrayDeque;
 import java.util.HashSet;
+import java.util.Properties;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.apache.spark.Dependency;
@@ -27,17 +28,20 @@ final class StageFlags {
 
     private StageFlags() {}
 
-    /** The flags of a stage; one that cannot be looked at counts as writing, so that nothing is ever written twice. */
-    static int of(Stage stage) {
+    /**
+     * The flags of a stage, with the local properties of its job; one that cannot be looked at counts as writing, so that
+     * nothing is ever written twice.
+     */
+    static int of(Stage stage, Properties ofJob) {
         try {
-            return lookedAt(stage);
+            return lookedAt(stage, ofJob);
         } catch (RuntimeException | LinkageError e) {
             return WRITES;
         }
     }
 
-    private static int lookedAt(Stage stage) {
-        int flags = stage instanceof ResultStage result ? Sinks.flagsOf(result) : MAP;
+    private static int lookedAt(Stage stage, Properties ofJob) {
+        int flags = stage instanceof ResultStage result ? Sinks.flagsOf(result, ofJob) : MAP;
         if (stage.rdd().isBarrier()) {
             flags |= BARRIER;
         }

@@ -214,11 +214,14 @@ final class WatchedTaskSet extends TaskSetManager {
         return scheduler.blocks().isEmpty() ? super.getCompletelyExcludedTaskIfAny(hostToExecutors) : Option.empty();
     }
 
-    /** A copy that fails while another attempt goes on costs the task nothing. */
+    /**
+     * A copy that fails costs the task nothing, not even when its original is gone: that one's end has counted, or was not
+     * the task's fault. The task then starts over as an original, which counts; so this cannot go on for ever.
+     */
     @Override
     public void handleFailedTask(long taskId, Enumeration.Value state, TaskFailedReason reason) {
         TaskInfo info = Scala.orNull(taskInfos().get(taskId));
-        boolean uncounted = info != null && info.speculative() && info.running() && runningAttempts(info.index()) > 1;
+        boolean uncounted = info != null && info.speculative() && info.running();
         super.handleFailedTask(taskId, state, uncounted ? Failures.uncounted(reason) : reason);
     }
 

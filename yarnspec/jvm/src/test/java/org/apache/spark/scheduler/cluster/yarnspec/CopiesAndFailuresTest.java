@@ -1,12 +1,15 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.junit.jupiter.api.Test;
@@ -43,6 +46,39 @@ class CopiesAndFailuresTest {
             long again = cluster.offerUntilStarted().get(0);
             cluster.finish(again, 2L);
             assertEquals(2L, job.get(30, TimeUnit.SECONDS));
+        }
+    }
+
+    @Test
+    void aFailedCopyDoesNotCountEvenWhenItsOriginalIsGone() throws Exception {
+        try (FakeCluster cluster = new FakeCluster(Map.of("spark.task.maxFailures", "2"))) {
+            cluster.slot("1", "a").slot("2", "b").slot("3", "c");
+            JavaFutureAction<Long> job = count(cluster);
+            long original = cluster.offerUntilStarted().get(0);
+            assertEquals("", cluster.scheduler.askForCopy(0, 0, 0, new WatchedTaskSet.Copy(Set.of(), 2)));
+            long copy = cluster.offerUntilStarted().get(0);
+            failAndAwait(cluster, original); // counts: one more would be the last
+            assertEquals(List.of(), cluster.offer());
+            failAndAwait(cluster, copy);
+            long again = cluster.offerUntilStarted().get(0);
+            assertFalse(cluster.awaitStage(0, 0).taskInfos().apply(again).speculative());
+            cluster.finish(again, 2L);
+            assertEquals(2L, job.get(30, TimeUnit.SECONDS));
+        }
+    }
+
+    @Test
+    void whatStartsOverAfterAFailedCopyCountsAgain() throws Exception {
+        try (FakeCluster cluster = new FakeCluster(Map.of("spark.task.maxFailures", "2"))) {
+            cluster.slot("1", "a").slot("2", "b");
+            JavaFutureAction<Long> job = count(cluster);
+            long original = cluster.offerUntilStarted().get(0);
+            assertEquals("", cluster.scheduler.askForCopy(0, 0, 0, new WatchedTaskSet.Copy(Set.of(), 2)));
+            long copy = cluster.offerUntilStarted().get(0);
+            failAndAwait(cluster, original);
+            failAndAwait(cluster, copy);
+            cluster.fail(cluster.offerUntilStarted().get(0));
+            assertThrows(ExecutionException.class, () -> job.get(30, TimeUnit.SECONDS));
         }
     }
 

@@ -118,6 +118,41 @@ class StageFactsTest {
     }
 
     @Test
+    void aJobThatTheProgramMarksWritesInItsLastStageOnly() throws Exception {
+        int first = flagsOf(() -> {
+            cluster.context.setLocalProperty("spark.yarnspec.writes", "foreachPartition");
+            cluster.context.sc().setCallSite("collect at program.py:3");
+            lines().mapToPair(line -> new Tuple2<>(line, 1)).groupByKey(2).count();
+        });
+        assertEquals(StageFlags.MAP, first);
+        finishMaps(new long[] {10, 10});
+        cluster.awaitStage(1, 0);
+        assertEquals(StageFlags.WRITES, cluster.scheduler.stages().flags(1, 0));
+    }
+
+    @Test
+    void ofTheNewerTablesOnlySparksFilesAreKnownToCommit() throws Exception {
+        assertEquals(StageFlags.WRITES, flagsOf(() -> writeTo("own", true)));
+        assertEquals(StageFlags.WRITES, flagsOf(() -> writeTo("files", false)));
+        assertEquals(StageFlags.COMMITS, flagsOf(() -> writeTo("files", true)));
+    }
+
+    private void writeTo(String writer, boolean coordinated) {
+        session.range(0, 10, 1, 2)
+                .write()
+                .format(NewerTable.class.getName())
+                .option("writer", writer)
+                .option("coordinated", coordinated)
+                .mode("append")
+                .save();
+    }
+
+    @Test
+    void aStageThatIsNotKnownCountsAsWriting() {
+        assertEquals(StageFlags.WRITES, cluster.scheduler.stages().flags(99, 0));
+    }
+
+    @Test
     void resultsForTheDriverAreNoWrites() throws Exception {
         assertEquals(0, flagsOf(() -> lines().collect()));
         assertEquals(0, flagsOf(() -> lines().count()));
