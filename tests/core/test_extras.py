@@ -252,3 +252,16 @@ def test_a_block_for_slowness_is_not_stood_in_for() -> None:
     world.stage(0, 4)
     world.launch(0, 0, "1")
     assert of(RequestContainers, world.pass_ms(30_000)) == []
+
+
+def test_one_that_registers_when_no_stage_runs_any_more_is_given_back() -> None:
+    world, tasks = no_free_slot()
+    assert only(RequestContainers, world.pass_ms(5_000)).executor_ids == ("3",)
+    world.allocate("3", H4)
+    world.end(tasks[1])
+    world.stage_ends(0)
+    world.stage_ends(1)
+    world.tell(ev.JobEnded(job=0))
+    assert of(ReleaseContainer, world.pass_ms(60_000)) == []
+    world.register("3", H4)
+    assert only(ReleaseContainer, world.pass_ms(60_000)).executor_id == "3"

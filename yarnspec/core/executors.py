@@ -26,8 +26,8 @@ BACKOFF_TIMER = "replacement-backoff"
 class Executors:
     """Follows the executors of one attempt.
 
-    ``gone`` is called with every row that leaves the table, ``died_young`` with every death that counts as a failed
-    start, each for the commands that follow from it elsewhere.
+    ``came`` is called when one has registered, ``gone`` with every row that leaves the table, ``died_young`` with every
+    death that counts as a failed start, each for the commands that follow from it elsewhere.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class Executors:
         timers: Timers,
         *,
         warn: Callable[[str], list[Command]],
+        came: Callable[[int], list[Command]],
         gone: Callable[[Executor, int], list[Command]],
         died_young: Callable[[YoungDeath, int], list[Command]],
     ) -> None:
@@ -48,6 +49,7 @@ class Executors:
         self._hosts = hosts
         self._timers = timers
         self._warn = warn
+        self._came = came
         self._gone = gone
         self._told_young = died_young
         self._removals = Removals(containers, timers, settings.removed_wait_ms)
@@ -104,7 +106,9 @@ class Executors:
 
     def _started(self, event: ev.ContainerStarted, now_ms: int) -> list[Command]:
         outcome = self._containers.started(event, now_ms)
-        return self._send_back(event.executor_id, event.container_id) if outcome == "unwanted" else []
+        if outcome == "unwanted":
+            return self._send_back(event.executor_id, event.container_id)
+        return self._came(now_ms) if outcome == "taken" else []
 
     def _send_back(self, executor_id: str, container_id: str) -> list[Command]:
         said = f"container {container_id} came for executor {executor_id} after its request was withdrawn"

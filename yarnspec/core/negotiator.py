@@ -68,6 +68,7 @@ class Negotiator:
             self._hosts,
             self._timers,
             warn=self._warn,
+            came=self._speculation.executor_came,
             gone=self._speculation.executor_gone,
             died_young=self._speculation.died_young,
         )

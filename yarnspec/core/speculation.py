@@ -118,6 +118,10 @@ class Speculation:
 
     # what happens elsewhere
 
+    def executor_came(self, now_ms: int) -> list[Command]:
+        """An executor registered: perhaps an extra one, for a copy that nobody waits for any more."""
+        return self._guard.run(self._look_at_extras, now_ms)
+
     def executor_gone(self, row: Executor, now_ms: int) -> list[Command]:
         """An executor left the table of containers: what was said of it is over."""
         ended = self._guard.run(self._forget_executor, row, now_ms)

@@ -1,0 +1,15 @@
+"""A cluster and a Spark made of plain values, which drive the real core in virtual time.
+
+    scenario ──▶ cluster (hosts, containers) ──events──▶ Negotiator ──commands──┐
+       │     └─▶ spark (jobs, stages, tasks) ──▶                               │
+       │              ▲        └──────────────── obeyed after a moment ◀───────┘
+       └── seed       └── rules: what must hold, looked at from outside
+
+The same seed gives the same run to the last byte of its trace, in any process: ``run(seed)``.
+"""
+
+from yarnspec.simulate.rules import BrokenRule
+from yarnspec.simulate.run import Result, run
+from yarnspec.simulate.scenario import Scenario
+
+__all__ = ["BrokenRule", "Result", "Scenario", "run"]

@@ -1,0 +1,203 @@
+"""What must hold in every run, looked at from outside: from the events and commands, and from what came of them.
+
+Nothing here asks the core what it thinks. A rule that is broken ends the run at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NoReturn
+
+from yarnspec.core.blocklist import blocked_limit
+from yarnspec.core.commands import (
+    BlockExecutor,
+    BlockHost,
+    Command,
+    LaunchCopy,
+    Summarize,
+    UnblockExecutor,
+    UnblockHost,
+    WithdrawCopy,
+)
+from yarnspec.core.events import CopyRefused, Event, HostsReported, Observed
+from yarnspec.core.observations import Observations, RowKind, StageFlag, State
+from yarnspec.simulate.scenario import USER, Scenario
+
+TaskKey = tuple[int, int, int]
+_WIDE = ("application", "cluster")
+_Block = tuple[str, str, str, int | None, int | None]
+
+
+class BrokenRule(AssertionError):  # noqa: N818 - it says what it is
+    """Something happened that must not; the message has the seed to run it again with."""
+
+
+class Rules:
+    """Watches one run."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._seed = scenario.seed
+        self._settings = scenario.settings
+        self._flags = {stage.stage: stage.flags for job in scenario.jobs for stage in job.stages}
+        self.now_ms = 0
+        self._running: dict[TaskKey, dict[int, str]] = {}  # as the negotiator was told
+        self._finished: set[TaskKey] = set()
+        self._asked: set[TaskKey] = set()
+        self._ever: Counter[TaskKey] = Counter()
+        self._hosts: frozenset[str] = frozenset()
+        self._decided: set[_Block] = set()
+        self._in_force: set[_Block] = set()
+        self._expires_ms: dict[_Block, int | None] = {}
+        self._copies: set[int] = set()  # that run
+        self.copies_started = 0
+
+    def broken(self, what: str) -> NoReturn:
+        """End the run."""
+        raise BrokenRule(
+            f"seed {self._seed}, {self.now_ms} ms: {what}\n"
+            f"again: python -c 'from yarnspec.simulate import run; run({self._seed})'"
+        )
+
+    # what was said to the negotiator, and what it answered
+
+    def told(self, event: Event, commands: list[Command], now_ms: int) -> None:
+        """An event went in and commands came out."""
+        self.now_ms = now_ms
+        if isinstance(event, Observed):
+            self._observed(event.rows)
+        elif isinstance(event, HostsReported):
+            self._hosts = frozenset(host.host for host in event.hosts if host.state == "RUNNING")
+        elif isinstance(event, CopyRefused):
+            self._asked.discard((event.stage, event.stage_attempt, event.index))
+        for command in commands:
+            self._decided_on(command)
+
+    def _observed(self, rows: Observations) -> None:
+        for row in range(len(rows)):
+            kind, key = rows.kind[row], (int(rows.stage[row]), int(rows.stage_attempt[row]), int(rows.index[row]))
+            task_id = int(rows.task_id[row])
+            if kind == RowKind.TASK_STARTED:
+                self._running.setdefault(key, {})[task_id] = rows.hosts[rows.host[row]]
+                if rows.speculative[row] == 1:
+                    self._asked.discard(key)
+            elif kind == RowKind.TASK_ENDED:
+                was_running = self._running.get(key, {}).pop(task_id, None) is not None
+                if rows.state[row] == State.SUCCESS:
+                    self._finished.add(key)
+                elif not was_running:  # a success whose output was lost
+                    self._finished.discard(key)
+
+    def _decided_on(self, command: Command) -> None:
+        if not command.reason.strip():
+            self.broken(f"a command without its reason: {command}")
+        match command:
+            case LaunchCopy():
+                self._copy_is_allowed(command)
+            case WithdrawCopy():
+                self._asked.discard((command.stage, command.stage_attempt, command.index))
+            case Summarize() if command.reason.startswith("speculation stopped"):
+                self.broken(command.reason)
+            case BlockHost():
+                self._block_is_allowed(command)
+                self._decided.add(_key(command))
+                self._expires_ms[_key(command)] = command.until_ms
+            case UnblockHost():
+                self._decided.discard(_key(command))
+
+    def _copy_is_allowed(self, copy: LaunchCopy) -> None:
+        key = (copy.stage, copy.stage_attempt, copy.index)
+        flags = self._flags[copy.stage]
+        cap = self._settings.speculation.max_concurrent_executions
+        running = self._running.get(key, {})
+        self._ever[key] += 1
+        if flags & (StageFlag.WRITES | StageFlag.BARRIER):
+            self.broken(f"a copy in a stage that is never copied ({flags!r}): {copy}")
+        if key in self._asked or key in self._finished or not running:
+            self.broken(f"a copy of a task that has one to come, has ended or does not run: {copy}")
+        if len(running) >= cap or copy.attempts_max != cap:
+            self.broken(f"{len(running)} attempts run, {cap} may: {copy}")
+        if self._ever[key] > self._settings.speculation.max_copies_of_task:
+            self.broken(f"the task was copied too often: {copy}")
+        if copy.not_hosts != tuple(sorted(set(running.values()))):
+            self.broken(f"the task runs on {sorted(running.values())}: {copy}")
+        self._asked.add(key)
+
+    def _block_is_allowed(self, block: BlockHost) -> None:
+        if block.by in (USER, "submit") or _key(block) in self._decided:
+            return
+        if block.until_ms is None or block.until_ms < self.now_ms:
+            self.broken(f"an automatic block that does not end: {block}")
+        wide = {host for level, host, *_ in self._decided if level in _WIDE}
+        if block.level == "stage":
+            wide |= {one[1] for one in self._decided if one[0] == "stage" and one[3] == block.stage}
+        after = (wide | {block.host}) & self._hosts
+        if not self._hosts - after:
+            self.broken(f"no host is left of {sorted(self._hosts)}: {block}")
+        limit = blocked_limit(self._settings.blocked_share, len(self._hosts))
+        if block.level != "task" and len(after) > limit:
+            self.broken(f"{sorted(after)} blocked, {limit} may be: {block}")
+
+    # what came of it
+
+    def obeyed(self, command: Command) -> None:
+        """A command reached Spark and YARN."""
+        match command:
+            case BlockHost() | BlockExecutor():
+                self._in_force.add(_key(command))
+            case UnblockHost() | UnblockExecutor():
+                self._in_force.discard(_key(command))
+
+    def task_starts(
+        self, stage: int, index: int, *, executor_id: str, host: str, others: list[str], copy_id: int | None
+    ) -> None:
+        """Spark starts an attempt beside ``others`` on their hosts; ``copy_id`` is a copy's task id."""
+        for where, executor in ((host, ""), ("", executor_id)):
+            for level in (*_WIDE, "stage", "task"):
+                one = (
+                    level,
+                    where,
+                    executor,
+                    stage if level in ("stage", "task") else None,
+                    index if level == "task" else None,
+                )
+                if one in self._in_force:
+                    self.broken(f"task {stage}.{index} starts on {host} ({executor_id}), where {one} is in force")
+        if len(others) + 1 > self._settings.speculation.max_concurrent_executions:
+            self.broken(f"task {stage}.{index} gets attempt {len(others) + 1} at once on {host}, beside {others}")
+        if host in others:
+            self.broken(f"task {stage}.{index} starts on {host}, where it runs already")
+        if copy_id is not None:
+            if self._flags[stage] & (StageFlag.WRITES | StageFlag.BARRIER):
+                self.broken(f"a copy of task {stage}.{index} starts, whose stage is never copied")
+            self._copies.add(copy_id)
+            self.copies_started += 1
+
+    def attempt_ended(self, task_id: int) -> None:
+        """An attempt is over."""
+        self._copies.discard(task_id)
+
+    def container_comes(self, executor_id: str, host: str, not_hosts: tuple[str, ...]) -> None:
+        """YARN gives a container."""
+        blocked = {where for level, where, *_ in self._in_force if level in _WIDE}
+        if host in blocked or host in not_hosts:
+            self.broken(f"container {executor_id} on {host}, which is none for it ({sorted(blocked)}, {not_hosts})")
+
+    # the end
+
+    def at_rest(self, containers: int, wanted: int, running_copies: int) -> None:
+        """The jobs are over since long: what must be so then."""
+        if self._copies or running_copies:
+            self.broken(f"copies that never ended: {sorted(self._copies)}; {running_copies} by the core's account")
+        if self._asked:
+            self.broken(f"copies that were asked for and never withdrawn: {sorted(self._asked)}")
+        late = [one for one in self._decided if self._expires_ms[one] is not None or one[2]]
+        if late:
+            self.broken(f"blocks that did not end: {sorted(map(str, late))}")
+        if containers > wanted:
+            self.broken(f"{containers} containers are there or to come, {wanted} are wanted: extra ones were kept")
+
+
+def _key(command: BlockHost | UnblockHost | BlockExecutor | UnblockExecutor) -> _Block:
+    if isinstance(command, BlockHost | UnblockHost):
+        return (command.level, command.host, "", command.stage, command.index)
+    return (command.level, "", command.executor_id, command.stage, command.index)
