@@ -376,6 +376,15 @@ def test_the_real_pyspark_writes_are_marked_whatever_another_thread_does(program
     ]
 
 
+@pytest.mark.parametrize(("pinned", "shared"), [("false", "true"), ("TRUE", None)])
+def test_python_threads_that_share_those_of_the_jvm_are_told_of(
+    program: Program, pinned: str, shared: str | None
+) -> None:
+    program.environment["PYSPARK_PIN_THREAD"] = pinned
+    done = program.run(f"{IMPORT}SparkSession.Builder().master('yarn').getOrCreate()\n")
+    assert ran_with(done).get("spark.yarnspec.sharedThreads") == shared
+
+
 @pytest.mark.parametrize(
     ("text", "code", "noted"),
     [

@@ -178,6 +178,9 @@ def _guard(owned: dict[str, str], planned: dict[str, str], planned_keys: tuple[s
             )
             raise SystemExit(message)
         jconf.set("spark.master", owned.get("spark.master", master))
+        if os.environ.get("PYSPARK_PIN_THREAD", "true").lower() != "true":
+            # The marks of _mark_writers could end up in other threads: no job of Python's is above suspicion.
+            jconf.set("spark.yarnspec.sharedThreads", "true")
         for key, value in owned.items():
             given = jconf.get(key, None)
             if key == "spark.master" or given == value:

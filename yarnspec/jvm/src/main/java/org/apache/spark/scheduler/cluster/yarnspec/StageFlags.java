@@ -7,6 +7,7 @@ import java.util.Set;
 import java.util.regex.Pattern;
 import org.apache.spark.Dependency;
 import org.apache.spark.NarrowDependency;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.rdd.DeterministicLevel$;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.ResultStage;
@@ -48,7 +49,18 @@ final class StageFlags {
         if (stage.rdd().outputDeterministicLevel() == DeterministicLevel$.MODULE$.INDETERMINATE()) {
             flags |= INDETERMINATE;
         }
-        return runsPython(stage.rdd()) ? flags | PYTHON : flags;
+        if (!runsPython(stage.rdd())) {
+            return flags;
+        }
+        return flags | PYTHON | (stage instanceof ResultStage && marksGoAstray() ? WRITES : 0);
+    }
+
+    /**
+     * Whether the program's marks of jobs that write (Sinks) may end up at other jobs: the program's threads share those
+     * of the JVM, and with them the local properties. Set by program_hook/sitecustomize.py.
+     */
+    private static boolean marksGoAstray() {
+        return SparkEnv.get().conf().getBoolean("spark.yarnspec.sharedThreads", false);
     }
 
     /** Whether one of the RDDs that a task of the stage computes sends its records through a Python worker. */

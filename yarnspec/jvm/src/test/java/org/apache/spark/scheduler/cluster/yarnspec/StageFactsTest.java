@@ -13,6 +13,7 @@ import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.TextOutputFormat;
 import org.apache.hadoop.mapred.lib.NullOutputFormat;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.scheduler.ShuffleMapTask;
@@ -128,6 +129,22 @@ class StageFactsTest {
         finishMaps(new long[] {10, 10});
         cluster.awaitStage(1, 0);
         assertEquals(StageFlags.WRITES, cluster.scheduler.stages().flags(1, 0));
+    }
+
+    private int flagsOfPython() throws InterruptedException {
+        return flagsOf(() -> {
+            cluster.context.setLocalProperty("spark.rdd.scope", "{\"id\":\"0\",\"name\":\"MapInPandas\"}");
+            cluster.context.setLocalProperty("spark.rdd.scope.noOverride", "true");
+            lines().count();
+        });
+    }
+
+    @Test
+    void whereMarksMayGoAstrayAnyResultOfPythonMayBeAWrite() throws Exception {
+        assertEquals(StageFlags.PYTHON, flagsOfPython());
+        SparkEnv.get().conf().set("spark.yarnspec.sharedThreads", "true");
+        assertEquals(StageFlags.PYTHON | StageFlags.WRITES, flagsOfPython());
+        assertEquals(0, flagsOf(() -> lines().count()));
     }
 
     @Test
