@@ -133,7 +133,7 @@ def copies_twice(commands: list[Command]) -> list[Command]:
         pytest.param(changed(LaunchCopy, not_hosts=()), "the task runs on", id="a copy beside its original"),
         pytest.param(changed(LaunchCopy, attempts_max=9), "attempts run", id="more attempts than may be"),
         pytest.param(copies_twice, "a copy of a task", id="a copy is asked for twice"),
-        pytest.param(without(WithdrawCopy), "never withdrawn", id="a copy is left to wait"),
+        pytest.param(without(WithdrawCopy), "was not withdrawn", id="a copy is left to wait"),
         pytest.param(without(ReleaseContainer), "extra ones were kept", id="an extra container is kept"),
         pytest.param(without(UnblockHost), "blocks that did not end", id="a block does not end"),
         pytest.param(changed(BlockHost, until_ms=None), "does not end", id="a guess without an end"),

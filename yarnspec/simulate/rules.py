@@ -41,7 +41,7 @@ class Rules:
         self._flags = {stage.stage: stage.flags for job in scenario.jobs for stage in job.stages}
         self.now_ms = 0
         self._running: dict[TaskKey, dict[int, str]] = {}  # as the negotiator was told
-        self._finished: set[TaskKey] = set()
+        self._finished: dict[TaskKey, int] = {}  # and since when
         self._asked: set[TaskKey] = set()
         self._ever: Counter[TaskKey] = Counter()
         self._hosts: frozenset[str] = frozenset()
@@ -71,21 +71,28 @@ class Rules:
             self._asked.discard((event.stage, event.stage_attempt, event.index))
         for command in commands:
             self._decided_on(command)
+        patience_ms = 2 * self._settings.detector.check_interval_ms
+        for key in sorted(self._asked & self._finished.keys()):
+            if now_ms - self._finished[key] > patience_ms:
+                self.broken(f"the copy that was asked for of task {key} was not withdrawn when that had ended")
 
     def _observed(self, rows: Observations) -> None:
-        for row in range(len(rows)):
-            kind, key = rows.kind[row], (int(rows.stage[row]), int(rows.stage_attempt[row]), int(rows.index[row]))
-            task_id = int(rows.task_id[row])
+        columns = (rows.stage, rows.stage_attempt, rows.index, rows.kind, rows.task_id, rows.host, rows.speculative)
+        states = rows.state.tolist()
+        for row, (*task, kind, task_id, host, speculative) in enumerate(
+            zip(*(column.tolist() for column in columns), strict=True)
+        ):
+            key = (task[0], task[1], task[2])
             if kind == RowKind.TASK_STARTED:
-                self._running.setdefault(key, {})[task_id] = rows.hosts[rows.host[row]]
-                if rows.speculative[row] == 1:
+                self._running.setdefault(key, {})[task_id] = rows.hosts[host]
+                if speculative == 1:
                     self._asked.discard(key)
             elif kind == RowKind.TASK_ENDED:
                 was_running = self._running.get(key, {}).pop(task_id, None) is not None
-                if rows.state[row] == State.SUCCESS:
-                    self._finished.add(key)
+                if states[row] == State.SUCCESS:
+                    self._finished[key] = self.now_ms
                 elif not was_running:  # a success whose output was lost
-                    self._finished.discard(key)
+                    self._finished.pop(key, None)
 
     def _decided_on(self, command: Command) -> None:
         if not command.reason.strip():

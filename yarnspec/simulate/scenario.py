@@ -81,6 +81,8 @@ class Scenario:
     fetch_fails: float = 0.0
     bridge_ms: int = 5
     feed_ms: int = 50
+    refused_ms: int = 5
+    """How long it takes until the core hears that a copy will not start."""
     heartbeat_ms: int = 2_000
     cancelled_ms: int | None = None
     """When somebody cancels the job that runs then; no job after it starts."""
@@ -109,6 +111,7 @@ class Scenario:
             fetch_fails=rng.choice((0.0, 0.0, 0.0, 0.05)),
             bridge_ms=rng.choice((1, 5, 40)),
             feed_ms=rng.choice((50, 100, 250)),
+            refused_ms=rng.choice((5, 100, 5_000)),
             heartbeat_ms=settings.detector.heartbeat_interval_ms,
             cancelled_ms=rng.randint(3_000, 15_000) if rng.random() < 0.04 else None,
         )

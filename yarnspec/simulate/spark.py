@@ -214,7 +214,8 @@ class Spark:
 
     def _refuse(self, run: StageRun, index: int, why: str) -> None:
         if run.copies.pop(index, None) is not None:
-            self._tell(ev.CopyRefused(stage=run.plan.stage, stage_attempt=run.stage_attempt, index=index, why=why))
+            refused = ev.CopyRefused(stage=run.plan.stage, stage_attempt=run.stage_attempt, index=index, why=why)
+            self._clock.after(self._scenario.refused_ms, partial(self._tell, refused))
 
     def _run_of(self, stage: int, stage_attempt: int) -> StageRun | None:
         return next((run for run in self._runs if (run.plan.stage, run.stage_attempt) == (stage, stage_attempt)), None)
@@ -222,9 +223,16 @@ class Spark:
     # slots
 
     def _offer(self) -> None:
-        """Fill the free slots, one task each in turn; the order of the executors is chance, as in Spark."""
-        if not any(run.pending or run.copies for run in self._runs):
-            return
+        """Fill the free slots, then refuse the copies that cannot start any more."""
+        if any(run.pending or run.copies for run in self._runs):
+            self._fill()
+        for run in self._runs:
+            for index, copy in list(run.copies.items()):
+                if not 0 < len(run.of(index)) < copy.attempts_max or index in run.won:
+                    self._refuse(run, index, "its task has ended, or has attempts enough")
+
+    def _fill(self) -> None:
+        """One task each in turn; the order of the executors is chance, as in Spark."""
         load = Counter(one.executor_id for run in self._feed.runs() for one in run.running.values())
         executors = [
             (executor_id, host)
@@ -352,7 +360,6 @@ class Spark:
         self.done[stage.stage][partition] = attempt.executor_id
         run.won[attempt.index] = attempt
         self._ended(run, attempt, State.SUCCESS, Failure.NONE)
-        self._refuse(run, attempt.index, "its task has ended")
         for other in run.of(attempt.index):
             self._kill_soon(run, other)
         if self._complete(stage) and not run.over:
