@@ -20,6 +20,7 @@ _AGAIN_MAX_MS = 30_000
 _DETECTED_BY_SPARK_MS = 2_000
 _DETECTED_BY_YARN_MS = 5_000
 _ENDS_MS = 300
+_DROPPED_SHARE = 0.1
 _RELEASED = -105
 _HOST_LOST = -100
 _DEATHS = (1, 137, 143, -102, -104)
@@ -124,8 +125,13 @@ class Cluster:
             self._clock.after(container.again_ms, lambda: self._allocate(executor_id))
             container.again_ms = min(2 * container.again_ms, _AGAIN_MAX_MS)
             return
-        container.host = min(room)[2]
         self._came += 1
+        if self._blocked and self._rng.random() < _DROPPED_SHARE:
+            # It was placed before the block reached YARN: the AM gives it back before launch and asks again.
+            self._tell(ev.ContainerDropped(container_id=f"container_{self._came}", host=self._blocked[0]))
+            self._clock.after(_AGAIN_MS, lambda: self._allocate(executor_id))
+            return
+        container.host = min(room)[2]
         container.container_id = f"container_{self._came}"
         container.state = "starting"
         self._rules.container_comes(executor_id, container.host, not_hosts)

@@ -108,7 +108,7 @@ class Scenario:
             never_comes=rng.choice((0.0, 0.0, 0.15)),
             container_dies=rng.choice((0.0, 0.0, 0.1, 0.2)),
             task_fails=rng.choice((0.0, 0.0, 0.03, 0.1)),
-            fetch_fails=rng.choice((0.0, 0.0, 0.0, 0.05)),
+            fetch_fails=rng.choice((0.0, 0.0, 0.05, 0.1)),
             bridge_ms=rng.choice((1, 5, 40)),
             feed_ms=rng.choice((50, 100, 250)),
             refused_ms=rng.choice((5, 100, 5_000)),
@@ -136,7 +136,7 @@ def _hosts(rng: random.Random) -> tuple[HostPlan, ...]:
                 f"host{number}",
                 speeds,
                 dies_ms=rng.randint(2_000, 25_000) if number > 2 and rng.random() < 0.06 else None,
-                fails=0.6 if rng.random() < 0.05 else 0.0,
+                fails=0.6 if rng.random() < 0.1 else 0.0,
             )
         )
     return tuple(hosts)
