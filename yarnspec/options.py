@@ -84,6 +84,7 @@ class Speculation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     max_concurrent_executions: typing.Annotated[int, msgspec.Meta(ge=1)]
     max_share_of_stage: Share
     max_share_of_application: Share
+    min_copies: typing.Annotated[int, msgspec.Meta(ge=1)]
     max_copies_of_task: typing.Annotated[int, msgspec.Meta(ge=1)]
     copy_writers: bool
     slot_patience_ms: int

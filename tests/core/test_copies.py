@@ -119,8 +119,10 @@ def test_a_third_attempt_only_where_three_are_allowed() -> None:
 
 
 def test_copies_of_a_stage_and_of_the_application_are_capped_and_at_least_one() -> None:
-    for changes in ({"max_share_of_stage": 0.25}, {"max_share_of_application": 0.25}, {"max_share_of_stage": 0.01}):
-        world = Stragglers(speculation=changes)
+    for changes in ({"max_share_of_stage": 0.5}, {"max_share_of_application": 0.5}, {"max_share_of_stage": 0.01}):
+        world = Stragglers(
+            speculation={"max_share_of_stage": 1.0, "max_share_of_application": 1.0, "min_copies": 1, **changes}
+        )
         tasks = world.fill(0, 8)
         world.pass_ms(900)
         for task_id in tasks[4:]:
@@ -133,8 +135,32 @@ def test_copies_of_a_stage_and_of_the_application_are_capped_and_at_least_one() 
         assert any(f"{allowed} copies are live" in line and f"{allowed} may be" in line for line in explanation.lines)
 
 
+def test_running_copies_make_no_room_for_further_ones() -> None:
+    world = Stragglers(slots=8, speculation={"max_share_of_stage": 0.5, "max_share_of_application": 0.5})
+    world.stage(0, 16)
+    first = [world.launch(0, index, str(index % 4 + 1)) for index in range(16)]
+    world.pass_ms(500)
+    for task_id in first[:8]:
+        world.end(task_id)
+    for _ in range(8):
+        for copy in of(LaunchCopy, world.pass_ms(1_000)):
+            executor = next(one for one, host in world.where.items() if host not in copy.not_hosts)
+            world.launch(0, copy.index, executor, copy=True)
+    assert sum(one.copy for one in world.running.values()) == 4
+
+
+def test_both_slow_tasks_at_the_end_of_a_stage_are_copied_at_once() -> None:
+    world = Stragglers()
+    tasks = world.fill(0, 8)
+    world.pass_ms(900)
+    for index in range(8):
+        if index % 4 != 1:
+            world.end(tasks[index])
+    assert [one.index for one in of(LaunchCopy, world.pass_ms(1_100))] == [1, 5]
+
+
 def test_a_cap_makes_room_when_a_copy_ends() -> None:
-    world = Stragglers(speculation={"max_share_of_stage": 0.01})
+    world = Stragglers(speculation={"max_share_of_stage": 0.01, "min_copies": 1})
     tasks = world.fill(0, 8)
     world.pass_ms(900)
     for task_id in tasks[4:]:
@@ -242,7 +268,7 @@ def test_while_another_attempt_can_finish_a_failure_changes_nothing() -> None:
 
 
 def test_a_lost_map_output_cancels_the_copies_of_the_stage_that_reads_it() -> None:
-    world = Stragglers()
+    world = Stragglers(speculation={"min_copies": 3})
     tasks = world.fill(3, 8)
     world.pass_ms(900)
     for task_id in tasks[3:]:

@@ -30,6 +30,7 @@ HOSTS = (H2, H3, H4, H5)
 FLAGS = (StageFlag(0), StageFlag.MAP, StageFlag.BARRIER, StageFlag.WRITES, StageFlag.INDETERMINATE)
 SHARE = 0.5
 SHARE_OF_ALL = 0.4
+MIN_COPIES = 1
 ATTEMPTS = 2
 COPIES_EVER = 3
 HOUR_MS = 3_600_000
@@ -48,6 +49,7 @@ class Stages(RuleBasedStateMachine):
             speculation={
                 "max_share_of_stage": SHARE,
                 "max_share_of_application": SHARE_OF_ALL,
+                "min_copies": MIN_COPIES,
                 "max_concurrent_executions": ATTEMPTS,
                 "max_copies_of_task": COPIES_EVER,
             },
@@ -63,8 +65,6 @@ class Stages(RuleBasedStateMachine):
         self.extra: set[str] = set()
         self.no_tasks = UpdateTaskBlocks(hosts=(), reason="at first")
         self.blocked: tuple[str, ...] = ()
-        self.widest: Counter[int] = Counter()
-        self.widest_of_all = 0
         self.stages = 0
 
     # what the commands since the last look ask for
@@ -107,8 +107,11 @@ class Stages(RuleBasedStateMachine):
         assert 1 <= len(attempts) < ATTEMPTS == copy.attempts_max
         assert copy.not_hosts == tuple(sorted({self.world.where[one.executor_id] for one in attempts}))
         assert self.ever[task] < COPIES_EVER
-        assert self.live(copy.stage) < max(1, math.ceil(SHARE * self.widest[copy.stage]))
-        assert sum(self.live(stage) for stage in self.tasks) < max(1, math.ceil(SHARE_OF_ALL * self.widest_of_all))
+        running = {(one.stage, one.index) for one in self.world.running.values()} - self.finished
+        of_stage = sum(stage == copy.stage for stage, _ in running)
+        of_all = sum(stage in self.tasks for stage, _ in running)
+        assert self.live(copy.stage) < max(MIN_COPIES, math.ceil(SHARE * of_stage))
+        assert sum(self.live(stage) for stage in self.tasks) < max(MIN_COPIES, math.ceil(SHARE_OF_ALL * of_all))
 
     def release(self, executor_id: str) -> None:
         self.extra.discard(executor_id)
@@ -148,12 +151,6 @@ class Stages(RuleBasedStateMachine):
             if (stage, index) not in started
         ]
 
-    def see_width(self) -> None:
-        running = Counter(one.stage for one in self.world.running.values() if one.stage in self.tasks)
-        for stage, count in running.items():
-            self.widest[stage] = max(self.widest[stage], count)
-        self.widest_of_all = max(self.widest_of_all, sum(running.values()))
-
     # what happens
 
     @initialize()
@@ -179,7 +176,6 @@ class Stages(RuleBasedStateMachine):
             for task in [task for task in self.waiting() if task[0] == stage and len(self.waiting()) > rest]:
                 if free := self.free(task):
                     self.world.launch(*task, free[0])
-                    self.see_width()
                     self.obey()
             self.time_passes(1_000)
             done = [one for one in self.world.running.values() if one.stage == stage][: tasks - late]
@@ -191,7 +187,6 @@ class Stages(RuleBasedStateMachine):
             for task in [task for task in self.waiting() if task[0] == other]:
                 if free := self.free(task):
                     self.world.launch(*task, free[0])
-                    self.see_width()
                     self.obey()
         self.time_passes(4_000)
 
@@ -202,7 +197,6 @@ class Stages(RuleBasedStateMachine):
             free = self.free(task)
             if free:
                 self.world.launch(*task, data.draw(st.sampled_from(free)))
-                self.see_width()
                 self.obey()
 
     @precondition(lambda self: any(self.free(task, one.not_hosts) for task, one in self.asked.items()))
@@ -215,7 +209,6 @@ class Stages(RuleBasedStateMachine):
         host = self.world.where[executor_id]
         assert host not in self.no_tasks.hosts
         self.world.launch(*task, executor_id, copy=True)
-        self.see_width()
         self.obey()
 
     @precondition(lambda self: self.asked)
@@ -260,8 +253,6 @@ class Stages(RuleBasedStateMachine):
 
     def end_stage(self, stage: int, state: State) -> None:
         del self.tasks[stage]
-        if not self.tasks:
-            self.widest_of_all = 0
         self.world.stage_ends(stage, state)
         self.obey()
         assert not [task for task in self.asked if task[0] == stage]

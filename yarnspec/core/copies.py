@@ -66,8 +66,6 @@ class Copies:
         self._note = note
         self._tasks: dict[TaskKey, CopiedTask] = {}
         self._live: Counter[StageKey] = Counter()
-        self._widest: dict[StageKey, int] = {}
-        self._widest_application = 0
         self._banned: dict[StageKey, str] = {}
         self.stage_ledgers: dict[StageKey, Ledger] = {}
         self.before = Ledger()
@@ -99,22 +97,25 @@ class Copies:
 
     # the limits
 
-    def widen(self) -> None:
-        """Remember how many tasks ran at once at the widest, in each stage and in the application."""
-        running = 0
-        for key, stage in self._table.stages.items():
-            running += stage.running
-            self._widest[key] = max(self._widest.get(key, 0), stage.running)
-        self._widest_application = max(self._widest_application, running)
-
     def limit_of_stage(self, key: StageKey) -> int:
         """How many copies may be live in a stage attempt."""
-        return _share(self._settings.max_share_of_stage, self._widest.get(key, 0))
+        return self._limit(self._settings.max_share_of_stage, self._running_tasks(key))
 
     @property
     def limit(self) -> int:
         """How many copies may be live in the application."""
-        return _share(self._settings.max_share_of_application, self._widest_application)
+        return self._limit(self._settings.max_share_of_application, self._running_tasks())
+
+    def _limit(self, share: float, running: int) -> int:
+        # The small subtraction undoes binary fractions, so that 0.1 x 30 allows 3 and not 4.
+        return max(self._settings.min_copies, math.ceil(share * running - 1e-9))
+
+    def _running_tasks(self, key: StageKey | None = None) -> int:
+        """Tasks that run now, in one stage attempt or in all; one with copies is one task."""
+        stages = self._table.stages
+        if key is None:
+            return sum(stage.running_tasks for stage in stages.values())
+        return stages[key].running_tasks if key in stages else 0
 
     def objection_to_stage(self, stage: StageTasks) -> str:
         """Why no task of a stage is copied at all, or an empty string.
@@ -156,20 +157,15 @@ class Copies:
     def too_many(self, key: StageKey) -> str:
         """Which limit on live copies a stage attempt or the application has reached, or an empty string."""
         settings = self._settings
-        for live, limit, where, share, widest in (
-            (
-                self._live[key],
-                self.limit_of_stage(key),
-                "its stage",
-                settings.max_share_of_stage,
-                self._widest.get(key, 0),
-            ),
-            (self.live, self.limit, "the application", settings.max_share_of_application, self._widest_application),
+        for live, share, running, where in (
+            (self._live[key], settings.max_share_of_stage, self._running_tasks(key), "its stage"),
+            (self.live, settings.max_share_of_application, self._running_tasks(), "the application"),
         ):
+            limit = self._limit(share, running)
             if live >= limit:
                 return (
-                    f"{live} copies are live in {where}, and {limit} may be ({share:g} of the {widest} tasks that ran "
-                    "at once, at least one)"
+                    f"{live} copies are live in {where}, and {limit} may be ({share:g} of the {running} tasks that run "
+                    f"now, at least {settings.min_copies})"
                 )
         return ""
 
@@ -272,10 +268,11 @@ class Copies:
             if not task.running:
                 del self._tasks[task.key]
         self._banned.pop(key, None)
-        self._widest.pop(key, None)
-        if not self._table.stages:
-            self._widest_application = 0
         return commands
+
+    def withdraw_all(self, why: str) -> list[Command]:
+        """Withdraw every copy that has not started."""
+        return [self._withdraw(task, why) for task in self.waiting]
 
     def forget_stage(self, key: StageKey) -> None:
         """Keep of a stage that ended long ago only what the whole ledger needs."""
@@ -294,9 +291,7 @@ class Copies:
             self.forget_stage(key)
         self._tasks.clear()
         self._live.clear()
-        self._widest.clear()
         self._banned.clear()
-        self._widest_application = 0
 
     def _won(self, stage: StageTasks, task: CopiedTask, attempt: Attempt, now_ms: int) -> list[Command]:
         if attempt.speculative:
@@ -350,8 +345,3 @@ class Copies:
 def hosts_of(attempts: tuple[Attempt, ...]) -> tuple[str, ...]:
     """The hosts on which attempts run, sorted."""
     return tuple(sorted({one.host for one in attempts if one.state is State.RUNNING and one.host}))
-
-
-def _share(share: float, running: int) -> int:
-    # The small subtraction undoes binary fractions, so that 0.1 x 30 allows 3 and not 4.
-    return max(1, math.ceil(share * running - 1e-9))

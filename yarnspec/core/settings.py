@@ -42,16 +42,18 @@ class DetectorSettings(msgspec.Struct, frozen=True, kw_only=True):
 class SpeculationSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How many copies of slow tasks there may be, and what is done for them.
 
-    ``max_concurrent_executions`` counts the original too. The shares are of the tasks that run at once, in the stage or
-    in the application, at the widest; each allows at least one copy. ``max_copies_of_task`` is over the task's whole
-    life, so that a task whose copies fail is not copied for ever. ``slot_patience_ms``: how long a copy waits for a
-    slot before a container is asked for; ``container_idle_ms``: how long such a container is kept without a task.
+    ``max_concurrent_executions`` counts the original too. The shares are of the tasks that run when a copy is asked
+    for, in the stage or in the application, a task with copies being one; each allows at least ``min_copies``, as at
+    the end of a stage nothing runs but its slow tasks. ``max_copies_of_task`` is over the task's whole life, so that a
+    task whose copies fail is not copied for ever. ``slot_patience_ms``: how long a copy waits for a slot before a
+    container is asked for; ``container_idle_ms``: how long such a container is kept without a task.
     """
 
     enabled: bool = True
     max_concurrent_executions: int = 2
     max_share_of_stage: float = 0.5
     max_share_of_application: float = 0.33
+    min_copies: int = 2
     max_copies_of_task: int = 4
     copy_writers: bool = False
     slot_patience_ms: int = 2_000

@@ -190,7 +190,6 @@ class Speculation:
     def _observed(self, event: ev.Observed, now_ms: int) -> list[Command]:
         happened = self.table.observe(event.rows)
         self.speeds.observe(self.table, happened, now_ms)
-        self.copies.widen()
         commands: list[Command] = []
         for stage, copy in happened.copies_started:
             self.copies.started(stage, copy, now_ms)
@@ -252,7 +251,6 @@ class Speculation:
     def _judge(self, now_ms: int) -> list[Command]:
         if not self.table.stages:
             return []
-        self.copies.widen()
         verdicts = self.detector.judge(self.table, now_ms)
         self.metrics.slow.clear()
         self.metrics.slow.update((verdict.stage, verdict.stage_attempt) for verdict in _one_each(verdicts))

@@ -50,6 +50,7 @@ class StageTasks:
         "_by_index",
         "_by_task_id",
         "_in_order",
+        "_running_tasks",
         "_winners",
         "ended",
         "ended_ms",
@@ -96,6 +97,7 @@ class StageTasks:
         self._winners = Columns({"row": np.int32})
         self._in_order = True
         self._by_task_id: Column | None = None
+        self._running_tasks: int | None = None
 
     @property
     def key(self) -> tuple[int, int]:
@@ -112,6 +114,14 @@ class StageTasks:
         """Tasks that wait for a slot: no attempt runs and none has succeeded."""
         cared_for = np.count_nonzero((self._active["attempts"] > 0) | (self._by_index["won"] >= 0))
         return max(0, self.tasks - int(cared_for))
+
+    @property
+    def running_tasks(self) -> int:
+        """Tasks that run: however many attempts of it do, a task is one; none once one of its attempts succeeded."""
+        if self._running_tasks is None:
+            running = (self._active["attempts"] > 0) & (self._by_index["won"] < 0)
+            self._running_tasks = int(np.count_nonzero(running))
+        return self._running_tasks
 
     def active(self, index: Column) -> Column:
         """For each index how many attempts of the task run."""
@@ -291,6 +301,7 @@ class StageTasks:
         self.places.ended(rows["host"][found], rows["executor"][found])
         np.subtract.at(self._active["attempts"], rows["index"][found], 1)
         self.running -= len(found)
+        self._running_tasks = None
 
     def _append(self, batch: Batch, at: Column) -> Column:
         if not len(at):
@@ -320,6 +331,7 @@ class StageTasks:
         self.places.started(batch.hosts[at], batch.executors[at])
         np.add.at(self._active["attempts"], index, 1)
         self.running += len(at)
+        self._running_tasks = None
         return np.arange(new.start, new.stop)
 
     def _reach(self, tasks: int) -> None:
@@ -376,6 +388,7 @@ class StageTasks:
         winners = rows_won[winners]
         won[rows["index"][winners]] = winners
         self.finished += len(winners)
+        self._running_tasks = None
         where = self._winners.grow(len(winners))
         self._winners["row"][where] = winners
         executors, finish_ms = rows["executor"][rows_won], rows["finish_ms"][rows_won]
@@ -389,6 +402,7 @@ class StageTasks:
         won = self._by_index["won"]
         index = rows["index"][found]
         self.lost += len(found)
+        self._running_tasks = None
         standing = won[index] == found
         won[index[standing]] = NONE
         self.finished -= int(np.count_nonzero(standing))
