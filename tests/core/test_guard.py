@@ -17,6 +17,7 @@ from yarnspec.core.commands import (
     RequestContainers,
     Summarize,
     UnblockHost,
+    WithdrawCopy,
 )
 from yarnspec.core.detectors.execution_time import ExecutionTime
 
@@ -44,6 +45,18 @@ def test_it_is_told_once_with_the_place_and_its_blocks_end(broken: Stragglers) -
     assert only(UnblockHost, answer).stage == 0
     assert broken.view().warnings == (told,)
     assert broken.negotiator.speculation_view(broken.now_ms).stopped
+
+
+def test_copies_that_wait_are_withdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = Stragglers()
+    tasks = world.fill(0, 8)
+    world.pass_ms(900)
+    for task_id in tasks[1:]:
+        world.end(task_id)
+    asked = only(LaunchCopy, world.pass_ms(1_100))
+    monkeypatch.setattr(ExecutionTime, "judge", lambda *_: 1 // 0)
+    withdrawn = only(WithdrawCopy, world.pass_ms(1_000))
+    assert (withdrawn.stage, withdrawn.index) == (asked.stage, asked.index)
 
 
 def test_nothing_is_judged_or_copied_afterwards_and_the_rest_goes_on(broken: Stragglers) -> None:

@@ -183,7 +183,7 @@ class Speculation:
         said = f"speculation stopped for the rest of this attempt: {self.stopped}"
         self._warn(said)
         ended = self.blocklist.end(said, lambda key: key.level in ("stage", "task"))
-        return [Summarize(reason=said), *ended]
+        return [Summarize(reason=said), *ended, *self.copies.withdraw_all(said)]
 
     # what is told
 
