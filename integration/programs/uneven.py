@@ -1,11 +1,13 @@
 """Two stages of tasks of very different sizes, each record a wait of 10 ms: `uneven.py START_FILE`.
 
-Says `{"ready": true}` when its Python workers are there, and begins when START_FILE appears.
+Both read a shuffle, so that Spark knows how much each task reads. Says `{"ready": true}` when its Python workers are
+there, and begins when START_FILE appears.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 RECORD_S = 0.01
+RECORD_BYTES = 2000  # of noise, so that twice the records are twice the bytes
 SIZES = (20, 200, 25, 25, 100, 20, 25, 50, 20, 25, 20, 67, 20, 25, 40, 20, 150, 22, 28, 35, 20, 80, 24, 20)
 LONGEST_S = 120
 
@@ -34,8 +37,11 @@ def main(start: Path) -> None:
             raise TimeoutError(f"nobody wrote {start}")
         time.sleep(0.1)
     tasks = len(SIZES)
-    numbered = context.parallelize(list(enumerate(SIZES)), tasks).flatMap(lambda pair: [(pair[0], 1)] * pair[1])
-    count = numbered.mapPartitions(work).partitionBy(tasks, lambda index: index).mapPartitions(work).count()
+    numbered = context.parallelize(list(enumerate(SIZES)), tasks).flatMap(
+        lambda pair: [(pair[0], os.urandom(RECORD_BYTES)) for _ in range(pair[1])]
+    )
+    read_once = numbered.partitionBy(tasks, lambda index: index).mapPartitions(work)
+    count = read_once.partitionBy(tasks, lambda index: index).mapPartitions(work).count()
     print(json.dumps({"right": count == sum(SIZES)}), flush=True)
     context.stop()
 

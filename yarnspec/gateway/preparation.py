@@ -90,12 +90,13 @@ def prepare(
         "--driver-memory/--driver-cores: the AM container", Size(sizes.am_memory_mb, sizes.am_vcores), hosts, maximum
     )
     _check_exclusions(translation, hosts, force=request.force)
-    running = [host.host for host in hosts if host.state == "RUNNING"]
-    listed, list_trouble = listed_hosts(cluster, translation.options, running, translation.exclude_hosts)
     placement = resolve(translation.options.placement.mode, rm, translation.options.placement.host_attribute)
     # Asks HDFS whether it answers and lets this user in.
     home = cluster.files.home
     cluster.files.exists(home)
+    # Only then the list in HDFS, whose absence is no error: nobody shall wait for a dead HDFS twice.
+    running = [host.host for host in hosts if host.state == "RUNNING"]
+    listed, list_trouble = listed_hosts(cluster, translation.options, running, translation.exclude_hosts)
     plan = msgspec.structs.replace(
         _plan(request, cluster, translation, sizes, placement),
         streams=streams,
