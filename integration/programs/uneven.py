@@ -37,11 +37,11 @@ def main(start: Path) -> None:
             raise TimeoutError(f"nobody wrote {start}")
         time.sleep(0.1)
     tasks = len(SIZES)
-    numbered = context.parallelize(list(enumerate(SIZES)), tasks).flatMap(
-        lambda pair: [(pair[0], os.urandom(RECORD_BYTES)) for _ in range(pair[1])]
-    )
-    read_once = numbered.partitionBy(tasks, lambda index: index).mapPartitions(work)
-    count = read_once.partitionBy(tasks, lambda index: index).mapPartitions(work).count()
+    # Who writes them is even: of what such a task makes out of nothing nobody could know the size.
+    places = [place for place, size in enumerate(SIZES) for _ in range(size)]
+    numbered = context.parallelize(places, tasks).map(lambda place: (place, os.urandom(RECORD_BYTES)))
+    read_once = numbered.partitionBy(tasks, lambda place: place).mapPartitions(work)
+    count = read_once.partitionBy(tasks, lambda place: place).mapPartitions(work).count()
     print(json.dumps({"right": count == sum(SIZES)}), flush=True)
     context.stop()
 
