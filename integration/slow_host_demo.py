@@ -17,8 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from integration.cluster import Cluster
-from integration.submitting import ENDED, Submission, run_yarnspec, start_submit
-from integration.waiting import wait_for
+from integration.submitting import ENDED, run_yarnspec, start_submit
 
 PROGRAM = Path(__file__).parent / "bench" / "stragglers" / "program.py"
 SLOWER = 10
@@ -73,13 +72,13 @@ def _run(cluster: Cluster, directory: Path, options: list[str]) -> Shown:
     submission = start_submit(cluster, name, [*flags, str(PROGRAM), str(directory), str(EXECUTORS)], directory)
     slow = ""
     try:
-        ready = _answer(submission, directory / "ready.json", READY_S)
+        ready = submission.document(directory / "ready.json", READY_S)
         slow = next(host for host in cluster.hosts[::-1] if host != ready["am_host"])
         cluster.mini.host_slow(slow, SLOWER)
         order = {"tasks": TASKS, "records": RECORDS, "stages": STAGES}
         (directory / "order").write_text(json.dumps(order))
         (directory / "order").rename(directory / "go-1.json")
-        done = _answer(submission, directory / "done-1.json", JOB_S)
+        done = submission.document(directory / "done-1.json", JOB_S)
         (directory / "stop").touch()
         submission.wait(END_S)
         events = run_yarnspec(cluster, "events", ready["application_id"], "-o", "json").lines
@@ -95,16 +94,6 @@ def _run(cluster: Cluster, directory: Path, options: list[str]) -> Shown:
         application_id=ready["application_id"], seconds=done["seconds"], slow_host=slow, right=done["right"],
         begun_ms=begun_ms, events=tuple(each for each in events if each["time_ms"] >= begun_ms),
     )  # fmt: skip
-
-
-def _answer(submission: Submission, path: Path, timeout_s: float) -> dict[str, Any]:
-    def there() -> bool:
-        assert submission.process.poll() is None, f"the application ended:\n{submission.stderr[-2000:]}"
-        return path.exists()
-
-    wait_for(f"{path.name} of {submission.name}", there, timeout_s)
-    document: dict[str, Any] = json.loads(path.read_text())
-    return document
 
 
 def _show_story(run: Shown, console: Console) -> None:

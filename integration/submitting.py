@@ -81,6 +81,17 @@ class Submission:
         """What it has said so far."""
         return self._output.with_suffix(".err").read_text(errors="replace")
 
+    def document(self, path: Path, timeout_s: float) -> dict[str, Any]:
+        """The JSON object that its program writes to a file of this machine, as soon as it is there."""
+
+        def there() -> bool:
+            assert self.process.poll() is None, f"the application ended:\n{self.stderr[-3000:]}"
+            return path.exists()
+
+        wait_for(f"{path.name} of {self.name}", there, timeout_s)
+        document: dict[str, Any] = json.loads(path.read_text())
+        return document
+
     def application_id(self, timeout_s: float = 60) -> str:
         """Its application's id, as soon as the ResourceManager knows the application."""
 

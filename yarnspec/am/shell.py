@@ -116,7 +116,9 @@ class Shell:
         Raises:
             TimeoutError: no answer within the deadline.
         """
-        return self._answer(Question(lambda _, __: self._handle(event)), deadline_s)
+        question = Question(lambda _, __: self._handle(event))
+        self._inbox.put(question)
+        return question.wait(deadline_s)
 
     def inspect(self, ask: Callable[[Negotiator, int], T], deadline_s: float = 5.0) -> T:
         """Find something out about the core, between two events. From any thread but the shell's own.
@@ -159,10 +161,6 @@ class Shell:
     def in_force(self, deadline_s: float) -> bool:
         """Wait until the driver has heard what was decided so far; False when it does not in time. From any thread."""
         return self._orders.settled(deadline_s)
-
-    def _answer(self, question: Question[T], deadline_s: float) -> T:
-        self._inbox.put(question)
-        return question.wait(deadline_s)
 
     def _until_next_timer_s(self) -> float:
         longest_s = _WRITE_AGAIN_MS / 1000 if self._placement.problem else _LONGEST_WAIT_S

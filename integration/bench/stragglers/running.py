@@ -13,7 +13,7 @@ from integration.bench.stragglers.arms import HOSTS, RECORD_S, SLOTS_PER_HOST, S
 from integration.bench.stragglers.attempts import Job, jobs
 from integration.bench.stragglers.results import Sample
 from integration.cluster import Cluster
-from integration.submitting import ENDED, Submission, run_yarnspec, start_submit
+from integration.submitting import ENDED, run_yarnspec, start_submit
 from integration.waiting import wait_for
 
 PROGRAM = Path(__file__).with_name("program.py")
@@ -49,14 +49,14 @@ def run(cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path)
     submission = start_submit(cluster, name, [*flags, str(PROGRAM), str(directory), str(executors)], directory)
     slow = ""
     try:
-        ready = _answer(submission, directory / "ready.json", READY_S)
+        ready = submission.document(directory / "ready.json", READY_S)
         slow = next(host for host in candidates if host != ready["am_host"]) if arm.slow else ""
         if slow:
             cluster.mini.host_slow(slow, SLOWER)
         done = []
         for number, workload in enumerate(orders, 1):
             _order(directory / f"go-{number}.json", workload)
-            done.append(_answer(submission, directory / f"done-{number}.json", JOB_S))
+            done.append(submission.document(directory / f"done-{number}.json", JOB_S))
             if arm.copies == "yarnspec":
                 _forget(cluster, ready["application_id"], slow, executors)
         (directory / "stop").touch()
@@ -88,16 +88,6 @@ def _order(path: Path, workload: Workload) -> None:
     scratch = path.with_suffix(".new")
     scratch.write_text(json.dumps({"tasks": workload.tasks, "records": workload.records, "stages": STAGES}))
     scratch.rename(path)
-
-
-def _answer(submission: Submission, path: Path, timeout_s: float) -> dict[str, Any]:
-    def there() -> bool:
-        assert submission.process.poll() is None, f"the application ended:\n{submission.stderr[-3000:]}"
-        return path.exists()
-
-    wait_for(f"{path.name} of {submission.name}", there, timeout_s)
-    document: dict[str, Any] = json.loads(path.read_text())
-    return document
 
 
 def _forget(cluster: Cluster, application: str, slow: str, executors: int) -> None:
