@@ -116,8 +116,12 @@ def block(
         _say(form, host, blocked=True, words=f"{host} is blocked for all applications {lasting}")
         return
     with Application.from_id(application, settings=settings) as found:
-        found.block_host(host, duration, reason=reason or "asked for by hand", force=force)
-    _say(form, host, blocked=True, words=f"{host} is blocked {lasting}")
+        answer = found.block_host(host, duration, reason=reason or "asked for by hand", force=force)
+    if answer.changed:
+        words = f"{host} is blocked {lasting}"
+    else:
+        words = f"{host} was blocked for as long or longer already: nothing had to change"
+    _say(form, host, blocked=True, words=words)
 
 
 @command.command()

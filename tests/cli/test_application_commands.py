@@ -303,6 +303,13 @@ class TestHosts:
         ran = yarnspec("hosts", APP, "unblock", HOSTS[1], "-o", "json")
         assert json.loads(ran.out) == {"schema": 1, "host": HOSTS[1], "blocked": False}
 
+    def test_a_block_that_is_shorter_than_the_one_in_force(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        negotiator.answer = Answer(accepted=True, reason="nothing had to change", changed=False)
+        ran = yarnspec("hosts", APP, "block", HOSTS[1], "--for", "10m")
+        assert ran.code == 0
+        assert "10m" not in ran.out
+        assert "blocked for as long or longer already" in ran.out
+
     def test_a_refusal(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
         negotiator.answer = Answer(accepted=False, reason="1 of 3 hosts may be blocked; --force")
         ran = yarnspec("hosts", APP, "block", HOSTS[1])

@@ -130,6 +130,6 @@ class Answers:
             return Answer(accepted=False, reason=refused.reason)
         done = next((one for one in answer if isinstance(one, commands.BlockHost | commands.UnblockHost)), None)
         if done is None:
-            return Answer(accepted=True, reason="nothing had to change")
+            return Answer(accepted=True, reason="nothing had to change", changed=False)
         heard = self._shell.in_force(_IN_FORCE_S)
         return Answer(accepted=True, reason=done.reason if heard else f"{done.reason}; {_NOT_HEARD}")

@@ -65,10 +65,11 @@ class UnblockBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a request."""
+    """What became of a request; ``changed`` is false when things stood as asked for, or better, before."""
 
     accepted: bool
     reason: str = ""
+    changed: bool = True
 
 
 class HostEntry(msgspec.Struct, frozen=True, kw_only=True):
