@@ -9,7 +9,7 @@ Spark must know of them, then the copies, so that none can start on a host that 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from yarnspec.core import events as ev
@@ -251,9 +251,8 @@ class Speculation:
     def _judge(self, now_ms: int) -> list[Command]:
         if not self.table.stages:
             return []
-        verdicts = self.detector.judge(self.table, now_ms)
-        self.metrics.slow.clear()
-        self.metrics.slow.update((verdict.stage, verdict.stage_attempt) for verdict in _one_each(verdicts))
+        verdicts, slow = self.detector.judge(self.table, now_ms)
+        self.metrics.slow = Counter(slow)
         commands = self._tell(verdicts)
         if self.settings.blocks.enabled:
             commands += self.suspects.cleared(now_ms)
@@ -270,16 +269,15 @@ class Speculation:
         return commands + self._look_at_extras(now_ms)
 
     def _tell(self, verdicts: list[Verdict]) -> list[Command]:
-        new = []
-        for verdict in verdicts:
-            judged = self._judged[verdict.stage, verdict.stage_attempt]
-            if verdict.task_id not in judged:
-                judged.add(verdict.task_id)
-                new.append(verdict)
+        new = [one for one in verdicts if one.task_id not in self._judged[one.stage, one.stage_attempt]]
         if not new:
             return []
-        said = f"{len(verdicts)} attempts are slow, {len(new)} of them newly; the worst: {verdicts[0].reason}"
-        return [JudgeTasks(verdicts=tuple(new[:_VERDICTS_TOLD]), reason=said)]
+        # What is too much for one line of the log is told after the next pass.
+        told = new[:_VERDICTS_TOLD]
+        for verdict in told:
+            self._judged[verdict.stage, verdict.stage_attempt].add(verdict.task_id)
+        said = f"{self.metrics.slow_tasks} tasks are slow, {len(new)} attempts newly; the worst: {verdicts[0].reason}"
+        return [JudgeTasks(verdicts=tuple(told), reason=said)]
 
     def _copy(self, verdicts: list[Verdict], now_ms: int) -> tuple[list[Command], list[Command]]:
         blocks: list[Command] = []
@@ -344,7 +342,3 @@ class Speculation:
         if next_ms is not None and not self._timers.wanted(EXTRAS_TIMER):
             commands.append(self._timers.set(EXTRAS_TIMER, next_ms, "an extra container is idle"))
         return commands
-
-
-def _one_each(verdicts: list[Verdict]) -> list[Verdict]:
-    return list({(one.stage, one.stage_attempt, one.index): one for one in verdicts}.values())
