@@ -12,6 +12,11 @@ class Jobs:
         self._stages: dict[int, frozenset[int]] = {}
         self._known: set[int] = set()
 
+    @property
+    def running(self) -> frozenset[int]:
+        """The jobs that run."""
+        return frozenset(self._stages)
+
     def started(self, event: JobStarted) -> None:
         """A job began."""
         self._stages[event.job] = frozenset(event.stages)

@@ -24,6 +24,7 @@ from yarnspec.core.driver import Route
 from yarnspec.core.extras import Extras
 from yarnspec.core.faults import Faults
 from yarnspec.core.guard import Guard
+from yarnspec.core.handback import Handback
 from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.core.hosts import Hosts
 from yarnspec.core.jobs import Jobs
@@ -91,6 +92,7 @@ class Speculation:
         self._judged: defaultdict[StageKey, set[int]] = defaultdict(set)
         self._summarized = ""
         self._guard = Guard(self._stop)
+        self._handback = Handback(containers, task_blocks, self._jobs)
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
@@ -98,7 +100,7 @@ class Speculation:
         return {
             ev.Observed: lambda event, now_ms: self._guard.run(self._observed, event, now_ms),
             ev.JobStarted: lambda event, now_ms: self._guard.run(self._job_started, event, now_ms),
-            ev.JobEnded: lambda event, now_ms: self._guard.run(self._job_ended, event, now_ms),
+            ev.JobEnded: self._job_over,
             ev.CopyRefused: lambda event, now_ms: self._guard.run(self._copy_refused, event, now_ms),
         }
 
@@ -179,11 +181,10 @@ class Speculation:
     def _stop(self) -> list[Command]:
         for name in self.timers:
             self._timers.cancel(name)
-        self.containers.want_extra(0)
         said = f"speculation stopped for the rest of this attempt: {self.stopped}"
         self._warn(said)
         ended = self.blocklist.end(said, lambda key: key.level in ("stage", "task"))
-        return [Summarize(reason=said), *ended, *self.copies.withdraw_all(said)]
+        return [Summarize(reason=said), *ended, *self.copies.withdraw_all(said), *self._handback.begin()]
 
     # what is told
 
@@ -237,6 +238,11 @@ class Speculation:
     def _job_started(self, event: ev.JobStarted, _now_ms: int) -> list[Command]:
         self._jobs.started(event)
         return []
+
+    def _job_over(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
+        if self.stopped:
+            return self._handback.job_ended(event.job)
+        return self._guard.run(self._job_ended, event, now_ms)
 
     def _job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
         self._jobs.ended(event)
