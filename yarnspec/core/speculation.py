@@ -34,16 +34,19 @@ from yarnspec.core.stagemetrics import StageMetrics
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.suspects import Suspects
 from yarnspec.core.taskblocks import TaskBlocks
-from yarnspec.core.tasks import StageKey, TaskTable
+from yarnspec.core.tasks import Happened, StageKey, TaskTable
 from yarnspec.core.timers import Timers
 
 JUDGE_TIMER = "judge-tasks"
 SUMMARY_TIMER = "speculation-summary"
 EXTRAS_TIMER = "extra-containers"
+SETTLE_TIMER = "ended-jobs"
 
 _TASKS_NOTED = 5_000
 _HOSTS_NOTED = 5_000
 _VERDICTS_TOLD = 100
+_SILENT_MS = 60_000
+"""An attempt of an ended job that no heartbeat has named for so long has ended; Spark's own interval is 10 s."""
 
 
 class Speculation:
@@ -111,6 +114,7 @@ class Speculation:
             JUDGE_TIMER: lambda now_ms: self._guard.run(self._judge, now_ms),
             SUMMARY_TIMER: lambda now_ms: self._guard.run(self._summarize, now_ms),
             EXTRAS_TIMER: lambda now_ms: self._guard.run(self._look_at_extras, now_ms),
+            SETTLE_TIMER: lambda now_ms: self._guard.run(self._settle, now_ms),
         }
 
     @property
@@ -161,7 +165,7 @@ class Speculation:
     def context_over(self, why: str) -> list[Command]:
         """A SparkContext is gone: its stages, tasks and copies with it. What was learnt of hosts stays."""
         last = self._guard.run(self._forget_context)
-        for name in (JUDGE_TIMER, EXTRAS_TIMER):
+        for name in (JUDGE_TIMER, EXTRAS_TIMER, SETTLE_TIMER):
             self._timers.cancel(name)
         return last + self.blocklist.end(why, lambda key: key.level in ("stage", "task"))
 
@@ -189,7 +193,9 @@ class Speculation:
     # what is told
 
     def _observed(self, event: ev.Observed, now_ms: int) -> list[Command]:
-        happened = self.table.observe(event.rows)
+        return self._follow(self.table.observe(event.rows), now_ms)
+
+    def _follow(self, happened: Happened, now_ms: int) -> list[Command]:
         self.speeds.observe(self.table, happened, now_ms)
         commands: list[Command] = []
         for stage, copy in happened.copies_started:
@@ -246,7 +252,19 @@ class Speculation:
 
     def _job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
         self._jobs.ended(event)
-        return self._look_at_extras(now_ms)
+        return self._settle_later(now_ms) + self._look_at_extras(now_ms)
+
+    def _settle(self, now_ms: int) -> list[Command]:
+        happened = self.table.settle(self._jobs.over, now_ms - _SILENT_MS, now_ms)
+        return self._follow(happened, now_ms) + self._settle_later(now_ms)
+
+    def _settle_later(self, now_ms: int) -> list[Command]:
+        """Look again at what seems to run of ended jobs: killed attempts may end late, and lost rows never come."""
+        self._jobs.over &= self.table.unsettled()
+        if not self._jobs.over or self._timers.wanted(SETTLE_TIMER):
+            return []
+        stages = ", ".join(map(str, sorted(self._jobs.over)))
+        return [self._timers.set(SETTLE_TIMER, now_ms + _SILENT_MS, f"stages {stages} of ended jobs seem to run")]
 
     def _copy_refused(self, event: ev.CopyRefused, now_ms: int) -> list[Command]:
         self.copies.refused((event.stage, event.stage_attempt, event.index), event.why, now_ms)
