@@ -1,8 +1,8 @@
 """`python -m integration.bench [start|tpch|all]`: both sides by turns on a mini cluster of their own.
 
 `python -m integration.bench feed` measures the feed of tasks (``integration/bench/feed``), `decisions` how long the
-core looks at many running tasks (``integration/bench/decisions.py``), and `stragglers` jobs beside a slow host: the same
-as `python -m integration.bench.stragglers`, which has more options.
+core looks at many running tasks (``integration/bench/decisions.py``), and `stragglers` jobs beside a slow host (as
+`python -m integration.bench.stragglers` does, which has more options).
 """
 
 from __future__ import annotations
