@@ -89,7 +89,7 @@ class Recorded:
         self._snapshot = None
         if ended.records != self._snapshot_records:
             return  # not the snapshot that was begun
-        self.epochs |= snapshot.epochs
+        self.epochs = {**snapshot.epochs, **self.epochs}
         self.application = snapshot.application
         self.shuffles = snapshot.shuffles
         self.writes = snapshot.writes

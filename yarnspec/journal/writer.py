@@ -21,6 +21,8 @@ from yarnspec.journal.errors import Fenced, JournalStopped
 from yarnspec.journal.records import RecordTooLargeError, encode, payload_of
 from yarnspec.journal.stores import LogWriter
 
+_AGAIN_S = 2.0
+
 
 class JournalOptions(NamedTuple):
     """How records are batched."""
@@ -204,6 +206,7 @@ class Journal:
                 self._hold.check()
             except Exception as error:  # whatever the file system throws must not end the application
                 self._fail(error, futures)
+                self._leave_word()
                 return
             with self._changed:
                 self._queued_bytes -= len(data)
@@ -215,7 +218,7 @@ class Journal:
             try:
                 self._log.close()
                 self._hold.seal(self._written)
-            except Exception as error:  # as above
+            except Exception as error:  # as above; all records are there
                 self._fail(error, [])
 
     def _fail(self, error: Exception, futures: list[tuple[int, Future[int]]]) -> None:
@@ -236,9 +239,18 @@ class Journal:
         self._on_stopped(self._stopped)
         with contextlib.suppress(Exception):
             self._log.close()
-        if not self.fenced:
-            with contextlib.suppress(Exception):
-                self._hold.say_stopped(why)
+
+    def _leave_word(self) -> None:
+        """The next epoch must know that the records are not all."""
+        while not self.fenced:
+            try:
+                self._hold.say_stopped(self.problem)
+            except Exception:  # what failed the records may last, or pass
+                with self._changed:
+                    if self._changed.wait_for(lambda: self._closing, _AGAIN_S):
+                        return
+            else:
+                return
 
     def _stop(self, why: str, *, fenced: bool) -> None:
         with self._changed:
