@@ -92,10 +92,11 @@ def worst_first(found: Sequence[Suspects]) -> Judged:
     """The verdicts on the worst over all stages, those of tasks without a copy before the rest."""
     if not found:
         return Judged([], {})
-    slow = {each.stage.key: len(np.unique(each.stage.rows["index"][each.rows])) for each in found}
     owner = np.repeat(np.arange(len(found)), [len(each.rows) for each in found])
     position = np.concatenate([np.arange(len(each.rows)) for each in found])
-    copied = np.concatenate([each.stage.active(each.stage.rows["index"][each.rows]) > 1 for each in found])
+    several = [each.stage.active(each.stage.rows["index"][each.rows]) > 1 for each in found]
+    copied = np.concatenate(several)
+    slow = {each.stage.key: _tasks(each, more) for each, more in zip(found, several, strict=True)}
     badness = np.concatenate([each.badness for each in found])
     score = badness - copied * (float(badness.max(initial=0)) - float(badness.min(initial=0)) + 1.0)
     worst = np.arange(len(score))
@@ -104,6 +105,13 @@ def worst_first(found: Sequence[Suspects]) -> Judged:
     worst = worst[np.lexsort((worst, -score[worst]))]
     places = zip(owner[worst].tolist(), position[worst].tolist(), strict=True)
     return Judged([found[of].judge(at) for of, at in places], slow)
+
+
+def _tasks(found: Suspects, several: Column) -> int:
+    """How many tasks these attempts are of; ``several``: which are of tasks with more than one running attempt."""
+    return (
+        len(several) - int(np.count_nonzero(several)) + len(np.unique(found.stage.rows["index"][found.rows[several]]))
+    )
 
 
 def seconds(value_ms: float) -> str:
