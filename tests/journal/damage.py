@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import bisect
 import random
 from functools import cache
 
@@ -12,7 +13,7 @@ from tests.journal.memory import MemoryFiles
 from tests.journal.world import PATIENCE_S, began, story
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import JournalDamaged
-from yarnspec.journal.records import Entry
+from yarnspec.journal.records import HEAD, Entry
 
 COUNT = 1_000
 LOG = "/journal/epoch-1/log"
@@ -58,7 +59,7 @@ def check_cut(end: int) -> None:
     contents, entries = whole()
     got, damage = read(opened(contents[LOG][:end], None))
     assert damage is None, f"cut at {end}: {damage}"
-    expected = sum(1 for entry in entries if entry.offset + 28 + len(entry.payload) <= end)
+    expected = bisect.bisect_right(entries, end, key=lambda entry: entry.offset + HEAD.size + len(entry.payload))
     assert got == entries[:expected], f"cut at {end}: {len(got)} records, not {expected}"
 
 
@@ -78,8 +79,8 @@ def check_flip(bit: int, *, sealed: bool) -> None:
     log = bytearray(contents[LOG])
     log[bit // 8] ^= 1 << bit % 8
     got, damage = read(opened(bytes(log), contents[SEAL] if sealed else None))
-    place = max((entry.offset for entry in entries if entry.offset <= bit // 8), default=0)
-    before = [entry for entry in entries if entry.offset < place]
+    which = bisect.bisect_right(entries, bit // 8, key=lambda entry: entry.offset)
+    place, before = (entries[which - 1].offset, entries[: which - 1]) if which else (0, [])
     assert damage is not None, f"bit {bit} was not noticed"
     assert got == before, f"bit {bit}: {len(got)} records, not {len(before)}"
     assert (damage.path, damage.offset) == (LOG, place), f"bit {bit}: {damage}"
