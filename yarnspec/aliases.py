@@ -60,4 +60,16 @@ ALIASES: dict[str, Alias] = {
     "slow-task-detector.execution-time.baseline-multiplier": Alias("detector.baseline_multiplier", _same),
     "jobmanager.adaptive-scheduler.resource-wait-timeout": Alias("resources.wait_timeout", _same),
     "jobmanager.adaptive-scheduler.submission.resource-wait-timeout": Alias("resources.wait_timeout", _same),
+    "execution.batch.job-recovery.enabled": Alias("recovery.enabled", _same),
+    "execution.batch.job-recovery.previous-worker.recovery.timeout": Alias("recovery.window", _same),
+    "job-event.store.write-buffer.size": Alias("recovery.journal_buffer", _same),
+    "job-event.store.write-buffer.flush-interval": Alias("recovery.flush_interval", _same),
+    "taskmanager.registration.timeout": Alias("recovery.keep_time", _same),
 }
+
+WITHOUT_COUNTERPART = {
+    "execution.batch.job-recovery.operator-coordinator-snapshot.min-pause": (
+        "Spark has no operator coordinators, so nothing of theirs is recorded"
+    )
+}
+"""Names that are accepted because they belong to the rest, and why they mean nothing here."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import yaml
 
-from yarnspec.aliases import ALIASES, Value
+from yarnspec.aliases import ALIASES, WITHOUT_COUNTERPART, Value
 from yarnspec.errors import UsageError
 from yarnspec.units import format_duration, format_size, parse_duration_ms, parse_size_bytes
 
@@ -133,6 +133,18 @@ class Blocklist(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     cluster_refresh_ms: int
 
 
+class Recovery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is recorded of finished work, and how the next driver gets it back."""
+
+    enabled: bool
+    window_ms: typing.Annotated[int, msgspec.Meta(ge=0)]
+    journal_buffer_mb: int
+    flush_interval_ms: int
+    verify_checksums: bool
+    keep_per_host_mb: int
+    keep_time_ms: int
+
+
 class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Patience with the ResourceManager and HDFS."""
 
@@ -151,6 +163,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     speculation: Speculation
     detector: Detector
     blocklist: Blocklist
+    recovery: Recovery
     cluster: Cluster
 
 
@@ -275,7 +288,9 @@ def load(
     for origin, where, values in layers:
         for key, value in values.items():
             source = f"file {where}" if origin == "file" else origin
-            if key in ALIASES:
+            if key in WITHOUT_COUNTERPART:
+                warnings.append(f"option '{key}' ({source}) has no effect: {WITHOUT_COUNTERPART[key]}")
+            elif key in ALIASES:
                 rank = list(ALIASES).index(key)
                 target = ALIASES[key].key
                 warnings.append(f"option '{key}' ({source}) is deprecated: its name is '{target}' now")
@@ -340,7 +355,7 @@ def _flatten(content: object, where: str, prefix: str = "") -> dict[str, Value]:
 
 
 def _read_environment(environ: Mapping[str, str]) -> dict[str, Value]:
-    known = {environment_name(key): key for key in [*fields(), *ALIASES]}
+    known = {environment_name(key): key for key in [*fields(), *ALIASES, *WITHOUT_COUNTERPART]}
     values: dict[str, Value] = {}
     for name, value in environ.items():
         # Variables without the double underscore belong to other parts of yarnspec.

@@ -59,6 +59,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ``python`` has yarnspec and pyspark and runs the negotiator, ``driver_python`` the user's program,
     ``worker_python`` Spark's Python workers; ``activate`` is a shell line that makes them findable. ``streams``: the
     submit waits and wants the driver's output. ``max_attempts``: as many as the ResourceManager grants.
+    ``recovery_off``: why finished work is not kept although that was wanted.
     """
 
     schema: int = 1
@@ -88,6 +89,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     history_directory: str
     options: Options
     max_executor_failures: int | None = None
+    recovery_off: str = ""
     max_attempts: int = 2
     attempts_are_forgotten: bool = False
     streams: bool = False

@@ -11,6 +11,7 @@ import msgspec
 
 from yarnspec.core.events import Cause, Level
 from yarnspec.core.figures import LedgerFigures, StageSpeculation
+from yarnspec.core.journalrecords import Determinism
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -203,6 +204,66 @@ class RemoveExecutor(Command, frozen=True):
     executor_id: str
     exit_code: int
     caused_by_app: bool
+
+
+class OfferSaved(Command, frozen=True):
+    """Let the next driver have what is saved of these shuffles: it asks for each of them before it uses it."""
+
+    shuffles: tuple[int, ...]
+
+
+class RecordProgram(Command, frozen=True):
+    """Write to the journal which program this is: what follows in it was made by this one."""
+
+
+class RecordShuffle(Command, frozen=True):
+    """Write to the journal that the map outputs of a shuffle are recorded from now on."""
+
+    shuffle: int
+    signature: str
+    maps: int
+    reduces: int
+    determinism: Determinism
+    description: str = ""
+    parents: tuple[int, ...] = ()
+
+
+class RefuseShuffles(Command, frozen=True):
+    """Write to the journal that nothing of these shuffles may be used again; ``reason`` says why."""
+
+    shuffles: tuple[int, ...]
+
+
+class ForgetShuffle(Command, frozen=True):
+    """Write to the journal that a shuffle's files are gone with Spark's interest in them."""
+
+    shuffle: int
+
+
+class RecordProgress(Command, frozen=True):
+    """Write to the journal that this epoch has finished something new."""
+
+    epoch: int
+
+
+class AnswerShuffle(Command, frozen=True):
+    """Answer the driver's question about a shuffle, once everything before this is durable in the journal.
+
+    ``shuffle``: use this saved one (None: Spark's own id, nothing is saved). ``restore``: wait for its map outputs;
+    ``whole``: all of them or none. ``record``: tell of those that finish.
+    """
+
+    question: int
+    shuffle: int | None
+    restore: bool = False
+    whole: bool = False
+    record: bool = False
+
+
+class GiveUpHost(Command, frozen=True):
+    """Tell the driver that what is saved on a host will not come back; nobody waits for it any more."""
+
+    host: str
 
 
 class SetTimer(Command, frozen=True):

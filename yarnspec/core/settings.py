@@ -76,6 +76,20 @@ class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):
     faulty_deaths: int = 2
 
 
+class RecoverySettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether finished work is kept for a next driver, and how long that waits for it.
+
+    ``off`` says why it is not kept although that was wanted. ``replay_wait_ms``: how long a driver with a past waits
+    for the journal; ``fruitless_epochs``: how many in a row may end with nothing new finished.
+    """
+
+    enabled: bool = False
+    off: str = ""
+    window_ms: int = 30_000
+    replay_wait_ms: int = 90_000
+    fruitless_epochs: int = 2
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The options that the core's decisions depend on; the shell fills it from the plan and the options file.
 
@@ -108,3 +122,4 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     speculation: SpeculationSettings = SpeculationSettings()
     detector: DetectorSettings = DetectorSettings()
     blocks: BlockSettings = BlockSettings()
+    recovery: RecoverySettings = RecoverySettings()

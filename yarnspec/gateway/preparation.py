@@ -11,7 +11,7 @@ import msgspec
 from yarnspec import options as yarnspec_options
 from yarnspec.core.blocklist import blocked_limit
 from yarnspec.errors import UsageError
-from yarnspec.gateway import speculation
+from yarnspec.gateway import recovery, speculation
 from yarnspec.gateway.assembly import AmSize, Shipment, assemble
 from yarnspec.gateway.cluster import Cluster, history_path
 from yarnspec.gateway.listedhosts import listed_hosts
@@ -166,11 +166,16 @@ def _plan(
         driver_environment=translation.driver_environment,
         executor_java_options=translation.executor_java_options,
         executor_class_path=translation.executor_class_path,
-        owned_keys=(*OWNED_KEYS, *speculation.owned_keys(translation.options)),
+        owned_keys=(
+            *OWNED_KEYS,
+            *speculation.owned_keys(translation.options),
+            *recovery.owned_keys(translation.options),
+        ),
         sized_properties=sizes.properties,
         history_directory=cluster.files.url(history_path(translation.options.history.directory, cluster.files.home)),
         options=translation.options,
         max_executor_failures=translation.max_executor_failures,
+        recovery_off=translation.recovery_off,
         attempts_are_forgotten=translation.yarn.attempt_failures_validity_interval_ms > 0,
     )
 

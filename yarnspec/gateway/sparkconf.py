@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from yarnspec.errors import UsageError
-from yarnspec.gateway import python_choice, speculation, yarn_keys
+from yarnspec.gateway import python_choice, recovery, speculation, yarn_keys
 from yarnspec.gateway.cluster_paths import SparkJars, class_path, cluster_paths, spark_jars
 from yarnspec.gateway.merge import conf_directory, merge, redact
 from yarnspec.gateway.python_choice import PythonChoice
@@ -93,8 +93,9 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     ``properties`` go to the driver in a file that only its user can read; they may hold secrets, nothing else here
     does (but for what the user puts into an environment or into a JVM's options). The lists of files among them and
     ``program`` are for stock spark-submit in the AM container, and name files by their links there. ``options`` are
-    yarnspec's options with those of Spark's properties that mean the same in effect. ``report`` is what ``--verbose``
-    says: each property with its origin, secrets replaced.
+    yarnspec's options with those of Spark's properties that mean the same in effect. ``recovery_off`` says why
+    finished work is not kept although that was wanted. ``report`` is what ``--verbose`` says: each property with its
+    origin, secrets replaced.
     """
 
     properties: dict[str, str]
@@ -116,6 +117,7 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     driver_class_path: tuple[str, ...]
     executor_class_path: tuple[str, ...]
     max_executor_failures: int | None = None
+    recovery_off: str = ""
     report: tuple[str, ...] = ()
 
 
@@ -150,16 +152,20 @@ def translate(request: SubmitRequest, options: Options, environ: Mapping[str, st
             variables["LD_LIBRARY_PATH"] = ":".join(entries)
     jars = spark_jars(request.spark_jars, given, warnings)
     translated = apply_to_options(given, options)
+    recovery_off = recovery.why_off(given, translated)
+    if recovery_off:
+        warnings.append(f"finished work is not kept for a next driver: {recovery_off}")
+        translated = recovery.switched_off(translated)
     properties = {key: value for key, value in given.items() if key not in _CONSUMED and not is_owned(key)} | lists
-    for_speculation = speculation.properties(given, translated)
-    properties |= for_speculation
+    ours = speculation.properties(given, translated) | recovery.properties(translated)
+    properties |= ours
     warnings += speculation.warnings(given, merged.origins, translated)
     _ship_ivy_settings(properties, hold)
     properties["spark.app.name"] = _name(request, given)
     for key, value in (("spark.pyspark.python", python.workers), ("spark.pyspark.driver.python", python.driver)):
         if value is not None:
             properties[key] = value
-    origins = {key: "yarnspec" if key in for_speculation else merged.origins.get(key, "yarnspec") for key in properties}
+    origins = {key: "yarnspec" if key in ours else merged.origins.get(key, "yarnspec") for key in properties}
     return Translation(
         properties=properties,
         origins=origins,
@@ -184,6 +190,7 @@ def translate(request: SubmitRequest, options: Options, environ: Mapping[str, st
             if "spark.executor.maxNumFailures" in given
             else None
         ),
+        recovery_off=recovery_off,
         report=_report(properties, origins) if request.verbose else (),
     )
 

@@ -1,0 +1,140 @@
+"""What happened that recovery is about: what the journal holds of earlier epochs, and what the driver tells of shuffles.
+
+Bytes are nobody's business here: what is needed to register a map output again goes past the core, from the driver to
+the journal and from the journal to the next driver.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from yarnspec.core.events import Event
+from yarnspec.core.journalrecords import Determinism
+
+ALL_SHUFFLES = -1
+
+
+class SavedShuffle(msgspec.Struct, frozen=True, kw_only=True):
+    """A shuffle of an earlier epoch, as the journal has it. ``by_host``: on which hosts its map outputs were written.
+
+    ``not_reusable`` says why nothing of it may be used; empty: nothing is known against it.
+    """
+
+    shuffle: int
+    signature: str
+    maps: int
+    reduces: int
+    determinism: Determinism
+    description: str = ""
+    parents: tuple[int, ...] = ()
+    by_host: dict[str, int] = {}
+    not_reusable: str = ""
+
+    @property
+    def outputs(self) -> int:
+        """How many of its map outputs were recorded."""
+        return sum(self.by_host.values())
+
+
+class JournalReplayed(Event, frozen=True):
+    """The journal of this epoch is open, and those of the epochs before were read; once for each epoch.
+
+    Args:
+        off: why nothing can be recorded; empty when it can.
+        problem: why nothing of the past may be used; empty when it may.
+        changed: what differs from the program that the past was made by, for people.
+        shuffles: what was recorded.
+        epochs: the earlier epochs that began.
+        progress: the last of them that finished anything new; 0: none did, or nobody knows.
+    """
+
+    off: str = ""
+    problem: str = ""
+    changed: tuple[str, ...] = ()
+    shuffles: tuple[SavedShuffle, ...] = ()
+    epochs: tuple[int, ...] = ()
+    progress: int = 0
+
+
+class RecordingEnded(Event, frozen=True):
+    """Nothing more can be written to the journal; the job goes on."""
+
+    why: str
+
+
+class ShuffleDeclared(Event, frozen=True):
+    """A shuffle is being constructed in the driver, which waits for the answer to its ``question``.
+
+    ``shuffle`` is the id that Spark gave it, ``parents`` are the ids of the shuffles that it is computed from.
+    """
+
+    question: int
+    shuffle: int
+    signature: str
+    maps: int
+    reduces: int
+    determinism: Determinism
+    description: str = ""
+    parents: tuple[int, ...] = ()
+    reusable: bool = True
+    why_not: str = ""
+
+
+class ShuffleRestored(Event, frozen=True):
+    """The wait for a saved shuffle's map outputs is over: ``restored`` of the ``wanted`` ones are registered again."""
+
+    shuffle: int
+    wanted: int
+    restored: int
+    waited_ms: int
+    by_host: dict[str, int] = {}
+    not_restored: dict[str, int] = {}
+
+
+class ShuffleDropped(Event, frozen=True):
+    """Spark has forgotten a shuffle, and its files go."""
+
+    shuffle: int
+
+
+class RecordingStopped(Event, frozen=True):
+    """The driver cannot tell any more what becomes of a shuffle's map outputs (``ALL_SHUFFLES``: of all)."""
+
+    shuffle: int
+    why: str
+
+
+class MapOutputsRecorded(Event, frozen=True):
+    """The first map output of this epoch was written to the journal."""
+
+
+class OutputsReported(Event, frozen=True):
+    """An executor has looked for the map outputs of earlier epochs on its host, and has taken over what it found."""
+
+    executor_id: str
+    host: str
+    found: int = 0
+    adopted: int = 0
+    garbage: int = 0
+    refused: dict[str, int] = {}
+    bytes: int = 0
+    duration_ms: int = 0
+
+
+class OutputsKept(Event, frozen=True):
+    """What lies on a host of executors that are gone has changed; ``dropped``: what there was no room or use for."""
+
+    executor_id: str
+    host: str
+    outputs: int = 0
+    bytes: int = 0
+    dropped: int = 0
+    dropped_bytes: int = 0
+
+
+class AdoptionOff(Event, frozen=True):
+    """An executor cannot keep its files for a next driver."""
+
+    executor_id: str
+    host: str
+    why: str
