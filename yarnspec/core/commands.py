@@ -266,6 +266,15 @@ class GiveUpHost(Command, frozen=True):
     host: str
 
 
+class AdmitLimit(Command, frozen=True):
+    """What of finished work is not kept or not used again, for the log and the status: nothing is to be done.
+
+    ``recording``: whether what finishes from now on is kept for a next driver.
+    """
+
+    recording: bool
+
+
 class SetTimer(Command, frozen=True):
     """Send ``TimerFired`` with this name at ``at_ms``; a timer of the same name is replaced."""
 

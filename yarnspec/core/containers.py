@@ -11,12 +11,18 @@ ids, except what is held back: replacements that wait for a back-off or for the 
 
 Beside the target there may be *extra* containers, for copies of slow tasks: they have a number of their own and are
 kept off certain hosts. One that has a container takes the place of an ordinary one that is missing.
+
+While map outputs of an earlier driver are waited for, each *home*, a host that holds some of them, gets one container
+of its own, wherever the others go: whoever runs there can take the outputs over. There are at least as many containers
+as homes then.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from yarnspec.core.commands import WantedContainer
 from yarnspec.core.events import ContainerAllocated, ContainerLost, ContainerStarted
@@ -62,6 +68,7 @@ class Containers:
         self.held = 0
         self._extra_target = 0
         self._extra_not_hosts: tuple[str, ...] = ()
+        self._homes: tuple[str, ...] = ()
         self.unknown = 0
         self.placements_changed = False  # since the last version that was sent
 
@@ -104,7 +111,12 @@ class Containers:
     @property
     def missing(self) -> int:
         """How many containers are to be asked for now."""
-        return max(0, self.target - self.live - self.held)
+        return max(0, self.wanted - self.live - self.held)
+
+    @property
+    def wanted(self) -> int:
+        """How many executors there shall be: Spark's target, and while homes wait at least one for each of them."""
+        return max(self.target, len(self._homes))
 
     def row(self, executor_id: str) -> Executor | None:
         """One executor."""
@@ -138,7 +150,17 @@ class Containers:
     def aim(self, target: int) -> None:
         """Take a new target; what is held back never exceeds what the target leaves open."""
         self.target = target
-        self.held = min(self.held, max(0, target - self.live))
+        self.held = min(self.held, max(0, self.wanted - self.live))
+
+    def settle_at(self, homes: tuple[str, ...]) -> None:
+        """These hosts are homes now, the first one needs a container most; requests for others may go anywhere."""
+        if homes == self._homes:
+            return
+        self._homes = homes
+        for wanted_id, placement in self._placements.items():
+            if placement.strict and placement.hosts[0] not in homes:
+                self._placements[wanted_id] = msgspec.structs.replace(placement, hosts=(), strict=False)
+                self.placements_changed = True
 
     def want_extra(self, count: int, not_hosts: tuple[str, ...] = ()) -> None:
         """Want so many containers beside the target; requests that are made from now on keep off ``not_hosts``."""
@@ -157,15 +179,26 @@ class Containers:
     def _ask_one(self, *, extra: bool = False) -> str:
         self._issued += 1
         executor_id = str(self._first_id + self._issued)
+        home = () if extra else self._empty_homes()[:1]
         self._rows[executor_id] = Executor(executor_id=executor_id, state="wanted", extra=extra)
         self._placements[executor_id] = WantedContainer(
             id=executor_id,
             memory_mb=self._settings.executor_memory_mb,
             vcores=self._settings.executor_vcores,
             label=self._settings.executor_label,
+            hosts=home,
             not_hosts=self._extra_not_hosts if extra else (),
+            strict=bool(home),
         )
         return executor_id
+
+    def _empty_homes(self) -> tuple[str, ...]:
+        """The homes for which no container runs and none is asked for."""
+        if not self._homes:
+            return ()
+        taken = {row.host for row in self._rows.values() if row.state != "releasing"}
+        taken.update(placement.hosts[0] for placement in self._placements.values() if placement.strict)
+        return tuple(home for home in self._homes if home not in taken)
 
     def _absorb_extras(self) -> None:
         for row in self.extras:
@@ -175,7 +208,7 @@ class Containers:
 
     def withdraw_surplus(self) -> tuple[str, ...]:
         """Take back requests beyond what is wanted, the newest first; executors that have a container stay."""
-        surplus = {False: self.live - self.target, True: len(self.extras) - self._extra_target}
+        surplus = {False: self.live - self.wanted, True: len(self.extras) - self._extra_target}
         withdrawn = []
         for row in self.rows[::-1]:
             if row.state == "wanted" and surplus[row.extra] > 0:

@@ -15,7 +15,11 @@ Route = Callable[[Any, int], list[Command]]
 
 
 class Driver:
-    """Follows the driver of one epoch. ``context_over`` is called when a SparkContext is gone with all its stages."""
+    """Follows the driver of one epoch.
+
+    ``context_over`` is called when a SparkContext is gone with all its stages, ``context_begun`` when one has started,
+    with whether it is the driver's first.
+    """
 
     def __init__(
         self,
@@ -25,12 +29,14 @@ class Driver:
         *,
         release_held: Callable[[], None],
         context_over: Callable[[str], list[Command]],
+        context_begun: Callable[[bool, int], list[Command]],
     ) -> None:
         self._settings = settings
         self._lifecycle = lifecycle
         self._containers = containers
         self._release_held = release_held
         self._context_over = context_over
+        self._context_begun = context_begun
         self.out_of_order = 0
 
     @property
@@ -48,13 +54,14 @@ class Driver:
         self._lifecycle.address = event.address
         return []
 
-    def _ready(self, event: ev.DriverReady, _now_ms: int) -> list[Command]:
+    def _ready(self, event: ev.DriverReady, now_ms: int) -> list[Command]:
         lifecycle = self._lifecycle
         if not lifecycle.started:
             return self._stale()
         address = event.driver_url.rpartition("@")[2]
         commands: list[Command] = []
-        if lifecycle.ready or lifecycle.stopping:
+        again = lifecycle.ready or lifecycle.stopping
+        if again:
             commands = self._retire("its SparkContext stopped, and another one started")
             self._containers.aim(self._settings.initial_executors)
         elif lifecycle.address and address != lifecycle.address:
@@ -62,7 +69,7 @@ class Driver:
         lifecycle.address = address
         lifecycle.driver = "ready"
         self._release_held()
-        return commands
+        return commands + self._context_begun(not again, now_ms)
 
     def _stopping(self, _event: ev.DriverStopping, _now_ms: int) -> list[Command]:
         if not self._lifecycle.started:

@@ -16,13 +16,15 @@ from yarnspec.core import events as ev
 from yarnspec.core import explain
 from yarnspec.core.blocklist import SUBMIT, TIMER_FAMILY, Blocklist
 from yarnspec.core.clusterlist import ClusterList
-from yarnspec.core.commands import Command, ReleaseContainer, RequestContainers, StartDriver
+from yarnspec.core.commands import Command, ReleaseContainer, RequestContainers
 from yarnspec.core.containers import IDS_PER_EPOCH, Containers
+from yarnspec.core.datahosts import DataHosts
 from yarnspec.core.driver import Driver
 from yarnspec.core.executors import BACKOFF_TIMER, Executors
 from yarnspec.core.hosts import Hosts
 from yarnspec.core.lifecycle import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
 from yarnspec.core.placement import Placement
+from yarnspec.core.recovery import Recovery
 from yarnspec.core.removals import REMOVED_TIMER_FAMILY
 from yarnspec.core.settings import Settings
 from yarnspec.core.speculation import Speculation
@@ -72,12 +74,25 @@ class Negotiator:
             gone=self._speculation.executor_gone,
             died_young=self._speculation.died_young,
         )
+        self._recovery = Recovery(
+            settings.recovery,
+            self._lifecycle,
+            self._timers,
+            DataHosts(
+                settings.recovery.window_ms,
+                timers=self._timers,
+                hosts=self._hosts,
+                blocklist=self._blocklist,
+                containers=self._containers,
+            ),
+        )
         self._driver = Driver(
             settings,
             self._lifecycle,
             self._containers,
             release_held=self._executors.release_held,
             context_over=self._speculation.context_over,
+            context_begun=self._recovery.driver_ready,
         )
         # Blocks that wait for the first report of hosts; no container is asked for before they are decided.
         self._exclusions = [
@@ -99,7 +114,9 @@ class Negotiator:
             ev.TimerFired: self._timer_fired,
             **self._driver.routes,
             **self._executors.routes,
+            **self._recovery.routes,
             **self._speculation.routes,
+            ev.JobEnded: self._job_ended,
         }
         self._timer_families: dict[str, Callable[[str, str, int], list[Command]]] = {
             TIMER_FAMILY: lambda name, _, __: self._blocklist.expire(name),
@@ -109,6 +126,7 @@ class Negotiator:
             BACKOFF_TIMER: self._backoff_over,
             HOSTS_TIMER: self._hosts_unknown,
             WAIT_TIMER: self._wait_over,
+            **self._recovery.timers,
             **self._speculation.timers,
         }
 
@@ -144,8 +162,7 @@ class Negotiator:
         self._lifecycle.begin(event.epoch)
         self._containers.begin_epoch(event.epoch)
         said = f"attempt {event.attempt} runs on {event.host}; epoch {event.epoch} begins"
-        commands: list[Command] = [StartDriver(epoch=event.epoch, reason=said)]
-        return commands + self._await_hosts(now_ms)
+        return self._recovery.begin(event.epoch, said, now_ms) + self._await_hosts(now_ms)
 
     def _await_hosts(self, now_ms: int) -> list[Command]:
         if not self._undecided or not self._lifecycle.started or self._timers.wanted(HOSTS_TIMER):
@@ -210,6 +227,9 @@ class Negotiator:
     def _feed_lagged(self, event: ev.FeedLagged, _now_ms: int) -> list[Command]:
         return self._warn(f"{event.count} observations of tasks were lost on their way")
 
+    def _job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
+        return self._recovery.job_ended(event, now_ms) + self._speculation.routes[ev.JobEnded](event, now_ms)
+
     def _timer_fired(self, event: ev.TimerFired, now_ms: int) -> list[Command]:
         due = self._timers.take(event, now_ms)
         if due is False:
@@ -236,10 +256,11 @@ class Negotiator:
     # what follows from every event
 
     def _settle(self, why: str, now_ms: int) -> list[Command]:
-        commands: list[Command] = list(self._task_blocks.update(why))
+        commands: list[Command] = [*self._task_blocks.update(why), *self._recovery.settle()]
         asked: tuple[str, ...] = ()
         containers = self._containers
-        if self._lifecycle.started and not self._lifecycle.stopping and not self._undecided:
+        waits = self._undecided or self._recovery.waits
+        if self._lifecycle.started and not self._lifecycle.stopping and not waits:
             before = containers.summary()
             commands += [
                 ReleaseContainer(executor_id=executor_id, reason=f"more asked for than wanted ({before})")

@@ -1,4 +1,4 @@
-"""What happened that recovery is about: what the journal holds of earlier epochs, and what the driver tells of shuffles.
+"""What happened that recovery is about: what the journal holds of earlier epochs, what the driver tells of shuffles.
 
 Bytes are nobody's business here: what is needed to register a map output again goes past the core, from the driver to
 the journal and from the journal to the next driver.
@@ -27,7 +27,7 @@ class SavedShuffle(msgspec.Struct, frozen=True, kw_only=True):
     determinism: Determinism
     description: str = ""
     parents: tuple[int, ...] = ()
-    by_host: dict[str, int] = {}
+    by_host: dict[str, int] = msgspec.field(default_factory=dict)
     not_reusable: str = ""
 
     @property
@@ -87,8 +87,8 @@ class ShuffleRestored(Event, frozen=True):
     wanted: int
     restored: int
     waited_ms: int
-    by_host: dict[str, int] = {}
-    not_restored: dict[str, int] = {}
+    by_host: dict[str, int] = msgspec.field(default_factory=dict)
+    not_restored: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class ShuffleDropped(Event, frozen=True):
@@ -116,7 +116,7 @@ class OutputsReported(Event, frozen=True):
     found: int = 0
     adopted: int = 0
     garbage: int = 0
-    refused: dict[str, int] = {}
+    refused: dict[str, int] = msgspec.field(default_factory=dict)
     bytes: int = 0
     duration_ms: int = 0
 

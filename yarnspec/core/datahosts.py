@@ -1,0 +1,85 @@
+"""The hosts that hold map outputs of earlier epochs: how long, and for which of them, it is worth waiting.
+
+The window opens when the journal was read and closes ``window_ms`` after executors can reach the driver (seed 002:
+previous-worker.recovery.timeout), or earlier, when every host has reported. Until then each host that is waited for is
+a home for a container (``containers.py``). A host that is blocked, gone or too late is given up for good: what lies on
+it is computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from yarnspec.core.blocklist import Blocklist
+from yarnspec.core.commands import Command, GiveUpHost
+from yarnspec.core.containers import Containers
+from yarnspec.core.hosts import Hosts
+from yarnspec.core.timers import Timers
+
+WINDOW_TIMER = "recovery-window"
+
+
+class DataHosts:
+    """Which hosts are waited for."""
+
+    def __init__(
+        self, window_ms: int, *, timers: Timers, hosts: Hosts, blocklist: Blocklist, containers: Containers
+    ) -> None:
+        self._window_ms = window_ms
+        self._timers = timers
+        self._hosts = hosts
+        self._blocklist = blocklist
+        self._containers = containers
+        self._waiting: dict[str, int] = {}
+        self._clock_runs = False
+
+    @property
+    def waiting(self) -> Mapping[str, int]:
+        """The hosts that are waited for, with the number of map outputs on each."""
+        return self._waiting
+
+    def wait_for(self, outputs: Mapping[str, int]) -> None:
+        """Open the window for these hosts."""
+        self._waiting = dict(sorted(outputs.items(), key=lambda one: (-one[1], one[0])))
+
+    def driver_ready(self, now_ms: int) -> list[Command]:
+        """Executors can reach the driver: from now on the window's time runs."""
+        if not self._waiting or self._clock_runs:
+            return []
+        self._clock_runs = True
+        said = (
+            f"{sum(self._waiting.values())} map outputs of earlier epochs are waited for on {len(self._waiting)} hosts "
+            f"for {self._window_ms / 1000:g} s"
+        )
+        return [self._timers.set(WINDOW_TIMER, now_ms + self._window_ms, said)]
+
+    def reported(self, host: str) -> None:
+        """An executor has taken over what it found there."""
+        self._waiting.pop(host, None)
+        if not self._waiting:
+            self._timers.cancel(WINDOW_TIMER)
+
+    def window_over(self) -> list[Command]:
+        """Give up every host that has not reported."""
+        return [
+            self._give_up(host, f"no executor reported from it within {self._window_ms / 1000:g} s")
+            for host in list(self._waiting)
+        ]
+
+    def look(self) -> list[Command]:
+        """Give up those that have become useless, and make the others homes for containers."""
+        commands = [self._give_up(host, why) for host in list(self._waiting) if (why := self._useless(host))]
+        self._containers.settle_at(tuple(self._waiting))
+        return commands
+
+    def _useless(self, host: str) -> str:
+        if host in self._blocklist:
+            return "the host is blocked"
+        if self._hosts.reported and host not in self._hosts.running:
+            state = self._hosts.gone(host)
+            return f"the ResourceManager calls it {state}" if state else "the ResourceManager gives no containers on it"
+        return ""
+
+    def _give_up(self, host: str, why: str) -> Command:
+        outputs = self._waiting.pop(host)
+        return GiveUpHost(host=host, reason=f"{outputs} saved map outputs on {host} count as lost: {why}")

@@ -1,0 +1,268 @@
+"""What becomes of finished work when the driver dies (seed 002): what is recorded of it, and what a next driver gets.
+
+An epoch is one life of the driver. The first one begins at once; each later one waits for the journal of those before,
+since its driver is told at its start what is saved. Then:
+
+    journal replayed ──▶ is it the same program? ──▶ offer what is saved, wait for the hosts that hold it
+    shuffle declared ──▶ is it one that is saved? ──▶ record it (durable), then answer: take that one over, or run
+    shuffle restored ──▶ how much came back; what did not runs again
+
+No answer goes out before what it says is durable in the journal. Where the journal cannot be written or read, the job
+goes on without it, and ``status`` says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from yarnspec.core import events as ev
+from yarnspec.core import recoveryevents as rec
+from yarnspec.core.commands import (
+    AdmitLimit,
+    AnswerShuffle,
+    Command,
+    ForgetShuffle,
+    OfferSaved,
+    RecordProgram,
+    RecordProgress,
+    RecordShuffle,
+    RefuseShuffles,
+    StartDriver,
+)
+from yarnspec.core.datahosts import WINDOW_TIMER, DataHosts
+from yarnspec.core.driver import Route
+from yarnspec.core.lifecycle import EXIT_FAILED, Lifecycle
+from yarnspec.core.settings import RecoverySettings
+from yarnspec.core.shuffles import Shuffles
+from yarnspec.core.timers import Timers
+
+REPLAY_TIMER = "journal-replay"
+
+
+class Recovery:
+    """Decides what is recorded and what is used again, for one epoch."""
+
+    def __init__(
+        self,
+        settings: RecoverySettings,
+        lifecycle: Lifecycle,
+        timers: Timers,
+        data_hosts: DataHosts,
+    ) -> None:
+        self._settings = settings
+        self._lifecycle = lifecycle
+        self._timers = timers
+        self._data_hosts = data_hosts
+        self._shuffles = Shuffles()
+        self._began = ""
+        self._replayed = False
+        self._off = "recovery is off" if not settings.enabled else ""
+        self._questions: list[rec.ShuffleDeclared] = []
+        self._progress_told = False
+
+    @property
+    def routes(self) -> dict[type[ev.Event], Route]:
+        """What it takes."""
+        return {
+            rec.JournalReplayed: self._journal_replayed,
+            rec.RecordingEnded: self._recording_ended,
+            rec.ShuffleDeclared: self._declared,
+            rec.ShuffleRestored: self._restored,
+            rec.ShuffleDropped: self._dropped,
+            rec.RecordingStopped: self._recording_stopped,
+            rec.MapOutputsRecorded: self._progressed,
+            rec.OutputsReported: self._outputs_reported,
+            rec.AdoptionOff: self._adoption_off,
+        }
+
+    @property
+    def timers(self) -> dict[str, Callable[[int], list[Command]]]:
+        """The timers that it sets."""
+        return {REPLAY_TIMER: self._replay_overdue, WINDOW_TIMER: lambda _now_ms: self._data_hosts.window_over()}
+
+    @property
+    def waits(self) -> bool:
+        """Whether the driver and its containers have to wait until it is known what is saved."""
+        return bool(self._began)
+
+    def begin(self, epoch: int, why: str, now_ms: int) -> list[Command]:
+        """An epoch begins: its driver starts, if need be later."""
+        if not self._settings.enabled:
+            return [
+                *(self._admit(self._settings.off) if self._settings.off else ()),
+                StartDriver(epoch=epoch, reason=why),
+            ]
+        if epoch == 1 or self._replayed:
+            return [StartDriver(epoch=epoch, reason=why)]
+        self._began = why
+        wait_ms = self._settings.replay_wait_ms
+        said = f"epoch {epoch} begins when the journal of those before was read, in {wait_ms / 1000:g} s at the latest"
+        return [self._timers.set(REPLAY_TIMER, now_ms + wait_ms, said)]
+
+    def driver_ready(self, first: bool, now_ms: int) -> list[Command]:
+        """A SparkContext has started; only the first of a driver can be recovered, as ids begin anew with each."""
+        if first:
+            return self._data_hosts.driver_ready(now_ms)
+        return self._stop("the program has started another SparkContext, whose shuffles have the same numbers")
+
+    def settle(self) -> list[Command]:
+        """What follows for the hosts that are waited for, as things now stand."""
+        return self._data_hosts.look()
+
+    # the journal
+
+    def _journal_replayed(self, event: rec.JournalReplayed, now_ms: int) -> list[Command]:
+        if not self._settings.enabled or self._replayed:
+            return []
+        self._replayed = True
+        self._timers.cancel(REPLAY_TIMER)
+        fruitless = self._fruitless(event)
+        if fruitless:
+            self._began = ""
+            return self._lifecycle.fail(EXIT_FAILED, fruitless)
+        commands = self._stop(event.off) if event.off else []
+        refused = self._why_unusable(event)
+        if refused:
+            said = f"nothing of {len(event.shuffles)} shuffles of earlier epochs is used again: {refused}"
+            commands += self._admit(said)
+            if event.shuffles and not self._off:
+                commands.append(RefuseShuffles(shuffles=tuple(one.shuffle for one in event.shuffles), reason=said))
+        if not self._off:
+            commands.append(RecordProgram(reason=f"epoch {self._lifecycle.epoch} records what it finishes"))
+        if not refused:
+            commands += self._offer(event.shuffles)
+        return [*commands, *self._start(), *self._answer_all(now_ms)]
+
+    def _offer(self, saved: tuple[rec.SavedShuffle, ...]) -> list[Command]:
+        self._shuffles.offer(saved)
+        offered = self._shuffles.offered
+        if not offered:
+            return []
+        by_host: Counter[str] = Counter()
+        for one in offered:
+            by_host.update(one.by_host)
+        self._data_hosts.wait_for(by_host)
+        said = f"{by_host.total()} map outputs of {len(offered)} shuffles are saved, on {len(by_host)} hosts"
+        return [OfferSaved(shuffles=tuple(one.shuffle for one in offered), reason=said)]
+
+    def _why_unusable(self, event: rec.JournalReplayed) -> str:
+        if event.problem:
+            return event.problem
+        if event.changed:
+            return f"the program is not the same: {', '.join(event.changed)}"
+        late = self._lifecycle.started and self._lifecycle.epoch > 1 and not self._began
+        return "their journal was read after the driver had started" if late else ""
+
+    def _fruitless(self, event: rec.JournalReplayed) -> str:
+        """Why there is no use in another epoch; empty when there is."""
+        if event.problem or event.off:
+            return ""
+        idle = [epoch for epoch in event.epochs if epoch > event.progress]
+        if len(idle) < self._settings.fruitless_epochs:
+            return ""
+        named = " and ".join(str(epoch) for epoch in idle[-self._settings.fruitless_epochs :])
+        return (
+            f"epochs {named} ended without a map output or a job that was not finished before: another one would end "
+            "like them"
+        )
+
+    def _replay_overdue(self, now_ms: int) -> list[Command]:
+        wait_ms = self._settings.replay_wait_ms
+        said = f"nothing of earlier epochs is used again: their journal was not read within {wait_ms / 1000:g} s"
+        return [*self._admit(said), *self._start(), *self._answer_all(now_ms)]
+
+    def _start(self) -> list[Command]:
+        began, self._began = self._began, ""
+        return [StartDriver(epoch=self._lifecycle.epoch, reason=began)] if began else []
+
+    def _recording_ended(self, event: rec.RecordingEnded, now_ms: int) -> list[Command]:
+        return [*self._stop(event.why), *self._answer_all(now_ms)]
+
+    def _stop(self, why: str) -> list[Command]:
+        if self._off:
+            return []
+        self._off = why
+        return self._admit(f"finished work is not recorded for a next driver: {why}")
+
+    def _admit(self, said: str) -> list[Command]:
+        return [AdmitLimit(recording=not self._off, reason=said)]
+
+    # shuffles
+
+    def _declared(self, event: rec.ShuffleDeclared, now_ms: int) -> list[Command]:
+        self._questions.append(event)
+        # What is offered has to be known first; without recovery there is nothing to be known.
+        if self._settings.enabled and not self._replayed and not self._off:
+            return []
+        return self._answer_all(now_ms)
+
+    def _answer_all(self, _now_ms: int) -> list[Command]:
+        questions, self._questions = self._questions, []
+        return [command for question in questions for command in self._answer(question)]
+
+    def _answer(self, declared: rec.ShuffleDeclared) -> list[Command]:
+        saved, why = self._shuffles.declare(declared)
+        recorded = declared.reusable and not self._off
+        if declared.reusable and self._off:
+            why += f"; nothing is recorded: {self._off}"
+        shuffle = declared.shuffle if saved is None else saved.shuffle
+        commands: list[Command] = []
+        if recorded:
+            commands.append(
+                RecordShuffle(
+                    shuffle=shuffle,
+                    signature=declared.signature,
+                    maps=declared.maps,
+                    reduces=declared.reduces,
+                    determinism=declared.determinism,
+                    description=declared.description,
+                    parents=declared.parents,
+                    reason=f"the driver has declared it; {why}",
+                )
+            )
+        answer = AnswerShuffle(
+            question=declared.question,
+            shuffle=None if saved is None else saved.shuffle,
+            restore=saved is not None,
+            whole=saved is not None and self._shuffles.uncertain(declared),
+            record=recorded,
+            reason=why,
+        )
+        return [*commands, answer]
+
+    def _restored(self, event: rec.ShuffleRestored, _now_ms: int) -> list[Command]:
+        self._shuffles.restored(event)
+        return []
+
+    def _dropped(self, event: rec.ShuffleDropped, _now_ms: int) -> list[Command]:
+        if not self._shuffles.forget(event.shuffle) or self._off:
+            return []
+        return [ForgetShuffle(shuffle=event.shuffle, reason="Spark has forgotten it, and its files go")]
+
+    def _recording_stopped(self, event: rec.RecordingStopped, _now_ms: int) -> list[Command]:
+        if event.shuffle == rec.ALL_SHUFFLES:
+            return self._stop(event.why)
+        self._shuffles.refuse(event.shuffle)
+        if self._off:
+            return []
+        return [RefuseShuffles(shuffles=(event.shuffle,), reason=event.why)]
+
+    # what else is told
+
+    def _progressed(self, event: ev.Event, _now_ms: int) -> list[Command]:
+        if self._progress_told or self._off or not self._replayed:
+            return []
+        self._progress_told = True
+        return [RecordProgress(epoch=self._lifecycle.epoch, reason=f"the first of this epoch {ev.after(event)}")]
+
+    def job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
+        """A job of the program has ended."""
+        return [] if event.failure else self._progressed(event, now_ms)
+
+    def _outputs_reported(self, event: rec.OutputsReported, _now_ms: int) -> list[Command]:
+        self._data_hosts.reported(event.host)
+        return []
+
+    def _adoption_off(self, event: rec.AdoptionOff, _now_ms: int) -> list[Command]:
+        return self._admit(f"executor {event.executor_id} on {event.host} keeps nothing for a next driver: {event.why}")
