@@ -306,9 +306,9 @@ def test_a_driver_that_lives_is_asked_again_after_its_bridge_broke(
 def test_a_process_is_there_or_gone() -> None:
     child = subprocess.Popen(["true"])
     child.wait()
-    assert sources._alive(os.getpid())
-    assert sources._alive(1)
-    assert not sources._alive(child.pid)
+    assert sources.is_alive(os.getpid())
+    assert sources.is_alive(1)
+    assert not sources.is_alive(child.pid)
 
 
 def test_an_event_that_cannot_be_understood_is_not_asked_for_again(

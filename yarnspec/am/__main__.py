@@ -20,6 +20,7 @@ from yarnspec.am.doors import Doors
 from yarnspec.am.earlier import EarlierBlocks
 from yarnspec.am.ending import finish_application
 from yarnspec.am.history import ApplicationHistory
+from yarnspec.am.kept import KeptWork
 from yarnspec.am.life import DriverLifeInContainer
 from yarnspec.am.place import Place
 from yarnspec.am.placement import PlacementFile
@@ -31,7 +32,7 @@ from yarnspec.am.watch import ClusterWatch
 from yarnspec.core import events
 from yarnspec.core.commands import FinishApplication
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.core.settings import BlockSettings, DetectorSettings, Settings, SpeculationSettings
+from yarnspec.core.settings import BlockSettings, DetectorSettings, RecoverySettings, Settings, SpeculationSettings
 from yarnspec.observe.eventlog import EventLog
 from yarnspec.observe.rest import Endpoint
 from yarnspec.observe.server import RestServer
@@ -70,6 +71,9 @@ def settings_of(plan: Plan, earlier: EarlierBlocks) -> Settings:
         speculation=msgspec.convert(options.speculation, SpeculationSettings, from_attributes=True),
         detector=msgspec.convert(options.detector, DetectorSettings, from_attributes=True),
         blocks=msgspec.convert(options.blocklist, BlockSettings, from_attributes=True),
+        recovery=RecoverySettings(
+            enabled=options.recovery.enabled, off=plan.recovery_off, window_ms=options.recovery.window_ms
+        ),
     )
 
 
@@ -88,6 +92,7 @@ def negotiate(place: Place) -> int:
     place.remove_credentials()
     placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
     driver = DriverLifeInContainer(plan, place, epoch)
+    kept = KeptWork.of(plan, place, epoch, history)
     shell = Shell(
         negotiator=Negotiator(settings_of(plan, earlier)),
         log=log,
@@ -96,27 +101,16 @@ def negotiate(place: Place) -> int:
         placement=placement,
         driver=driver,
         executor_environment=lambda executor_id: container_environment(executor_id, driver.address, epoch),
+        recording=kept.recording,
     )
+    driver.saved = kept.saved_file
     feed = TaskFeed(place.directory / BRIDGE_FILE, shell.post)
     driver.post = feed.post_last
+    kept.start(shell.post)
     end_on_sigterm(lambda: driver.stop(grace_s=0.2), log.close)
 
     shared = SharedBlocks.of(conf, plan.options, shell.post)
-    shared.watcher.start()
-    # Before the attempt starts: then no container is asked for until these are decided.
-    shared.wait_for_first_look(_SHARED_LIST_S)
-    for wish in earlier.wishes:
-        shell.post(wish)
-    shell.post(
-        events.AttemptStarted(
-            application_id=place.application_id,
-            attempt=place.attempt,
-            epoch=epoch,
-            container_id=place.container_id,
-            host=place.host,
-            placement_mode=plan.placement_mode,
-        )
-    )
+    _begin(shell, plan, place, epoch, shared=shared, earlier=earlier)
     rm = ResourceManager.from_conf(conf)
     watch = ClusterWatch(rm, place.application_id, shell.post, lambda: containers.waiting)
     allocations = Allocations(containers, shell.post)
@@ -151,6 +145,7 @@ def negotiate(place: Place) -> int:
     ending = for_good(ending_of(shell), plan, place.attempt)
     _log.info("ending", command=type(ending).__name__, reason=ending.reason)
     driver.stop()
+    kept.begin_close()
     doors.close()
     code = CRASHED
     if isinstance(ending, FinishApplication):
@@ -166,10 +161,29 @@ def negotiate(place: Place) -> int:
         code = 0 if told else CRASHED
     else:
         log.close(10.0)
+    kept.close()
     for watcher in watchers:
         watcher.stop()
     server.stop()
     return code
+
+
+def _begin(shell: Shell, plan: Plan, place: Place, epoch: int, *, shared: SharedBlocks, earlier: EarlierBlocks) -> None:
+    """Tell the core that the attempt starts, after everything that keeps containers off hosts from the start on."""
+    shared.watcher.start()
+    shared.wait_for_first_look(_SHARED_LIST_S)
+    for wish in earlier.wishes:
+        shell.post(wish)
+    shell.post(
+        events.AttemptStarted(
+            application_id=place.application_id,
+            attempt=place.attempt,
+            epoch=epoch,
+            container_id=place.container_id,
+            host=place.host,
+            placement_mode=plan.placement_mode,
+        )
+    )
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import msgspec
 import structlog
@@ -10,6 +11,9 @@ import structlog
 from yarnspec.am.earlier import EarlierBlocks, earlier_blocks
 from yarnspec.am.place import Place
 from yarnspec.core.commands import FinishApplication
+from yarnspec.core.journalrecords import EpochBegan
+from yarnspec.journal.directory import JOURNAL_DIRECTORY, JournalDirectory, Past
+from yarnspec.journal.writer import Journal, JournalOptions, Stopped
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import LineWriter
 from yarnspec.observe.history import ApplicationRecord, History, Result
@@ -65,6 +69,13 @@ class ApplicationHistory:
             )
         )
         return self._history.open_events(application_id, self._epoch)
+
+    def begin_journal(
+        self, began: EpochBegan, options: JournalOptions, on_stopped: Callable[[Stopped], None]
+    ) -> tuple[Journal, Past]:
+        """Begin this epoch's journal (``JournalDirectory.begin``); takes some seconds."""
+        path = f"{self._history.path(self._place.application_id)}/{JOURNAL_DIRECTORY}"
+        return JournalDirectory(self._files, path).begin(began, options=options, on_stopped=on_stopped)
 
     def finish(self, command: FinishApplication, document: StatusDocument) -> None:
         """Write how the application ended and its last status."""

@@ -26,6 +26,7 @@ ORDERS = (
     commands.WithdrawCopy,
     commands.KillAttempt,
     commands.RemoveExecutor,
+    commands.GiveUpHost,
 )
 """The commands that the driver carries out."""
 
@@ -165,25 +166,30 @@ class Orders:
                         self._refuse(copy, why)
             case commands.WithdrawCopy():
                 bridge.withdraw_copies([one for one in orders if isinstance(one, commands.WithdrawCopy)])
-            case commands.KillAttempt():
+            case _:
                 for one in orders:
-                    if isinstance(one, commands.KillAttempt):
-                        bridge.kill_attempt(one.task_id, one.reason)
-            case commands.RemoveExecutor():
-                for one in orders:
-                    if isinstance(one, commands.RemoveExecutor):
-                        bridge.remove_executor(one.executor_id, one.exit_code, one.caused_by_app, one.reason)
+                    _give_one(bridge, one)
 
     def _not_given(self, orders: Sequence[Command], why: str) -> None:
         for one in orders:
             if isinstance(one, commands.LaunchCopy):
                 self._refuse(one, why)
-            elif isinstance(one, commands.WithdrawCopy | commands.KillAttempt):
+            elif isinstance(one, commands.WithdrawCopy | commands.KillAttempt | commands.GiveUpHost):
                 with self._changed:
                     self._kept.append(one)
 
     def _refuse(self, copy: commands.LaunchCopy, why: str) -> None:
         self._post(events.CopyRefused(stage=copy.stage, stage_attempt=copy.stage_attempt, index=copy.index, why=why))
+
+
+def _give_one(bridge: DriverBridge, order: Command) -> None:
+    match order:
+        case commands.KillAttempt():
+            bridge.kill_attempt(order.task_id, order.reason)
+        case commands.RemoveExecutor():
+            bridge.remove_executor(order.executor_id, order.exit_code, order.caused_by_app, order.reason)
+        case commands.GiveUpHost():
+            bridge.give_up_host(order.host)
 
 
 def grouped(answer: Sequence[Command]) -> list[list[Command]]:

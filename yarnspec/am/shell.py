@@ -18,6 +18,7 @@ from yarnspec.am.containers import ExecutorContainers
 from yarnspec.am.inbox import Inbox, Question
 from yarnspec.am.orders import ORDERS, Orders, grouped
 from yarnspec.am.placement import PlacementFile
+from yarnspec.am.recording import RECORDS, Recording
 from yarnspec.core import commands, events
 from yarnspec.core.commands import AbandonAttempt, Command, FinishApplication
 from yarnspec.core.events import Event
@@ -67,6 +68,7 @@ class Shell:
         placement: the file that the provider reads.
         driver: the driver of this epoch.
         executor_environment: the environment of a new executor's container, by executor id.
+        recording: the journal of this epoch; None where nothing is recorded.
         clock_ms: milliseconds since the Unix epoch.
     """
 
@@ -80,6 +82,7 @@ class Shell:
         placement: PlacementFile,
         driver: DriverLife,
         executor_environment: Callable[[str], dict[str, str]],
+        recording: Recording | None = None,
         clock_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     ) -> None:
         self._negotiator = negotiator
@@ -89,6 +92,7 @@ class Shell:
         self._placement = placement
         self._driver = driver
         self._executor_environment = executor_environment
+        self._recording = recording
         self._clock_ms = clock_ms
         self._inbox = Inbox()
         self._orders = Orders(self.post)
@@ -157,6 +161,8 @@ class Shell:
     def driver_connected(self, bridge: DriverBridge) -> None:
         """The driver's bridge is there: tell it where no task may start. From any thread."""
         self._orders.connected(bridge)
+        if self._recording is not None:
+            self._recording.connected(bridge)
 
     def in_force(self, deadline_s: float) -> bool:
         """Wait until the driver has heard what was decided so far; False when it does not in time. From any thread."""
@@ -238,6 +244,10 @@ class Shell:
         if isinstance(command, ORDERS):
             self._orders.perform(group)
             return
+        if isinstance(command, RECORDS):
+            if self._recording is not None:
+                self._recording.perform(command)
+            return
         match command:
             case commands.StartDriver():
                 try:
@@ -261,12 +271,8 @@ class Shell:
                 heapq.heappush(self._timer_heap, (at_ms, name))
             case commands.FinishApplication() | commands.AbandonAttempt():
                 self._ending = command
-            case commands.BlockHost() | commands.UnblockHost() | commands.RefuseBlock():
-                _log.info(type(command).__name__, host=command.host, reason=command.reason)
-            case commands.BlockExecutor() | commands.UnblockExecutor():
-                _log.info(type(command).__name__, executor=command.executor_id, reason=command.reason)
-            case commands.Summarize():
-                _log.info("speculation so far", said=command.reason)
+            case _:
+                _note_in_log(command)
 
     def _request(self, executor_ids: tuple[str, ...]) -> None:
         for number, executor_id in enumerate(executor_ids):
@@ -275,6 +281,19 @@ class Shell:
             except ContainerServiceError as error:
                 self.post(events.RequestFailed(executor_ids=executor_ids[number:], message=str(error)))
                 return
+
+
+def _note_in_log(command: Command) -> None:
+    """What is to be read in the negotiator's log beside the events; nothing else is to be done for it."""
+    match command:
+        case commands.BlockHost() | commands.UnblockHost() | commands.RefuseBlock():
+            _log.info(type(command).__name__, host=command.host, reason=command.reason)
+        case commands.BlockExecutor() | commands.UnblockExecutor():
+            _log.info(type(command).__name__, executor=command.executor_id, reason=command.reason)
+        case commands.AdmitLimit():
+            _log.warning("recovery", limit=command.reason)
+        case commands.Summarize():
+            _log.info("speculation so far", said=command.reason)
 
 
 def _only_sets_again(event: events.TimerFired, answer: list[Command]) -> bool:

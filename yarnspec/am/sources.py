@@ -15,6 +15,7 @@ import structlog
 
 from yarnspec.am.allocations import Allocations
 from yarnspec.am.containers import ExecutorContainers
+from yarnspec.am.shuffleevents import shuffle_event
 from yarnspec.am.tail import FileTail
 from yarnspec.am.watcher import Watcher
 from yarnspec.core import events
@@ -124,7 +125,7 @@ class TaskFeed:
             self._reader.read()
         except FEED_ERRORS as error:
             why = f"{type(error).__name__}: {error}"
-        if _alive(announced.pid):
+        if is_alive(announced.pid):
             if why != self._told_why:
                 _log.info("the feed broke off; it is opened again", why=why)
             self._told_why = why
@@ -188,7 +189,7 @@ class DriverEvents:
 
     def _broken(self, error: Exception) -> None:
         """Nothing is lost: what was not acknowledged is told again. A JVM may pause for longer than a call waits."""
-        alive = _alive(self._pid)
+        alive = is_alive(self._pid)
         _log.info(
             "the driver's bridge broke" if alive else "the driver's bridge ended",
             why=str(error).splitlines()[0] if str(error) else type(error).__name__,
@@ -232,7 +233,7 @@ class DriverEvents:
             case "stopping":
                 event = events.DriverStopping()
             case _:
-                event = None
+                event = shuffle_event(told)
         return event
 
 
@@ -250,7 +251,8 @@ class ProgramReports:
             self._post(events.ProgramWarned(key=told["key"], value=told["value"], message=told["message"]))
 
 
-def _alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether a process of this machine runs."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Literal
 
 from yarnspec.core.blame import shorten
-from yarnspec.core.commands import Command, FinishApplication, SetTimer, StopDriver
+from yarnspec.core.commands import AbandonAttempt, Command, FinishApplication, SetTimer, StopDriver
 from yarnspec.core.containers import Containers
 from yarnspec.core.settings import Settings
 from yarnspec.core.timers import Timers
@@ -68,6 +68,11 @@ class Lifecycle:
             StopDriver(reason=reason),
             FinishApplication(status="FAILED", exit_code=exit_code, reason=reason, diagnostics=text),
         ]
+
+    def abandon(self, reason: str) -> list[Command]:
+        """End this attempt and its driver; the application goes on, or will, in another one."""
+        self.over = "abandoned"
+        return [StopDriver(reason=reason), AbandonAttempt(exit_code=EXIT_FAILED, reason=reason, diagnostics=reason)]
 
     def phase(self, containers: Containers) -> Phase:
         """The phase's name."""

@@ -177,6 +177,8 @@ class Recovery:
         return [StartDriver(epoch=self._lifecycle.epoch, reason=began)] if began else []
 
     def _recording_ended(self, event: rec.RecordingEnded, now_ms: int) -> list[Command]:
+        if event.fenced:
+            return self._lifecycle.abandon(f"epoch {self._lifecycle.epoch} is over: {event.why}")
         return [*self._stop(event.why), *self._answer_all(now_ms)]
 
     def _stop(self, why: str) -> list[Command]:

@@ -57,9 +57,13 @@ class JournalReplayed(Event, frozen=True):
 
 
 class RecordingEnded(Event, frozen=True):
-    """Nothing more can be written to the journal; the job goes on."""
+    """Nothing more can be written to the journal; the job goes on.
+
+    ``fenced``: because a later epoch has begun, which means that this attempt is over and has not heard of it.
+    """
 
     why: str
+    fenced: bool = False
 
 
 class ShuffleDeclared(Event, frozen=True):

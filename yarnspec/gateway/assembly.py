@@ -94,9 +94,17 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
             script=launch_script(
                 plan, authenticate=authenticate, network_options=_network_options(shipment.properties)
             ),
-            files=shared | {EXECUTOR_VARIABLES_FILE: LocalizedFile(str(directory / EXECUTOR_VARIABLES_FILE))},
+            files=shared | _executor_files(plan, directory),
         ),
     )
+
+
+def _executor_files(plan: Plan, directory: Path) -> dict[str, LocalizedFile]:
+    files = {EXECUTOR_VARIABLES_FILE: LocalizedFile(str(directory / EXECUTOR_VARIABLES_FILE))}
+    if plan.options.recovery.enabled:
+        # What keeps an executor's files for a next driver, and finds them again, is in it.
+        files[JAR_FILE] = LocalizedFile(str(jar_path()))
+    return files
 
 
 def _network_options(properties: dict[str, str]) -> tuple[str, ...]:

@@ -20,13 +20,15 @@ BRIDGE_ERRORS: tuple[type[Exception], ...] = (Py4JError, OSError)
 class Announcement(msgspec.Struct, frozen=True):
     """What the driver's JVM writes once it listens: its ports on loopback, the token, its process id.
 
-    ``feed_port`` is where the feed of stages and tasks is read (``yarnspec.feed``).
+    ``feed_port`` is where the feed of stages and tasks is read (``yarnspec.feed``), ``outputs_port`` where finished map
+    outputs are (0: nothing of them is told).
     """
 
     port: int
     token: str
     pid: int
     feed_port: int = 0
+    outputs_port: int = 0
 
 
 class DriverBridge:
@@ -91,6 +93,14 @@ class DriverBridge:
     def remove_executor(self, executor_id: str, exit_code: int, caused_by_app: bool, reason: str) -> None:
         """Tell Spark that an executor is gone, and whether its tasks' failures count."""
         self._entry.removeExecutor(executor_id, exit_code, caused_by_app, reason)
+
+    def answer_shuffle(self, question: int, answer: dict[str, Any]) -> None:
+        """Answer the driver's question about a shuffle (``commands.AnswerShuffle``)."""
+        self._entry.answerShuffle(question, json.dumps(answer))
+
+    def give_up_host(self, host: str) -> None:
+        """Nobody is to wait for the map outputs that earlier epochs left on a host."""
+        self._entry.hostGone(host)
 
     def running_tasks(self) -> int:
         """How many tasks run now."""

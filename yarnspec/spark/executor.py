@@ -5,7 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from yarnspec.plan import EXECUTOR_VARIABLES_FILE, HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE, Plan
+from yarnspec.plan import (
+    EXECUTOR_VARIABLES_FILE,
+    HADOOP_CONF_JAR_FILE,
+    JAR_FILE,
+    SPARK_JARS_LINK,
+    SPARK_SECRET_FILE,
+    Plan,
+)
 from yarnspec.spark.runtime import MODULE_OPTIONS
 
 EXECUTOR_ID = "YARNSPEC_EXECUTOR_ID"
@@ -32,7 +39,8 @@ def launch_script(plan: Plan, *, authenticate: bool, network_options: tuple[str,
     if authenticate:
         java_options.append("-Dspark.authenticate=true")
     jars = f"$PWD/{SPARK_JARS_LINK}" if plan.spark_jars == SPARK_JARS_LINK else shlex.quote(plan.spark_jars or "")
-    class_path = ":".join([*plan.executor_class_path, f"$PWD/{HADOOP_CONF_JAR_FILE}"])
+    own = [f"$PWD/{JAR_FILE}"] if plan.options.recovery.enabled else []
+    class_path = ":".join([*own, *plan.executor_class_path, f"$PWD/{HADOOP_CONF_JAR_FILE}"])
     secret = f'export _SPARK_AUTH_SECRET="$(cat {SPARK_SECRET_FILE})"' if authenticate else ""
     # What conda prints for a shell reads variables that may not be set.
     activate = f"set +u\n{plan.activate}\nset -u" if plan.activate else ""

@@ -34,8 +34,12 @@ def complete(
     executors: int,
     directory: Path,
     secret: str | None,
+    saved: Path | None = None,
 ) -> dict[str, str]:
-    """Add to the shipped properties what is known only where the driver runs."""
+    """Add to the shipped properties what is known only where the driver runs.
+
+    ``saved`` is the file with what earlier epochs left, for a driver that goes on with it.
+    """
     added = {
         "spark.master": MASTER,
         "spark.submit.deployMode": "client",
@@ -54,6 +58,8 @@ def complete(
         "spark.yarnspec.bridge.file": str(directory / BRIDGE_FILE),
         "spark.yarnspec.negotiator.pid": str(os.getpid()),
     }
+    if saved is not None:
+        added["spark.yarnspec.saved"] = str(saved)
     if secret is not None:
         added |= {"spark.authenticate": "true", "spark.authenticate.secret": secret}
     return shipped | added

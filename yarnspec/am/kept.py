@@ -1,0 +1,91 @@
+"""Finished work that is kept for a next driver: the journal of this epoch, and who reads what goes into it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import structlog
+
+from yarnspec.am.history import ApplicationHistory
+from yarnspec.am.mapoutputs import MapOutputs
+from yarnspec.am.place import Place
+from yarnspec.am.program import identify
+from yarnspec.am.recording import Recording
+from yarnspec.core.events import Event
+from yarnspec.core.journalrecords import EpochBegan
+from yarnspec.journal.writer import JournalOptions
+from yarnspec.plan import OWN_NAMES, SPARK_PROPERTIES_FILE, Plan
+from yarnspec.spark import properties
+from yarnspec.spark.driver import BRIDGE_FILE
+
+_log = structlog.get_logger()
+
+SAVED_FILE = f"{OWN_NAMES}saved-outputs"
+_OUTPUTS_S = 3.0
+_JOURNAL_S = 10.0
+
+
+class KeptWork:
+    """What is kept of the work of one epoch; where recovery is off nothing is, and every method does nothing."""
+
+    def __init__(self, recording: Recording | None, announcement: Path) -> None:
+        self.recording = recording
+        self._outputs: MapOutputs | None = None
+        if recording is not None:
+            self._outputs = MapOutputs(announcement, recording.take, _lost)
+
+    @classmethod
+    def of(cls, plan: Plan, place: Place, epoch: int, history: ApplicationHistory) -> KeptWork:
+        """That of an attempt."""
+        announcement = place.directory / BRIDGE_FILE
+        options = plan.options.recovery
+        if not options.enabled:
+            return cls(None, announcement)
+        began = EpochBegan(epoch=epoch, attempt=place.attempt, host=place.host, time_ms=int(time.time() * 1000))
+        journal_options = JournalOptions(
+            buffer_bytes=options.journal_buffer_mb * 1024**2, flush_interval_s=options.flush_interval_ms / 1000
+        )
+        recording = Recording(
+            epoch,
+            begin=lambda on_stopped: history.begin_journal(began, journal_options, on_stopped),
+            identify=lambda: identify(
+                plan,
+                properties.read_shipped(place.directory / SPARK_PROPERTIES_FILE),
+                application_id=place.application_id,
+                directory=place.directory,
+            ),
+            saved_file=place.directory / SAVED_FILE,
+        )
+        return cls(recording, announcement)
+
+    def saved_file(self) -> Path | None:
+        """The file with what earlier epochs left, for the driver that starts now; None: they left nothing."""
+        return self.recording.saved_file if self.recording is not None else None
+
+    def start(self, post: Callable[[Event], None]) -> None:
+        """Open the journal, and read what the driver tells; ``post`` hands an event to the core."""
+        if self.recording is not None:
+            self.recording.start(post)
+        if self._outputs is not None:
+            self._outputs.watcher.start()
+
+    def begin_close(self) -> None:
+        """The driver has ended: take the last that it told, and begin to close the journal."""
+        if self.recording is not None and self._outputs is not None:
+            if not self._outputs.wait_for_end(_OUTPUTS_S):
+                _log.warning("what the driver told last of its map outputs may be missing in the journal")
+            self.recording.begin_close()
+
+    def close(self) -> None:
+        """Close the journal."""
+        if self._outputs is not None:
+            self._outputs.watcher.stop()
+        if self.recording is not None and not self.recording.close(_JOURNAL_S):
+            _log.warning("the journal could not be closed in order")
+
+
+def _lost(count: int) -> None:
+    # Whose they were nobody knows; maps whose outputs are not recorded run again.
+    _log.warning("map outputs were lost on their way to the journal", count=count)

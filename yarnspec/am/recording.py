@@ -1,0 +1,324 @@
+"""The journal of this epoch, as the shell and the driver use it: opened, written, closed, each off the decision path.
+
+Three threads meet here. One opens the journal, which may take HDFS some seconds, and reads what earlier epochs left.
+The shell's tells what the core decided. The reader of the driver's map outputs brings one after the other, which go to
+the journal as they are. Answers to the driver wait, in a thread of their own, until what they say is durable.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import structlog
+
+from yarnspec.am.past import PROGRESS, changed, progress_of, saved_shuffles, write_saved
+from yarnspec.core import commands
+from yarnspec.core import recoveryevents as rec
+from yarnspec.core.commands import Command
+from yarnspec.core.events import Event
+from yarnspec.core.journalrecords import (
+    ApplicationRegistered,
+    Carried,
+    JournalRecord,
+    MapFinished,
+    MapLost,
+    ShuffleDropped,
+    ShuffleFacts,
+    ShuffleNotReusable,
+    ShuffleRegistered,
+)
+from yarnspec.core.journalstate import Recorded
+from yarnspec.journal.directory import Past
+from yarnspec.journal.writer import Stopped
+
+_log = structlog.get_logger()
+
+_DURABLE_S = 25.0
+"""The driver waits for 30 s for an answer, and goes on without one."""
+_TELL_PAUSE_S = 0.2
+
+RECORDS = (
+    commands.OfferSaved,
+    commands.RecordProgram,
+    commands.RecordShuffle,
+    commands.RefuseShuffles,
+    commands.ForgetShuffle,
+    commands.RecordProgress,
+    commands.AnswerShuffle,
+)
+"""The commands that are carried out here."""
+
+
+class OpenJournal(Protocol):
+    """A journal that takes records (``yarnspec/journal/writer.py``)."""
+
+    def append(self, record: JournalRecord) -> bool:
+        """Record a detail soon; False when it was left out."""
+
+    def append_durable(self, record: JournalRecord) -> Future[int]:
+        """Record a summary at once."""
+
+    def begin_close(self) -> None:
+        """Take nothing more."""
+
+    def close(self, deadline_s: float) -> bool:
+        """Write what is left."""
+
+
+class Answering(Protocol):
+    """The driver's bridge."""
+
+    def answer_shuffle(self, question: int, answer: dict[str, Any]) -> None:
+        """Answer a question about a shuffle; one of ``BRIDGE_ERRORS`` when the driver does not listen."""
+
+
+Begin = Callable[[Callable[[Stopped], None]], tuple[OpenJournal, Past]]
+"""Opens the journal, given who is told when nothing can be written any more."""
+
+
+class Recording:
+    """The journal of one epoch.
+
+    Args:
+        epoch: this one.
+        begin: opens the journal; called in a thread of its own.
+        identify: says which program this is; raises when that cannot be told.
+        saved_file: where what the next driver gets is written.
+    """
+
+    def __init__(
+        self,
+        epoch: int,
+        *,
+        begin: Begin,
+        identify: Callable[[], ApplicationRegistered],
+        saved_file: Path,
+    ) -> None:
+        self._epoch = epoch
+        self._begin = begin
+        self._identify = identify
+        self._saved_file = saved_file
+        self._post: Callable[[Event], None] = lambda _: None
+        self._journal: OpenJournal | None = None
+        self._program: ApplicationRegistered | None = None
+        self._past = Recorded()
+        self._taken = _Taken()
+        self._last: Future[int] | None = None
+        self._bridge: Answering | None = None
+        self._answers: queue.SimpleQueue[tuple[Future[int] | None, commands.AnswerShuffle]] = queue.SimpleQueue()
+        self._first_told = False
+        self._saved = False
+        self._opener = threading.Thread(target=self._open, name="journal-open", daemon=True)
+        self._answerer = threading.Thread(target=self._answer_all, name="shuffle-answers", daemon=True)
+
+    def start(self, post: Callable[[Event], None]) -> None:
+        """Open the journal, and tell the core when that is done; ``post`` hands it an event."""
+        self._post = post
+        self._opener.start()
+        self._answerer.start()
+
+    @property
+    def saved_file(self) -> Path | None:
+        """What the next driver gets of earlier epochs; None: nothing."""
+        return self._saved_file if self._saved else None
+
+    def connected(self, bridge: Answering) -> None:
+        """The driver's bridge is there. From any thread."""
+        self._bridge = bridge
+
+    def perform(self, command: Command) -> None:
+        """Carry out one of ``RECORDS``. For the shell's thread."""
+        if isinstance(command, commands.AnswerShuffle):
+            self._answers.put((self._last, command))
+        elif isinstance(command, commands.OfferSaved):
+            outputs = write_saved(self._saved_file, self._past, command.shuffles)
+            self._saved = True
+            self._past = Recorded()  # the bytes are in the file now
+            _log.info("saved map outputs are offered", shuffles=len(command.shuffles), outputs=outputs)
+        elif self._journal is not None:
+            self._record(self._journal, command)
+
+    def take(self, header: dict[str, Any], blob: bytes) -> None:
+        """Record what the driver tells of map outputs. For the reader's thread."""
+        journal = self._journal
+        shuffle = header.get("shuffle")
+        if journal is None or not isinstance(shuffle, int) or not self._taken.recorded(shuffle):
+            return
+        match header.get("kind"):
+            case "map_finished":
+                finished = MapFinished(
+                    shuffle=shuffle,
+                    index=header["index"],
+                    map_id=header["map_id"],
+                    stage=header["stage"],
+                    executor_id=header["executor_id"],
+                    host=header["host"],
+                    epoch=self._epoch,
+                    size_bytes=header["bytes"],
+                    blob=blob,
+                )
+                if self._taken.runs_again(finished):
+                    why = "a map of it ran again, and another run may give something else"
+                    self._post(rec.RecordingStopped(shuffle=shuffle, why=why))
+                elif journal.append(finished) and not self._first_told:
+                    self._first_told = True
+                    self._post(rec.MapOutputsRecorded())
+            case "map_lost":
+                journal.append(MapLost(shuffle=shuffle, index=header["index"], map_id=header["map_id"]))
+            case "shuffle_facts":
+                journal.append(ShuffleFacts(shuffle=shuffle, blob=blob))
+
+    def begin_close(self) -> None:
+        """The epoch is over: nothing more is recorded."""
+        if self._journal is not None:
+            self._journal.begin_close()
+
+    def close(self, deadline_s: float) -> bool:
+        """Write what is left; False when that did not end in time or failed."""
+        return self._journal is None or self._journal.close(deadline_s)
+
+    # opening
+
+    def _open(self) -> None:
+        try:
+            program = self._identify()
+        except Exception as error:  # whatever it is, what is recorded now can be recognized by nobody
+            _log.exception("the program cannot be identified")
+            self._post(rec.JournalReplayed(off=str(error)))
+            return
+        try:
+            journal, past = self._begin(self._stopped)
+        except Exception as error:  # the job goes on without a journal, whatever the file system says
+            _log.exception("the journal could not be opened")
+            self._post(rec.JournalReplayed(off=f"the journal could not be opened: {error}"))
+            return
+        recorded = past.recorded
+        self._taken.past(recorded)
+        self._program, self._past, self._journal = program, recorded, journal
+        self._post(
+            rec.JournalReplayed(
+                problem=past.problem,
+                changed=changed(recorded.application, program),
+                shuffles=saved_shuffles(recorded),
+                epochs=tuple(sorted(epoch for epoch in recorded.epochs if epoch < self._epoch)),
+                progress=progress_of(recorded),
+            )
+        )
+
+    def _stopped(self, stopped: Stopped) -> None:
+        self._post(rec.RecordingEnded(why=stopped.why, fenced=stopped.fenced))
+
+    # writing
+
+    def _record(self, journal: OpenJournal, command: Command) -> None:
+        match command:
+            case commands.RecordProgram() if self._program is not None:
+                self._last = journal.append_durable(self._program)
+            case commands.RecordShuffle():
+                registered = msgspec.convert(command, ShuffleRegistered, from_attributes=True)
+                self._last = journal.append_durable(registered)
+                self._taken.begin(registered)
+            case commands.RefuseShuffles(shuffles=shuffles, reason=why):
+                for shuffle in shuffles:
+                    self._taken.end(shuffle)
+                    self._last = journal.append_durable(ShuffleNotReusable(shuffle=shuffle, why=why))
+            case commands.ForgetShuffle(shuffle=shuffle):
+                self._taken.end(shuffle)
+                journal.append(ShuffleDropped(shuffle=shuffle))
+            case commands.RecordProgress(epoch=epoch):
+                journal.append(Carried(kind=PROGRESS, payload=str(epoch).encode()))
+
+    # answering
+
+    def _answer_all(self) -> None:
+        while True:
+            durable, command = self._answers.get()
+            try:
+                self._tell(command, record=command.record and _is_durable(durable))
+            except Exception as error:  # the next question is another one
+                _log.warning("the driver got no answer about a shuffle", question=command.question, why=str(error))
+
+    def _tell(self, command: commands.AnswerShuffle, *, record: bool) -> None:
+        answer = {
+            "shuffle": command.shuffle,
+            "restore": command.restore,
+            "whole": command.whole,
+            "record": record,
+            "reason": command.reason,
+        }
+        give_up_s = time.monotonic() + _DURABLE_S
+        while not self._told(command.question, answer, last=time.monotonic() >= give_up_s):
+            time.sleep(_TELL_PAUSE_S)
+
+    def _told(self, question: int, answer: dict[str, Any], *, last: bool) -> bool:
+        bridge = self._bridge
+        if bridge is None:
+            return last
+        try:
+            bridge.answer_shuffle(question, answer)
+        except Exception:
+            if last:
+                raise
+            return False
+        return True
+
+
+def _is_durable(future: Future[int] | None) -> bool:
+    if future is None:
+        return True
+    try:
+        future.result(_DURABLE_S)
+    except Exception as error:
+        _log.warning("a shuffle is not recorded", why=str(error) or type(error).__name__)
+        return False
+    return True
+
+
+class _Taken:
+    """Which shuffles are recorded in this epoch; of indeterminate ones, which maps. Safe for several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._recorded: dict[int, bool] = {}
+        self._maps: dict[int, dict[int, int]] = {}
+
+    def past(self, recorded: Recorded) -> None:
+        """Know the maps of indeterminate shuffles of earlier epochs."""
+        with self._lock:
+            for shuffle, known in recorded.shuffles.items():
+                if known.registered.determinism == "indeterminate":
+                    self._maps[shuffle] = {index: one.map_id for index, one in known.outputs.items()}
+
+    def begin(self, registered: ShuffleRegistered) -> None:
+        """A shuffle is recorded from now on."""
+        with self._lock:
+            self._recorded[registered.shuffle] = registered.determinism == "indeterminate"
+
+    def end(self, shuffle: int) -> None:
+        """It is not recorded any more."""
+        with self._lock:
+            self._recorded.pop(shuffle, None)
+            self._maps.pop(shuffle, None)
+
+    def recorded(self, shuffle: int) -> bool:
+        """Whether its map outputs are recorded."""
+        with self._lock:
+            return shuffle in self._recorded
+
+    def runs_again(self, finished: MapFinished) -> bool:
+        """Whether it is the second run of a map whose runs may differ: then nothing more is recorded of its shuffle."""
+        with self._lock:
+            if not self._recorded.get(finished.shuffle, False):
+                return False
+            maps = self._maps.setdefault(finished.shuffle, {})
+            if maps.setdefault(finished.index, finished.map_id) == finished.map_id:
+                return False
+            del self._recorded[finished.shuffle]
+            return True
