@@ -157,7 +157,7 @@ class Driver:
         connect.announced = DriverBridge.announced  # type: ignore[attr-defined]
         monkeypatch.setattr(sources, "DriverBridge", connect)
         monkeypatch.setattr(sources, "_RECONNECT_PAUSE_S", 0)
-        monkeypatch.setattr(sources, "_alive", lambda _: self.alive)
+        monkeypatch.setattr(sources, "is_alive", lambda _: self.alive)
         self.feed = TaskFeed(self.announcement, self.posted.append)
         self.events = DriverEvents(
             self.announcement, self.containers, self.posted.append, self._on_connected, self.feed

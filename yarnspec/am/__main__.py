@@ -91,8 +91,8 @@ def negotiate(place: Place) -> int:
     # Connected: from here on nothing in this container needs the key pair, and the program must not find it.
     place.remove_credentials()
     placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
-    driver = DriverLifeInContainer(plan, place, epoch)
     kept = KeptWork.of(plan, place, epoch, history)
+    driver = DriverLifeInContainer(plan, place, epoch, saved=kept.saved_file)
     shell = Shell(
         negotiator=Negotiator(settings_of(plan, earlier)),
         log=log,
@@ -103,7 +103,6 @@ def negotiate(place: Place) -> int:
         executor_environment=lambda executor_id: container_environment(executor_id, driver.address, epoch),
         recording=kept.recording,
     )
-    driver.saved = kept.saved_file
     feed = TaskFeed(place.directory / BRIDGE_FILE, shell.post)
     driver.post = feed.post_last
     kept.start(shell.post)

@@ -16,10 +16,12 @@ from yarnspec.spark.driver import PLANNED, Driver, DriverExit, exception_line
 class DriverLifeInContainer:
     """Starts and ends the driver of one epoch. Its address is known before it listens.
 
-    ``saved`` gives the file with what earlier epochs left, if any; ``post`` is told of the driver's end.
+    ``saved`` gives the file with what earlier epochs left, if any.
     """
 
-    def __init__(self, plan: Plan, place: Place, epoch: int) -> None:
+    def __init__(
+        self, plan: Plan, place: Place, epoch: int, *, saved: Callable[[], Path | None] = lambda: None
+    ) -> None:
         self._plan = plan
         self._place = place
         self._epoch = epoch
@@ -30,7 +32,7 @@ class DriverLifeInContainer:
             plan, directory=place.directory, log_directory=place.log_directory, properties=self._properties
         )
         self._stopping = False
-        self.saved: Callable[[], Path | None] = lambda: None
+        self._saved = saved
         self.post: Callable[[Event], None] = lambda event: None  # noqa: ARG005 - replaced by the shell's
 
     @property
@@ -64,7 +66,7 @@ class DriverLifeInContainer:
             executors=self._plan.initial_executors,
             directory=self._place.directory,
             secret=secret_file.read_text(encoding="utf-8").strip() if secret_file.exists() else None,
-            saved=self.saved(),
+            saved=self._saved(),
         )
         properties.write(self._properties, complete)
         owned = (*self._plan.owned_keys, *self._plan.sized_properties)
