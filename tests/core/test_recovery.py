@@ -1,0 +1,351 @@
+"""What is recorded of finished work, what a next driver uses again, and for whom it waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.core.world import HOSTS, World, hosts, names, of, only
+from yarnspec.core import commands as cm
+from yarnspec.core import events as ev
+from yarnspec.core import recoveryevents as rec
+from yarnspec.core.datahosts import WINDOW_TIMER
+from yarnspec.core.recovery import REPLAY_TIMER
+from yarnspec.core.settings import RecoverySettings
+
+OLD = 1_000_000
+NEW = 2_000_000
+ON = RecoverySettings(enabled=True)
+
+
+def saved(shuffle: int = OLD, **fields: Any) -> rec.SavedShuffle:
+    known = {"signature": f"s{shuffle % 100}", "maps": 4, "reduces": 3, "determinism": "determinate"}
+    return rec.SavedShuffle(shuffle=shuffle, **{**known, "by_host": {HOSTS[1]: 2, HOSTS[2]: 2}, **fields})
+
+
+def replayed(*shuffles: rec.SavedShuffle, **fields: Any) -> rec.JournalReplayed:
+    return rec.JournalReplayed(**{"shuffles": shuffles, "epochs": (1,), "progress": 1, **fields})
+
+
+def declared(number: int = 0, **fields: Any) -> rec.ShuffleDeclared:
+    known = {"signature": f"s{number}", "maps": 4, "reduces": 3, "determinism": "determinate"}
+    return rec.ShuffleDeclared(question=number + 1, shuffle=NEW + number, **{**known, **fields})
+
+
+def restored(shuffle: int = OLD, wanted: int = 4, count: int = 4) -> rec.ShuffleRestored:
+    return rec.ShuffleRestored(shuffle=shuffle, wanted=wanted, restored=count, waited_ms=5)
+
+
+def second_epoch(*shuffles: rec.SavedShuffle, **fields: Any) -> World:
+    """A world in which the second epoch knows what the first one left."""
+    world = World(recovery=ON, **fields)
+    world.start(2)
+    world.tell(replayed(*shuffles))
+    return world
+
+
+def answer(world: World, event: rec.ShuffleDeclared) -> cm.AnswerShuffle:
+    return only(cm.AnswerShuffle, world.tell(event))
+
+
+# the start of an epoch
+
+
+def test_the_first_epoch_begins_at_once_and_records_which_program_it_runs() -> None:
+    world = World(recovery=ON)
+    assert names(world.start())[:1] == ["StartDriver"]
+    assert names(world.tell(replayed(epochs=(), progress=0))) == ["RecordProgram"]
+
+
+def test_a_later_epoch_waits_for_the_journal_with_its_driver_and_its_containers() -> None:
+    world = World(recovery=ON)
+    assert not {"StartDriver", "RequestContainers"} & set(names(world.start(2)))
+    answered = world.tell(replayed(saved()))
+    assert names(answered)[:3] == ["RecordProgram", "OfferSaved", "StartDriver"]
+    assert only(cm.OfferSaved, answered).shuffles == (OLD,)
+    assert "RequestContainers" in names(answered)
+
+
+def test_a_journal_that_does_not_come_keeps_nobody_waiting_for_ever() -> None:
+    world = World(recovery=ON)
+    due = next(one for one in of(cm.SetTimer, world.start(2)) if one.name == REPLAY_TIMER)
+    answered = world.fire(REPLAY_TIMER, due.at_ms)
+    assert "StartDriver" in names(answered)
+    assert "was not read within" in only(cm.AdmitLimit, answered).reason
+    late = world.tell(replayed(saved()))
+    assert "after the driver had started" in only(cm.RefuseShuffles, late).reason
+    assert not of(cm.OfferSaved, late)
+    assert not answer(world, declared()).restore
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"changed": ("its arguments",)}, "not the same: its arguments"),
+        ({"problem": "the journal is damaged: j, byte 7: bits"}, "byte 7"),
+    ],
+)
+def test_another_program_or_a_damaged_journal_is_told_and_nothing_of_it_used(fields: dict[str, Any], why: str) -> None:
+    world = World(recovery=ON)
+    world.start(2)
+    answered = world.tell(replayed(saved(), **fields))
+    assert why in only(cm.AdmitLimit, answered).reason
+    assert only(cm.AdmitLimit, answered).recording
+    assert only(cm.RefuseShuffles, answered).shuffles == (OLD,)
+    assert names(answered).index("RefuseShuffles") < names(answered).index("RecordProgram")
+    found = answer(world, declared())
+    assert (found.shuffle, found.restore, found.record) == (None, False, True)
+
+
+def test_two_epochs_in_a_row_without_progress_end_the_application() -> None:
+    world = World(recovery=ON)
+    world.start(4)
+    answered = world.tell(replayed(epochs=(1, 2, 3), progress=1))
+    finish = only(cm.FinishApplication, answered)
+    assert finish.status == "FAILED"
+    assert "epochs 2 and 3 ended without" in finish.reason
+    assert not of(cm.StartDriver, world.commands)
+
+
+def test_one_epoch_without_progress_is_followed_by_another() -> None:
+    world = World(recovery=ON)
+    world.start(3)
+    assert "StartDriver" in names(world.tell(replayed(epochs=(1, 2), progress=1)))
+
+
+def test_the_first_thing_that_finishes_is_the_epochs_progress() -> None:
+    world = second_epoch()
+    assert not of(cm.RecordProgress, world.tell(ev.JobEnded(job=0, failure="cancelled")))
+    assert only(cm.RecordProgress, world.tell(rec.MapOutputsRecorded())).epoch == 2
+    assert not of(cm.RecordProgress, world.tell(ev.JobEnded(job=1)))
+
+
+# which shuffle is used again
+
+
+def test_the_same_shuffle_is_recorded_and_then_answered_with_what_is_saved() -> None:
+    world = second_epoch(saved())
+    answered = world.tell(declared())
+    assert names(answered) == ["RecordShuffle", "AnswerShuffle"]
+    assert only(cm.RecordShuffle, answered).shuffle == OLD
+    found = only(cm.AnswerShuffle, answered)
+    assert (found.shuffle, found.restore, found.whole, found.record) == (OLD, True, False, True)
+    assert "4 of its 4" in found.reason
+    assert not answer(world, declared(7, signature="s0")).restore  # one use of each
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"signature": "another"}, "nothing is saved"),
+        ({"maps": 5}, "maps were 4, now they are 5"),
+        ({"reduces": 1}, "reduces were 3"),
+        ({"determinism": "unordered"}, "determinism"),
+        ({"parents": (NEW,)}, "from 0 shuffles, now from 1"),
+        ({"reusable": False, "why_not": "it belongs to a stream"}, "a stream"),
+    ],
+)
+def test_what_is_not_the_same_runs(fields: dict[str, Any], why: str) -> None:
+    found = answer(second_epoch(saved()), declared(**fields))
+    assert (found.shuffle, found.restore) == (None, False)
+    assert why in found.reason
+    assert found.record is fields.get("reusable", True)
+
+
+def test_an_indeterminate_shuffle_comes_back_whole_or_not_at_all() -> None:
+    whole = answer(second_epoch(saved(determinism="indeterminate")), declared(determinism="indeterminate"))
+    assert (whole.restore, whole.whole) == (True, True)
+    part = second_epoch(saved(determinism="indeterminate", by_host={HOSTS[1]: 3}))
+    found = answer(part, declared(determinism="indeterminate"))
+    assert not found.restore
+    assert "whole or not at all, and 3 of 4" in found.reason
+
+
+def above(parent: int) -> tuple[rec.SavedShuffle, rec.SavedShuffle]:
+    return saved(determinism="indeterminate"), saved(OLD + 1, parents=(parent,))
+
+
+@pytest.mark.parametrize(("count", "used"), [(4, True), (3, False)])
+def test_what_is_above_an_indeterminate_shuffle_needs_exactly_that_one(count: int, used: bool) -> None:
+    world = second_epoch(*above(OLD))
+    assert answer(world, declared(determinism="indeterminate")).restore
+    world.tell(restored(count=count))
+    assert answer(world, declared(1, parents=(OLD,))).restore is used
+
+
+def test_nothing_is_used_above_an_indeterminate_shuffle_that_runs_again() -> None:
+    world = second_epoch(saved(OLD + 1, parents=(OLD,)))
+    assert not answer(world, declared(determinism="indeterminate")).restore
+    found = answer(world, declared(1, parents=(NEW,)))
+    assert not found.restore
+    assert "may hold something else" in found.reason
+    # Nor two above it, whatever Spark calls it.
+    assert not answer(world, declared(2, parents=(NEW + 1,))).restore
+
+
+def test_what_is_above_a_determinate_shuffle_that_is_gone_is_used() -> None:
+    world = second_epoch(saved(OLD + 1, parents=(OLD,)))
+    assert not answer(world, declared()).restore
+    assert answer(world, declared(1, parents=(NEW,))).restore
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_nothing_is_used_above_a_shuffle_that_cannot_be_restored_in_all_it_does(early: bool) -> None:
+    bottom = () if early else (saved(by_host={}, not_reusable="an accumulator of Scala's"),)
+    world = second_epoch(*bottom, saved(OLD + 1, parents=(OLD,)))
+    fields: dict[str, Any] = {"reusable": False, "why_not": "an accumulator of Scala's"} if early else {}
+    assert "accumulator" in answer(world, declared(**fields)).reason
+    found = answer(world, declared(1, parents=(NEW,)))
+    assert not found.restore
+    assert "has to run again in full" in found.reason
+
+
+def test_of_a_parent_that_nobody_knows_nothing_is_believed() -> None:
+    world = second_epoch(saved(OLD + 1, parents=(OLD,)))
+    assert not answer(world, declared(1, parents=(NEW,))).restore
+
+
+def test_the_newest_of_several_that_are_the_same_is_used() -> None:
+    world = second_epoch(saved(), saved(OLD + 500, signature="s0"))
+    assert answer(world, declared()).shuffle == OLD + 500
+
+
+# what ends the recording
+
+
+def test_a_question_before_the_journal_was_read_is_answered_afterwards() -> None:
+    world = World(recovery=ON)
+    world.start()
+    assert not of(cm.AnswerShuffle, world.tell(declared()))
+    answered = world.tell(replayed(epochs=(), progress=0))
+    assert names(answered) == ["RecordProgram", "RecordShuffle", "AnswerShuffle"]
+
+
+def test_a_journal_that_cannot_be_opened_only_costs_the_recording() -> None:
+    world = World(recovery=ON)
+    world.start()
+    world.tell(declared())
+    answered = world.tell(rec.JournalReplayed(off="the disk is full"))
+    assert not only(cm.AdmitLimit, answered).recording
+    assert "the disk is full" in only(cm.AdmitLimit, answered).reason
+    found = only(cm.AnswerShuffle, answered)
+    assert (found.restore, found.record) == (False, False)
+    assert not {"RecordShuffle", "RecordProgram"} & set(names(world.commands))
+
+
+def test_a_journal_that_ends_leaves_what_is_saved_usable() -> None:
+    world = second_epoch(saved())
+    assert not only(cm.AdmitLimit, world.tell(rec.RecordingEnded(why="the disk is full"))).recording
+    found = answer(world, declared())
+    assert (found.restore, found.record) == (True, False)
+    assert not world.tell(rec.ShuffleDropped(shuffle=OLD))
+
+
+def test_an_attempt_that_another_has_taken_over_from_ends() -> None:
+    world = second_epoch()
+    assert names(world.tell(rec.RecordingEnded(why="epoch 3 has begun", fenced=True))) == [
+        "StopDriver",
+        "AbandonAttempt",
+    ]
+
+
+def test_a_shuffle_that_cannot_be_told_of_any_more_is_refused_for_good() -> None:
+    world = second_epoch()
+    world.tell(declared())
+    answered = world.tell(rec.RecordingStopped(shuffle=NEW, why="the queue was full"))
+    assert only(cm.RefuseShuffles, answered).shuffles == (NEW,)
+    assert not only(cm.AdmitLimit, world.tell(rec.RecordingStopped(shuffle=rec.ALL_SHUFFLES, why="x"))).recording
+    assert not answer(world, declared(1)).record
+
+
+def test_what_spark_forgets_is_forgotten() -> None:
+    world = second_epoch()
+    world.tell(declared())
+    assert only(cm.ForgetShuffle, world.tell(rec.ShuffleDropped(shuffle=NEW))).shuffle == NEW
+    assert not of(cm.ForgetShuffle, world.tell(rec.ShuffleDropped(shuffle=NEW)))
+
+
+def test_the_shuffles_of_a_second_context_are_not_recorded() -> None:
+    world = second_epoch()
+    world.driver_ready()
+    assert answer(world, declared()).record
+    assert not only(cm.AdmitLimit, world.driver_ready()).recording
+    assert not answer(world, declared(1)).record
+
+
+# the hosts that hold something
+
+
+def placements(world: World) -> dict[str, tuple[str, ...]]:
+    newest = of(cm.UpdatePlacement, world.commands)[-1]
+    return {one.id: one.hosts if one.strict else () for one in newest.wanted}
+
+
+def test_each_host_that_holds_something_gets_a_container_of_its_own() -> None:
+    world = second_epoch(saved(by_host={HOSTS[1]: 1, HOSTS[2]: 3}), initial_executors=3)
+    assert list(placements(world).values()) == [(HOSTS[2],), (HOSTS[1],), ()]
+
+
+def test_there_are_as_many_containers_as_hosts_that_hold_something() -> None:
+    world = second_epoch(saved(by_host=dict.fromkeys(HOSTS[1:], 1)), initial_executors=1)
+    assert len(placements(world)) == 3
+
+
+def test_after_the_window_containers_may_go_anywhere_and_the_rest_counts_as_lost() -> None:
+    world = second_epoch(saved())
+    ready = world.driver_ready()
+    timer = next(one for one in of(cm.SetTimer, ready) if one.name == WINDOW_TIMER)
+    assert timer.at_ms == world.now_ms + ON.window_ms
+    world.tell(rec.OutputsReported(executor_id="10001", host=HOSTS[1], found=2, adopted=2))
+    answered = world.fire(WINDOW_TIMER, timer.at_ms)
+    given_up = only(cm.GiveUpHost, answered)
+    assert given_up.host == HOSTS[2]
+    assert "2 saved map outputs" in given_up.reason
+    assert set(placements(world).values()) == {()}
+
+
+def test_when_every_host_has_reported_nobody_waits_any_more() -> None:
+    world = second_epoch(saved())
+    timer = next(one for one in of(cm.SetTimer, world.driver_ready()) if one.name == WINDOW_TIMER)
+    for host in HOSTS[1:3]:
+        world.tell(rec.OutputsReported(executor_id="10001", host=host))
+    assert set(placements(world).values()) == {()}
+    assert not world.fire(WINDOW_TIMER, timer.at_ms)
+
+
+def test_no_container_is_asked_for_on_a_blocked_or_lost_host() -> None:
+    world = second_epoch(saved(by_host=dict.fromkeys(HOSTS[1:4], 1)), initial_executors=3, excluded_hosts=(HOSTS[1],))
+    assert only(cm.GiveUpHost, world.commands).host == HOSTS[1]
+    assert sorted(placements(world).values()) == [(), (HOSTS[2],), (HOSTS[3],)]
+    lost = world.tell(hosts(h4="LOST"))
+    assert "calls it LOST" in next(one for one in of(cm.GiveUpHost, lost) if one.host == HOSTS[2]).reason
+    assert (HOSTS[2],) not in placements(world).values()
+
+
+def test_a_host_whose_container_died_gets_another_one() -> None:
+    world = second_epoch(saved(by_host={HOSTS[1]: 1}), initial_executors=1)
+    world.driver_ready()
+    world.run("10001", host=HOSTS[1])
+    answered = world.lose("10001", -102, host=HOSTS[1])
+    assert only(cm.RequestContainers, answered).executor_ids == ("10002",)
+    assert placements(world) == {"10002": (HOSTS[1],)}
+
+
+# off
+
+
+def test_without_recovery_nothing_of_it_happens() -> None:
+    world = World()
+    world.start(2)
+    answered = answer(world, declared())
+    assert (answered.shuffle, answered.restore, answered.record) == (None, False, False)
+    world.tell(replayed(saved()))
+    kinds = {type(one) for one in world.commands}
+    assert not kinds & {cm.RecordShuffle, cm.RecordProgram, cm.OfferSaved, cm.AdmitLimit, cm.GiveUpHost}
+    assert cm.StartDriver in kinds
+
+
+def test_why_it_is_off_is_told() -> None:
+    world = World(recovery=RecoverySettings(off="spark.io.encryption.enabled=true: another key"))
+    assert "another key" in only(cm.AdmitLimit, world.start()).reason
