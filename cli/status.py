@@ -14,12 +14,14 @@ from yarnspec.gateway.application import Application
 from yarnspec.observe.document import (
     BlockStatus,
     ContainerStatus,
+    RecoveryStatus,
     SpeculationStatus,
     StageStatus,
     StatusDocument,
 )
 from yarnspec.observe.progress import short_stage
 from yarnspec.options import Options
+from yarnspec.units import format_size
 
 _SHOWN_ENDED_CONTAINERS = 20
 _SHOWN_ENDED_STAGES = 10
@@ -97,6 +99,8 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
         row("tasks", _tasks(document))
     if document.speculation is not None:
         row("slow tasks", _speculation(document.speculation))
+    if document.recovery is not None:
+        row("kept work", _recovery(document.recovery))
     if document.dropped_containers:
         row("released", f"{document.dropped_containers} containers that came on a blocked host, before launch")
     if document.links.resource_manager:
@@ -146,6 +150,23 @@ def _speculation(speculation: SpeculationStatus) -> str:
         words.append(f"about {span(ledger.gained_ms)} of tasks gained")
     if ledger.wasted_ms:
         words.append(f"{span(ledger.wasted_ms)} wasted")
+    return "; ".join(words)
+
+
+def _recovery(recovery: RecoveryStatus) -> str:
+    words = []
+    if recovery.saved_outputs:
+        used = f"{recovery.restored_outputs} of {recovery.saved_outputs} map outputs of earlier epochs used again"
+        lost = ", ".join(f"{count}: {why}" for why, count in sorted(recovery.not_restored.items()))
+        words.append(f"{used} ({lost})" if lost else used)
+    if recovery.recording:
+        words.append(f"{recovery.recorded_shuffles} shuffles recorded")
+    else:
+        words.append(f"nothing is recorded: {recovery.why_not}" if recovery.why_not else "nothing is recorded")
+    if recovery.kept:
+        outputs = sum(one.outputs for one in recovery.kept)
+        size = format_size(sum(one.bytes for one in recovery.kept) // 1024 * 1024)
+        words.append(f"{outputs} outputs ({size}) of ended executors on {len(recovery.kept)} hosts")
     return "; ".join(words)
 
 

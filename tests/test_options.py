@@ -173,6 +173,11 @@ SEEDS = {
     "flink.blacklist.timeout.in.millis": ("90000", "blocklist.slow_duration", "90 s"),
     "jobmanager.adaptive-scheduler.resource-wait-timeout": ("7 min", "resources.wait_timeout", "7 min"),
     "jobmanager.adaptive-scheduler.submission.resource-wait-timeout": ("7 min", "resources.wait_timeout", "7 min"),
+    "execution.batch.job-recovery.enabled": ("true", "recovery.enabled", True),
+    "execution.batch.job-recovery.previous-worker.recovery.timeout": ("1 min", "recovery.window", "1 min"),
+    "job-event.store.write-buffer.size": ("4mb", "recovery.journal_buffer", "4m"),
+    "job-event.store.write-buffer.flush-interval": ("2 s", "recovery.flush_interval", "2 s"),
+    "taskmanager.registration.timeout": ("7 min", "recovery.keep_time", "7 min"),
 }
 
 
@@ -189,6 +194,18 @@ def test_each_name_of_the_proposals_sets_its_option_in_its_unit(tmp_path: Path, 
         assert loaded.values()[key] == meant
         assert f"'{key}'" in loaded.warnings[0]
     assert options.load(None, (), {}).values()[key] != meant or alias == "flink.batch.speculative.execution.count"
+
+
+def test_a_name_that_means_nothing_here_is_accepted_and_told(tmp_path: Path) -> None:
+    name = "execution.batch.job-recovery.operator-coordinator-snapshot.min-pause"
+    for loaded in (
+        options.load(None, [f"{name}=3 min"], {}),
+        options.load(write(tmp_path / "o.yaml", f"{name}: 3 min\n"), (), {}),
+        options.load(None, (), {options.environment_name(name): "3 min"}),
+    ):
+        assert loaded.options == options.default_options()
+        assert f"'{name}'" in loaded.warnings[0]
+        assert "no effect" in loaded.warnings[0]
 
 
 def test_the_count_of_copies_becomes_one_of_attempts() -> None:

@@ -137,7 +137,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What is recorded of finished work, and how the next driver gets it back."""
 
     enabled: bool
-    window_ms: typing.Annotated[int, msgspec.Meta(ge=0)]
+    window_ms: int
     journal_buffer_mb: int
     flush_interval_ms: int
     verify_checksums: bool

@@ -34,7 +34,11 @@ def declared(number: int = 0, **fields: Any) -> rec.ShuffleDeclared:
 
 
 def restored(shuffle: int = OLD, wanted: int = 4, count: int = 4) -> rec.ShuffleRestored:
-    return rec.ShuffleRestored(shuffle=shuffle, wanted=wanted, restored=count, waited_ms=5)
+    return rec.ShuffleRestored(shuffle=shuffle, wanted=wanted, restored=count, waited_ms=5, by_host={}, not_restored={})
+
+
+def reported(host: str) -> rec.OutputsReported:
+    return rec.OutputsReported(executor_id="10001", host=host, found=2, adopted=2, refused={})
 
 
 def second_epoch(*shuffles: rec.SavedShuffle, **fields: Any) -> World:
@@ -297,7 +301,7 @@ def test_after_the_window_containers_may_go_anywhere_and_the_rest_counts_as_lost
     ready = world.driver_ready()
     timer = next(one for one in of(cm.SetTimer, ready) if one.name == WINDOW_TIMER)
     assert timer.at_ms == world.now_ms + ON.window_ms
-    world.tell(rec.OutputsReported(executor_id="10001", host=HOSTS[1], found=2, adopted=2))
+    world.tell(reported(HOSTS[1]))
     answered = world.fire(WINDOW_TIMER, timer.at_ms)
     given_up = only(cm.GiveUpHost, answered)
     assert given_up.host == HOSTS[2]
@@ -309,7 +313,7 @@ def test_when_every_host_has_reported_nobody_waits_any_more() -> None:
     world = second_epoch(saved())
     timer = next(one for one in of(cm.SetTimer, world.driver_ready()) if one.name == WINDOW_TIMER)
     for host in HOSTS[1:3]:
-        world.tell(rec.OutputsReported(executor_id="10001", host=host))
+        world.tell(reported(host))
     assert set(placements(world).values()) == {()}
     assert not world.fire(WINDOW_TIMER, timer.at_ms)
 

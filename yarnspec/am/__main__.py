@@ -105,11 +105,11 @@ def negotiate(place: Place) -> int:
     )
     feed = TaskFeed(place.directory / BRIDGE_FILE, shell.post)
     driver.post = feed.post_last
-    kept.start(shell.post)
     end_on_sigterm(lambda: driver.stop(grace_s=0.2), log.close)
 
     shared = SharedBlocks.of(conf, plan.options, shell.post)
     _begin(shell, plan, place, epoch, shared=shared, earlier=earlier)
+    kept.start(shell.post)
     rm = ResourceManager.from_conf(conf)
     watch = ClusterWatch(rm, place.application_id, shell.post, lambda: containers.waiting)
     allocations = Allocations(containers, shell.post)

@@ -27,7 +27,7 @@ class SavedShuffle(msgspec.Struct, frozen=True, kw_only=True):
     determinism: Determinism
     description: str = ""
     parents: tuple[int, ...] = ()
-    by_host: dict[str, int] = msgspec.field(default_factory=dict)
+    by_host: dict[str, int]
     not_reusable: str = ""
 
     @property
@@ -91,8 +91,8 @@ class ShuffleRestored(Event, frozen=True):
     wanted: int
     restored: int
     waited_ms: int
-    by_host: dict[str, int] = msgspec.field(default_factory=dict)
-    not_restored: dict[str, int] = msgspec.field(default_factory=dict)
+    by_host: dict[str, int]
+    not_restored: dict[str, int]
 
 
 class ShuffleDropped(Event, frozen=True):
@@ -117,10 +117,10 @@ class OutputsReported(Event, frozen=True):
 
     executor_id: str
     host: str
+    refused: dict[str, int]
     found: int = 0
     adopted: int = 0
     garbage: int = 0
-    refused: dict[str, int] = msgspec.field(default_factory=dict)
     bytes: int = 0
     duration_ms: int = 0
 

@@ -57,6 +57,6 @@ def properties(options: Options) -> dict[str, str]:
         f"{prefix}.enabled": "true",
         f"{prefix}.window_ms": str(recovery.window_ms),
         f"{prefix}.verify_checksums": str(recovery.verify_checksums).lower(),
-        f"{prefix}.keep_bytes_per_host": str(recovery.keep_per_host_mb * _MIB),
+        f"{prefix}.keep_bytes": str(recovery.keep_per_host_mb * _MIB),
         f"{prefix}.keep_ms": str(recovery.keep_time_ms),
     }

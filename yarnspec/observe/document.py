@@ -138,6 +138,44 @@ class SpeculationStatus(msgspec.Struct, frozen=True, kw_only=True):
     ledger: Ledger = Ledger()
 
 
+class ReusedShuffle(msgspec.Struct, frozen=True, kw_only=True):
+    """A shuffle of an earlier epoch that this one goes on with; ``restored`` of its ``maps`` need not run again."""
+
+    shuffle: int
+    description: str = ""
+    maps: int = 0
+    restored: int = 0
+    waited_ms: int = 0
+
+
+class KeptOnHost(msgspec.Struct, frozen=True, kw_only=True):
+    """Map outputs on a host whose executors are gone; ``dropped``: those for which there was no room or use."""
+
+    host: str
+    outputs: int = 0
+    bytes: int = 0
+    dropped: int = 0
+
+
+class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of finished work for a next driver, and what of earlier ones this driver goes on with.
+
+    ``why_not`` is what was last told to be impossible. ``saved_outputs`` were recorded by earlier epochs,
+    ``restored_outputs`` of them are used again, ``not_restored`` says of the others how many, and why.
+    """
+
+    recording: bool
+    why_not: str = ""
+    recorded_shuffles: int = 0
+    saved_shuffles: int = 0
+    saved_outputs: int = 0
+    restored_outputs: int = 0
+    not_restored: dict[str, int] = {}
+    reused: tuple[ReusedShuffle, ...] = ()
+    lost_hosts: dict[str, str] = {}
+    kept: tuple[KeptOnHost, ...] = ()
+
+
 class Links(msgspec.Struct, frozen=True, kw_only=True):
     """Pages about the application; None when there is none (any more)."""
 
@@ -180,6 +218,7 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     stages: tuple[StageStatus, ...] = ()
     tasks: TaskCounts = TaskCounts()
     speculation: SpeculationStatus | None = None
+    recovery: RecoveryStatus | None = None
     links: Links = Links()
     warnings: tuple[str, ...] = ()
     final: Final | None = None

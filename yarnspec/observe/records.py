@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from yarnspec.core import recoveryevents as _recoveryevents  # noqa: F401 - its events are to be known as well
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
 

@@ -25,6 +25,7 @@ from yarnspec.observe.document import (
     Phase,
     StatusDocument,
 )
+from yarnspec.observe.kept import Kept
 from yarnspec.observe.records import Record, UnreadableRecordError
 from yarnspec.observe.stages import Stages
 
@@ -57,6 +58,7 @@ class StatusFold:
         self._dropped = 0
         self._blocks = Blocks()
         self._copies = Copies()
+        self._kept = Kept()
         self._list_problems: tuple[str, ...] = ()
         self._wanted = 0
         self._pending_reason = ""
@@ -77,6 +79,7 @@ class StatusFold:
         if self._started_ms is None:
             self._started_ms = record.time_ms
         self._copies.apply(message)
+        self._kept.apply(message)
         if isinstance(message, commands.Command):
             self._blocks.apply(message, record.time_ms)
             self._apply_command(message, record.time_ms)
@@ -121,6 +124,7 @@ class StatusFold:
             stages=tuple(self._copies.with_metrics(stage) for stage in self._stages.newest()),
             tasks=self._stages.counts(running_tasks),
             speculation=self._copies.status(ended=ended),
+            recovery=self._kept.status(),
             links=Links(
                 resource_manager=about.resource_manager_url, spark_ui=None if ended else self._spark_page(about)
             ),
@@ -201,6 +205,8 @@ class StatusFold:
         match command:
             case commands.RefuseBlock():
                 self._warn(f"not {command.kind}ed: {command.host}: {command.reason}")
+            case commands.AdmitLimit():
+                self._warn(command.reason)
             case commands.AbandonAttempt():
                 self._phase = "finishing"
                 self._warn(f"attempt {self._attempt} was given up: {command.reason}")
@@ -224,6 +230,7 @@ class StatusFold:
         self._pending_reason = ""
         self._blocks.clear()
         self._copies = Copies()
+        self._kept = Kept()
         self._list_problems = ()
         self._stages = Stages()
         self._final = None

@@ -1,0 +1,71 @@
+"""Spark's settings for recovery, and what switches it off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.gateway.lines import translated
+from yarnspec.gateway import recovery
+from yarnspec.gateway.sparkconf import Translation
+
+ON = ("--set", "recovery.enabled=true")
+
+
+@pytest.fixture(autouse=True)
+def _program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "app.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+
+
+def with_conf(*pairs: str, options: tuple[str, ...] = ON) -> Translation:
+    return translated(*options, *[word for pair in pairs for word in ("--conf", pair)], "app.py")
+
+
+def test_what_spark_is_told() -> None:
+    result = with_conf(options=(*ON, "--set", "recovery.keep_per_host=2g", "--set", "recovery.window=20 s"))
+    told = {key: value for key, value in result.properties.items() if ".recovery." in key}
+    assert told == {
+        "spark.yarnspec.recovery.enabled": "true",
+        "spark.yarnspec.recovery.window_ms": "20000",
+        "spark.yarnspec.recovery.verify_checksums": "true",
+        "spark.yarnspec.recovery.keep_bytes": str(2 * 1024**3),
+        "spark.yarnspec.recovery.keep_ms": "300000",
+    }
+    # A program that turned these on in its code would make all that is kept unreadable.
+    for key in ("spark.io.encryption.enabled", "spark.shuffle.service.enabled"):
+        assert result.properties[key] == "false"
+        assert key in recovery.owned_keys(result.options)
+    assert (result.warnings, result.recovery_off) == ((), "")
+
+
+def test_without_recovery_spark_is_told_nothing() -> None:
+    result = with_conf("spark.io.encryption.enabled=true", options=("--set", "recovery.enabled=false"))
+    assert not [key for key in result.properties if ".recovery." in key]
+    assert result.properties["spark.io.encryption.enabled"] == "true"
+    assert recovery.owned_keys(result.options) == ()
+    assert (result.warnings, result.recovery_off) == ((), "")
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        "spark.io.encryption.enabled=true",
+        "spark.shuffle.service.enabled=true",
+        "spark.shuffle.manager=org.example.Manager",
+    ],
+)
+def test_what_cannot_be_recovered_switches_it_off_by_name(pair: str) -> None:
+    result = with_conf(pair)
+    assert not result.options.recovery.enabled
+    assert result.recovery_off.startswith(pair)
+    assert any(pair in warning and "not kept" in warning for warning in result.warnings)
+    key, _, value = pair.partition("=")
+    assert result.properties[key] == value
+    assert "spark.yarnspec.recovery.enabled" not in result.properties
+
+
+def test_sparks_own_shuffle_by_any_of_its_names_is_no_obstacle() -> None:
+    for manager in ("sort", "org.apache.spark.shuffle.sort.SortShuffleManager"):
+        assert with_conf(f"spark.shuffle.manager={manager}").options.recovery.enabled

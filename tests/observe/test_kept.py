@@ -1,0 +1,79 @@
+"""What the status says of kept work."""
+
+from __future__ import annotations
+
+from yarnspec.core import commands, events
+from yarnspec.core import recoveryevents as rec
+from yarnspec.core.commands import Command
+from yarnspec.core.events import Event
+from yarnspec.observe.document import RecoveryStatus
+from yarnspec.observe.records import decode, encode, record_of
+from yarnspec.observe.status import StatusFold
+
+APP = "application_1700000000000_0001"
+SAVED = rec.SavedShuffle(
+    shuffle=1_000_000, signature="s", maps=4, reduces=3, determinism="determinate", by_host={"h1": 2, "h2": 1}
+)
+DECLARED = rec.ShuffleDeclared(
+    question=1, shuffle=2_000_000, signature="s", maps=4, reduces=3, determinism="determinate", description="sum by key"
+)
+ANSWERED = commands.AnswerShuffle(question=1, shuffle=1_000_000, restore=True, record=True, reason="3 of 4")
+RECORDED = commands.RecordShuffle(
+    shuffle=1_000_000, signature="s", maps=4, reduces=3, determinism="determinate", reason="declared"
+)
+PROGRAM = commands.RecordProgram(reason="epoch 2")
+RESTORED = rec.ShuffleRestored(
+    shuffle=1_000_000, wanted=3, restored=2, waited_ms=7, by_host={"h1": 2}, not_restored={"checksum differs": 1}
+)
+RESUMED = (rec.JournalReplayed(shuffles=(SAVED,)), PROGRAM, DECLARED, RECORDED, ANSWERED, RESTORED)
+
+
+def folded(*messages: Event | Command) -> StatusFold:
+    fold = StatusFold(APP)
+    for number, message in enumerate(messages, start=1):
+        # As the history has it: through bytes.
+        fold.apply(decode(encode(record_of(message, seq=number, time_ms=number, epoch=2))))
+    return fold
+
+
+def status(*messages: Event | Command) -> RecoveryStatus:
+    found = folded(*messages).document().recovery
+    assert found is not None
+    return found
+
+
+def test_nothing_is_said_where_nothing_is_kept() -> None:
+    assert folded(events.DriverStarted(pid=1)).document().recovery is None
+
+
+def test_what_came_back_and_what_did_not() -> None:
+    found = status(*RESUMED)
+    assert found.recording
+    assert (found.saved_shuffles, found.saved_outputs, found.restored_outputs) == (1, 3, 2)
+    assert found.not_restored == {"checksum differs": 1}
+    (one,) = found.reused
+    assert (one.shuffle, one.description, one.maps, one.restored, one.waited_ms) == (1_000_000, "sum by key", 4, 2, 7)
+
+
+def test_what_is_recorded_grows_and_shrinks() -> None:
+    assert status(*RESUMED).recorded_shuffles == 1
+    assert status(*RESUMED, commands.ForgetShuffle(shuffle=1_000_000, reason="x")).recorded_shuffles == 0
+    assert status(*RESUMED, commands.RefuseShuffles(shuffles=(1_000_000,), reason="x")).recorded_shuffles == 0
+
+
+def test_a_limit_is_a_warning_and_ends_the_recording_if_it_says_so() -> None:
+    used = commands.AdmitLimit(recording=True, reason="the program is not the same")
+    ended = commands.AdmitLimit(recording=False, reason="the disk is full")
+    assert status(PROGRAM, used).recording
+    found = status(PROGRAM, used, ended)
+    assert (found.recording, found.why_not) == (False, "the disk is full")
+    assert folded(PROGRAM, used, ended).document().warnings == (used.reason, ended.reason)
+
+
+def test_hosts_that_are_given_up_and_what_lies_on_others() -> None:
+    kept = rec.OutputsKept(executor_id="1", host="h3", outputs=5, bytes=50, dropped=1)
+    found = status(
+        *RESUMED, commands.GiveUpHost(host="h2", reason="blocked"), kept, rec.OutputsKept(executor_id="2", host="h4")
+    )
+    assert found.lost_hosts == {"h2": "blocked"}
+    assert [(one.host, one.outputs, one.bytes, one.dropped) for one in found.kept] == [("h3", 5, 50, 1)]

@@ -1,0 +1,111 @@
+"""What is kept of finished work, and what of earlier epochs is used again or not and why, counted from records."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from yarnspec.core import commands
+from yarnspec.core import recoveryevents as rec
+from yarnspec.core.commands import Command
+from yarnspec.core.events import Event
+from yarnspec.observe.document import KeptOnHost, RecoveryStatus, ReusedShuffle
+
+_MOST_SHUFFLES = 200
+
+
+class Kept:
+    """Recovery in the newest epoch of one application, after each record."""
+
+    def __init__(self) -> None:
+        self._seen = False
+        self._recording = False
+        self._why_not = ""
+        self._recorded: set[int] = set()
+        self._saved_shuffles = 0
+        self._saved_outputs = 0
+        self._declared: dict[int, rec.ShuffleDeclared] = {}
+        self._reused: dict[int, ReusedShuffle] = {}
+        self._restored = 0
+        self._not_restored: Counter[str] = Counter()
+        self._lost_hosts: dict[str, str] = {}
+        self._kept: dict[str, KeptOnHost] = {}
+
+    def apply(self, message: Event | Command) -> None:
+        """Take in the next event or command; those that are about other things change nothing."""
+        if isinstance(message, Command):
+            self._apply_command(message)
+        else:
+            self._apply_event(message)
+
+    def status(self) -> RecoveryStatus | None:
+        """What is known; None where recovery was never spoken of."""
+        if not self._seen:
+            return None
+        return RecoveryStatus(
+            recording=self._recording,
+            why_not=self._why_not,
+            recorded_shuffles=len(self._recorded),
+            saved_shuffles=self._saved_shuffles,
+            saved_outputs=self._saved_outputs,
+            restored_outputs=self._restored,
+            not_restored=dict(self._not_restored),
+            reused=tuple(self._reused.values()),
+            lost_hosts=dict(self._lost_hosts),
+            kept=tuple(one for one in self._kept.values() if one.outputs),
+        )
+
+    def _apply_command(self, command: Command) -> None:
+        match command:
+            case commands.RecordProgram():
+                self._seen = self._recording = True
+            case commands.AdmitLimit():
+                self._seen = True
+                self._recording = self._recording and command.recording
+                self._why_not = command.reason
+            case commands.RecordShuffle(shuffle=shuffle):
+                self._recorded.add(shuffle)
+            case commands.RefuseShuffles(shuffles=shuffles):
+                self._recorded.difference_update(shuffles)
+            case commands.ForgetShuffle(shuffle=shuffle):
+                self._recorded.discard(shuffle)
+            case commands.AnswerShuffle():
+                self._answered(command)
+            case commands.GiveUpHost(host=host, reason=reason):
+                self._lost_hosts[host] = reason
+
+    def _answered(self, answer: commands.AnswerShuffle) -> None:
+        declared = self._declared.pop(answer.question, None)
+        if declared is None or answer.shuffle is None:
+            return
+        self._reused[answer.shuffle] = ReusedShuffle(
+            shuffle=answer.shuffle, description=declared.description, maps=declared.maps
+        )
+        while len(self._reused) > _MOST_SHUFFLES:
+            del self._reused[next(iter(self._reused))]
+
+    def _apply_event(self, event: Event) -> None:
+        match event:
+            case rec.JournalReplayed(shuffles=shuffles):
+                self._seen = True
+                self._saved_shuffles = sum(1 for one in shuffles if one.outputs)
+                self._saved_outputs = sum(one.outputs for one in shuffles)
+            case rec.ShuffleDeclared(question=question):
+                self._declared[question] = event
+            case rec.ShuffleRestored():
+                self._came_back(event)
+            case rec.OutputsKept():
+                known = self._kept.get(event.host) or KeptOnHost(host=event.host)
+                self._kept[event.host] = msgspec.structs.replace(
+                    known, outputs=event.outputs, bytes=event.bytes, dropped=known.dropped + event.dropped
+                )
+
+    def _came_back(self, event: rec.ShuffleRestored) -> None:
+        self._restored += event.restored
+        self._not_restored.update(event.not_restored)
+        known = self._reused.get(event.shuffle)
+        if known is not None:
+            self._reused[event.shuffle] = msgspec.structs.replace(
+                known, restored=event.restored, waited_ms=event.waited_ms
+            )
