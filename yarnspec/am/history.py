@@ -12,7 +12,8 @@ from yarnspec.am.earlier import EarlierBlocks, earlier_blocks
 from yarnspec.am.place import Place
 from yarnspec.core.commands import FinishApplication
 from yarnspec.core.journalrecords import EpochBegan
-from yarnspec.journal.directory import JOURNAL_DIRECTORY, JournalDirectory, Past
+from yarnspec.journal.directory import JOURNAL_DIRECTORY, JournalDirectory
+from yarnspec.journal.replay import Past
 from yarnspec.journal.writer import Journal, JournalOptions, Stopped
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import LineWriter

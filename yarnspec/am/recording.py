@@ -35,7 +35,7 @@ from yarnspec.core.journalrecords import (
     ShuffleRegistered,
 )
 from yarnspec.core.journalstate import Recorded
-from yarnspec.journal.directory import Past
+from yarnspec.journal.replay import Past
 from yarnspec.journal.writer import Stopped
 
 _log = structlog.get_logger()

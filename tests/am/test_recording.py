@@ -1,0 +1,233 @@
+"""The journal of an epoch as the shell and the driver use it, over files of this machine."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from yarnspec.am.past import changed
+from yarnspec.am.recording import Recording
+from yarnspec.core import commands
+from yarnspec.core import recoveryevents as rec
+from yarnspec.core.events import Event
+from yarnspec.core.journalrecords import ApplicationRegistered, Determinism, EpochBegan
+from yarnspec.journal.directory import JournalDirectory
+from yarnspec.journal.frames import read_frames
+from yarnspec.journal.replay import Past
+from yarnspec.journal.writer import Journal, JournalOptions, Stopped
+from yarnspec.yarn.local_files import LocalFiles
+
+PROGRAM = ApplicationRegistered(
+    application_id="application_1_0001",
+    program_digest="p",
+    arguments_digest="a",
+    spark_version="4.3.0",
+    python_version="3.11",
+    yarnspec_version="1",
+)
+DEADLINE_S = 20.0
+
+
+class Bridge:
+    def __init__(self) -> None:
+        self.answers: queue.SimpleQueue[tuple[int, dict[str, Any]]] = queue.SimpleQueue()
+        self.refusals = 0
+
+    def answer_shuffle(self, question: int, answer: dict[str, Any]) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise ConnectionResetError("the JVM collects garbage")
+        self.answers.put((question, answer))
+
+
+class Epoch:
+    """One epoch's recording, and what it told."""
+
+    def __init__(
+        self, directory: Path, number: int, program: Callable[[], ApplicationRegistered] = lambda: PROGRAM
+    ) -> None:
+        self.journal: Journal | None = None
+        self.directory = directory
+        self.number = number
+        self.told: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self.bridge = Bridge()
+        self.recording = Recording(
+            number, begin=self._begin, identify=program, saved_file=directory / f"saved-{number}"
+        )
+        self.recording.start(self.told.put)
+        self.recording.connected(self.bridge)
+
+    def _begin(self, on_stopped: Callable[[Stopped], None]) -> tuple[Journal, Past]:
+        began = EpochBegan(epoch=self.number, attempt=self.number, host="h", time_ms=1)
+        opened = JournalDirectory(LocalFiles(), f"{self.directory}/journal").begin(
+            began, options=JournalOptions(flush_interval_s=0.01), on_stopped=on_stopped
+        )
+        self.journal = opened[0]
+        return opened
+
+    def replayed(self) -> rec.JournalReplayed:
+        event = self.told.get(timeout=DEADLINE_S)
+        assert isinstance(event, rec.JournalReplayed)
+        return event
+
+    def declare(self, shuffle: int, determinism: Determinism = "determinate") -> dict[str, Any]:
+        """Record a shuffle and give what the driver is answered."""
+        self.recording.perform(
+            commands.RecordShuffle(
+                shuffle=shuffle, signature=f"s{shuffle}", maps=3, reduces=2, determinism=determinism, reason="declared"
+            )
+        )
+        self.recording.perform(commands.AnswerShuffle(question=shuffle, shuffle=None, record=True, reason="new"))
+        question, answer = self.bridge.answers.get(timeout=DEADLINE_S)
+        assert question == shuffle
+        return answer
+
+    def finish(self, shuffle: int, index: int, map_id: int, host: str = "h1") -> None:
+        self.recording.take(
+            {
+                "kind": "map_finished",
+                "shuffle": shuffle,
+                "index": index,
+                "map_id": map_id,
+                "stage": 0,
+                "executor_id": "1",
+                "host": host,
+                "bytes": 10,
+            },
+            f"blob {map_id}".encode(),
+        )
+
+    def end(self) -> None:
+        assert self.recording.close(DEADLINE_S)
+
+
+def test_what_one_epoch_records_the_next_one_offers_to_its_driver(tmp_path: Path) -> None:
+    first = Epoch(tmp_path, 1)
+    assert first.replayed() == rec.JournalReplayed()
+    first.recording.perform(commands.RecordProgram(reason="begins"))
+    assert first.declare(7)["record"]
+    assert not first.declare(8)["restore"]
+    first.finish(7, 0, 100)
+    first.finish(7, 1, 101, "h2")
+    first.finish(7, 0, 102)  # its output was lost
+    first.finish(99, 0, 103)  # nobody declared it
+    first.recording.take({"kind": "shuffle_facts", "shuffle": 7}, b"bounds")
+    first.recording.perform(commands.RecordProgress(epoch=1, reason="first"))
+    assert isinstance(first.told.get(timeout=DEADLINE_S), rec.MapOutputsRecorded)
+    assert first.recording.saved_file is None
+    first.end()
+    assert first.told.empty()
+
+    second = Epoch(tmp_path, 2)
+    past = second.replayed()
+    assert (past.epochs, past.progress, past.changed, past.problem, past.off) == ((1,), 1, (), "", "")
+    assert [(one.shuffle, one.signature, one.by_host) for one in past.shuffles] == [
+        (7, "s7", {"h1": 1, "h2": 1}),
+        (8, "s8", {}),
+    ]
+    second.recording.perform(commands.OfferSaved(shuffles=(7,), reason="saved"))
+    path = second.recording.saved_file
+    assert path is not None
+    assert path.stat().st_mode & 0o777 == 0o600
+    with path.open("rb") as stream:
+        frames = list(read_frames(stream.read))
+    assert [frame.blob for frame in frames] == [b"bounds", b"blob 102", b"blob 101"]
+    assert frames[0].header == {
+        **{"kind": "shuffle", "shuffle": 7, "signature": "s7"},
+        **{"maps": 3, "reduces": 2, "determinism": "determinate"},
+    }
+    assert frames[2].header == {
+        **{"kind": "map", "shuffle": 7, "index": 1, "map_id": 101, "executor_id": "1"},
+        **{"host": "h2", "epoch": 1, "bytes": 10},
+    }
+    second.end()
+
+
+def test_what_is_refused_or_forgotten_is_not_offered_again(tmp_path: Path) -> None:
+    first = Epoch(tmp_path, 1)
+    first.replayed()
+    for shuffle in (7, 8):
+        first.declare(shuffle)
+        first.finish(shuffle, 0, shuffle)
+    first.recording.perform(commands.RefuseShuffles(shuffles=(7,), reason="the queue was full"))
+    first.recording.perform(commands.ForgetShuffle(shuffle=8, reason="Spark has"))
+    first.finish(7, 1, 70)
+    first.finish(8, 1, 80)
+    first.end()
+    second = Epoch(tmp_path, 2)
+    assert [(one.shuffle, one.outputs, one.not_reusable) for one in second.replayed().shuffles] == [
+        (7, 0, "the queue was full")
+    ]
+    second.end()
+
+
+def test_a_map_that_runs_again_ends_the_recording_of_an_indeterminate_shuffle(tmp_path: Path) -> None:
+    first = Epoch(tmp_path, 1)
+    first.replayed()
+    first.declare(7, "indeterminate")
+    for index in range(3):
+        first.finish(7, index, 100 + index)
+    assert isinstance(first.told.get(timeout=DEADLINE_S), rec.MapOutputsRecorded)
+    first.end()
+
+    second = Epoch(tmp_path, 2)
+    assert second.replayed().shuffles[0].outputs == 3
+    second.declare(7, "indeterminate")
+    second.finish(7, 0, 200)
+    stopped = second.told.get(timeout=DEADLINE_S)
+    assert isinstance(stopped, rec.RecordingStopped)
+    assert stopped.shuffle == 7
+    second.finish(7, 1, 201)
+    second.end()
+    third = Epoch(tmp_path, 3)
+    assert third.replayed().shuffles[0].outputs == 3  # and none of the new ones among them
+    third.end()
+
+
+def test_a_driver_that_does_not_listen_at_once_is_told_again(tmp_path: Path) -> None:
+    epoch = Epoch(tmp_path, 1)
+    epoch.replayed()
+    epoch.bridge.refusals = 2
+    assert epoch.declare(7)["record"]
+    epoch.end()
+
+
+def test_without_a_journal_the_job_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "journal").write_text("a file where a directory should be")
+    epoch = Epoch(tmp_path, 1)
+    assert "could not be opened" in epoch.replayed().off
+    epoch.recording.perform(commands.RecordProgram(reason="begins"))
+    epoch.finish(7, 0, 1)
+    epoch.end()
+
+
+def test_a_journal_that_is_closed_records_no_shuffle_and_the_answer_says_so(tmp_path: Path) -> None:
+    epoch = Epoch(tmp_path, 1)
+    epoch.replayed()
+    epoch.recording.begin_close()
+    assert epoch.declare(7)["record"] is False
+    epoch.end()
+
+
+def test_a_program_that_cannot_be_told_from_another_is_not_recorded(tmp_path: Path) -> None:
+    def unknown() -> ApplicationRegistered:
+        raise OSError("it is on the web")
+
+    epoch = Epoch(tmp_path, 1, unknown)
+    assert "on the web" in epoch.replayed().off
+    assert epoch.journal is None
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("program_digest", "its files"), ("arguments_digest", "its arguments"), ("spark_version", "Spark")],
+)
+def test_what_has_changed_is_named(name: str, told: str) -> None:
+    (found,) = changed(PROGRAM, msgspec.structs.replace(PROGRAM, **{name: "x"}))
+    assert told in found
+    assert changed(PROGRAM, PROGRAM) == changed(None, PROGRAM) == ()
