@@ -1,0 +1,271 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.scheduler.MapStatus$;
+import org.apache.spark.storage.BlockManagerId;
+
+/**
+ * The map outputs that earlier drivers of this application left behind, and which of them executors of this one have
+ * found and taken over.
+ *
+ * <p>One per JVM, safe for all threads. An output is open until an executor adopts or refuses it, or every host that may
+ * hold it has been heard or is gone.
+ */
+public final class SavedOutputs {
+    /** Nothing was left behind, or recovery is off. */
+    static final SavedOutputs NONE = new SavedOutputs();
+
+    private static SavedOutputs current = NONE;
+
+    private final Map<Integer, SavedShuffle> shuffles = new LinkedHashMap<>();
+    private final Map<Key, Saved> outputs = new LinkedHashMap<>();
+    private final Map<Key, BlockManagerId> adopted = new LinkedHashMap<>();
+    private final Map<Key, String> refused = new LinkedHashMap<>();
+    private final Set<Integer> closed = new HashSet<>();
+    private final Set<String> hostsHeard = new HashSet<>();
+    private final Set<String> executorsLost = new HashSet<>();
+
+    /** What names a map output on disk. */
+    public record Key(int shuffle, long mapId) {}
+
+    /** A map output that was finished in an earlier epoch, on that host, by that executor. */
+    public record Saved(
+            int shuffle, int index, long mapId, String executorId, String host, int epoch, long bytes, byte[] blob) {
+        public Key key() {
+            return new Key(shuffle, mapId);
+        }
+
+        /** What Spark knew of it; a copy of its own with each call, as Spark changes it. */
+        MapBlob content() throws IOException {
+            return MapBlob.decode(blob);
+        }
+
+        /** Whether an index file with these sizes, one for each reducer, can be this output's. */
+        public boolean fits(long[] sizes) {
+            try {
+                MapStatus saved = content().status();
+                MapStatus found = MapStatus$.MODULE$.apply(saved.location(), sizes, mapId, saved.checksumValue());
+                for (int reducer = 0; reducer < sizes.length; reducer++) {
+                    if (saved.getSizeForBlock(reducer) != found.getSizeForBlock(reducer)) {
+                        return false;
+                    }
+                }
+                return true;
+            } catch (IOException | RuntimeException e) {
+                return false;
+            }
+        }
+    }
+
+    /** A shuffle of an earlier epoch with what is saved of its maps, by index. */
+    record SavedShuffle(
+            int id, String signature, int maps, int reduces, String determinism, byte[] facts, Map<Integer, Saved> outputs) {}
+
+    /** What became of a shuffle's saved outputs: where they are now by index, and why others are not there. */
+    record Outcome(Map<Integer, BlockManagerId> places, Map<String, Integer> notRestored, long waitedMs) {}
+
+    private SavedOutputs() {}
+
+    /** What the negotiator saved for this driver. */
+    public static synchronized SavedOutputs get() {
+        return current;
+    }
+
+    static synchronized void set(SavedOutputs outputs) {
+        current = outputs;
+    }
+
+    /**
+     * Reads the negotiator's file of frames; of what comes after a damaged place nothing is known, so a damaged file is
+     * an error.
+     */
+    static SavedOutputs load(Path file) throws IOException {
+        SavedOutputs saved = new SavedOutputs();
+        try (InputStream in = new BufferedInputStream(Files.newInputStream(file), 1 << 16)) {
+            for (Frames.Frame frame = Frames.read(in); frame != null; frame = Frames.read(in)) {
+                saved.add(frame);
+            }
+        }
+        return saved;
+    }
+
+    private void add(Frames.Frame frame) throws IOException {
+        var header = frame.header();
+        String kind = header.path("kind").asText();
+        if (kind.equals("shuffle")) {
+            int id = header.required("shuffle").asInt();
+            shuffles.put(
+                    id,
+                    new SavedShuffle(
+                            id,
+                            header.required("signature").asText(),
+                            header.required("maps").asInt(),
+                            header.required("reduces").asInt(),
+                            header.required("determinism").asText(),
+                            frame.blob(),
+                            new TreeMap<>()));
+        } else if (kind.equals("map")) {
+            Saved saved = new Saved(
+                    header.required("shuffle").asInt(),
+                    header.required("index").asInt(),
+                    header.required("map_id").asLong(),
+                    header.required("executor_id").asText(),
+                    header.required("host").asText(),
+                    header.required("epoch").asInt(),
+                    header.path("bytes").asLong(),
+                    frame.blob());
+            SavedShuffle shuffle = shuffles.get(saved.shuffle());
+            if (shuffle == null || saved.index() < 0 || saved.index() >= shuffle.maps()) {
+                throw new IOException("a saved map belongs to no shuffle: " + header);
+            }
+            Saved older = shuffle.outputs().put(saved.index(), saved);
+            if (older != null) {
+                outputs.remove(older.key());
+            }
+            outputs.put(saved.key(), saved);
+        }
+    }
+
+    /** Whether there is anything to be found again. */
+    public boolean hasPast() {
+        return !outputs.isEmpty();
+    }
+
+    public List<Saved> all() {
+        return List.copyOf(outputs.values());
+    }
+
+    /** The saved output of that name; null when none is wanted. */
+    public Saved find(int shuffle, long mapId) {
+        return outputs.get(new Key(shuffle, mapId));
+    }
+
+    /** The saved shuffle of that id; null when there is none. */
+    SavedShuffle shuffle(int id) {
+        return shuffles.get(id);
+    }
+
+    /**
+     * Whether an output that is found now is still of use: it is saved, nobody has adopted it, and its shuffle has not
+     * gone on without it.
+     */
+    public synchronized boolean wants(Key key) {
+        return outputs.containsKey(key) && !adopted.containsKey(key) && !closed.contains(key.shuffle());
+    }
+
+    /** Where an output was taken over; null when nobody has it. */
+    public synchronized BlockManagerId placeOf(Key key) {
+        return adopted.get(key);
+    }
+
+    /** An executor has verified these outputs and serves them now. The first one that says so of an output has it. */
+    public synchronized void adopted(BlockManagerId where, Collection<Key> keys) {
+        if (executorsLost.contains(where.executorId())) {
+            return;
+        }
+        for (Key key : keys) {
+            if (wants(key)) {
+                refused.remove(key);
+                adopted.put(key, where);
+            }
+        }
+        notifyAll();
+    }
+
+    /** An output was looked for on a host and is not there, or not as it was saved. */
+    public synchronized void refused(String host, Key key, String why) {
+        if (outputs.containsKey(key) && !adopted.containsKey(key)) {
+            refused.put(key, why);
+        }
+        notifyAll();
+    }
+
+    /** An executor has said all there is on its host: what is open of that host now will not come. */
+    public synchronized void reported(String host, String executorId) {
+        hostsHeard.add(host);
+        notifyAll();
+    }
+
+    /** Nothing will come of that host any more. */
+    public synchronized void hostGone(String host) {
+        hostsHeard.add(host);
+        notifyAll();
+    }
+
+    /** What an executor has adopted goes with it. */
+    public synchronized void executorLost(String executorId) {
+        executorsLost.add(executorId);
+        for (var all = adopted.entrySet().iterator(); all.hasNext(); ) {
+            var entry = all.next();
+            if (entry.getValue().executorId().equals(executorId)) {
+                refused.put(entry.getKey(), "its new executor was lost");
+                all.remove();
+            }
+        }
+        notifyAll();
+    }
+
+    /**
+     * Waits until nothing of a shuffle is open, at most until the deadline; then the shuffle is closed: what is found
+     * later comes too late.
+     *
+     * @param deadlineNs as {@code System.nanoTime()} counts
+     */
+    synchronized Outcome await(int shuffle, long deadlineNs) throws InterruptedException {
+        long startedNs = System.nanoTime();
+        SavedShuffle wanted = shuffles.get(shuffle);
+        Collection<Saved> all = wanted == null ? new ArrayList<>() : wanted.outputs().values();
+        while (all.stream().anyMatch(this::isOpen)) {
+            long leftMs = TimeUnit.NANOSECONDS.toMillis(deadlineNs - System.nanoTime());
+            if (leftMs <= 0) {
+                break;
+            }
+            wait(leftMs);
+        }
+        closed.add(shuffle);
+        Map<Integer, BlockManagerId> places = new TreeMap<>();
+        Map<String, Integer> notRestored = new TreeMap<>();
+        for (Saved each : all) {
+            BlockManagerId place = adopted.get(each.key());
+            if (place != null) {
+                places.put(each.index(), place);
+            } else {
+                notRestored.merge(whyNot(each), 1, Integer::sum);
+            }
+        }
+        return new Outcome(places, notRestored, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNs));
+    }
+
+    private boolean isOpen(Saved saved) {
+        return !adopted.containsKey(saved.key())
+                && !refused.containsKey(saved.key())
+                && !hostsHeard.contains(saved.host());
+    }
+
+    private String whyNot(Saved saved) {
+        String why = refused.get(saved.key());
+        if (why != null) {
+            return why;
+        }
+        return hostsHeard.contains(saved.host()) ? "it is not on its host" : "its host was not heard in time";
+    }
+
+    /** Whether an executor is known to be lost; what it serves must not be registered. */
+    synchronized boolean isLost(String executorId) {
+        return executorsLost.contains(executorId);
+    }
+}
