@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yarnspec import options
-from yarnspec.aliases import ALIASES, Value
+from yarnspec.aliases import ALIASES, WITHOUT_COUNTERPART, Value
 from yarnspec.cli.config import command
 from yarnspec.errors import UsageError
 
@@ -177,7 +177,6 @@ SEEDS = {
     "execution.batch.job-recovery.previous-worker.recovery.timeout": ("1 min", "recovery.window", "1 min"),
     "job-event.store.write-buffer.size": ("4mb", "recovery.journal_buffer", "4m"),
     "job-event.store.write-buffer.flush-interval": ("2 s", "recovery.flush_interval", "2 s"),
-    "taskmanager.registration.timeout": ("7 min", "recovery.keep_time", "7 min"),
 }
 
 
@@ -196,8 +195,8 @@ def test_each_name_of_the_proposals_sets_its_option_in_its_unit(tmp_path: Path, 
     assert options.load(None, (), {}).values()[key] != meant or alias == "flink.batch.speculative.execution.count"
 
 
-def test_a_name_that_means_nothing_here_is_accepted_and_told(tmp_path: Path) -> None:
-    name = "execution.batch.job-recovery.operator-coordinator-snapshot.min-pause"
+@pytest.mark.parametrize("name", WITHOUT_COUNTERPART)
+def test_a_name_that_means_nothing_here_is_accepted_and_told(tmp_path: Path, name: str) -> None:
     for loaded in (
         options.load(None, [f"{name}=3 min"], {}),
         options.load(write(tmp_path / "o.yaml", f"{name}: 3 min\n"), (), {}),

@@ -64,12 +64,14 @@ ALIASES: dict[str, Alias] = {
     "execution.batch.job-recovery.previous-worker.recovery.timeout": Alias("recovery.window", _same),
     "job-event.store.write-buffer.size": Alias("recovery.journal_buffer", _same),
     "job-event.store.write-buffer.flush-interval": Alias("recovery.flush_interval", _same),
-    "taskmanager.registration.timeout": Alias("recovery.keep_time", _same),
 }
 
 WITHOUT_COUNTERPART = {
     "execution.batch.job-recovery.operator-coordinator-snapshot.min-pause": (
         "Spark has no operator coordinators, so nothing of theirs is recorded"
-    )
+    ),
+    "taskmanager.registration.timeout": (
+        "no executor waits for the next driver; what it leaves stays on its host until the application ends"
+    ),
 }
 """Names that are accepted because they belong to the rest, and why they mean nothing here."""

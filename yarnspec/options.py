@@ -142,7 +142,6 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     flush_interval_ms: int
     verify_checksums: bool
     keep_per_host_mb: int
-    keep_time_ms: int
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

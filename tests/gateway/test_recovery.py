@@ -31,8 +31,8 @@ def test_what_spark_is_told() -> None:
         "spark.yarnspec.recovery.window_ms": "20000",
         "spark.yarnspec.recovery.verify_checksums": "true",
         "spark.yarnspec.recovery.keep_bytes": str(2 * 1024**3),
-        "spark.yarnspec.recovery.keep_ms": "300000",
     }
+    assert result.properties["spark.shuffle.manager"].startswith("org.apache.spark.scheduler.cluster.yarnspec.")
     # A program that turned these on in its code would make all that is kept unreadable.
     for key in ("spark.io.encryption.enabled", "spark.shuffle.service.enabled"):
         assert result.properties[key] == "false"

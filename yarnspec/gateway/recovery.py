@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from yarnspec.options import Options
 
 _MANAGER = "spark.shuffle.manager"
+_OURS = "org.apache.spark.scheduler.cluster.yarnspec.ResumingShuffleManager"
 _SPARKS_MANAGERS = ("sort", "tungsten-sort", "org.apache.spark.shuffle.sort.SortShuffleManager")
 _SWITCHES = {
     "spark.io.encryption.enabled": "a next driver has another key and cannot read what was written with this one",
@@ -52,11 +53,12 @@ def properties(options: Options) -> dict[str, str]:
         return {}
     prefix = "spark.yarnspec.recovery"
     return {
+        # The driver's; executors are told of Spark's own.
+        _MANAGER: _OURS,
         # Said here, so that no program can turn them on later.
         **dict.fromkeys(_SWITCHES, "false"),
         f"{prefix}.enabled": "true",
         f"{prefix}.window_ms": str(recovery.window_ms),
         f"{prefix}.verify_checksums": str(recovery.verify_checksums).lower(),
         f"{prefix}.keep_bytes": str(recovery.keep_per_host_mb * _MIB),
-        f"{prefix}.keep_ms": str(recovery.keep_time_ms),
     }
