@@ -146,7 +146,11 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
     }
 
     private static boolean isStream(TaskSet tasks) {
-        Properties properties = tasks.properties();
+        return isStream(tasks.properties());
+    }
+
+    /** Whether what has these local properties belongs to a stream. */
+    static boolean isStream(Properties properties) {
         return properties != null
                 && (properties.getProperty(STREAMING_QUERY) != null
                         || properties.getProperty(STREAMING_BATCH) != null);
