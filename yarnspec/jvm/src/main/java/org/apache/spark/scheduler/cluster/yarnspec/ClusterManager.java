@@ -47,8 +47,14 @@ public final class ClusterManager implements ExternalClusterManager {
     public SchedulerBackend createSchedulerBackend(SparkContext context, String masterUrl, TaskScheduler scheduler) {
         Bridge bridge = Bridge.open(context.conf());
         HostBlockingScheduler blocking = (HostBlockingScheduler) scheduler;
-        ContainerBackend backend =
-                new ContainerBackend(blocking, context, bridge.outbox(), bridge.tasks(), bridge.nextContextNumber());
+        int contextNumber = bridge.nextContextNumber();
+        // Before the backend, since executors wait for it and ask for the configuration at once. A second SparkContext of
+        // the same program has none: its shuffles and tasks get the numbers of the first one's.
+        Adoption adoption = contextNumber == 1 && Adoption.whyNot(context.conf()).isEmpty()
+                ? Adoption.install(context, bridge.outbox())
+                : null;
+        ContainerBackend backend = new ContainerBackend(
+                blocking, context, bridge.outbox(), bridge.tasks(), contextNumber, adoption);
         Progress progress = new Progress();
         bridge.attach(blocking, backend, progress);
         LiveListenerBus bus = context.listenerBus();

@@ -34,6 +34,7 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
     private final Outbox outbox;
     private final TaskFeed tasks;
     private final int contextNumber;
+    private final Adoption adoption;
     private final long lossReasonTimeoutMs;
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(task -> {
         Thread thread = new Thread(task, "yarnspec-loss-reasons");
@@ -44,13 +45,25 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
     private int toldExecutors = -1;
     private volatile boolean stopping;
 
+    /**
+     * @param adoption what speaks to the executors about map outputs; null when those end with their executors
+     */
     ContainerBackend(
-            HostBlockingScheduler scheduler, SparkContext context, Outbox outbox, TaskFeed tasks, int contextNumber) {
+            HostBlockingScheduler scheduler,
+            SparkContext context,
+            Outbox outbox,
+            TaskFeed tasks,
+            int contextNumber,
+            Adoption adoption) {
         super(scheduler, context.env().rpcEnv());
         this.context = context;
         this.outbox = outbox;
         this.tasks = tasks;
         this.contextNumber = contextNumber;
+        this.adoption = adoption;
+        if (adoption != null) {
+            adoption.dismissedBy(this::isDismissed);
+        }
         this.lossReasonTimeoutMs =
                 context.conf().getTimeAsMs("spark.yarnspec.lossReason.timeoutMs", LOSS_REASON_TIMEOUT_MS + "ms");
         this.initialExecutors = initialExecutors(context.conf());
@@ -96,7 +109,18 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
     public void stop() {
         stopping = true;
         timer.shutdownNow();
-        super.stop();
+        if (adoption != null) {
+            adoption.contextStops();
+        }
+        super.stop(); // tells the executors to end
+        if (adoption != null) {
+            adoption.awaitLeaving();
+        }
+    }
+
+    /** Whether Spark itself wants this executor to end. */
+    private synchronized boolean isDismissed(String executorId) {
+        return executorsPendingToRemove().contains(executorId);
     }
 
     boolean stopping() {

@@ -1,0 +1,235 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.io.Serializable;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.ShuffleStatus;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.apache.spark.rpc.RpcCallContext;
+import org.apache.spark.rpc.RpcEnv;
+import org.apache.spark.rpc.ThreadSafeRpcEndpoint;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.util.ShutdownHookManager;
+import org.yarnspec.executor.KeeperPlugin;
+import org.yarnspec.executor.Messages;
+import org.yarnspec.executor.Messages.End;
+import scala.PartialFunction;
+import scala.runtime.AbstractPartialFunction;
+import scala.runtime.BoxedUnit;
+
+/**
+ * The driver's half of keeping map outputs: it tells executors what to take over, and when to delete what they have.
+ *
+ * <p>Executors get their half as a Spark plugin, beside the plugins that the user names.
+ */
+final class Adoption implements ThreadSafeRpcEndpoint {
+    private static final String PLUGINS = "spark.plugins";
+    private static final long LEAVING_TIMEOUT_MS = 3_000;
+
+    private final RpcEnv rpcEnv;
+    private final Outbox outbox;
+    private final SavedOutputs saved;
+    private final Claims claims;
+    private final Set<String> keepers = new HashSet<>();
+    private Predicate<String> dismissed = executor -> false;
+    private boolean finished;
+
+    private Adoption(SparkContext context, Outbox outbox, SavedOutputs saved) {
+        this.outbox = outbox;
+        this.saved = saved;
+        rpcEnv = context.env().rpcEnv();
+        claims = new Claims(context.conf().getInt("spark.yarnspec.epoch", 1), saved, new Tracker(context));
+    }
+
+    /** Why map outputs cannot outlive their executors here; empty when they can. */
+    static String whyNot(SparkConf conf) {
+        if (!conf.getBoolean("spark.yarnspec.recovery.enabled", false)) {
+            return "recovery is not enabled";
+        }
+        if (conf.getBoolean("spark.io.encryption.enabled", false)) {
+            return "spark.io.encryption.enabled is on: a new driver cannot read what the old one's executors wrote";
+        }
+        if (conf.getBoolean("spark.shuffle.service.enabled", false)) {
+            return "spark.shuffle.service.enabled is on";
+        }
+        if (conf.contains("spark.shuffle.sort.io.plugin.class")) {
+            return "spark.shuffle.sort.io.plugin.class is set: map outputs may not be files of the executor's";
+        }
+        return "";
+    }
+
+    /** Sets it up for the executors to come; to be called before the first of them asks for its configuration. */
+    static Adoption install(SparkContext context, Outbox outbox) {
+        SparkConf conf = context.conf();
+        Set<String> plugins = new LinkedHashSet<>(List.of(conf.get(PLUGINS, "").split("\\s*,\\s*")));
+        plugins.remove("");
+        plugins.add(KeeperPlugin.class.getName());
+        conf.set(PLUGINS, String.join(",", plugins));
+        Adoption adoption = new Adoption(context, outbox, SavedOutputs.get());
+        adoption.rpcEnv.setupEndpoint(Messages.ENDPOINT, adoption);
+        context.listenerBus().addToManagementQueue(new SparkListener() {
+            @Override
+            public void onExecutorRemoved(SparkListenerExecutorRemoved removed) {
+                adoption.executorLost(removed.executorId());
+            }
+        });
+        return adoption;
+    }
+
+    /** Tells which executors Spark itself wants to end: nobody will look for their files. */
+    synchronized void dismissedBy(Predicate<String> wanted) {
+        dismissed = wanted;
+    }
+
+    synchronized void executorLost(String executor) {
+        claims.lost(executor);
+        keepers.remove(executor);
+        notifyAll();
+    }
+
+    /**
+     * The SparkContext stops. When it does so in order executors may delete everything; when the JVM is being ended, or
+     * Spark stops itself after a fault, the next driver will look for it.
+     */
+    synchronized void contextStops() {
+        // SparkContext.stopInNewThread, which only Spark's own faults lead to, names its thread so.
+        finished = !ShutdownHookManager.inShutdown()
+                && !Thread.currentThread().getName().equals("stop-spark-context");
+    }
+
+    /** Waits until all executors, told to end by now, have asked what to do with their files. */
+    synchronized void awaitLeaving() {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LEAVING_TIMEOUT_MS);
+        try {
+            while (finished && !keepers.isEmpty()) {
+                long leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+                if (leftMs <= 0) {
+                    return;
+                }
+                wait(leftMs);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public RpcEnv rpcEnv() {
+        return rpcEnv;
+    }
+
+    @Override
+    public PartialFunction<Object, BoxedUnit> receiveAndReply(RpcCallContext call) {
+        return new AbstractPartialFunction<>() {
+            @Override
+            public boolean isDefinedAt(Object message) {
+                return true;
+            }
+
+            @Override
+            public BoxedUnit apply(Object message) {
+                try {
+                    call.reply(answer(message));
+                } catch (RuntimeException e) {
+                    call.sendFailure(e);
+                }
+                return BoxedUnit.UNIT;
+            }
+        };
+    }
+
+    private Serializable answer(Object message) {
+        if (message instanceof Messages.Inventory inventory) {
+            arrived(inventory.where().executorId());
+            return (Serializable) claims.judge(inventory);
+        } else if (message instanceof Messages.Sizes sizes) {
+            return (Serializable) claims.compare(sizes);
+        } else if (message instanceof Messages.Adopted outcome) {
+            claims.settle(outcome);
+        } else if (message instanceof Messages.Report report) {
+            arrived(report.where().executorId());
+            reported(report);
+        } else if (message instanceof Messages.Kept kept) {
+            kept(kept);
+        } else if (message instanceof Messages.Unable unable) {
+            unable(unable);
+        } else if (message instanceof Messages.Leaving leaving) {
+            return leaves(leaving.executorId());
+        } else {
+            throw new IllegalArgumentException("unknown message " + message);
+        }
+        return true;
+    }
+
+    private synchronized void arrived(String executor) {
+        keepers.add(executor);
+    }
+
+    private synchronized End leaves(String executor) {
+        keepers.remove(executor);
+        notifyAll();
+        if (finished) {
+            return End.DELETE_ALL;
+        }
+        return dismissed.test(executor) ? End.DELETE : End.KEEP;
+    }
+
+    private void reported(Messages.Report report) {
+        saved.reported(report.where().host(), report.where().executorId());
+        outbox.add("outputs_reported", event -> {
+            event.put("executor_id", report.where().executorId())
+                    .put("host", report.where().host())
+                    .put("found", report.found())
+                    .put("adopted", report.adopted())
+                    .put("garbage", report.garbage())
+                    .put("bytes", report.adoptedBytes())
+                    .put("duration_ms", report.durationMs());
+            var refused = event.putObject("refused");
+            report.refused().forEach(refused::put);
+        });
+    }
+
+    private void kept(Messages.Kept kept) {
+        outbox.add("outputs_kept", event -> event.put("executor_id", kept.where().executorId())
+                .put("host", kept.where().host())
+                .put("outputs", kept.outputs())
+                .put("bytes", kept.bytes())
+                .put("dropped", kept.dropped())
+                .put("dropped_bytes", kept.droppedBytes()));
+    }
+
+    /** Its host has nothing to give, as far as this executor can tell. */
+    private void unable(Messages.Unable unable) {
+        saved.reported(unable.where().host(), unable.where().executorId());
+        outbox.add("adoption_off", event -> event.put("executor_id", unable.where().executorId())
+                .put("host", unable.where().host())
+                .put("why", unable.why()));
+    }
+
+    /** What Spark's own table of map outputs says. */
+    private record Tracker(SparkContext context) implements Claims.Shuffles {
+        private ShuffleStatus status(int shuffle) {
+            MapOutputTrackerMaster tracker =
+                    (MapOutputTrackerMaster) context.env().mapOutputTracker();
+            return Scala.orNull(tracker.shuffleStatuses().get(shuffle));
+        }
+
+        @Override
+        public boolean exists(int shuffle) {
+            return status(shuffle) != null;
+        }
+
+        @Override
+        public boolean isComplete(int shuffle) {
+            ShuffleStatus status = status(shuffle);
+            return status != null && status.numAvailableMapOutputs() == status.mapStatuses().length;
+        }
+    }
+}

@@ -1,0 +1,126 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.Key;
+import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.Saved;
+import org.yarnspec.executor.Messages;
+import org.yarnspec.executor.Messages.Verdict;
+import org.yarnspec.executor.OutputName;
+
+/**
+ * Which executor may take over which output: one each. The first that asks has it, until it is done, refuses it or is lost.
+ */
+final class Claims {
+    /** What Spark itself knows of a shuffle of this driver. */
+    interface Shuffles {
+        /** Whether Spark has not dropped it, or has it at all. */
+        boolean exists(int shuffle);
+
+        /** Whether executors that live have all of its outputs. */
+        boolean isComplete(int shuffle);
+    }
+
+    private final int epoch;
+    private final SavedOutputs saved;
+    private final Shuffles shuffles;
+    private final Map<Key, String> claims = new HashMap<>();
+
+    Claims(int epoch, SavedOutputs saved, Shuffles shuffles) {
+        this.epoch = epoch;
+        this.saved = saved;
+        this.shuffles = shuffles;
+    }
+
+    /** What shall become of each output that a gone executor left. */
+    synchronized List<Verdict> judge(Messages.Inventory inventory) {
+        List<Verdict> verdicts = new ArrayList<>();
+        for (OutputName name : inventory.outputs()) {
+            verdicts.add(judge(inventory, name));
+        }
+        return verdicts;
+    }
+
+    private Verdict judge(Messages.Inventory inventory, OutputName name) {
+        Key key = key(name);
+        Saved output = saved.find(key.shuffle(), key.mapId());
+        if (output == null) {
+            return unsaved(inventory.ownerEpoch(), name.shuffle());
+        }
+        if (!mayHold(inventory, output)) {
+            return Verdict.SPARE;
+        }
+        if (saved.placeOf(key) != null) {
+            return Verdict.GARBAGE;
+        }
+        if (!saved.wants(key)) {
+            // It came too late, and its map runs again: until that is done a next driver could still want it.
+            return shuffles.exists(name.shuffle()) ? inUse(name.shuffle()) : Verdict.GARBAGE;
+        }
+        String executor = inventory.where().executorId();
+        return claims.computeIfAbsent(key, any -> executor).equals(executor) ? Verdict.ADOPT : Verdict.WAIT;
+    }
+
+    /** Whether an executor can have an output: it wrote it, or has taken it over in a later epoch. */
+    private static boolean mayHold(Messages.Inventory inventory, Saved output) {
+        return inventory.ownerEpoch() > output.epoch()
+                || inventory.ownerEpoch() == output.epoch()
+                        && inventory.ownerExecutor().equals(output.executorId());
+    }
+
+    private Verdict unsaved(int ownerEpoch, int shuffle) {
+        if (ownerEpoch == epoch) {
+            return shuffles.exists(shuffle) ? inUse(shuffle) : Verdict.GARBAGE;
+        }
+        // Without any past the journal may just not have been readable.
+        return saved.hasPast() ? Verdict.GARBAGE : Verdict.KEEP;
+    }
+
+    private Verdict inUse(int shuffle) {
+        return shuffles.isComplete(shuffle) ? Verdict.SPARE : Verdict.KEEP;
+    }
+
+    /** Whether outputs have the sizes that they were saved with. What has not is refused. */
+    synchronized List<Boolean> compare(Messages.Sizes sizes) {
+        List<Boolean> fits = new ArrayList<>();
+        for (int i = 0; i < sizes.outputs().size(); i++) {
+            Key key = key(sizes.outputs().get(i));
+            Saved output = saved.find(key.shuffle(), key.mapId());
+            long[] found = sizes.sizes().get(i);
+            fits.add(output != null
+                    && found.length == saved.shuffle(key.shuffle()).reduces()
+                    && output.fits(found));
+        }
+        return fits;
+    }
+
+    /** An executor has verified some of what it claimed; what it refuses is free for others. */
+    synchronized void settle(Messages.Adopted outcome) {
+        String executor = outcome.where().executorId();
+        List<Key> adopted = new ArrayList<>();
+        for (OutputName name : outcome.outputs()) {
+            if (claims.remove(key(name), executor)) {
+                adopted.add(key(name));
+            }
+        }
+        if (!adopted.isEmpty()) {
+            saved.adopted(outcome.where(), adopted);
+        }
+        outcome.refused().forEach((name, why) -> {
+            if (claims.remove(key(name), executor)) {
+                saved.refused(outcome.where().host(), key(name), why);
+            }
+        });
+    }
+
+    /** What a lost executor had claimed is free for others. */
+    synchronized void lost(String executor) {
+        claims.values().removeIf(executor::equals);
+    }
+
+    private static Key key(OutputName name) {
+        return new Key(name.shuffle(), name.mapId());
+    }
+}

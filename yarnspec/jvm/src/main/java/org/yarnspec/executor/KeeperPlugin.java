@@ -1,0 +1,18 @@
+package org.yarnspec.executor;
+
+import org.apache.spark.api.plugin.DriverPlugin;
+import org.apache.spark.api.plugin.ExecutorPlugin;
+import org.apache.spark.api.plugin.SparkPlugin;
+
+/** What Spark loads in each executor. The driver's half is no plugin: it must be there whatever plugins a program names. */
+public final class KeeperPlugin implements SparkPlugin {
+    @Override
+    public DriverPlugin driverPlugin() {
+        return null;
+    }
+
+    @Override
+    public ExecutorPlugin executorPlugin() {
+        return new Keeper();
+    }
+}

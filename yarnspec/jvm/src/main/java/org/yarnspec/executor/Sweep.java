@@ -1,0 +1,279 @@
+package org.yarnspec.executor;
+
+import java.io.IOException;
+import java.io.Serializable;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.storage.BlockManagerId;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.yarnspec.executor.Messages.Verdict;
+
+/**
+ * Looks after the map outputs that executors of this application left on this host: what the driver wants is verified and
+ * taken over, what nobody needs is deleted, the rest is kept within its budget.
+ *
+ * <p>Nothing is touched of an executor that lives, of another application, or without the driver's answer.
+ */
+final class Sweep {
+    private static final Logger LOG = LoggerFactory.getLogger(Sweep.class);
+
+    private static final int OUTPUTS_PER_QUESTION = 10_000;
+    private static final int SIZES_PER_QUESTION = 1_000_000;
+    private static final long TELL_EVERY_NS = TimeUnit.MILLISECONDS.toNanos(500);
+
+    /** The driver's half. An exception means that it cannot be reached. */
+    @FunctionalInterface
+    interface Driver {
+        Object ask(Serializable message) throws Exception;
+    }
+
+    /** An output that stays where it is. */
+    private record Kept(GoneExecutor of, MapOutput output, boolean spare) {}
+
+    private final Settings settings;
+    private final NewHome home;
+    private final BlockManagerId where;
+    private final Driver driver;
+    private final Set<OutputName> seen = new HashSet<>();
+    private final Set<OutputName> unusable = new HashSet<>();
+    private final Map<String, Integer> refusals = new TreeMap<>();
+    private final Set<OutputName> garbage = new HashSet<>();
+    private int adopted;
+    private long adoptedBytes;
+    private Messages.Kept lastKept;
+
+    Sweep(Settings settings, NewHome home, BlockManagerId where, Driver driver) {
+        this.settings = settings;
+        this.home = home;
+        this.where = where;
+        this.driver = driver;
+    }
+
+    /**
+     * Goes once through everything.
+     *
+     * @param verifyUntilNs when to stop reading data; what is not verified by then waits for the next time
+     * @return whether nothing is left for which a next time could bring more
+     */
+    boolean run(long verifyUntilNs) throws Exception {
+        Collection<GoneExecutor> executors = executors();
+        if (executors.stream().anyMatch(each -> each.owner().epoch() > settings.epoch())) {
+            LOG.warn("A later epoch than {} has been on this host: this executor touches nothing here.", settings.epoch());
+            return true;
+        }
+        home.deleteUnlinked();
+        boolean settled = true;
+        List<Kept> kept = new ArrayList<>();
+        for (GoneExecutor gone : executors) {
+            try (GoneExecutor.Hold hold = gone.tryTake()) {
+                if (hold != null) {
+                    settled &= treat(gone, hold, verifyUntilNs, kept);
+                } else {
+                    // Executors of this epoch live; one of an earlier epoch ends soon, or somebody is at its outputs.
+                    settled &= gone.owner().epoch() == settings.epoch();
+                }
+            }
+        }
+        keepWithinBudget(kept);
+        return settled;
+    }
+
+    /** What all runs together came to. */
+    Messages.Report report(long durationMs) {
+        return new Messages.Report(
+                where, seen.size(), adopted, garbage.size(), Map.copyOf(refusals), adoptedBytes, durationMs);
+    }
+
+    /** Deletes everything that gone executors of this application left here. */
+    void deleteAll() throws IOException {
+        for (GoneExecutor gone : executors()) {
+            try (GoneExecutor.Hold hold = gone.tryTake()) {
+                if (hold != null) {
+                    hold.delete();
+                }
+            }
+        }
+    }
+
+    private Collection<GoneExecutor> executors() throws IOException {
+        List<Path> own = home.directories();
+        List<Path> roots = own.stream().map(Path::getParent).distinct().toList();
+        return GoneExecutor.find(roots, Set.copyOf(own), settings.application());
+    }
+
+    private boolean treat(GoneExecutor gone, GoneExecutor.Hold hold, long verifyUntilNs, List<Kept> kept)
+            throws Exception {
+        boolean settled = true;
+        int left = 0;
+        List<MapOutput> wanted = new ArrayList<>();
+        List<MapOutput> outputs = hold.outputs();
+        List<Verdict> verdicts = verdicts(gone.owner(), outputs);
+        for (int i = 0; i < outputs.size(); i++) {
+            MapOutput output = outputs.get(i);
+            Verdict verdict = verdicts.get(i);
+            if (gone.owner().epoch() < settings.epoch()) {
+                seen.add(output.name());
+            }
+            if (verdict == Verdict.GARBAGE) {
+                output.delete();
+                garbage.add(output.name());
+            } else if (verdict == Verdict.ADOPT && !unusable.contains(output.name())) {
+                wanted.add(output);
+            } else if (verdict == Verdict.WAIT) {
+                settled = false;
+                left++;
+            } else {
+                left++;
+                kept.add(new Kept(gone, output, verdict != Verdict.KEEP));
+            }
+        }
+        int notTaken = adopt(wanted, verifyUntilNs);
+        if (left + notTaken == 0) {
+            hold.delete();
+        }
+        return settled && notTaken == 0;
+    }
+
+    @SuppressWarnings("unchecked")
+    private List<Verdict> verdicts(Owner owner, List<MapOutput> outputs) throws Exception {
+        List<Verdict> verdicts = new ArrayList<>();
+        for (int from = 0; from < outputs.size(); from += OUTPUTS_PER_QUESTION) {
+            List<MapOutput> some = outputs.subList(from, Math.min(outputs.size(), from + OUTPUTS_PER_QUESTION));
+            verdicts.addAll((List<Verdict>) driver.ask(
+                    new Messages.Inventory(where, owner.epoch(), owner.executorId(), names(some))));
+        }
+        return verdicts;
+    }
+
+    /** Takes over what is whole, the largest first; returns how many outputs the time was too short for. */
+    private int adopt(List<MapOutput> wanted, long verifyUntilNs) throws Exception {
+        wanted.sort(Comparator.comparingLong(MapOutput::bytes).reversed());
+        int done = 0;
+        while (done < wanted.size() && System.nanoTime() - verifyUntilNs < 0) {
+            done += adoptSome(wanted.subList(done, wanted.size()), verifyUntilNs);
+        }
+        return wanted.size() - done;
+    }
+
+    @SuppressWarnings("unchecked")
+    private int adoptSome(List<MapOutput> wanted, long verifyUntilNs) throws Exception {
+        Outcome outcome = new Outcome();
+        List<MapOutput> whole = new ArrayList<>();
+        List<long[]> sizes = new ArrayList<>();
+        int looked = 0;
+        for (int count = 0; looked < wanted.size() && count < SIZES_PER_QUESTION; looked++) {
+            MapOutput output = wanted.get(looked);
+            try {
+                sizes.add(output.sizes());
+                whole.add(output);
+                count += sizes.get(sizes.size() - 1).length;
+            } catch (Damage | IOException e) {
+                outcome.refuse(output, e);
+            }
+        }
+        List<Boolean> fits = whole.isEmpty()
+                ? List.of()
+                : (List<Boolean>) driver.ask(new Messages.Sizes(where, names(whole), sizes));
+        for (int i = 0; i < whole.size(); i++) {
+            MapOutput output = whole.get(i);
+            if (System.nanoTime() - verifyUntilNs >= 0) {
+                looked -= whole.size() - i;
+                break;
+            }
+            try {
+                if (!fits.get(i)) {
+                    throw new Damage("sizes differ");
+                }
+                if (settings.checksums()) {
+                    output.verify(sizes.get(i), settings.checksumsWritten());
+                }
+                home.take(output);
+                outcome.take(output);
+            } catch (Damage | IOException e) {
+                outcome.refuse(output, e);
+            }
+        }
+        outcome.tell();
+        return looked;
+    }
+
+    /** What has become of some outputs, and was not told to the driver yet. */
+    private final class Outcome {
+        private final List<OutputName> taken = new ArrayList<>();
+        private final Map<OutputName, String> refused = new HashMap<>();
+        private long toldNs = System.nanoTime();
+
+        void take(MapOutput output) throws Exception {
+            taken.add(output.name());
+            adopted++;
+            adoptedBytes += output.bytes();
+            if (System.nanoTime() - toldNs > TELL_EVERY_NS) {
+                tell();
+            }
+        }
+
+        /** What is damaged is deleted; what cannot be read or moved stays, and is not tried again. */
+        void refuse(MapOutput output, Exception why) throws IOException {
+            String reason = why instanceof Damage ? why.getMessage() : "unreadable";
+            LOG.warn("A map output cannot be used again: {} of epoch {}: {}", output.name(), settings.epoch(), why.toString());
+            refused.put(output.name(), reason);
+            refusals.merge(reason, 1, Integer::sum);
+            if (why instanceof Damage) {
+                output.delete();
+            } else {
+                unusable.add(output.name());
+            }
+        }
+
+        void tell() throws Exception {
+            if (!taken.isEmpty() || !refused.isEmpty()) {
+                driver.ask(new Messages.Adopted(where, List.copyOf(taken), Map.copyOf(refused)));
+            }
+            taken.clear();
+            refused.clear();
+            toldNs = System.nanoTime();
+        }
+    }
+
+    /** Deletes the oldest of what is kept until the rest fits; what exists elsewhere too goes first. */
+    private void keepWithinBudget(List<Kept> kept) throws Exception {
+        long bytes = kept.stream().mapToLong(each -> each.output().bytes()).sum();
+        int dropped = 0;
+        long droppedBytes = 0;
+        if (settings.keepBytes() > 0 && bytes > settings.keepBytes()) {
+            kept.sort(Comparator.comparing(Kept::spare).reversed().thenComparing(each -> each.output().writtenMs()));
+            for (Kept each : kept) {
+                if (bytes - droppedBytes <= settings.keepBytes()) {
+                    break;
+                }
+                try (GoneExecutor.Hold hold = each.of().tryTake()) {
+                    if (hold != null) {
+                        each.output().delete();
+                        dropped++;
+                        droppedBytes += each.output().bytes();
+                    }
+                }
+            }
+        }
+        Messages.Kept now = new Messages.Kept(where, kept.size() - dropped, bytes - droppedBytes, dropped, droppedBytes);
+        boolean first = lastKept == null && kept.isEmpty();
+        if (!first && !now.equals(lastKept)) {
+            driver.ask(now);
+            lastKept = now;
+        }
+    }
+
+    private static List<OutputName> names(List<MapOutput> outputs) {
+        return List.copyOf(outputs.stream().map(MapOutput::name).toList());
+    }
+}
