@@ -7,6 +7,7 @@ import java.util.Set;
 import org.apache.spark.SparkContext;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.resource.TaskResourceProfile;
+import org.apache.spark.scheduler.ExecutorLossReason;
 import org.apache.spark.scheduler.TaskDescription;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.TaskSet;
@@ -110,6 +111,14 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
         if (Scala.orNull(taskSetManagerForAttempt(stage, stageAttempt)) instanceof WatchedTaskSet tasks) {
             tasks.withdraw(index);
         }
+    }
+
+    @Override
+    public void executorLost(String executorId, ExecutorLossReason reason) {
+        if (Recovery.current() != null) {
+            Recovery.current().executorLost(executorId);
+        }
+        super.executorLost(executorId, reason);
     }
 
     /** Fails the job of a stage that cannot run as the user asked for. */

@@ -36,6 +36,8 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private static final long WINDOW_MS = 30_000;
     private static final ObjectMapper JSON = new ObjectMapper();
 
+    private static volatile Recovery current;
+
     private final int epoch;
     private final Outbox outbox;
     private final FrameFeed frames;
@@ -77,6 +79,15 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         SavedOutputs.set(saved);
         long windowMs = conf.getLong("spark.yarnspec.recovery.window_ms", WINDOW_MS);
         return new Recovery(epoch, outbox, FrameFeed.open(token), saved, windowMs);
+    }
+
+    /** This JVM's; null when recovery is off. */
+    static Recovery current() {
+        return current;
+    }
+
+    static void set(Recovery recovery) {
+        current = recovery;
     }
 
     FrameFeed frames() {

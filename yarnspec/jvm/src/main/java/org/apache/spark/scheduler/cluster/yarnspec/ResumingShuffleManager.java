@@ -10,17 +10,24 @@ import org.apache.spark.shuffle.sort.SortShuffleManager;
  * application left behind. Executors have the stock one: {@link ClusterManager} sees to it.
  */
 public final class ResumingShuffleManager extends SortShuffleManager {
-    /** What {@code spark.shuffle.manager} says on executors. */
-    static final String STOCK = "sort";
+    private static final String KEY = "spark.shuffle.manager";
+    private static final String STOCK = "sort";
 
     public ResumingShuffleManager(SparkConf conf) {
         super(conf);
     }
 
+    /** Has executors, which ask for the driver's configuration, take Spark's own. */
+    static void keepFromExecutors(SparkConf conf) {
+        if (conf.get(KEY, STOCK).equals(ResumingShuffleManager.class.getName())) {
+            conf.set(KEY, STOCK);
+        }
+    }
+
     /** Runs in the constructor of the dependency, before anybody has asked for its number. */
     @Override
     public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
-        Recovery recovery = Bridge.recovery();
+        Recovery recovery = Recovery.current();
         return super.registerShuffle(
                 recovery == null ? shuffleId : recovery.register(shuffleId, dependency), dependency);
     }
@@ -28,7 +35,7 @@ public final class ResumingShuffleManager extends SortShuffleManager {
     /** Runs when Spark forgets the shuffle everywhere. */
     @Override
     public boolean unregisterShuffle(int shuffleId) {
-        Recovery recovery = Bridge.recovery();
+        Recovery recovery = Recovery.current();
         if (recovery != null) {
             recovery.dropped(shuffleId);
         }
