@@ -79,6 +79,9 @@ def test_a_snapshot_that_is_not_complete_does_nothing(before: list[JournalRecord
     recorded = of([*before, SnapshotBegan(through_epoch=1), *inside])
     recorded.end_of_epoch()
     assert list(recorded.live()) == live(before)
+    for record in inside:
+        recorded.apply(record)
+    assert list(recorded.live()) == live(before + inside)
     wrong = [*before, SnapshotBegan(through_epoch=1), *inside, SnapshotEnded(records=len(inside) + 1)]
     assert live(wrong) == live(before)
 

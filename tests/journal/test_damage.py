@@ -9,8 +9,10 @@ import google_crc32c
 import pytest
 
 from tests.journal import damage
+from tests.journal.memory import MemoryFiles
 from tests.journal.world import began, directory_in, finished, fold, registered, story, write
 from yarnspec.core.journalrecords import UnknownRecord
+from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import JournalDamaged
 from yarnspec.journal.records import HEAD, MAGIC, MAX_PAYLOAD_BYTES, encode
 
@@ -37,6 +39,16 @@ def test_a_flipped_bit_is_damage_where_it_is(sealed: bool) -> None:
 def test_every_flipped_bit_of_a_seal_is_noticed() -> None:
     for bit in range(8 * damage.sizes()[1]):
         damage.check_flip_of_seal(bit)
+
+
+def test_the_seal_of_another_epoch_is_none() -> None:
+    contents, _ = damage.whole()
+    files = MemoryFiles()
+    files.make_directories("/journal/epoch-2")
+    files.contents["/journal/epoch-2/log"] = b""
+    files.contents["/journal/epoch-2/sealed"] = contents[damage.SEAL]
+    with pytest.raises(JournalDamaged, match="no seal of epoch 2"):
+        list(JournalDirectory(files, "/journal").entries(2))
 
 
 def test_what_is_taken_over_from_a_cut_journal_is_what_its_records_add_up_to() -> None:

@@ -26,9 +26,9 @@ def test_what_is_read_is_what_was_written(written: list[tuple[dict[str, Any], by
 
 
 def test_the_layout_is_the_one_that_java_has() -> None:
-    body = b"\x00\x00\x00\x0e" + b'{"kind":"map"}' + b"rest"
-    expected = (len(body) + 4).to_bytes(4, "big") + google_crc32c.value(body).to_bytes(4, "big") + body
-    assert encode_frame({"kind": "map"}, b"rest") == expected
+    assert encode_frame({"kind": "map", "shuffle": 1000001}, b"\x00\xffrest").hex() == (
+        "0000002e1975e156000000207b226b696e64223a226d6170222c2273687566666c65223a313030303030317d00ff72657374"
+    )
 
 
 def test_a_stream_may_give_less_than_it_is_asked_for() -> None:

@@ -56,12 +56,11 @@ class JournalDirectory:
         except FileExistsError as error:
             raise EpochTaken(f"epoch {epoch} of the journal {self._layout.path} has begun already") from error
         try:
-            # Of two epochs that begin at the same time one sees the other here: each first made its directory.
-            self._layout.check(epoch)
             earlier = [each for each in self.epochs() if each < epoch]
             seals = [seal for each in earlier if (seal := self._seal_former(each, epoch)) is not None]
             past = replay(self._layout, earlier)
             written = _write(log, epoch, [began, *seals, *_snapshot(past.recorded, earlier)])
+            # Of two epochs that begin at the same time one sees the other here: each first made its directory.
             self._layout.check(epoch)
         except BaseException:
             with contextlib.suppress(Exception):
