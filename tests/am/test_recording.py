@@ -94,7 +94,6 @@ class Epoch:
                 "shuffle": shuffle,
                 "index": index,
                 "map_id": map_id,
-                "stage": 0,
                 "executor_id": "1",
                 "host": host,
                 "bytes": 10,

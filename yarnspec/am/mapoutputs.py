@@ -91,4 +91,7 @@ class MapOutputs:
                 connection.settimeout(None)
                 for frame in read_frames(stream.read1):
                     self._received += 1
-                    self._take(frame.header, frame.blob)
+                    try:
+                        self._take(frame.header, frame.blob)
+                    except Exception:
+                        _log.exception("a map output is not recorded", told=frame.header)

@@ -43,6 +43,7 @@ _log = structlog.get_logger()
 _DURABLE_S = 25.0
 """The driver waits for 30 s for an answer, and goes on without one."""
 _TELL_PAUSE_S = 0.2
+_NO_STAGE = -1
 
 RECORDS = (
     commands.OfferSaved,
@@ -157,7 +158,7 @@ class Recording:
                     shuffle=shuffle,
                     index=header["index"],
                     map_id=header["map_id"],
-                    stage=header["stage"],
+                    stage=header.get("stage", _NO_STAGE),
                     executor_id=header["executor_id"],
                     host=header["host"],
                     epoch=self._epoch,

@@ -14,6 +14,7 @@ _KINDS: dict[str, type[Event]] = {
     "shuffle_restored": rec.ShuffleRestored,
     "shuffle_dropped": rec.ShuffleDropped,
     "recording_stopped": rec.RecordingStopped,
+    "saved_unreadable": rec.SavedUnreadable,
     "outputs_reported": rec.OutputsReported,
     "outputs_kept": rec.OutputsKept,
     "adoption_off": rec.AdoptionOff,

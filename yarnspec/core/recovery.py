@@ -74,6 +74,7 @@ class Recovery:
             rec.MapOutputsRecorded: self._progressed,
             rec.OutputsReported: self._outputs_reported,
             rec.AdoptionOff: self._adoption_off,
+            rec.SavedUnreadable: self._saved_unreadable,
         }
 
     @property
@@ -268,3 +269,6 @@ class Recovery:
 
     def _adoption_off(self, event: rec.AdoptionOff, _now_ms: int) -> list[Command]:
         return self._admit(f"executor {event.executor_id} on {event.host} keeps nothing for a next driver: {event.why}")
+
+    def _saved_unreadable(self, event: rec.SavedUnreadable, _now_ms: int) -> list[Command]:
+        return self._admit(f"nothing of earlier epochs is used again: the driver cannot read it: {event.why}")

@@ -66,6 +66,12 @@ class RecordingEnded(Event, frozen=True):
     fenced: bool = False
 
 
+class SavedUnreadable(Event, frozen=True):
+    """The driver could not read what was saved for it; it goes on without any of it."""
+
+    why: str
+
+
 class ShuffleDeclared(Event, frozen=True):
     """A shuffle is being constructed in the driver, which waits for the answer to its ``question``.
 
