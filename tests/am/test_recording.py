@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from yarnspec.am.past import changed
 from yarnspec.am.recording import Recording
 from yarnspec.core import commands
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import ApplicationRegistered, Determinism, EpochBegan
+from yarnspec.core.savedwork import changed
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.frames import read_frames
 from yarnspec.journal.replay import Past

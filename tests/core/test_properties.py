@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from tests.core.shufflehistories import shuffle_events
 from tests.core.view import view_of
 from tests.core.world import HOSTS, START_MS, World, of
 from tests.core.world import settings as core_settings
@@ -24,7 +25,7 @@ from yarnspec.core.commands import (
 )
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.observations import ObservationsBuilder, RowKind
-from yarnspec.core.settings import BlockSettings
+from yarnspec.core.settings import BlockSettings, RecoverySettings
 
 ENDS = (FinishApplication, AbandonAttempt)
 SHARE = 0.5
@@ -40,6 +41,8 @@ timer_names = st.sampled_from(
         "replacement-backoff",
         "hosts-wait",
         "judge-tasks",
+        "journal-replay",
+        "recovery-window",
         "x",
         "removed:1",
         *(f"block:{h}" for h in HOSTS),
@@ -176,6 +179,7 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.ClusterBlocksRead, blocks=st.lists(cluster_blocks, max_size=3).map(tuple)),
     st.builds(ev.ProgramWarned, key=text, value=text, message=text),
     st.builds(ev.TimerFired, name=timer_names, at_ms=times_ms.map(lambda ms: START_MS + ms)),
+    shuffle_events,
 )
 last_events: st.SearchStrategy[ev.Event] = st.one_of(
     starts,
@@ -195,6 +199,7 @@ settings_of_core = st.builds(
     force_excluded=st.booleans(),
     resource_wait_ms=st.sampled_from([0, 1_000, 300_000]),
     max_executor_failures=st.sampled_from([None, 0, 2]),
+    recovery=st.builds(RecoverySettings, enabled=st.booleans(), off=st.sampled_from(["", "encrypted"])),
 )
 
 
@@ -208,7 +213,8 @@ def test_every_event_of_the_core_takes_part() -> None:
         "ContainerDropped", "ContainerLost", "PlacementAcknowledged", "ResourceManagerReconnected", "PlacementProblem",
         "PendingExplained", "StageStarted", "StageFinished", "TaskFinished", "ProgramWarned", "TimerFired",
         "ExecutorRemoved", "ContainersPreempted", "FeedLagged", "Observed", "JobStarted", "JobEnded", "CopyRefused",
-        "ClusterBlocksRead",
+        "ClusterBlocksRead", "JournalReplayed", "RecordingEnded", "SavedUnreadable", "ShuffleDeclared",
+        "ShuffleRestored", "ShuffleDropped", "RecordingStopped", "MapOutputsRecorded", "OutputsReported", "OutputsKept", "AdoptionOff",
     }  # fmt: skip
 
 

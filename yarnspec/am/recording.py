@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import msgspec
 import structlog
 
-from yarnspec.am.past import PROGRESS, changed, progress_of, saved_shuffles, write_saved
+from yarnspec.am.past import write_saved
 from yarnspec.core import commands
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core.commands import Command
@@ -35,6 +35,7 @@ from yarnspec.core.journalrecords import (
     ShuffleRegistered,
 )
 from yarnspec.core.journalstate import Recorded
+from yarnspec.core.savedwork import PROGRESS, Taken, changed, progress_of, saved_shuffles
 from yarnspec.journal.replay import Past
 from yarnspec.journal.writer import Stopped
 
@@ -110,7 +111,8 @@ class Recording:
         self._journal: OpenJournal | None = None
         self._program: ApplicationRegistered | None = None
         self._past = Recorded()
-        self._taken = _Taken()
+        self._taken = Taken()
+        self._lock = threading.Lock()  # of what is taken
         self._last: Future[int] | None = None
         self._bridge: Answering | None = None
         self._answers: queue.SimpleQueue[tuple[Future[int] | None, commands.AnswerShuffle]] = queue.SimpleQueue()
@@ -150,8 +152,11 @@ class Recording:
         """Record what the driver tells of map outputs. For the reader's thread."""
         journal = self._journal
         shuffle = header.get("shuffle")
-        if journal is None or not isinstance(shuffle, int) or not self._taken.recorded(shuffle):
+        if journal is None or not isinstance(shuffle, int):
             return
+        with self._lock:
+            if not self._taken.recorded(shuffle):
+                return
         match header.get("kind"):
             case "map_finished":
                 finished = MapFinished(
@@ -165,7 +170,9 @@ class Recording:
                     size_bytes=header["bytes"],
                     blob=blob,
                 )
-                if self._taken.runs_again(finished):
+                with self._lock:
+                    runs_again = self._taken.runs_again(finished)
+                if runs_again:
                     why = "a map of it ran again, and another run may give something else"
                     self._post(rec.RecordingStopped(shuffle=shuffle, why=why))
                 elif journal.append(finished) and not self._first_told:
@@ -201,7 +208,8 @@ class Recording:
             self._post(rec.JournalReplayed(off=f"the journal could not be opened: {error}"))
             return
         recorded = past.recorded
-        self._taken.past(recorded)
+        with self._lock:
+            self._taken.past(recorded)
         self._program, self._past, self._journal = program, recorded, journal
         self._post(
             rec.JournalReplayed(
@@ -225,16 +233,22 @@ class Recording:
             case commands.RecordShuffle():
                 registered = msgspec.convert(command, ShuffleRegistered, from_attributes=True)
                 self._last = journal.append_durable(registered)
-                self._taken.begin(registered)
+                with self._lock:
+                    self._taken.begin(registered)
             case commands.RefuseShuffles(shuffles=shuffles, reason=why):
+                self._end(*shuffles)
                 for shuffle in shuffles:
-                    self._taken.end(shuffle)
                     self._last = journal.append_durable(ShuffleNotReusable(shuffle=shuffle, why=why))
             case commands.ForgetShuffle(shuffle=shuffle):
-                self._taken.end(shuffle)
+                self._end(shuffle)
                 journal.append(ShuffleDropped(shuffle=shuffle))
             case commands.RecordProgress(epoch=epoch):
                 journal.append(Carried(kind=PROGRESS, payload=str(epoch).encode()))
+
+    def _end(self, *shuffles: int) -> None:
+        with self._lock:
+            for shuffle in shuffles:
+                self._taken.end(shuffle)
 
     # answering
 
@@ -280,46 +294,3 @@ def _is_durable(future: Future[int] | None) -> bool:
         _log.warning("a shuffle is not recorded", why=str(error) or type(error).__name__)
         return False
     return True
-
-
-class _Taken:
-    """Which shuffles are recorded in this epoch; of indeterminate ones, which maps. Safe for several threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._recorded: dict[int, bool] = {}
-        self._maps: dict[int, dict[int, int]] = {}
-
-    def past(self, recorded: Recorded) -> None:
-        """Know the maps of indeterminate shuffles of earlier epochs."""
-        with self._lock:
-            for shuffle, known in recorded.shuffles.items():
-                if known.registered.determinism == "indeterminate":
-                    self._maps[shuffle] = {index: one.map_id for index, one in known.outputs.items()}
-
-    def begin(self, registered: ShuffleRegistered) -> None:
-        """A shuffle is recorded from now on."""
-        with self._lock:
-            self._recorded[registered.shuffle] = registered.determinism == "indeterminate"
-
-    def end(self, shuffle: int) -> None:
-        """It is not recorded any more."""
-        with self._lock:
-            self._recorded.pop(shuffle, None)
-            self._maps.pop(shuffle, None)
-
-    def recorded(self, shuffle: int) -> bool:
-        """Whether its map outputs are recorded."""
-        with self._lock:
-            return shuffle in self._recorded
-
-    def runs_again(self, finished: MapFinished) -> bool:
-        """Whether it is the second run of a map whose runs may differ: then nothing more is recorded of its shuffle."""
-        with self._lock:
-            if not self._recorded.get(finished.shuffle, False):
-                return False
-            maps = self._maps.setdefault(finished.shuffle, {})
-            if maps.setdefault(finished.index, finished.map_id) == finished.map_id:
-                return False
-            del self._recorded[finished.shuffle]
-            return True

@@ -249,7 +249,8 @@ class Recovery:
         self._shuffles.refuse(event.shuffle)
         if self._off:
             return []
-        return [RefuseShuffles(shuffles=(event.shuffle,), reason=event.why)]
+        said = f"the driver tells no more of shuffle {event.shuffle}: {event.why}"
+        return [RefuseShuffles(shuffles=(event.shuffle,), reason=said)]
 
     # what else is told
 

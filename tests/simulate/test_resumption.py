@@ -1,0 +1,84 @@
+"""A driver that dies at any step: its program ends, and right, and what was saved is not computed again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from yarnspec.core import commands as cm
+from yarnspec.core import events as ev
+from yarnspec.core import recoveryevents as rec
+from yarnspec.core.negotiator import Negotiator
+from yarnspec.core.settings import Settings
+from yarnspec.simulate.resumption import Plan, resume
+from yarnspec.simulate.rules import BrokenRule
+
+SEEDS = 1000
+
+
+def test_a_thousand_programs_end_right_however_often_their_drivers_die() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(SEEDS):
+        result = resume(seed)
+        seen["epochs"] += result.epochs
+        seen["restored"] += result.restored
+        seen["ran"] += result.ran
+        seen["whole again"] += sum(plan.determinism == "indeterminate" for plan in Plan.draw(seed).shuffles)
+    assert seen["epochs"] > 2 * SEEDS
+    assert seen["restored"] > SEEDS
+
+
+def test_where_nothing_is_lost_and_nothing_indeterminate_exactly_what_is_not_saved_runs() -> None:
+    checked = 0
+    for seed in range(SEEDS):
+        plan = Plan.draw(seed)
+        if plan.host_loss or plan.output_loss or plan.recording_stops or plan.crashes != 1:
+            continue
+        if {one.determinism for one in plan.shuffles} & {"indeterminate"}:
+            continue
+        result = resume(seed)
+        if result.epochs == 2:
+            checked += 1
+            assert result.restored == result.durable[0]
+    assert checked > 20
+
+
+class Careless(Negotiator):
+    """A core that takes over whatever has the same signature, without a look at what it was computed from."""
+
+    def handle(self, event: ev.Event, now_ms: int) -> list[cm.Command]:
+        if isinstance(event, rec.ShuffleDeclared):
+            event = rec.ShuffleDeclared(
+                question=event.question,
+                shuffle=event.shuffle,
+                signature=event.signature,
+                maps=event.maps,
+                reduces=event.reduces,
+                determinism="determinate",
+            )
+        elif isinstance(event, rec.JournalReplayed):
+            shuffles = tuple(
+                rec.SavedShuffle(
+                    shuffle=one.shuffle,
+                    signature=one.signature,
+                    maps=one.maps,
+                    reduces=one.reduces,
+                    determinism="determinate",
+                    by_host=one.by_host,
+                )
+                for one in event.shuffles
+            )
+            event = rec.JournalReplayed(shuffles=shuffles, epochs=event.epochs, progress=event.progress)
+        return super().handle(event, now_ms)
+
+
+def all_seeds(core: Callable[[Settings], Negotiator]) -> None:
+    for seed in range(SEEDS):
+        resume(seed, core)
+
+
+def test_the_simulation_finds_a_core_that_mixes_runs() -> None:
+    with pytest.raises(BrokenRule):
+        all_seeds(Careless)

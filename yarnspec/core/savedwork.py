@@ -1,0 +1,93 @@
+"""What a journal's records mean for the next epoch, without the bytes; and what this epoch may add to them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from yarnspec.core.journalrecords import ApplicationRegistered, MapFinished, ShuffleRegistered
+from yarnspec.core.journalstate import Recorded, RecordedShuffle
+from yarnspec.core.recoveryevents import SavedShuffle
+
+PROGRESS = "progress"
+"""The kind of the carried record that names the last epoch that finished anything new."""
+
+_TOLD = {
+    "program_digest": "its files",
+    "arguments_digest": "its arguments",
+    "spark_version": "Spark's version",
+    "python_version": "Python's version",
+    "yarnspec_version": "yarnspec's version",
+}
+
+
+def saved_shuffles(recorded: Recorded) -> tuple[SavedShuffle, ...]:
+    """The shuffles that were recorded."""
+    return tuple(_saved(one) for _, one in sorted(recorded.shuffles.items()))
+
+
+def _saved(shuffle: RecordedShuffle) -> SavedShuffle:
+    registered = shuffle.registered
+    return SavedShuffle(
+        shuffle=registered.shuffle,
+        signature=registered.signature,
+        maps=registered.maps,
+        reduces=registered.reduces,
+        determinism=registered.determinism,
+        description=registered.description,
+        parents=registered.parents,
+        by_host=dict(Counter(output.host for output in shuffle.outputs.values())),
+        not_reusable=shuffle.not_reusable,
+    )
+
+
+def changed(before: ApplicationRegistered | None, now: ApplicationRegistered) -> tuple[str, ...]:
+    """What of the program is not as it was, for people; nothing when no earlier epoch said what it was."""
+    if before is None:
+        return ()
+    return tuple(told for name, told in _TOLD.items() if getattr(before, name) != getattr(now, name))
+
+
+def progress_of(recorded: Recorded) -> int:
+    """The last epoch that finished anything new; 0 when none did."""
+    return int(recorded.carried.get(PROGRESS, b"0"))
+
+
+class Taken:
+    """Which shuffles' map outputs go into the journal of this epoch.
+
+    A map of an indeterminate shuffle that runs again gives something else than those that do not: what is saved of the
+    shuffle and what is new must not be mixed, so that nothing more is taken of it.
+    """
+
+    def __init__(self) -> None:
+        self._recorded: dict[int, bool] = {}
+        self._maps: dict[int, dict[int, int]] = {}
+
+    def past(self, recorded: Recorded) -> None:
+        """Know the maps of indeterminate shuffles of earlier epochs."""
+        for shuffle, known in recorded.shuffles.items():
+            if known.registered.determinism == "indeterminate":
+                self._maps[shuffle] = {index: one.map_id for index, one in known.outputs.items()}
+
+    def begin(self, registered: ShuffleRegistered) -> None:
+        """A shuffle is recorded from now on."""
+        self._recorded[registered.shuffle] = registered.determinism == "indeterminate"
+
+    def end(self, shuffle: int) -> None:
+        """It is not recorded any more."""
+        self._recorded.pop(shuffle, None)
+        self._maps.pop(shuffle, None)
+
+    def recorded(self, shuffle: int) -> bool:
+        """Whether its map outputs are recorded."""
+        return shuffle in self._recorded
+
+    def runs_again(self, finished: MapFinished) -> bool:
+        """Whether it is the second run of a map whose runs may differ."""
+        if not self._recorded.get(finished.shuffle, False):
+            return False
+        maps = self._maps.setdefault(finished.shuffle, {})
+        if maps.setdefault(finished.index, finished.map_id) == finished.map_id:
+            return False
+        del self._recorded[finished.shuffle]
+        return True

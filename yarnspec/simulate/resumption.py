@@ -1,0 +1,435 @@
+"""Lives of a driver that dies again and again, in which the real core decides what each life takes over from the last.
+
+A program is a list of shuffles, each computed from earlier ones. What a map gives is a number that follows from its
+inputs, and for an indeterminate shuffle from which run of it gave it. At the end every output must fit those that it
+was computed from: a mixture of two runs of something indeterminate is a wrong result.
+
+A crash cuts the journal somewhere behind the last record that was told to be durable. Hosts come and go between lives.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from yarnspec.core import commands as cm
+from yarnspec.core import events as ev
+from yarnspec.core import recoveryevents as rec
+from yarnspec.core.journalrecords import (
+    Carried,
+    Determinism,
+    EpochBegan,
+    JournalRecord,
+    MapFinished,
+    ShuffleDropped,
+    ShuffleNotReusable,
+    ShuffleRegistered,
+)
+from yarnspec.core.journalstate import Recorded
+from yarnspec.core.negotiator import Negotiator
+from yarnspec.core.savedwork import PROGRESS, Taken, progress_of, saved_shuffles
+from yarnspec.core.settings import RecoverySettings, Settings
+from yarnspec.simulate.rules import BrokenRule
+
+_IDS = 1_000_000
+_TASKS = 100_000_000
+
+
+@dataclass(frozen=True)
+class ShufflePlan:
+    """A shuffle of the program: its number in it, its maps, and the shuffles that it is computed from."""
+
+    number: int
+    maps: int
+    determinism: Determinism
+    parents: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a map gave: where it lies, and a number that stands for its contents."""
+
+    map_id: int
+    host: str
+    contents: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program, the hosts, and how often its driver dies."""
+
+    seed: int
+    shuffles: tuple[ShufflePlan, ...]
+    hosts: tuple[str, ...]
+    crashes: int
+    host_loss: float
+    output_loss: float
+    recording_stops: float
+
+    @classmethod
+    def draw(cls, seed: int) -> Plan:
+        """The plan of a seed."""
+        rng = random.Random(seed)
+        kinds: list[Determinism] = ["determinate", "determinate", "unordered", "indeterminate"]
+        if rng.random() < 0.3:
+            kinds = ["determinate"]
+        shuffles: list[ShufflePlan] = []
+        for number in range(rng.randint(1, 6)):
+            parents = tuple(sorted(rng.sample(range(number), rng.randint(0, min(2, number)))))
+            determinism = rng.choice(kinds)
+            # As Spark has it: what is computed from something indeterminate is indeterminate.
+            if any(shuffles[parent].determinism == "indeterminate" for parent in parents):
+                determinism = "indeterminate"
+            shuffles.append(ShufflePlan(number, rng.randint(1, 4), determinism, parents))
+        return cls(
+            seed=seed,
+            shuffles=tuple(shuffles),
+            hosts=tuple(f"h{number}" for number in range(rng.randint(1, 4))),
+            crashes=rng.randint(0, 4),
+            host_loss=rng.choice((0.0, 0.0, 0.2)),
+            output_loss=rng.choice((0.0, 0.0, 0.05)),
+            recording_stops=rng.choice((0.0, 0.0, 0.0, 0.03)),
+        )
+
+
+@dataclass
+class Result:
+    """What came of a plan. ``ideal``: maps that would have run without any crash or loss."""
+
+    epochs: int = 0
+    ran: int = 0
+    ideal: int = 0
+    restored: int = 0
+    durable: list[int] = field(default_factory=list)
+    """How many outputs were saved at the start of each later epoch."""
+
+
+class Disk:
+    """What survives a driver: the journal's durable records, and the outputs on hosts."""
+
+    def __init__(self) -> None:
+        self.records: list[JournalRecord] = []
+        self.outputs: dict[tuple[int, int], Output] = {}
+        """By shuffle and map id."""
+
+    def lose(self, host: str) -> None:
+        """A host goes with all that is on it."""
+        self.outputs = {key: one for key, one in self.outputs.items() if one.host != host}
+
+
+class CrashedError(Exception):
+    """The driver has died."""
+
+
+def resume(seed: int, core: Callable[[Settings], Negotiator] = Negotiator) -> Result:
+    """Run the plan of a seed to the end of its program. Raises BrokenRule when its result would be wrong."""
+    plan = Plan.draw(seed)
+    rng = random.Random(seed + (1 << 33))
+    disk = Disk()
+    result = Result(ideal=sum(one.maps for one in plan.shuffles))
+    for epoch in range(1, plan.crashes + 2):
+        result.epochs = epoch
+        last = epoch == plan.crashes + 1
+        # Anywhere in a life, also before it has done anything.
+        steps = None if last else rng.randint(0, 3 * result.ideal)
+        life = Life(plan, epoch, disk, rng, steps, core=core)
+        try:
+            life.run()
+        except CrashedError:
+            pass
+        else:
+            last = True
+        finally:
+            result.ran += life.ran
+            result.restored += life.restored
+            if epoch > 1:
+                result.durable.append(life.saved)
+        if last:
+            return result
+        life.die()
+        for host in plan.hosts:
+            if rng.random() < plan.host_loss:
+                disk.lose(host)
+    raise AssertionError("the last life ends by itself")
+
+
+class Life:
+    """One life of the driver: Spark as far as shuffles go, the journal's writer, and a negotiator of its own."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        epoch: int,
+        disk: Disk,
+        rng: random.Random,
+        steps: int | None,
+        *,
+        core: Callable[[Settings], Negotiator],
+    ) -> None:
+        self._plan = plan
+        self._epoch = epoch
+        self._disk = disk
+        self._rng = rng
+        self._steps = steps
+        settings = Settings(
+            initial_executors=2,
+            executor_memory_mb=1024,
+            # Whether it is worth going on is for others to judge.
+            recovery=RecoverySettings(enabled=True, fruitless_epochs=100),
+        )
+        self._core = core(settings)
+        self._now_ms = 1_000_000 * epoch
+        self._past = Recorded()
+        for record in disk.records:
+            self._past.apply(record)
+        self._written: list[JournalRecord] = []
+        self._durable = 0
+        self._taken = Taken()
+        self._taken.past(self._past)
+        self._answers: dict[int, cm.AnswerShuffle] = {}
+        self._offered: frozenset[int] = frozenset()
+        self._started = False
+        self._ids: dict[int, int] = {}
+        self._recorded: set[int] = set()
+        self._stopped: set[int] = set()
+        self._there: dict[int, dict[int, Output]] = {}
+        self._next_map = epoch * _TASKS
+        self.ran = 0
+        self.restored = 0
+        self.saved = sum(len(one.outputs) for one in self._past.shuffles.values())
+
+    def run(self) -> None:
+        """From the start of the negotiator to the end of the program. Raises CrashedError."""
+        self._tell(
+            ev.AttemptStarted(
+                application_id="application_1_0001",
+                attempt=self._epoch,
+                epoch=self._epoch,
+                container_id="c",
+                host=self._plan.hosts[0],
+                placement_mode="blacklist",
+            )
+        )
+        self._write(EpochBegan(epoch=self._epoch, attempt=self._epoch, host="h", time_ms=1), durable=True)
+        self._tell(
+            rec.JournalReplayed(
+                shuffles=saved_shuffles(self._past),
+                epochs=tuple(epoch for epoch in sorted(self._past.epochs) if epoch < self._epoch),
+                progress=progress_of(self._past),
+            )
+        )
+        if not self._started:
+            raise BrokenRule(f"seed {self._plan.seed}: the driver of epoch {self._epoch} was not started")
+        self._tell(ev.DriverReady(driver_url="spark://CoarseGrainedScheduler@h:1"))
+        for shuffle in self._plan.shuffles:
+            self._declare(shuffle)
+        for shuffle in self._plan.shuffles:
+            self._compute(shuffle.number)
+        self._check()
+
+    def die(self) -> None:
+        """Keep what was durable, and as much of the rest as chance will have."""
+        kept = self._rng.randint(self._durable, len(self._written))
+        self._disk.records += self._written[:kept]
+
+    # the program
+
+    def _declare(self, plan: ShufflePlan) -> None:
+        self._step()
+        fresh = self._epoch * _IDS + plan.number
+        question = plan.number + 1
+        self._tell(
+            rec.ShuffleDeclared(
+                question=question,
+                shuffle=fresh,
+                signature=f"s{plan.number}",
+                maps=plan.maps,
+                reduces=3,
+                determinism=plan.determinism,
+                parents=tuple(self._ids[parent] for parent in plan.parents),
+            )
+        )
+        answer = self._answers[question]
+        self._step()
+        shuffle = fresh if answer.shuffle is None else answer.shuffle
+        self._ids[plan.number] = shuffle
+        self._there[shuffle] = {}
+        if answer.record:
+            self._recorded.add(shuffle)
+        if answer.restore:
+            self._restore(plan, shuffle, whole=answer.whole)
+
+    def _restore(self, plan: ShufflePlan, shuffle: int, *, whole: bool) -> None:
+        if shuffle not in self._offered:
+            raise BrokenRule(f"seed {self._plan.seed}: shuffle {shuffle} was never offered")
+        saved = self._past.shuffles[shuffle].outputs
+        found = {
+            index: self._disk.outputs[shuffle, one.map_id]
+            for index, one in saved.items()
+            if (shuffle, one.map_id) in self._disk.outputs
+        }
+        if whole and len(found) < plan.maps:
+            found = {}
+        self._there[shuffle] = found
+        self.restored += len(found)
+        self._tell(
+            rec.ShuffleRestored(
+                shuffle=shuffle,
+                wanted=plan.maps,
+                restored=len(found),
+                waited_ms=1,
+                by_host={},
+                not_restored={},
+            )
+        )
+
+    def _compute(self, number: int) -> None:
+        """Have all outputs of a shuffle; what is there is not computed again."""
+        plan = self._plan.shuffles[number]
+        while len(self._there[self._ids[number]]) < plan.maps:
+            for parent in plan.parents:
+                self._compute(parent)
+            there = self._there[self._ids[number]]
+            index = self._rng.choice([index for index in range(plan.maps) if index not in there])
+            self._finish(plan, index)
+            if self._rng.random() < self._plan.output_loss:
+                self._lose_one()
+
+    def _finish(self, plan: ShufflePlan, index: int) -> None:
+        self._step()
+        shuffle = self._ids[plan.number]
+        run = self._next_map if plan.determinism == "indeterminate" else 0
+        output = Output(self._next_map, self._rng.choice(self._plan.hosts), self._contents(plan, index, run))
+        self._next_map += 1
+        self._there[shuffle][index] = output
+        self._disk.outputs[shuffle, output.map_id] = output
+        self.ran += 1
+        if self._rng.random() < self._plan.recording_stops:
+            self._stop_recording(plan.number, "the queue was full")
+        self._record(shuffle, index, output)
+        self._step()
+
+    def _contents(self, plan: ShufflePlan, index: int, run: int) -> int:
+        read = tuple(
+            tuple(self._content_of(self._plan.shuffles[parent], one) for one in range(self._plan.shuffles[parent].maps))
+            for parent in plan.parents
+        )
+        return hash((plan.number, index, run, read))
+
+    def _content_of(self, plan: ShufflePlan, index: int) -> int:
+        """What an output holds, or would if somebody needed it."""
+        output = self._there[self._ids[plan.number]].get(index)
+        if output is not None:
+            return output.contents
+        if plan.determinism == "indeterminate":
+            raise BrokenRule(f"seed {self._plan.seed}: map {index} of shuffle {plan.number} was used and is gone")
+        return self._contents(plan, index, 0)
+
+    def _lose_one(self) -> None:
+        """An output of some shuffle is lost while the driver lives."""
+        plan = self._rng.choice(self._plan.shuffles)
+        there = self._there.get(self._ids[plan.number], {})
+        if not there:
+            return
+        index = self._rng.choice(sorted(there))
+        self._disk.outputs.pop((self._ids[plan.number], there[index].map_id), None)
+        if plan.determinism != "indeterminate":
+            del there[index]
+            return
+        # Spark makes all of it again, and all that was computed from it; whose records nobody can use any more.
+        for each in self._above(plan.number):
+            self._there[self._ids[each]] = {}
+            self._stop_recording(each, "an output was lost, and its records are others each time")
+
+    def _above(self, number: int) -> set[int]:
+        found = {number}
+        for plan in self._plan.shuffles:
+            if found & set(plan.parents):
+                found.add(plan.number)
+        return found
+
+    def _stop_recording(self, number: int, why: str) -> None:
+        shuffle = self._ids[number]
+        if shuffle not in self._stopped:
+            self._stopped.add(shuffle)
+            self._tell(rec.RecordingStopped(shuffle=shuffle, why=why))
+
+    def _check(self) -> None:
+        """Whether every output is what it would be, were it computed now from what it was computed from."""
+        for plan in self._plan.shuffles:
+            for index, output in self._there[self._ids[plan.number]].items():
+                run = output.map_id if plan.determinism == "indeterminate" else 0
+                if output.contents != self._contents(plan, index, run):
+                    message = f"seed {self._plan.seed}: map {index} of shuffle {plan.number} is of something else"
+                    raise BrokenRule(message)
+
+    def _step(self) -> None:
+        if self._steps is not None:
+            self._steps -= 1
+            if self._steps < 0:
+                raise CrashedError
+
+    # the negotiator and the journal
+
+    def _tell(self, event: ev.Event) -> None:
+        self._now_ms += 1
+        for command in self._core.handle(event, self._now_ms):
+            self._obey(command)
+
+    def _obey(self, command: cm.Command) -> None:
+        match command:
+            case cm.StartDriver():
+                self._started = True
+            case cm.OfferSaved(shuffles=shuffles):
+                if self._started:
+                    raise BrokenRule(f"seed {self._plan.seed}: what is saved was offered after the driver's start")
+                self._offered = frozenset(shuffles)
+            case cm.RecordShuffle():
+                registered = ShuffleRegistered(
+                    shuffle=command.shuffle,
+                    signature=command.signature,
+                    maps=command.maps,
+                    reduces=command.reduces,
+                    determinism=command.determinism,
+                    parents=command.parents,
+                )
+                self._write(registered, durable=True)
+                self._taken.begin(registered)
+            case cm.RefuseShuffles(shuffles=refused):
+                for shuffle in refused:
+                    self._taken.end(shuffle)
+                    self._write(ShuffleNotReusable(shuffle=shuffle, why=command.reason), durable=False)
+            case cm.ForgetShuffle(shuffle=shuffle):
+                self._taken.end(shuffle)
+                self._write(ShuffleDropped(shuffle=shuffle), durable=False)
+            case cm.RecordProgress(epoch=epoch):
+                self._write(Carried(kind=PROGRESS, payload=str(epoch).encode()), durable=False)
+            case cm.AnswerShuffle(question=question):
+                self._durable = len(self._written)
+                self._answers[question] = command
+
+    def _write(self, record: JournalRecord, *, durable: bool) -> None:
+        self._written.append(record)
+        if durable:
+            self._durable = len(self._written)
+
+    def _record(self, shuffle: int, index: int, output: Output) -> None:
+        if shuffle not in self._recorded or shuffle in self._stopped or not self._taken.recorded(shuffle):
+            return
+        finished = MapFinished(
+            shuffle=shuffle,
+            index=index,
+            map_id=output.map_id,
+            stage=-1,
+            executor_id="1",
+            host=output.host,
+            epoch=self._epoch,
+            size_bytes=1,
+            blob=b"",
+        )
+        if self._taken.runs_again(finished):
+            self._tell(rec.RecordingStopped(shuffle=shuffle, why="a map of it ran again"))
+            return
+        self._write(finished, durable=False)
+        self._tell(rec.MapOutputsRecorded())
