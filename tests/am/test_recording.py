@@ -38,7 +38,7 @@ class Bridge:
         self.answers: queue.SimpleQueue[tuple[int, dict[str, Any]]] = queue.SimpleQueue()
         self.refusals = 0
 
-    def answer_shuffle(self, question: int, answer: dict[str, Any]) -> None:
+    def answer_shuffle(self, question: int, **answer: Any) -> None:
         if self.refusals:
             self.refusals -= 1
             raise ConnectionResetError("the JVM collects garbage")

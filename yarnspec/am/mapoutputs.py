@@ -1,14 +1,7 @@
-"""Reads what the driver's JVM tells of finished map outputs, for as long as it lives.
-
-The client sends the bridge's token and a line end. The server answers with 8 bytes, a big-endian integer: how many
-frames it handed to the connections before this one. Frames follow (``yarnspec/journal/frames.py``).
-"""
+"""Reads what the driver's JVM tells of finished map outputs, for as long as it lives."""
 
 from __future__ import annotations
 
-import io
-import socket
-import struct
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -18,16 +11,13 @@ import structlog
 
 from yarnspec.am.sources import is_alive
 from yarnspec.am.watcher import Watcher
-from yarnspec.journal.frames import DamagedFrameError, read_frames
+from yarnspec.feed.outputs import OUTPUTS_ERRORS, OutputsReader
 from yarnspec.spark.bridge import Announcement, DriverBridge
 
 _log = structlog.get_logger()
 
 _ANNOUNCE_PAUSE_S = 0.05
 _RECONNECT_PAUSE_S = 0.5
-_CONNECT_S = 10.0
-_BUFFER_BYTES = 1 << 20
-_HEAD = struct.Struct(">q")
 
 
 class MapOutputs:
@@ -45,8 +35,8 @@ class MapOutputs:
         self._announcement = announcement
         self._take = take
         self._lost = lost
-        self._pid = 0
-        self._received = 0
+        self._announced: Announcement | None = None
+        self._reader: OutputsReader | None = None
         self._ended = threading.Event()
         self.watcher = Watcher("map-outputs", self._step, _ANNOUNCE_PAUSE_S)
 
@@ -61,11 +51,12 @@ class MapOutputs:
         if announced.outputs_port == 0:
             self._end()
             return
-        if announced.pid != self._pid:
-            self._pid, self._received = announced.pid, 0
+        if self._reader is None or announced != self._announced:
+            self._announced = announced
+            self._reader = OutputsReader(announced.outputs_port, announced.token, self._on_frame, self._lost)
         try:
-            self._read(announced)
-        except (OSError, EOFError, DamagedFrameError) as error:
+            self._reader.read()
+        except OUTPUTS_ERRORS as error:
             _log.info("the stream of map outputs broke off", why=f"{type(error).__name__}: {error}")
         if is_alive(announced.pid):
             self.watcher.pause(_RECONNECT_PAUSE_S)
@@ -76,22 +67,8 @@ class MapOutputs:
         self._ended.set()
         self.watcher.stop()
 
-    def _read(self, announced: Announcement) -> None:
-        with socket.create_connection(("127.0.0.1", announced.outputs_port), timeout=_CONNECT_S) as connection:
-            connection.sendall(announced.token.encode() + b"\n")
-            with io.BufferedReader(connection.makefile("rb", buffering=0), _BUFFER_BYTES) as stream:
-                head = stream.read(_HEAD.size)
-                if len(head) < _HEAD.size:
-                    raise EOFError("it was closed before it began: another token, or the JVM is ending")
-                missing = _HEAD.unpack(head)[0] - self._received
-                if missing > 0:
-                    self._received += missing
-                    self._lost(missing)
-                # A driver may finish nothing for hours.
-                connection.settimeout(None)
-                for frame in read_frames(stream.read1):
-                    self._received += 1
-                    try:
-                        self._take(frame.header, frame.blob)
-                    except Exception:
-                        _log.exception("a map output is not recorded", told=frame.header)
+    def _on_frame(self, header: dict[str, Any], blob: bytes) -> None:
+        try:
+            self._take(header, blob)
+        except Exception:  # those after it are to be read all the same
+            _log.exception("a map output is not recorded", told=header)

@@ -189,7 +189,7 @@ def _give_one(bridge: DriverBridge, order: Command) -> None:
         case commands.RemoveExecutor():
             bridge.remove_executor(order.executor_id, order.exit_code, order.caused_by_app, order.reason)
         case commands.GiveUpHost():
-            bridge.give_up_host(order.host)
+            bridge.host_gone(order.host)
 
 
 def grouped(answer: Sequence[Command]) -> list[list[Command]]:

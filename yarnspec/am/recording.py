@@ -77,7 +77,9 @@ class OpenJournal(Protocol):
 class Answering(Protocol):
     """The driver's bridge."""
 
-    def answer_shuffle(self, question: int, answer: dict[str, Any]) -> None:
+    def answer_shuffle(
+        self, question: int, *, shuffle: int | None, restore: bool, record: bool, whole: bool, reason: str = ""
+    ) -> None:
         """Answer a question about a shuffle; one of ``BRIDGE_ERRORS`` when the driver does not listen."""
 
 
@@ -261,23 +263,23 @@ class Recording:
                 _log.warning("the driver got no answer about a shuffle", question=command.question, why=str(error))
 
     def _tell(self, command: commands.AnswerShuffle, *, record: bool) -> None:
-        answer = {
-            "shuffle": command.shuffle,
-            "restore": command.restore,
-            "whole": command.whole,
-            "record": record,
-            "reason": command.reason,
-        }
         give_up_s = time.monotonic() + _DURABLE_S
-        while not self._told(command.question, answer, last=time.monotonic() >= give_up_s):
+        while not self._told(command, record=record, last=time.monotonic() >= give_up_s):
             time.sleep(_TELL_PAUSE_S)
 
-    def _told(self, question: int, answer: dict[str, Any], *, last: bool) -> bool:
+    def _told(self, command: commands.AnswerShuffle, *, record: bool, last: bool) -> bool:
         bridge = self._bridge
         if bridge is None:
             return last
         try:
-            bridge.answer_shuffle(question, answer)
+            bridge.answer_shuffle(
+                command.question,
+                shuffle=command.shuffle,
+                restore=command.restore,
+                record=record,
+                whole=command.whole,
+                reason=command.reason,
+            )
         except Exception:
             if last:
                 raise

@@ -6,34 +6,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from yarnspec.gateway.sizes import truth
+from yarnspec.spark.properties import recovery_keys, recovery_off
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from yarnspec.options import Options
 
-_MANAGER = "spark.shuffle.manager"
-_OURS = "org.apache.spark.scheduler.cluster.yarnspec.ResumingShuffleManager"
-_SPARKS_MANAGERS = ("sort", "tungsten-sort", "org.apache.spark.shuffle.sort.SortShuffleManager")
-_SWITCHES = {
-    "spark.io.encryption.enabled": "a next driver has another key and cannot read what was written with this one",
-    "spark.shuffle.service.enabled": "map outputs that the cluster's shuffle service serves cannot be taken over yet",
-}
+_NEVER = ("spark.io.encryption.enabled", "spark.shuffle.service.enabled")
 _MIB = 1024**2
 
 
 def why_off(given: Mapping[str, str], options: Options) -> str:
     """Why finished work cannot be kept although it is wanted; empty when it can, or when it is not wanted."""
-    if not options.recovery.enabled:
-        return ""
-    for key, why in _SWITCHES.items():
-        if key in given and truth(given[key], key):
-            return f"{key}=true: {why}"
-    manager = given.get(_MANAGER, "sort").strip()
-    if manager not in _SPARKS_MANAGERS:
-        return f"{_MANAGER}={manager}: only the files of Spark's own shuffle are known"
-    return ""
+    return recovery_off(given, epoch=1) if options.recovery.enabled else ""
 
 
 def switched_off(options: Options) -> Options:
@@ -43,7 +29,7 @@ def switched_off(options: Options) -> Options:
 
 def owned_keys(options: Options) -> tuple[str, ...]:
     """The properties of recovery that a program cannot override either."""
-    return (_MANAGER, *_SWITCHES) if options.recovery.enabled else ()
+    return ("spark.shuffle.manager", *_NEVER) if options.recovery.enabled else ()
 
 
 def properties(options: Options) -> dict[str, str]:
@@ -51,14 +37,11 @@ def properties(options: Options) -> dict[str, str]:
     recovery = options.recovery
     if not recovery.enabled:
         return {}
-    prefix = "spark.yarnspec.recovery"
-    return {
-        # The driver's; executors are told of Spark's own.
-        _MANAGER: _OURS,
-        # Said here, so that no program can turn them on later.
-        **dict.fromkeys(_SWITCHES, "false"),
-        f"{prefix}.enabled": "true",
-        f"{prefix}.window_ms": str(recovery.window_ms),
-        f"{prefix}.verify_checksums": str(recovery.verify_checksums).lower(),
-        f"{prefix}.keep_bytes": str(recovery.keep_per_host_mb * _MIB),
-    }
+    keys = recovery_keys(
+        saved=None,
+        window_ms=recovery.window_ms,
+        verify_checksums=recovery.verify_checksums,
+        keep_bytes=recovery.keep_per_host_mb * _MIB,
+    )
+    # Said here, so that no program can turn them on later.
+    return keys | dict.fromkeys(_NEVER, "false")

@@ -20,8 +20,8 @@ BRIDGE_ERRORS: tuple[type[Exception], ...] = (Py4JError, OSError)
 class Announcement(msgspec.Struct, frozen=True):
     """What the driver's JVM writes once it listens: its ports on loopback, the token, its process id.
 
-    ``feed_port`` is where the feed of stages and tasks is read (``yarnspec.feed``), ``outputs_port`` where finished map
-    outputs are (0: nothing of them is told).
+    ``feed_port`` is where the feed of stages and tasks is read (``yarnspec.feed``), ``outputs_port`` where the frames
+    of finished map outputs are (``yarnspec.feed.outputs``; 0 when recovery is off).
     """
 
     port: int
@@ -86,6 +86,26 @@ class DriverBridge:
         named = [{"stage": one.stage, "stage_attempt": one.stage_attempt, "index": one.index} for one in copies]
         self._entry.withdrawCopies(json.dumps(named))
 
+    def answer_shuffle(
+        self, question: int, *, shuffle: int | None, restore: bool, record: bool, whole: bool, reason: str = ""
+    ) -> None:
+        """Say what becomes of a shuffle that the driver declared; one of its threads waits for that.
+
+        Args:
+            question: its number in the declaration.
+            shuffle: the saved shuffle that it is; None for a fresh one.
+            restore: begin it with the saved one's outputs, as far as executors have taken them over.
+            record: tell of its maps when they finish.
+            whole: all maps come back, or none does.
+            reason: for the record.
+        """
+        answer = {"shuffle": shuffle, "restore": restore, "record": record, "whole": whole, "reason": reason}
+        self._entry.answerShuffle(question, json.dumps(answer))
+
+    def host_gone(self, host: str) -> None:
+        """No map output that an earlier driver left on that host will be found in time; who waits for one goes on."""
+        self._entry.hostGone(host)
+
     def kill_attempt(self, task_id: int, reason: str) -> None:
         """End one attempt of a task; nothing happens when it has ended."""
         self._entry.killAttempt(task_id, reason)
@@ -93,14 +113,6 @@ class DriverBridge:
     def remove_executor(self, executor_id: str, exit_code: int, caused_by_app: bool, reason: str) -> None:
         """Tell Spark that an executor is gone, and whether its tasks' failures count."""
         self._entry.removeExecutor(executor_id, exit_code, caused_by_app, reason)
-
-    def answer_shuffle(self, question: int, answer: dict[str, Any]) -> None:
-        """Answer the driver's question about a shuffle (``commands.AnswerShuffle``)."""
-        self._entry.answerShuffle(question, json.dumps(answer))
-
-    def give_up_host(self, host: str) -> None:
-        """Nobody is to wait for the map outputs that earlier epochs left on a host."""
-        self._entry.hostGone(host)
 
     def running_tasks(self) -> int:
         """How many tasks run now."""
