@@ -304,7 +304,7 @@ class SweepTest {
     @Test
     void atTheEndDeletesWhatGoneExecutorsLeftAndNothingElse() throws Exception {
         Path left = written.leave(List.of(root), DEAD).get(0);
-        Path foreign = written.leave(List.of(root), new Owner("application_1_0002", 1, "3", 1)).get(0);
+        Path foreign = written.leave(List.of(root), new Owner("application_1_0002", 1, "4", 1)).get(0);
         Path alive = written.leave(List.of(root), new Owner(WrittenOutputs.APPLICATION, 2, "8", 1)).get(0);
         try (DirectoryLock lock = DirectoryLock.tryTake(alive)) {
             assertTrue(sweep(disks, settings(2, 0)).deleteAll());
