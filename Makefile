@@ -49,6 +49,7 @@ demo: jar
 	@$(BIN)/python -m integration.demo
 
 soak: jar
+	$(BIN)/python -m integration.soak.journal
 	$(BIN)/python -m integration.soak
 
 bench: jar

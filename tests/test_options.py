@@ -197,6 +197,23 @@ def test_the_count_of_copies_becomes_one_of_attempts() -> None:
         assert loaded.options.speculation.max_concurrent_executions == attempts
 
 
+@pytest.mark.parametrize("name", ["detector.baseline_ratio", "flink.batch.speculative.quantile"])
+def test_what_the_chosen_detector_does_not_read_is_named(name: str) -> None:
+    (warning,) = (each for each in options.load(None, [f"{name}=0.5"], {}).warnings if "no effect" in each)
+    assert "'detector.baseline_ratio'" in warning
+    assert name in warning
+    assert "detector.kind is progress, and only execution-time and input-weighted go by it" in warning
+    for other in ("detector.kind=execution-time", "detector.kind=input-weighted", "speculation.enabled=false"):
+        warnings = options.load(None, [f"{name}=0.5", other], {}).warnings
+        assert not [each for each in warnings if "no effect" in each]
+
+
+def test_what_progress_alone_reads_is_named_under_another_detector() -> None:
+    (warning,) = options.load(None, ["detector.task_proof=0.5", "detector.kind=execution-time"], {}).warnings
+    assert "'detector.task_proof' (flag) has no effect" in warning
+    assert options.load(None, ["detector.task_proof=0.5"], {}).warnings == ()
+
+
 @pytest.mark.parametrize(
     ("setting", "words"),
     [

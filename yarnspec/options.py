@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 Share = typing.Annotated[float, msgspec.Meta(ge=0, le=1)]
 Origin = Literal["default", "file", "environment", "flag"]
 
+# What one kind of detector alone reads, or two; what is learnt of hosts serves all.
+_OF_DETECTORS = {
+    "detector.baseline_ratio": ("execution-time", "input-weighted"),
+    "detector.copy_start": ("progress",),
+    "detector.stuck_multiplier": ("progress",),
+    "detector.task_proof": ("progress",),
+}
+
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How containers are kept off hosts, and off how many."""
@@ -282,11 +290,9 @@ def load(
             chosen[key] = (value, source)
         else:
             warnings.append(f"option '{key}' is set as well ({chosen[key][1]}): its deprecated name is ignored")
-    return Loaded(
-        options=_build({key: value for key, (value, _) in chosen.items()}, {k: o for k, (_, o) in chosen.items()}),
-        origins={key: chosen[key][1] for key in fields()},
-        warnings=tuple(warnings),
-    )
+    origins = {key: chosen[key][1] for key in fields()}
+    built = _build({key: value for key, (value, _) in chosen.items()}, origins)
+    return Loaded(options=built, origins=origins, warnings=(*warnings, *_without_effect(built, origins)))
 
 
 def options_from_dict(values: object) -> Options:
@@ -365,6 +371,19 @@ def _build(values: dict[str, Value], origins: dict[str, str]) -> Options:
             raise UsageError(f"option '{key}' ({origins[key]}): {error}") from error
         groups.setdefault(field.group, {})[field.attribute] = typed
     return msgspec.convert(groups, Options)
+
+
+def _without_effect(options: Options, origins: dict[str, str]) -> list[str]:
+    """Name what is set for a detector that is not the chosen one."""
+    kind = options.detector.kind
+    if not options.speculation.enabled:
+        return []
+    return [
+        f"option '{key}' ({origins[key]}) has no effect: detector.kind is {kind}, "
+        f"and only {' and '.join(kinds)} go by it"
+        for key, kinds in _OF_DETECTORS.items()
+        if origins[key] != "default" and kind not in kinds
+    ]
 
 
 def _converted(alias: str, value: Value, source: str) -> Value:

@@ -1,7 +1,8 @@
 """`python -m integration.bench [start|tpch|all]`: both sides by turns on a mini cluster of their own.
 
-`python -m integration.bench feed` measures the feed of tasks (``integration/bench/feed``), and `decisions` how long the
-core looks at many running tasks (``integration/bench/decisions.py``).
+`python -m integration.bench feed` measures the feed of tasks (``integration/bench/feed``), `decisions` how long the
+core looks at many running tasks (``integration/bench/decisions.py``), and `stragglers` jobs beside a slow host (as
+`python -m integration.bench.stragglers` does, which has more options).
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from integration.bench import decisions
+from integration.bench import decisions, journal
 from integration.bench.feed import __main__ as feed
 from integration.bench.measured import Bench, Measured, Sample, load, setup, store
 from integration.bench.sides import SIDES, RunFailedError, Side, run
+from integration.bench.stragglers import __main__ as stragglers
 from integration.bench.tables import print_tables
 from integration.bench.timeline import timeline
 from integration.cluster import Cluster
@@ -103,7 +105,11 @@ def interleaved(
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("which", type=click.Choice(["start", "tpch", "all", "feed", "decisions"]), default="all")
+@click.argument(
+    "which",
+    type=click.Choice(["start", "tpch", "all", "feed", "decisions", "journal", "stragglers"]),
+    default="all",
+)
 @click.option("--repeats", type=click.IntRange(min=1), help="Pairs of runs; 7 for start and 5 for tpch by default.")
 @click.option("--scale", type=click.FloatRange(min=0.001), default=SCALE, show_default=True, help="TPC-H scale factor.")
 @click.option(
@@ -120,6 +126,11 @@ def main(which: str, repeats: int | None, scale: float, results: Path, fresh: bo
     console = Console(width=None if sys.stdout.isatty() else 160)
     if which == "decisions":
         sys.exit(0 if decisions.run(console) else 1)
+    if which == "journal":
+        sys.exit(0 if journal.run(console) else 1)
+    if which == "stragglers":
+        options = [*(["--repeats", str(repeats)] if repeats else []), *(["--fresh"] if fresh else [])]
+        stragglers.main(options, prog_name="integration.bench stragglers")
     if which == "feed":
         sys.exit(0 if feed.measure(console, repeats or feed.REPEATS, feed.COMPARED_TASKS) else 1)
     if fresh:

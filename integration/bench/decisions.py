@@ -129,7 +129,7 @@ class Crowd:
     def look(self) -> tuple[float, int]:
         """One pass: its milliseconds, and its verdicts."""
         begin = time.perf_counter()
-        verdicts = self.detector.judge(self.table, self.now_ms)
+        verdicts, _ = self.detector.judge(self.table, self.now_ms)
         self.speeds.slow(self.now_ms)
         return (time.perf_counter() - begin) * 1000, len(verdicts)
 

@@ -94,7 +94,7 @@ class TaskWorld:
     def judge(self, at: int) -> list[Verdict]:
         if len(self.rows):
             self.observe(at)
-        return self.detector.judge(self.table, T0 + at)
+        return self.detector.judge(self.table, T0 + at).verdicts
 
     def slow_tasks(self, at: int) -> list[int]:
         return [each.index for each in self.judge(at)]

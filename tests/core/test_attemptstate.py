@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yarnspec.core.attemptstate import OF_SPARK, Priority, representative, winner
+from tests.core.tasks import TaskWorld
+from yarnspec.core.attemptstate import OF_SPARK, Priority, representative, stands_for, winner
 from yarnspec.core.observations import Failure, State
 from yarnspec.core.stagetasks import Attempt
 
@@ -52,11 +53,33 @@ def test_the_earliest_wins_a_tie() -> None:
     assert representative([late, early]) is early
 
 
-@given(st.lists(st.tuples(st.sampled_from(list(State)), st.integers(0, 3)), max_size=5), st.randoms())
-def test_exactly_one_wins_whatever_the_order(states: list[tuple[State, int]], random: Any) -> None:
-    attempts = [attempt(number, state, launch_ms) for number, (state, launch_ms) in enumerate(states)]
-    first = winner(attempts)
-    assert (first is not None) == any(one.state is State.SUCCESS for one in attempts)
-    shuffled = list(attempts)
-    random.shuffle(shuffled)
-    assert winner(shuffled) is first
+@given(st.lists(st.sampled_from([State.SUCCESS, State.FAILED, State.KILLED]), min_size=1, max_size=5), st.randoms())
+def test_exactly_one_wins_the_one_that_was_heard_of_first(states: list[State], random: Any) -> None:
+    those = TaskWorld()
+    those.stage(1)
+    launched = [those.launch(0, f"h{number}", number, copy=number > 0) for number in range(len(states))]
+    ends = list(zip(launched, states, strict=True))
+    random.shuffle(ends)
+    for one, state in ends:
+        those.end(one, 100, state)
+    those.observe()
+    heard = [one.task_id for one, state in ends if state is State.SUCCESS]
+    first = winner(those.running(), 0)
+    assert (first.task_id if first is not None else None) == (heard[0] if heard else None)
+    stands = stands_for(those.running(), 0)
+    assert stands is not None
+    assert stands.task_id == (heard[0] if heard else 0)
+
+
+def test_a_success_that_was_lost_wins_no_more() -> None:
+    those = TaskWorld()
+    those.stage(1)
+    one = those.launch(0, "h")
+    those.end(one, 100)
+    those.end(one, 200, State.FAILED, Failure.EXECUTOR_LOST)
+    again = those.launch(0, "h", 300)
+    those.observe()
+    assert winner(those.running(), 0) is None
+    stands = stands_for(those.running(), 0)
+    assert stands is not None
+    assert stands.task_id == again.task_id

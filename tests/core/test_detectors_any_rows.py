@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any, Literal
 
 import pytest
@@ -68,7 +69,7 @@ def test_nothing_trips(
             )
         those.observe(now_ms)
         now_ms += 10_000
-        verdicts = those.detector.judge(those.table, T0 + now_ms)
+        verdicts, totals = those.detector.judge(those.table, T0 + now_ms)
         for each in verdicts:
             stage = those.table.stages[each.stage, each.stage_attempt]
             (attempt,) = [one for one in stage.attempts_of(each.index) if one.task_id == each.task_id]
@@ -78,6 +79,7 @@ def test_nothing_trips(
             assert all(math.isfinite(number) for number in each.numbers.values())
             assert each.reason
         slow = {(each.stage, each.index) for each in verdicts}
+        assert totals == Counter((stage, 0) for stage, _ in slow)
         for stage in those.table.stages.values():
             those.detector.threshold_ms(stage, T0 + now_ms)
             assert 0 <= those.detector.min_finished(stage) <= stage.tasks

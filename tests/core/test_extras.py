@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.core.stragglers import H2, H3, H4, NO_FLAGS, Stragglers
 from tests.core.world import names, of, only
 from yarnspec.core import events as ev
@@ -15,6 +17,7 @@ from yarnspec.core.commands import (
     UpdatePlacement,
     UpdateTaskBlocks,
 )
+from yarnspec.core.detectors.execution_time import ExecutionTime
 from yarnspec.core.observations import Failure, StageFlag, State
 
 
@@ -265,3 +268,39 @@ def test_one_that_registers_when_no_stage_runs_any_more_is_given_back() -> None:
     assert of(ReleaseContainer, world.pass_ms(60_000)) == []
     world.register("3", H4)
     assert only(ReleaseContainer, world.pass_ms(60_000)).executor_id == "3"
+
+
+def stop_speculation(world: Stragglers, monkeypatch: pytest.MonkeyPatch) -> list[Command]:
+    monkeypatch.setattr(ExecutionTime, "judge", lambda *_: 1 // 0)
+    answer = world.pass_ms(600)
+    assert world.negotiator.speculation_view(world.now_ms).stopped
+    return answer
+
+
+def test_when_speculation_stops_extra_containers_go_with_the_jobs_that_ran_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, _, extra = with_extra()
+    world.tell(ev.JobStarted(job=1, stages=(1,)))
+    answer = stop_speculation(world, monkeypatch)
+    assert only(UpdateTaskBlocks, answer).executors == (extra,)
+    world.tell(ev.JobStarted(job=2, stages=(2,)))
+    answer += world.tell(ev.JobEnded(job=0))
+    assert of(ReleaseContainer, answer) == []
+    answer = world.tell(ev.JobEnded(job=1))
+    assert only(ReleaseContainer, answer).executor_id == extra
+    assert only(UpdateTaskBlocks, answer).executors == ()
+    assert of(RequestContainers, world.lose(extra, -105, host=H4)) == []
+    assert world.view().extra == 0
+
+
+def test_when_speculation_stops_containers_without_an_executor_go_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, _ = no_free_slot()
+    only(RequestContainers, world.pass_ms(5_000))
+    world.allocate("3", H4)
+    assert only(ReleaseContainer, stop_speculation(world, monkeypatch)).executor_id == "3"
+    monkeypatch.undo()
+    world, _ = no_free_slot()
+    only(RequestContainers, world.pass_ms(5_000))
+    assert only(ReleaseContainer, stop_speculation(world, monkeypatch)).executor_id == "3"
+    assert world.wanted() == ()

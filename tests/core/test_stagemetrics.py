@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from tests.core.stragglers import Stragglers
+from tests.core.stragglers import H2, H3, Stragglers
+from tests.core.world import of
 from yarnspec.core import events as ev
+from yarnspec.core.commands import JudgeTasks
+from yarnspec.core.detectors import MAX_VERDICTS
 
 
 def a_stage_with_a_copy_that_won() -> Stragglers:
@@ -38,3 +41,20 @@ def test_a_stage_of_the_next_context_takes_the_place_of_the_one_of_its_number() 
     world.fill(0, 4)
     (now,) = world.negotiator.speculation_view(world.now_ms).stages
     assert (now.state, now.tasks, now.finished_executions, now.speculative_executions) == ("RUNNING", 4, 0, 0)
+
+
+def test_all_slow_tasks_count_though_a_pass_tells_of_some_only() -> None:
+    slow = 2 * MAX_VERDICTS
+    world = Stragglers(hosts=(H2, H3), slots=slow, speculation={"min_copies": 1, "max_share_of_stage": 0.0})
+    tasks = world.fill(0, 2 * slow)
+    world.pass_ms(900)
+    for task_id in tasks[::2]:
+        world.end(task_id)
+    answer = world.pass_ms(600)
+    view = world.negotiator.speculation_view(world.now_ms)
+    assert (view.slow_tasks, view.stages[0].slow_tasks) == (slow, slow)
+    told = [one for judged in of(JudgeTasks, answer) for one in judged.verdicts]
+    assert len({one.task_id for one in told}) == len(told) <= MAX_VERDICTS
+    for _ in range(10):
+        told += [one for judged in of(JudgeTasks, world.pass_ms(500)) for one in judged.verdicts]
+    assert len({one.task_id for one in told}) == len(told) == MAX_VERDICTS

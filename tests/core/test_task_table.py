@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.core.tasks import T0, TaskWorld
 from yarnspec.core.observations import COLUMNS, Failure, Observations, ObservationsBuilder, RowKind, StageFlag, State
+from yarnspec.core.stagemetrics import spans
 from yarnspec.core.tasks import TaskTable
 
 
@@ -252,8 +253,8 @@ def test_the_longest_originals() -> None:
     those.end(those.launch(4, "h1", 0), 950)
     those.launch(1, "h2", 50, copy=True)
     those.observe()
-    assert those.running().spans(3, T0 + 1000) == [(4, 950), (1, 900), (3, 800)]
-    assert len(those.running().spans(20, T0 + 1000)) == 5
+    assert spans(those.running(), 3, T0 + 1000) == [(4, 950), (1, 900), (3, 800)]
+    assert len(spans(those.running(), 20, T0 + 1000)) == 5
 
 
 def test_a_builder_refuses_what_is_no_column() -> None:

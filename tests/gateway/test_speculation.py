@@ -75,6 +75,11 @@ def test_sparks_own_speculation_is_replaced_by_name() -> None:
         "spark.speculation (--conf) is ignored: yarnspec's own speculation replaces Spark's; with "
         "speculation.enabled=false Spark's is used",
         "spark.speculation.efficiency.enabled (--conf) has no effect: yarnspec's own speculation replaces Spark's",
+        "spark.speculation.quantile (--conf) has no effect: yarnspec's detector progress waits for no share of a "
+        "stage; detector.baseline_ratio is what the others wait for (detector.kind)",
+    )
+    by_time = with_conf("spark.speculation.quantile=0.5", options=("--set", "detector.kind=execution-time"))
+    assert by_time.warnings == (
         "spark.speculation.quantile (--conf) has no effect: yarnspec's own speculation has detector.baseline_ratio",
     )
     assert speculation.owned_keys(result.options) == ("spark.speculation",)

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.observe.messages import KINDS, messages
-from yarnspec.core.commands import BlockHost, Command, RefuseBlock, StartDriver
+from yarnspec.core.commands import BlockHost, Command, RefuseBlock, StartDriver, Summarize
 from yarnspec.core.events import AttemptStarted, BlockRequested, DriverStarted, Event, HostReport, HostsReported
+from yarnspec.core.figures import StageSpeculation
+from yarnspec.observe.document import StageMetrics
 from yarnspec.observe.records import UnreadableRecordError, decode, decode_lines, encode, encode_lines, record_of
 
 
@@ -33,6 +35,26 @@ def test_every_message_comes_back(message: Event | Command) -> None:
 
 def test_all_kinds_are_there() -> None:
     assert {"BlockHost", "ContainerLost", "TaskFinished"} <= {kind.__name__ for kind in KINDS}
+
+
+def test_a_stage_s_metrics_have_the_names_that_status_has() -> None:
+    figures = StageSpeculation(
+        stage=3, stage_attempt=0, name="s", tasks=8, state="SUCCESS", slow_tasks=1, effective_copies=2,
+        min_finished_for_speculation=3, finished_executions=8, speculative_executions=4, speculative_threshold_ms=5.5,
+        running_ms_by_index={7: 900}, fastest_copies=2, running_copies=0, gained_ms=10, wasted_ms=0,
+    )  # fmt: skip
+    (stage,) = msgspec.convert(written(Summarize(stages=(figures,), reason="r"))["stages"], list[dict[str, object]])
+    shared = {key: stage[key] for key in stage.keys() & msgspec.to_builtins(StageMetrics()).keys()}
+    assert shared == {
+        "numSlowTasks": 1,
+        "numEffectiveCopies": 2,
+        "minFinishedForSpeculationThresholdMetrics": 3,
+        "finishedExecutionCountMetrics": 8,
+        "speculativeExecutionCountMetrics": 4,
+        "speculativeThresholdOfTime": 5.5,
+        "executionIndex2RunningTimespan": {"7": 900},
+        "speculativeExecutionFastestFinishedCountMetrics": 2,
+    }
 
 
 def test_the_envelope_comes_first() -> None:

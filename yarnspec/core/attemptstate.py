@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
+import numpy as np
+
 from yarnspec.core.observations import State
-from yarnspec.core.stagetasks import Attempt
+from yarnspec.core.stagetasks import Attempt, StageTasks
 
 
 class Priority(IntEnum):
@@ -46,11 +48,19 @@ def priority(state: State) -> Priority:
 
 
 def representative(attempts: Sequence[Attempt]) -> Attempt | None:
-    """The attempt that stands for the task; None when it has none."""
+    """The likeliest of these attempts to finish; None when there are none."""
     return min(attempts, key=lambda one: (-priority(one.state), one.launch_ms, one.attempt, one.task_id), default=None)
 
 
-def winner(attempts: Sequence[Attempt]) -> Attempt | None:
-    """The one attempt whose output counts: when two finished together, the one that was created first."""
-    first = representative(attempts)
-    return first if first is not None and first.state is State.SUCCESS else None
+def winner(stage: StageTasks, index: int) -> Attempt | None:
+    """The one attempt of a task whose output counts; None while none has finished.
+
+    When two finish together it is the one whose end Spark's driver heard of first, as that is the one that it takes.
+    """
+    row = int(stage.won(np.array([index]))[0])
+    return None if row < 0 else stage.attempt_at(row)
+
+
+def stands_for(stage: StageTasks, index: int) -> Attempt | None:
+    """The attempt that stands for a task: the winner, else the likeliest to finish; None when it has none."""
+    return winner(stage, index) or representative(stage.attempts_of(index))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yarnspec.core.attemptstate import representative, winner
+from yarnspec.core.attemptstate import stands_for, winner
 from yarnspec.core.observations import NONE
 from yarnspec.core.speculation import Speculation
 from yarnspec.core.speculationview import Explanation, SpeculationView
@@ -39,9 +39,9 @@ def explain_task(speculation: Speculation, stage: int, index: int, now_ms: int) 
     said = speculation.detector.explain(newest, index, now_ms)
     attempts = newest.attempts_of(index)
     lines = [_attempt(one, now_ms) for one in attempts]
-    first = representative(attempts)
+    first = stands_for(newest, index)
     if first is not None and len(attempts) > 1:
-        what = "its output counts" if winner(attempts) is first else "it is the likeliest to finish"
+        what = "its output counts" if winner(newest, index) == first else "it is the likeliest to finish"
         lines.append(f"attempt {first.attempt} on {first.host} stands for the task: {what}")
     if not speculation.settings.speculation.enabled:
         lines.append("speculation is off (speculation.enabled)")

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import msgspec
 
+_NAMES = {
+    "slow_tasks": "numSlowTasks",
+    "effective_copies": "numEffectiveCopies",
+    "min_finished_for_speculation": "minFinishedForSpeculationThresholdMetrics",
+    "finished_executions": "finishedExecutionCountMetrics",
+    "speculative_executions": "speculativeExecutionCountMetrics",
+    "speculative_threshold_ms": "speculativeThresholdOfTime",
+    "running_ms_by_index": "executionIndex2RunningTimespan",
+    "fastest_copies": "speculativeExecutionFastestFinishedCountMetrics",
+}
 
-class StageSpeculation(msgspec.Struct, frozen=True, kw_only=True):
-    """One stage attempt. The first two metrics are seed 000's, the rest under "seed 001" have its names there.
 
-    slow_tasks: numSlowExecutionVertices; effective_copies: numEffectiveSpeculativeExecutions. Seed 001:
-    min_finished_for_speculation (minFinishedForSpeculationThreshold), finished_executions (finishedExecutionCount),
-    speculative_executions (speculativeExecutionCount), speculative_threshold_ms (speculativeThresholdOfTime; None while
-    there is none), running_ms_by_index (executionIndex2RunningTimespan: the longest originals), fastest_copies
-    (speculativeExecutionFastestFinishedCount), each with "Metrics" at its end there.
+class StageSpeculation(msgspec.Struct, frozen=True, kw_only=True, rename=_NAMES):
+    """One stage attempt; in records its metrics have the names of the seeds: 000's two in Spark's words, and 001's six.
+
+    ``speculative_threshold_ms`` is None while there is none, ``running_ms_by_index`` has the longest originals.
     """
 
     stage: int

@@ -9,7 +9,7 @@ Spark must know of them, then the copies, so that none can start on a host that 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from yarnspec.core import events as ev
@@ -24,6 +24,7 @@ from yarnspec.core.driver import Route
 from yarnspec.core.extras import Extras
 from yarnspec.core.faults import Faults
 from yarnspec.core.guard import Guard
+from yarnspec.core.handback import Handback
 from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.core.hosts import Hosts
 from yarnspec.core.jobs import Jobs
@@ -33,16 +34,19 @@ from yarnspec.core.stagemetrics import StageMetrics
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.suspects import Suspects
 from yarnspec.core.taskblocks import TaskBlocks
-from yarnspec.core.tasks import StageKey, TaskTable
+from yarnspec.core.tasks import Happened, StageKey, TaskTable
 from yarnspec.core.timers import Timers
 
 JUDGE_TIMER = "judge-tasks"
 SUMMARY_TIMER = "speculation-summary"
 EXTRAS_TIMER = "extra-containers"
+SETTLE_TIMER = "ended-jobs"
 
 _TASKS_NOTED = 5_000
 _HOSTS_NOTED = 5_000
 _VERDICTS_TOLD = 100
+_SILENT_MS = 60_000
+"""An attempt of an ended job that no heartbeat has named for so long has ended; Spark's own interval is 10 s."""
 
 
 class Speculation:
@@ -91,6 +95,7 @@ class Speculation:
         self._judged: defaultdict[StageKey, set[int]] = defaultdict(set)
         self._summarized = ""
         self._guard = Guard(self._stop)
+        self._handback = Handback(containers, task_blocks, self._jobs)
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
@@ -98,7 +103,7 @@ class Speculation:
         return {
             ev.Observed: lambda event, now_ms: self._guard.run(self._observed, event, now_ms),
             ev.JobStarted: lambda event, now_ms: self._guard.run(self._job_started, event, now_ms),
-            ev.JobEnded: lambda event, now_ms: self._guard.run(self._job_ended, event, now_ms),
+            ev.JobEnded: self._job_over,
             ev.CopyRefused: lambda event, now_ms: self._guard.run(self._copy_refused, event, now_ms),
         }
 
@@ -109,6 +114,7 @@ class Speculation:
             JUDGE_TIMER: lambda now_ms: self._guard.run(self._judge, now_ms),
             SUMMARY_TIMER: lambda now_ms: self._guard.run(self._summarize, now_ms),
             EXTRAS_TIMER: lambda now_ms: self._guard.run(self._look_at_extras, now_ms),
+            SETTLE_TIMER: lambda now_ms: self._guard.run(self._settle, now_ms),
         }
 
     @property
@@ -159,7 +165,7 @@ class Speculation:
     def context_over(self, why: str) -> list[Command]:
         """A SparkContext is gone: its stages, tasks and copies with it. What was learnt of hosts stays."""
         last = self._guard.run(self._forget_context)
-        for name in (JUDGE_TIMER, EXTRAS_TIMER):
+        for name in (JUDGE_TIMER, EXTRAS_TIMER, SETTLE_TIMER):
             self._timers.cancel(name)
         return last + self.blocklist.end(why, lambda key: key.level in ("stage", "task"))
 
@@ -179,16 +185,17 @@ class Speculation:
     def _stop(self) -> list[Command]:
         for name in self.timers:
             self._timers.cancel(name)
-        self.containers.want_extra(0)
         said = f"speculation stopped for the rest of this attempt: {self.stopped}"
         self._warn(said)
         ended = self.blocklist.end(said, lambda key: key.level in ("stage", "task"))
-        return [Summarize(reason=said), *ended, *self.copies.withdraw_all(said)]
+        return [Summarize(reason=said), *ended, *self.copies.withdraw_all(said), *self._handback.begin()]
 
     # what is told
 
     def _observed(self, event: ev.Observed, now_ms: int) -> list[Command]:
-        happened = self.table.observe(event.rows)
+        return self._follow(self.table.observe(event.rows), now_ms)
+
+    def _follow(self, happened: Happened, now_ms: int) -> list[Command]:
         self.speeds.observe(self.table, happened, now_ms)
         commands: list[Command] = []
         for stage, copy in happened.copies_started:
@@ -238,9 +245,26 @@ class Speculation:
         self._jobs.started(event)
         return []
 
+    def _job_over(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
+        if self.stopped:
+            return self._handback.job_ended(event.job)
+        return self._guard.run(self._job_ended, event, now_ms)
+
     def _job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
         self._jobs.ended(event)
-        return self._look_at_extras(now_ms)
+        return self._settle_later(now_ms) + self._look_at_extras(now_ms)
+
+    def _settle(self, now_ms: int) -> list[Command]:
+        happened = self.table.settle(self._jobs.over, now_ms - _SILENT_MS, now_ms)
+        return self._follow(happened, now_ms) + self._settle_later(now_ms)
+
+    def _settle_later(self, now_ms: int) -> list[Command]:
+        """Look again at what seems to run of ended jobs: killed attempts may end late, and lost rows never come."""
+        self._jobs.over &= self.table.unsettled()
+        if not self._jobs.over or self._timers.wanted(SETTLE_TIMER):
+            return []
+        stages = ", ".join(map(str, sorted(self._jobs.over)))
+        return [self._timers.set(SETTLE_TIMER, now_ms + _SILENT_MS, f"stages {stages} of ended jobs seem to run")]
 
     def _copy_refused(self, event: ev.CopyRefused, now_ms: int) -> list[Command]:
         self.copies.refused((event.stage, event.stage_attempt, event.index), event.why, now_ms)
@@ -251,9 +275,8 @@ class Speculation:
     def _judge(self, now_ms: int) -> list[Command]:
         if not self.table.stages:
             return []
-        verdicts = self.detector.judge(self.table, now_ms)
-        self.metrics.slow.clear()
-        self.metrics.slow.update((verdict.stage, verdict.stage_attempt) for verdict in _one_each(verdicts))
+        verdicts, slow = self.detector.judge(self.table, now_ms)
+        self.metrics.slow = Counter(slow)
         commands = self._tell(verdicts)
         if self.settings.blocks.enabled:
             commands += self.suspects.cleared(now_ms)
@@ -270,16 +293,15 @@ class Speculation:
         return commands + self._look_at_extras(now_ms)
 
     def _tell(self, verdicts: list[Verdict]) -> list[Command]:
-        new = []
-        for verdict in verdicts:
-            judged = self._judged[verdict.stage, verdict.stage_attempt]
-            if verdict.task_id not in judged:
-                judged.add(verdict.task_id)
-                new.append(verdict)
+        new = [one for one in verdicts if one.task_id not in self._judged[one.stage, one.stage_attempt]]
         if not new:
             return []
-        said = f"{len(verdicts)} attempts are slow, {len(new)} of them newly; the worst: {verdicts[0].reason}"
-        return [JudgeTasks(verdicts=tuple(new[:_VERDICTS_TOLD]), reason=said)]
+        # What is too much for one line of the log is told after the next pass.
+        told = new[:_VERDICTS_TOLD]
+        for verdict in told:
+            self._judged[verdict.stage, verdict.stage_attempt].add(verdict.task_id)
+        said = f"{self.metrics.slow_tasks} tasks are slow, {len(new)} attempts newly; the worst: {verdicts[0].reason}"
+        return [JudgeTasks(verdicts=tuple(told), reason=said)]
 
     def _copy(self, verdicts: list[Verdict], now_ms: int) -> tuple[list[Command], list[Command]]:
         blocks: list[Command] = []
@@ -344,7 +366,3 @@ class Speculation:
         if next_ms is not None and not self._timers.wanted(EXTRAS_TIMER):
             commands.append(self._timers.set(EXTRAS_TIMER, next_ms, "an extra container is idle"))
         return commands
-
-
-def _one_each(verdicts: list[Verdict]) -> list[Verdict]:
-    return list({(one.stage, one.stage_attempt, one.index): one for one in verdicts}.values())

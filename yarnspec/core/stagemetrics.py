@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 
 import msgspec
+import numpy as np
 
 from yarnspec.core.copies import Copies
 from yarnspec.core.detectors import Detector
 from yarnspec.core.figures import StageSpeculation
+from yarnspec.core.observations import NONE, State
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import StageKey, TaskTable
 
@@ -85,9 +87,23 @@ class StageMetrics:
             finished_executions=stage.finished,
             speculative_executions=ledger.copies_launched,
             speculative_threshold_ms=self._detector.threshold_ms(stage, now_ms),
-            running_ms_by_index=dict(stage.spans(_SPANS_SHOWN, now_ms)),
+            running_ms_by_index=dict(spans(stage, _SPANS_SHOWN, now_ms)),
             fastest_copies=ledger.copies_won,
             running_copies=ledger.copies_running,
             gained_ms=ledger.gained_ms,
             wasted_ms=ledger.wasted_ms,
         )
+
+
+def spans(stage: StageTasks, count: int, now_ms: int) -> list[tuple[int, int]]:
+    """The ``count`` originals of a stage that take or took longest, longest first: (index, milliseconds)."""
+    rows = stage.rows
+    originals = np.flatnonzero((rows["speculative"] != 1) & (rows["launch_ms"] != NONE))
+    until = np.where(rows["state"][originals] == State.RUNNING, now_ms, rows["finish_ms"][originals])
+    took_ms = np.maximum(until - rows["launch_ms"][originals], 0)
+    if len(took_ms) > count:
+        longest = np.argpartition(took_ms, len(took_ms) - count)[len(took_ms) - count :]
+    else:
+        longest = np.arange(len(took_ms))
+    longest = longest[np.argsort(-took_ms[longest], kind="stable")]
+    return [(int(rows["index"][originals[each]]), int(took_ms[each])) for each in longest]

@@ -206,19 +206,6 @@ class StageTasks:
             return 0
         return int(np.count_nonzero(self.rows["executor"][self.succeeded()] == number))
 
-    def spans(self, count: int, now_ms: int) -> list[tuple[int, int]]:
-        """The ``count`` originals that take or took longest, longest first: (index, milliseconds)."""
-        rows = self.rows
-        originals = np.flatnonzero((rows["speculative"] != 1) & (rows["launch_ms"] != NONE))
-        until = np.where(rows["state"][originals] == State.RUNNING, now_ms, rows["finish_ms"][originals])
-        spans = np.maximum(until - rows["launch_ms"][originals], 0)
-        if len(spans) > count:
-            longest = np.argpartition(spans, len(spans) - count)[len(spans) - count :]
-        else:
-            longest = np.arange(len(spans))
-        longest = longest[np.argsort(-spans[longest], kind="stable")]
-        return [(int(rows["index"][originals[each]]), int(spans[each])) for each in longest]
-
     def find(self, task_ids: Column) -> Column:
         """The row of each task id; -1 where it is not known."""
         known = self.rows["task_id"]
@@ -287,14 +274,25 @@ class StageTasks:
             rows["failure"][found[lost]] = _failures(batch.rows.failure[at[lost]])
         return found[ends], found[lost]
 
-    def abandon(self, executor: int) -> None:
-        """An executor is gone with the attempts that it ran, and nothing more will be told of them."""
+    def silent(self, since_ms: int) -> Column:
+        """The rows of running attempts that nothing was heard of since: neither their launch nor counters."""
+        return np.flatnonzero((self.rows["state"] == State.RUNNING) & (self._heard_ms() < since_ms))
+
+    def running_in(self, executor: int) -> Column:
+        """The rows of attempts that run in an executor."""
+        return np.flatnonzero((self.rows["state"] == State.RUNNING) & (self.rows["executor"] == executor))
+
+    def abandon(self, gone: Column, state: State, failure: Failure) -> None:
+        """These attempts do not run any more, and nothing more will be told of them."""
         rows = self.rows
-        gone = np.flatnonzero((rows["state"] == State.RUNNING) & (rows["executor"] == executor))
-        rows["state"][gone] = State.FAILED
-        rows["failure"][gone] = Failure.EXECUTOR_LOST
-        rows["finish_ms"][gone] = rows["launch_ms"][gone]
+        rows["state"][gone] = state
+        rows["failure"][gone] = failure
+        rows["finish_ms"][gone] = self._heard_ms()[gone]
         self._stop(gone)
+
+    def _heard_ms(self) -> Column:
+        heard_ms: Column = np.maximum(self.rows["launch_ms"], self.rows["counted_ms"])
+        return heard_ms
 
     def _stop(self, found: Column) -> None:
         rows = self.rows

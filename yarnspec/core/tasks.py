@@ -8,12 +8,13 @@ The columns of a stage are dropped once it has ended and its last attempt has to
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from yarnspec.core.columns import Column
-from yarnspec.core.observations import NONE, Observations, RowKind, State
+from yarnspec.core.observations import NONE, Failure, Observations, RowKind, State
 from yarnspec.core.places import Places
 from yarnspec.core.stagetasks import Attempt, Batch, StageTasks
 
@@ -72,8 +73,30 @@ class TaskTable:
         number = self.places.executor_names.find(executor_id)
         for stage in list(self._ending.values()):
             if number is not None:
-                stage.abandon(number)
+                stage.abandon(stage.running_in(number), State.FAILED, Failure.EXECUTOR_LOST)
             self._drop(stage)
+
+    def unsettled(self) -> set[int]:
+        """The stages that have an attempt that has not ended, or of which a task's attempt runs."""
+        return {stage.stage for stage in (*self.stages.values(), *self._ending.values())}
+
+    def settle(self, stages: AbstractSet[int], silent_since_ms: int, now_ms: int) -> Happened:
+        """These stages' jobs have ended: what nothing was heard of since then is over, though no row has said so.
+
+        Such rows are lost when Spark's listener bus or the feed had to drop what it could not hold.
+        """
+        happened = Happened()
+        for stage in [*self.stages.values(), *self._ending.values()]:
+            if stage.stage not in stages:
+                continue
+            gone = stage.silent(silent_since_ms)
+            stage.abandon(gone, State.KILLED, Failure.KILLED)
+            self._tell(stage, gone, happened)
+            if not stage.running and stage.ended is None:
+                whole = stage.tasks > 0 and stage.finished == stage.tasks
+                self._close(stage, State.SUCCESS if whole else State.KILLED, now_ms, happened)
+            self._drop(stage)
+        return happened
 
     def observe(self, rows: Observations) -> Happened:
         """Apply a batch."""
@@ -127,28 +150,36 @@ class TaskTable:
     def _end(self, stage: StageTasks, batch: Batch, ends: Column, happened: Happened) -> None:
         rows = batch.rows
         ended, lost = stage.end(batch, ends)
+        told = np.concatenate([self._tell(stage, ended, happened), lost])
+        happened.attempts_ended += [(stage, stage.attempt_at(row)) for row in lost.tolist()]
+        if rows.texts and len(told):
+            task_ids = set(stage.rows["task_id"][told].tolist())
+            for row in ends.tolist():
+                if row in rows.texts and int(rows.task_id[row]) in task_ids:
+                    happened.texts[int(rows.task_id[row])] = rows.texts[row]
+
+    def _tell(self, stage: StageTasks, ended: Column, happened: Happened) -> Column:
+        """Tell of attempts that ran and have ended; the rows of those that are told of one by one."""
         columns = stage.rows
         freed = np.unique(columns["executor"][ended]).tolist()
         happened.executors_freed.update(self.places.executor_names.texts(freed))
         index = columns["index"][ended]
         several = (columns["previous"][ended] != NONE) | (stage.newest(index) != ended)
-        told = np.concatenate([ended[several | (columns["state"][ended] == State.FAILED)], lost])
-        if not len(told):
-            return
+        told: Column = ended[several | (columns["state"][ended] == State.FAILED)]
         happened.attempts_ended += [(stage, stage.attempt_at(row)) for row in told.tolist()]
-        if rows.texts:
-            task_ids = set(columns["task_id"][told].tolist())
-            for row in ends.tolist():
-                if row in rows.texts and int(rows.task_id[row]) in task_ids:
-                    happened.texts[int(rows.task_id[row])] = rows.texts[row]
+        return told
 
     def _end_stage(self, stage: StageTasks, rows: Observations, row: int, happened: Happened) -> None:
         if stage.ended is not None:
             return
         said = int(rows.state[row])
-        stage.ended = State(said) if said in (State.SUCCESS, State.FAILED, State.KILLED) else State.SUCCESS
-        stage.ended_ms = int(rows.time_ms[row])
-        happened.stages_ended.append((stage, stage.ended))
+        state = State(said) if said in (State.SUCCESS, State.FAILED, State.KILLED) else State.SUCCESS
+        self._close(stage, state, int(rows.time_ms[row]), happened)
+
+    def _close(self, stage: StageTasks, state: State, ended_ms: int, happened: Happened) -> None:
+        stage.ended = state
+        stage.ended_ms = ended_ms
+        happened.stages_ended.append((stage, state))
         self.stages.pop(stage.key, None)
         self._ending[stage.key] = stage
         self._ended[stage.key] = None

@@ -73,9 +73,13 @@ class Cluster:
     @cached_property
     def history(self) -> History:
         """Its history directory."""
+        return History(self.history_files, history_path(self.options.history.directory, self.history_files.home))
+
+    @cached_property
+    def history_files(self) -> Files:
+        """The file system that the history is on."""
         directory = self.options.history.directory
-        files = open_files(self.conf, directory, timeout_s=self._timeout_s) if "://" in directory else self.files
-        return History(files, history_path(directory, files.home))
+        return open_files(self.conf, directory, timeout_s=self._timeout_s) if "://" in directory else self.files
 
     def shared_blocks(self, location: str) -> ClusterBlocks | None:
         """The list of blocked hosts that all applications share; None when ``location`` says that there is none."""

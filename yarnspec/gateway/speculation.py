@@ -28,10 +28,11 @@ _QUEUED_EVENTS = 1_000_000
 _PATIENCE_MS = 600_000
 _FEWEST_FAILURES = 60
 
+_RATIO = "detector.baseline_ratio"
 _OURS_INSTEAD = {
     "spark.speculation.interval": "detector.check_interval",
     "spark.speculation.multiplier": "detector.baseline_multiplier",
-    "spark.speculation.quantile": "detector.baseline_ratio",
+    "spark.speculation.quantile": _RATIO,
     "spark.speculation.minTaskRuntime": "detector.baseline_lower_bound",
 }
 
@@ -90,6 +91,11 @@ def warnings(given: Mapping[str, str], origins: Mapping[str, str], options: Opti
             said.append(
                 f"{key} ({origins[key]}) turns off Spark's own speculation only; speculation.enabled=false turns off "
                 "yarnspec's"
+            )
+        elif _OURS_INSTEAD.get(key) == _RATIO and options.detector.kind == "progress":
+            said.append(
+                f"{key} ({origins[key]}) has no effect: yarnspec's detector progress waits for no share of a stage; "
+                f"{_RATIO} is what the others wait for (detector.kind)"
             )
         elif key in _OURS_INSTEAD:
             said.append(f"{key} ({origins[key]}) has no effect: yarnspec's own speculation has {_OURS_INSTEAD[key]}")

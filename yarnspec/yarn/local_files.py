@@ -98,9 +98,14 @@ class LocalFiles:
 
     def rename(self, source: str, target: str, *, overwrite: bool = False) -> None:
         """Move a file or directory in one step."""
-        if not overwrite and Path(target).exists():
-            raise FileExistsError(target)
-        Path(source).replace(target)
+        if overwrite or Path(source).is_dir():
+            if not overwrite and Path(target).exists():
+                raise FileExistsError(target)
+            Path(source).replace(target)
+            return
+        # A link is made only where no file is, whoever else tries at the same time.
+        os.link(source, target)
+        Path(source).unlink()
 
     def delete(self, path: str) -> bool:
         """Delete a file or a whole directory."""

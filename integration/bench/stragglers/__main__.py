@@ -7,8 +7,9 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
@@ -17,13 +18,12 @@ from rich.console import Console
 
 from integration.bench.measured import fingerprint, machine
 from integration.bench.stragglers import running
-from integration.bench.stragglers.arms import ARMS, HOSTS, ORACLE, SLOWER, WORKLOADS
+from integration.bench.stragglers.arms import ARMS, ORACLE, SLOWER, WORKLOADS, Arm, Workload
 from integration.bench.stragglers.results import Results, Sample, load, store
 from integration.bench.stragglers.tables import print_results
 from integration.cluster import Cluster
 from integration.submitting import base_environment
 from integration.tpch.data import cache_directory
-from yarnspec.minicluster import MiniCluster
 
 # Runs of a workload in one application: arms that need only two are done after the first pass.
 PASSES = (2, 3)
@@ -60,6 +60,7 @@ def main(
     show: bool,
 ) -> None:
     """Compare job times with one of four hosts ten times slower."""
+    begun = time.monotonic()
     # Whoever ends us by a signal must not leave a cluster behind.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     console = Console(width=None if sys.stdout.isatty() else 160)
@@ -67,9 +68,9 @@ def main(
         path.unlink(missing_ok=True)
     setup = {
         "yarnspec": fingerprint(), "spark": pyspark.__version__, "machine": machine(), "slower": str(SLOWER),
-        "properties": str(running.PROPERTIES),
+        "properties": str(running.PROPERTIES), "arms": str(ARMS), "workloads": str(WORKLOADS),
     }  # fmt: skip
-    results = load(path, setup)
+    results = load(path, setup, keep_others=show)
     if not show:
         deadline = time.monotonic() + budget_s if budget_s is not None else None
         passes = (repeats,) if repeats else PASSES
@@ -78,6 +79,7 @@ def main(
             _measure(results, path, console, workspace, arms=arms, numbers=numbers, passes=passes, deadline=deadline)
         finally:
             shutil.rmtree(workspace / "clusters" if keep else workspace, ignore_errors=True)
+        console.print(f"measured for {(time.monotonic() - begun) / 60:.1f} min")
     print_results(results, console)
 
 
@@ -102,34 +104,41 @@ def _measure(
         for at_once in passes:
             for group in groups:
                 asked = {
-                    arm.name: [each for each in workloads for _ in range(results.missing(arm.name, each.name, at_once))]
+                    arm: [each for each in workloads for _ in range(results.missing(arm.name, each.name, at_once))]
                     for arm in group
                 }
-                lanes = [arm for arm in group if asked[arm.name]]
-                if not lanes:
-                    continue
+                asked = {arm: orders for arm, orders in asked.items() if orders}
                 if deadline is not None and time.monotonic() > deadline:
                     return
-                with ExitStack() as stack:
-                    minis = [first, *(stack.enter_context(_cluster(workspace, lane)) for lane in range(1, len(lanes)))]
-                    pool = ThreadPoolExecutor(len(lanes))
-                    # Not waited for when we are interrupted: the end of its cluster ends each run.
-                    stack.callback(pool.shutdown, wait=False, cancel_futures=True)
-                    under_way = []
-                    for arm, mini in zip(lanes, minis, strict=True):
-                        directory = workspace / f"{arm.name}-{len(results.of(arm.name, asked[arm.name][0].name))}"
-                        cluster = Cluster(mini, base_environment())
-                        under_way.append(pool.submit(running.run, cluster, arm, asked[arm.name], directory))
-                    for done in as_completed(under_way):
-                        samples = done.result()
-                        store(path, results, samples)
-                        for sample in samples:
-                            console.print(_line(sample), highlight=False)
+                for samples in _beside_each_other(asked, first, results, workspace):
+                    store(path, results, samples)
+                    for sample in samples:
+                        console.print(_line(sample), highlight=False)
 
 
-def _cluster(workspace: Path, lane: int) -> MiniCluster:
-    home = workspace / "clusters" / str(lane)
-    return MiniCluster(home, nodes=HOSTS, vcores=running.VCORES, properties=running.PROPERTIES)
+def _beside_each_other(
+    asked: dict[Arm, list[Workload]], first: Cluster, results: Results, workspace: Path
+) -> Iterator[list[Sample]]:
+    """Run an application of each of these arms at the same time, each on a cluster of its own."""
+    with ExitStack() as stack:
+        clusters = [first, *(stack.enter_context(_cluster(workspace, lane)) for lane in range(1, len(asked)))]
+        pool = ThreadPoolExecutor(max(1, len(asked)))
+        # Not waited for when we are interrupted: the end of its cluster ends each run.
+        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+        under_way = []
+        for (arm, orders), cluster in zip(asked.items(), clusters, strict=False):
+            directory = workspace / f"{arm.name}-{len(results.of(arm.name, orders[0].name))}"
+            under_way.append(pool.submit(running.run, cluster, arm, orders, directory))
+        for done in as_completed(under_way):
+            yield done.result()
+
+
+@contextmanager
+def _cluster(workspace: Path, lane: int) -> Iterator[Cluster]:
+    with running.mini_cluster(workspace / "clusters" / str(lane)) as mini:
+        cluster = Cluster(mini, base_environment())
+        running.enlarge(cluster)
+        yield cluster
 
 
 def _line(sample: Sample) -> str:

@@ -8,6 +8,8 @@ import msgspec
 
 HOSTS = 4
 SLOTS_PER_HOST = 2
+AM_HOST, SLOW_HOST = 0, HOSTS - 1
+"""The same ones in every arm, by their place among the hosts: where the application master is, and which is slow."""
 SLOWER = 10
 STAGES = 6
 RECORD_S = 0.01
@@ -59,7 +61,7 @@ ARMS = (
     Arm(
         name="seed",
         words="yarnspec, execution-time with the seed's defaults",
-        flags=("--set", "detector.kind=execution-time"),
+        flags=("--set", "detector.kind=execution-time", "--set", "detector.check_interval=1s"),
         copies="yarnspec",
         beside=True,
     ),

@@ -27,6 +27,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     copies: int
     copies_won: int
+    am_host: str
     slow_host: str = ""
     slowdown: dict[str, float] = {}
     """By host: how long a wait of 10 ms took there, in multiples of 10 ms."""
@@ -60,13 +61,16 @@ class Results(msgspec.Struct, kw_only=True):
         return max(0, min(at_once, self.enough(arm, workload) - len(self.of(arm, workload))))
 
 
-def load(path: Path, setup: dict[str, str]) -> Results:
-    """Take up the file again if it was measured with this setup; else begin anew and keep the old one beside it."""
+def load(path: Path, setup: dict[str, str], *, keep_others: bool = False) -> Results:
+    """Take up the file again if it was measured with this setup; else begin anew and keep the old one beside it.
+
+    ``keep_others``: whatever it was measured with.
+    """
     try:
         results = msgspec.json.decode(path.read_bytes(), type=Results)
     except FileNotFoundError:
         return Results(setup=setup)
-    if results.setup == setup:
+    if keep_others or results.setup == setup:
         return results
     path.replace(path.with_suffix(f".before{path.suffix}"))
     return Results(setup=setup)

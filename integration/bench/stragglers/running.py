@@ -9,33 +9,67 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from integration.bench.stragglers.arms import HOSTS, RECORD_S, SLOTS_PER_HOST, SLOWER, STAGES, Arm, Workload
+from integration.bench.stragglers.arms import (
+    AM_HOST,
+    HOSTS,
+    RECORD_S,
+    SLOTS_PER_HOST,
+    SLOW_HOST,
+    SLOWER,
+    STAGES,
+    Arm,
+    Workload,
+)
 from integration.bench.stragglers.attempts import Job, jobs
 from integration.bench.stragglers.results import Sample
 from integration.cluster import Cluster
 from integration.submitting import ENDED, run_yarnspec, start_submit
 from integration.waiting import wait_for
+from yarnspec.minicluster import MiniCluster
 
 PROGRAM = Path(__file__).with_name("program.py")
-# No host has room for two executors, and the application master fits beside one.
-PROPERTIES = {"yarn.nodemanager.delete.debug-delay-sec": "600"}
-VCORES = SLOTS_PER_HOST + 1
+# A host has room for one executor. The application master is larger than that: it fits on one host only, which is
+# enlarged for it, and beside it there is room for one executor as well.
+AM_VCORES = SLOTS_PER_HOST + 1
+AM_HOST_VCORES = AM_VCORES + SLOTS_PER_HOST
+PROPERTIES = {
+    "yarn.nodemanager.delete.debug-delay-sec": "600",
+    "yarn.scheduler.maximum-allocation-vcores": str(AM_HOST_VCORES),
+}
 READY_S = 120
 JOB_S = 280
 QUIET_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 DECISIONS = ("JudgeTasks", "LaunchCopy", "WithdrawCopy", "BlockHost", "UnblockHost", "RequestContainers")
 
 
+def mini_cluster(home: Path) -> MiniCluster:
+    """Hosts with room for one executor each; `enlarge` must follow its start."""
+    return MiniCluster(home, nodes=HOSTS, vcores=SLOTS_PER_HOST, properties=PROPERTIES)
+
+
+def enlarge(cluster: Cluster) -> None:
+    """Make room for the application master on its host."""
+
+    def report() -> dict[str, Any]:
+        nodes = cluster.rest("nodes")["nodes"]["node"]
+        return next(each for each in nodes if each["id"].startswith(f"{cluster.hosts[AM_HOST]}:"))
+
+    found = report()
+    memory_mb = str(found["availMemoryMB"] + found["usedMemoryMB"])
+    cluster.command("yarn", "rmadmin", "-updateNodeResource", found["id"], memory_mb, str(AM_HOST_VCORES))
+    wait_for("the larger host", lambda: report()["availableVirtualCores"] == AM_HOST_VCORES, 30)
+
+
 def run(cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path) -> list[Sample]:
     """Start an application, run these workloads in it one after the other, and return what was measured."""
     directory.mkdir(parents=True)
-    candidates = cluster.hosts[::-1]
+    am_host, slow = cluster.hosts[AM_HOST], cluster.hosts[SLOW_HOST] if arm.slow else ""
     executors = HOSTS - 1 if arm.excluded else HOSTS
     events = directory / "spark-events"
     events.mkdir()
     flags = [
-        "--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", str(executors),
-        "--executor-cores", str(SLOTS_PER_HOST), "--driver-java-options", QUIET_JVM,
+        "--driver-memory", "512m", "--driver-cores", str(AM_VCORES), "--driver-java-options", QUIET_JVM,
+        "--executor-memory", "512m", "--executor-cores", str(SLOTS_PER_HOST), "--num-executors", str(executors),
         "--conf", f"spark.executor.extraJavaOptions={QUIET_JVM}", "--conf", "spark.ui.enabled=false",
         "--conf", "spark.ui.showConsoleProgress=false", "--conf", "spark.eventLog.enabled=true",
         # Else Spark keeps a stage off hosts that hold none of its input, whoever looks after slow ones.
@@ -44,21 +78,21 @@ def run(cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path)
         "--conf", f"spark.eventLog.dir={events.as_uri()}", *arm.flags,
     ]  # fmt: skip
     if arm.excluded:
-        flags += ["--exclude-hosts", candidates[0]]
+        flags += ["--exclude-hosts", slow]
     name = f"{arm.name}-{directory.name}-{time.time_ns() // 10**6}"
     submission = start_submit(cluster, name, [*flags, str(PROGRAM), str(directory), str(executors)], directory)
-    slow = ""
     try:
         ready = submission.document(directory / "ready.json", READY_S)
-        slow = next(host for host in candidates if host != ready["am_host"]) if arm.slow else ""
+        if ready["am_host"] != am_host:
+            raise RuntimeError(f"the application master is on {ready['am_host']}, not on {am_host}")
         if slow:
             cluster.mini.host_slow(slow, SLOWER)
         done = []
         for number, workload in enumerate(orders, 1):
+            if arm.copies == "yarnspec":
+                _forget(cluster, ready["application_id"], executors)
             _order(directory / f"go-{number}.json", workload)
             done.append(submission.document(directory / f"done-{number}.json", JOB_S))
-            if arm.copies == "yarnspec":
-                _forget(cluster, ready["application_id"], slow, executors)
         (directory / "stop").touch()
         submission.wait(60).expect(0)
         decided = _decisions(cluster, ready["application_id"], directory) if arm.copies == "yarnspec" else []
@@ -76,6 +110,7 @@ def run(cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path)
             workload,
             done[number - 1],
             found[f"repeat {number}"],
+            am_host=am_host,
             slow=slow,
             decided=decided,
             progress=directory / f"progress-{number}",
@@ -90,9 +125,9 @@ def _order(path: Path, workload: Workload) -> None:
     scratch.rename(path)
 
 
-def _forget(cluster: Cluster, application: str, slow: str, executors: int) -> None:
-    """Begin anew: no host blocked, nothing known of the slow one, no container more than at the start."""
-    for host in [slow] if slow else cluster.hosts:
+def _forget(cluster: Cluster, application: str, executors: int) -> None:
+    """Begin anew: no host blocked, nothing known of any, also not from the warm-up, no container more than then."""
+    for host in cluster.hosts:
         run_yarnspec(cluster, "hosts", application, "unblock", host)
     wait_for("the containers of the start", lambda: len(cluster.containers(application)) == executors + 1, 60)
 
@@ -110,6 +145,7 @@ def _sample(
     done: dict[str, Any],
     job: Job,
     *,
+    am_host: str,
     slow: str,
     decided: list[tuple[int, str]],
     progress: Path,
@@ -125,6 +161,7 @@ def _sample(
         attempts=len(job.attempts),
         copies=len(copies),
         copies_won=sum(copy.won for copy in copies),
+        am_host=am_host,
         slow_host=slow,
         slowdown=_slowdown(progress),
         decided=dict(Counter(kind for at_ms, kind in decided if job.begun_ms <= at_ms <= job.ended_ms)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 
@@ -11,7 +12,7 @@ from rich.table import Table
 from integration.bench.stragglers.arms import ARMS, HEALTHY, HEALTHY_SHIPPED, ORACLE, SHIPPED, WORKLOADS, Workload
 from integration.bench.stragglers.results import Results, Sample
 
-HEADINGS = ("", "job", "to the oracle", "slot-seconds", "to the oracle", "container-s", "copies (won)", "runs")
+HEADINGS = ("", "job", "to the oracle", "slot-seconds", "to the oracle", "container-seconds", "copies (won)", "runs")
 MOST_SLOT_SECONDS = 1.15
 MOST_HEALTHY = 1.02
 MOST_NEEDLESS = 0.01
@@ -52,7 +53,7 @@ def _rows(results: Results, workload: Workload) -> list[tuple[str, ...]]:
                 _ratio(results, arm.name, ORACLE, workload, "seconds") if arm.slow else "",
                 _spread([one.slot_seconds for one in samples]),
                 _ratio(results, arm.name, ORACLE, workload, "slot_seconds") if arm.slow else "",
-                f"{median(one.executor_seconds for one in samples):.0f}",
+                _spread([one.executor_seconds for one in samples]),
                 f"{median(one.copies for one in samples):g} ({median(one.copies_won for one in samples):g})",
                 str(len(samples)),
             )
@@ -73,16 +74,16 @@ def _ratio(results: Results, arm: str, to: str, workload: Workload, what: str) -
 
 
 def _slowdowns(results: Results, workload: Workload) -> list[str]:
-    slow: list[float] = []
-    healthy: list[float] = []
-    for one in results.samples:
-        if one.workload == workload.name:
-            slow += [times for host, times in one.slowdown.items() if host == one.slow_host]
-            healthy += [times for host, times in one.slowdown.items() if host != one.slow_host]
+    """What a wait took on each host: where it was the slow one, and where all were healthy."""
+    samples = [one for one in results.samples if one.workload == workload.name]
+    found: defaultdict[tuple[str, bool], list[float]] = defaultdict(list)
+    for one in samples:
+        for host, times in one.slowdown.items():
+            found[host, host == one.slow_host].append(times)
     return [
-        f"a wait of 10 ms took {_spread([times * 10 for times in each], ' ms')} on {which}"
-        for which, each in (("the slow host", slow), ("healthy hosts", healthy))
-        if each
+        f"a wait of 10 ms took {_spread([each * 10 for each in times], ' ms')} on {host}"
+        + (" (slow)" if slow else " (application master)" if host == samples[0].am_host else "")
+        for (host, slow), times in sorted(found.items())
     ]
 
 

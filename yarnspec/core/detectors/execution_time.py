@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.baseline import FirstFinishedMedian, execution_ms, needed
-from yarnspec.core.detectors.protocol import Explanation, Suspects, seconds, verdict, worst_first
+from yarnspec.core.detectors.protocol import Explanation, Judged, Suspects, seconds, verdict, worst_first
 from yarnspec.core.observations import State
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
@@ -28,7 +28,7 @@ class ExecutionTime:
         self._settings = settings
         self._median = FirstFinishedMedian(execution_ms)
 
-    def judge(self, table: TaskTable, now_ms: int) -> list[Verdict]:
+    def judge(self, table: TaskTable, now_ms: int) -> Judged:
         """The attempts that are slow now, the worst first."""
         return worst_first([each for stage in table.stages.values() for each in self._suspects(stage, now_ms)])
 

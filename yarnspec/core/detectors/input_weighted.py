@@ -15,7 +15,7 @@ from yarnspec.core.columns import Column
 from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.baseline import FirstFinishedMedian, execution_ms, needed
 from yarnspec.core.detectors.execution_time import running_text
-from yarnspec.core.detectors.protocol import Explanation, Suspects, seconds, verdict, worst_first
+from yarnspec.core.detectors.protocol import Explanation, Judged, Suspects, seconds, verdict, worst_first
 from yarnspec.core.observations import NONE, StageFlag, State
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
@@ -34,7 +34,7 @@ class InputWeighted:
         self._median_ms = FirstFinishedMedian(execution_ms)
         self._median_ms_per_byte = FirstFinishedMedian(ms_per_byte)
 
-    def judge(self, table: TaskTable, now_ms: int) -> list[Verdict]:
+    def judge(self, table: TaskTable, now_ms: int) -> Judged:
         """The attempts that are slow now, the worst first."""
         return worst_first([each for stage in table.stages.values() for each in self._suspects(stage, now_ms)])
 

@@ -25,7 +25,7 @@ import numpy as np
 from yarnspec.core.columns import Column
 from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.execution_time import running_text
-from yarnspec.core.detectors.protocol import Explanation, Suspects, seconds, verdict, worst_first
+from yarnspec.core.detectors.protocol import Explanation, Judged, Suspects, seconds, verdict, worst_first
 from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.core.observations import State
 from yarnspec.core.pace import Pace
@@ -79,7 +79,7 @@ class Progress:
         self._speeds = speeds
         self._slow: dict[StageKey, tuple[StageTasks, Column]] = {}
 
-    def judge(self, table: TaskTable, now_ms: int) -> list[Verdict]:
+    def judge(self, table: TaskTable, now_ms: int) -> Judged:
         """The attempts that are slow now, those that a copy gains most on first."""
         self._speeds.refresh(table, now_ms)
         for key in self._slow.keys() - table.stages.keys():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from yarnspec.core.columns import Column
 from yarnspec.core.commands import Verdict
 from yarnspec.core.stagetasks import StageTasks
-from yarnspec.core.tasks import TaskTable
+from yarnspec.core.tasks import StageKey, TaskTable
 
 MAX_VERDICTS = 200
 """Of one pass; the worst come first, and the rest come with a later pass if they are still slow then."""
@@ -30,13 +30,22 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     numbers: dict[str, float]
 
 
+class Judged(NamedTuple):
+    """What a pass found: verdicts on at most ``MAX_VERDICTS`` attempts, and how many tasks are slow in all."""
+
+    verdicts: list[Verdict]
+    """On attempts of tasks without a copy first, then the worst first."""
+    slow: dict[StageKey, int]
+    """How many tasks are slow, by the stage attempts that have any."""
+
+
 class Detector(Protocol):
     """Finds the running attempts that are slow. Times are milliseconds since the Unix epoch."""
 
     name: str
 
-    def judge(self, table: TaskTable, now_ms: int) -> list[Verdict]:
-        """The attempts that are slow now, at most ``MAX_VERDICTS``: those without a copy first, then the worst."""
+    def judge(self, table: TaskTable, now_ms: int) -> Judged:
+        """The attempts that are slow now."""
 
     def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
         """The numbers of one task, slow or not."""
@@ -79,20 +88,30 @@ class Suspects:
     """The verdict on the attempt at a position in ``rows``."""
 
 
-def worst_first(found: Sequence[Suspects]) -> list[Verdict]:
+def worst_first(found: Sequence[Suspects]) -> Judged:
     """The verdicts on the worst over all stages, those of tasks without a copy before the rest."""
     if not found:
-        return []
+        return Judged([], {})
     owner = np.repeat(np.arange(len(found)), [len(each.rows) for each in found])
     position = np.concatenate([np.arange(len(each.rows)) for each in found])
-    copied = np.concatenate([each.stage.active(each.stage.rows["index"][each.rows]) > 1 for each in found])
+    several = [each.stage.active(each.stage.rows["index"][each.rows]) > 1 for each in found]
+    copied = np.concatenate(several)
+    slow = {each.stage.key: _tasks(each, more) for each, more in zip(found, several, strict=True)}
     badness = np.concatenate([each.badness for each in found])
     score = badness - copied * (float(badness.max(initial=0)) - float(badness.min(initial=0)) + 1.0)
     worst = np.arange(len(score))
     if len(score) > MAX_VERDICTS:
         worst = np.argpartition(-score, MAX_VERDICTS)[:MAX_VERDICTS]
     worst = worst[np.lexsort((worst, -score[worst]))]
-    return [found[of].judge(at) for of, at in zip(owner[worst].tolist(), position[worst].tolist(), strict=True)]
+    places = zip(owner[worst].tolist(), position[worst].tolist(), strict=True)
+    return Judged([found[of].judge(at) for of, at in places], slow)
+
+
+def _tasks(found: Suspects, several: Column) -> int:
+    """How many tasks these attempts are of; ``several``: which are of tasks with more than one running attempt."""
+    return (
+        len(several) - int(np.count_nonzero(several)) + len(np.unique(found.stage.rows["index"][found.rows[several]]))
+    )
 
 
 def seconds(value_ms: float) -> str:

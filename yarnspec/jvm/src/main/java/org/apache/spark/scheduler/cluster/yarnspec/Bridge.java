@@ -37,6 +37,7 @@ public final class Bridge {
     private final NegotiatorWatch watch;
     private int contexts;
     private TaskFeed tasks;
+    private Recovery recovery;
     private Blocks blocks = Blocks.NONE;
     private HostBlockingScheduler scheduler;
     private ContainerBackend backend;
@@ -58,7 +59,7 @@ public final class Bridge {
             NegotiatorWatch watch = new NegotiatorWatch(pid, conf.getInt("spark.yarnspec.bridge.timeoutMs", TIMEOUT_MS));
             Bridge bridge = new Bridge(watch);
             try {
-                bridge.serve(announcement);
+                bridge.serve(conf, announcement);
             } catch (IOException | InterruptedException e) {
                 throw new IllegalStateException("The driver's bridge cannot be announced in " + announcement + ".", e);
             }
@@ -77,12 +78,14 @@ public final class Bridge {
         return conf.get(key);
     }
 
-    private void serve(Path announcement) throws IOException, InterruptedException {
+    private void serve(SparkConf conf, Path announcement) throws IOException, InterruptedException {
         byte[] random = new byte[TOKEN_BYTES];
         new SecureRandom().nextBytes(random);
         String token = HexFormat.of().formatHex(random);
         tasks = TaskFeed.open(
                 token, dropped -> outbox.add("feed_dropped", event -> event.put("count", dropped)));
+        recovery = Recovery.open(conf, outbox, token);
+        Recovery.set(recovery);
         InetAddress loopback = InetAddress.getByAddress("localhost", new byte[] {127, 0, 0, 1});
         // We never call Python back, but py4j wants a client for it. With 0 seconds of idle time it starts no cleaning
         // thread, which would keep the JVM alive after the program's end.
@@ -103,6 +106,9 @@ public final class Bridge {
                 .put("feed_port", tasks.port())
                 .put("token", token)
                 .put("pid", ProcessHandle.current().pid());
+        if (recovery != null) {
+            text.put("outputs_port", recovery.frames().port());
+        }
         Path beside = announcement.resolveSibling(announcement.getFileName() + ".new");
         Files.deleteIfExists(beside);
         Files.createFile(beside, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
@@ -118,6 +124,9 @@ public final class Bridge {
         try {
             awaitContextEnd();
             tasks.finish(LAST_EVENTS_TIMEOUT_MS);
+            if (recovery != null) {
+                recovery.frames().finish(LAST_EVENTS_TIMEOUT_MS);
+            }
             outbox.awaitAcknowledged(LAST_EVENTS_TIMEOUT_MS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -245,6 +254,23 @@ public final class Bridge {
                         each.path("stage_attempt").intValue(),
                         each.path("index").intValue());
             }
+        }
+    }
+
+    /**
+     * Says what to do with a shuffle that was declared: {@code {"shuffle": id of the saved one or null, "restore": …,
+     * "record": …, "whole": …}}.
+     */
+    public void answerShuffle(int question, String answerJson) throws JsonProcessingException {
+        if (recovery != null) {
+            recovery.answer(question, answerJson);
+        }
+    }
+
+    /** No map output that an earlier driver left on that host will be found in time. */
+    public void hostGone(String host) {
+        if (recovery != null) {
+            recovery.hostGone(host);
         }
     }
 

@@ -40,7 +40,12 @@ public final class ClusterManager implements ExternalClusterManager {
         requireVersion(context.version());
         restoreSecret(context.conf());
         Bridge bridge = Bridge.open(context.conf());
-        return new HostBlockingScheduler(context, bridge.outbox(), bridge.tasks());
+        HostBlockingScheduler scheduler = new HostBlockingScheduler(context, bridge.outbox(), bridge.tasks());
+        Recovery recovery = Recovery.current();
+        if (recovery != null && recovery.attach(context)) {
+            scheduler.nextTaskId().set(recovery.firstTask());
+        }
+        return scheduler;
     }
 
     @Override
@@ -55,6 +60,7 @@ public final class ClusterManager implements ExternalClusterManager {
                 : null;
         ContainerBackend backend = new ContainerBackend(
                 blocking, context, bridge.outbox(), bridge.tasks(), contextNumber, adoption);
+        ResumingShuffleManager.keepFromExecutors(context.conf());
         Progress progress = new Progress();
         bridge.attach(blocking, backend, progress);
         LiveListenerBus bus = context.listenerBus();

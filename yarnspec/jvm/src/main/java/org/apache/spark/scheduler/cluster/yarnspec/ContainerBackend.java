@@ -108,6 +108,9 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
     @Override
     public void stop() {
         stopping = true;
+        if (Recovery.current() != null) {
+            Recovery.current().contextEnds(context);
+        }
         timer.shutdownNow();
         if (adoption != null) {
             adoption.contextStops();
@@ -189,6 +192,9 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
 
     /** The negotiator knows how a container ended. {@code causedByApp=false} costs the running tasks no failure. */
     void containerEnded(String executorId, int exitCode, boolean causedByApp, String reason) {
+        if (Recovery.current() != null) {
+            Recovery.current().executorLost(executorId); // Spark may not have known it yet
+        }
         removeExecutor(executorId, new ExecutorExited(exitCode, causedByApp, reason));
     }
 

@@ -7,6 +7,7 @@ import java.util.Set;
 import org.apache.spark.SparkContext;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.resource.TaskResourceProfile;
+import org.apache.spark.scheduler.ExecutorLossReason;
 import org.apache.spark.scheduler.TaskDescription;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.TaskSet;
@@ -112,6 +113,14 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
         }
     }
 
+    @Override
+    public void executorLost(String executorId, ExecutorLossReason reason) {
+        if (Recovery.current() != null) {
+            Recovery.current().executorLost(executorId);
+        }
+        super.executorLost(executorId, reason);
+    }
+
     /** Fails the job of a stage that cannot run as the user asked for. */
     @Override
     public void submitTasks(TaskSet tasks) {
@@ -146,7 +155,11 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
     }
 
     private static boolean isStream(TaskSet tasks) {
-        Properties properties = tasks.properties();
+        return isStream(tasks.properties());
+    }
+
+    /** Whether what has these local properties belongs to a stream. */
+    static boolean isStream(Properties properties) {
         return properties != null
                 && (properties.getProperty(STREAMING_QUERY) != null
                         || properties.getProperty(STREAMING_BATCH) != null);

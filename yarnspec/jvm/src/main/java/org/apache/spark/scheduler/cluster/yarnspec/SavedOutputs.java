@@ -149,14 +149,30 @@ public final class SavedOutputs {
         return List.copyOf(outputs.values());
     }
 
-    /** The saved output of that name; null when none is wanted. */
-    public Saved find(int shuffle, long mapId) {
-        return outputs.get(new Key(shuffle, mapId));
+    /** The saved output of that name; null when there is none, or its shuffle has gone on without it. */
+    public synchronized Saved find(int shuffle, long mapId) {
+        Key key = new Key(shuffle, mapId);
+        return closed.contains(shuffle) && !adopted.containsKey(key) ? null : outputs.get(key);
     }
 
     /** The saved shuffle of that id; null when there is none. */
     SavedShuffle shuffle(int id) {
         return shuffles.get(id);
+    }
+
+    /** The saved shuffle of that signature; null when there is none. */
+    SavedShuffle shuffle(String signature) {
+        for (SavedShuffle each : shuffles.values()) {
+            if (each.signature().equals(signature)) {
+                return each;
+            }
+        }
+        return null;
+    }
+
+    /** What comes of this shuffle's outputs from now on comes too late. */
+    synchronized void close(int shuffle) {
+        closed.add(shuffle);
     }
 
     /**

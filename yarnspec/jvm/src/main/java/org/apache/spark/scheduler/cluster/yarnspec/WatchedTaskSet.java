@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.spark.TaskFailedReason;
 import org.apache.spark.TaskNotSerializableException;
+import org.apache.spark.scheduler.DirectTaskResult;
 import org.apache.spark.scheduler.ExecutorCacheTaskLocation;
 import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskLocality;
@@ -223,6 +224,18 @@ final class WatchedTaskSet extends TaskSetManager {
         TaskInfo info = Scala.orNull(taskInfos().get(taskId));
         boolean uncounted = info != null && info.speculative() && info.running();
         super.handleFailedTask(taskId, state, uncounted ? Failures.uncounted(reason) : reason);
+    }
+
+    /** Keeps what a map counted for the record of its output, which comes when Spark's tracker has taken the output. */
+    @Override
+    public void handleSuccessfulTask(long taskId, DirectTaskResult<?> result) {
+        Recovery recovery = Recovery.current();
+        TaskInfo info = Scala.orNull(taskInfos().get(taskId));
+        if (recovery != null && info != null && taskSet().shuffleId().isDefined()) {
+            int shuffle = (Integer) taskSet().shuffleId().get();
+            recovery.succeeded(shuffle, tasks()[info.index()].partitionId(), taskId, result);
+        }
+        super.handleSuccessfulTask(taskId, result);
     }
 
     /** Spark's own exclusions of this stage's tasks, and our blocks on top. */

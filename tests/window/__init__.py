@@ -1,0 +1,1 @@
+"""Tests of yarnspec.window without Spark."""

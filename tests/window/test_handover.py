@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import functools
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from yarnspec.window.handover import Handover, results_of, through_queue
+
+DEADLINE_S = 30
+
+
+class Stop(Exception):  # noqa: N818 - raised on purpose
+    pass
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_stays() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(DEADLINE_S)
+        assert not thread.is_alive(), thread
+
+
+def same(records: Iterable[Any]) -> Iterable[Any]:
+    return records
+
+
+class Counted:
+    """Tells how much of it has been read."""
+
+    def __init__(self, records: Iterable[Any]) -> None:
+        self.read = 0
+        self._records = records
+
+    def __iter__(self) -> Iterator[Any]:
+        for record in self._records:
+            self.read += 1
+            yield record
+
+
+class Steps:
+    """A source whose next record comes when the test says so."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.changed = threading.Condition()
+        self._given: list[Any] = []
+
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            with self.changed:
+                self.asked += 1
+                self.changed.notify_all()
+                assert self.changed.wait_for(lambda: self._given, DEADLINE_S)
+                record = self._given.pop(0)
+            if isinstance(record, BaseException):
+                raise record
+            if record is None:
+                return
+            yield record
+
+    def give(self, record: Any) -> None:
+        with self.changed:
+            self._given.append(record)
+            self.changed.notify_all()
+
+    def wait_until_asked(self, times: int) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.asked >= times, DEADLINE_S)
+
+
+@pytest.mark.parametrize("queue_size", [1, 2, 3, 100, 1024, 10**9])
+@pytest.mark.parametrize("count", [0, 1, 2, 255, 256, 257, 5000])
+def test_every_record_crosses_in_order(count: int, queue_size: int) -> None:
+    assert list(through_queue(same, range(count), queue_size)) == list(range(count))
+
+
+def test_the_function_gets_a_record_while_the_source_has_more_to_give() -> None:
+    source = Steps()
+    results = through_queue(lambda records: (record * 2 for record in records), source)
+    threading.Thread(target=source.give, args=(1,)).start()
+    assert next(results) == 2
+    # It did not take a full chunk, nor the end, to hand the first one over.
+    source.give(2)
+    assert next(results) == 4
+    source.give(None)
+    assert list(results) == []
+
+
+def test_the_source_is_read_while_the_function_works() -> None:
+    source = Steps()
+    for record in (1, 2, 3):
+        source.give(record)
+
+    def slow(records: Iterator[int]) -> Iterator[int]:
+        first = next(records)
+        # In here the source is asked for the fourth record, though this function has asked for one.
+        source.wait_until_asked(4)
+        source.give(None)
+        yield first
+        yield from records
+
+    assert list(through_queue(slow, source)) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("queue_size", "at_most"), [(1, 3), (8, 8 + 2 * 2), (1000, 1000 + 2 * 250)])
+def test_a_slow_function_holds_the_source_back(queue_size: int, at_most: int) -> None:
+    source = Counted(range(1, 10_001))
+    for used in through_queue(same, source, queue_size):
+        assert source.read - used <= at_most
+    assert used == 10_000
+
+
+def test_batches_weigh_their_rows() -> None:
+    source = Counted([[0] * 10] * 100)
+    handover = Handover(source, 30, len)
+    for used, _ in enumerate(handover, start=1):
+        # Three in the queue, one read, one in hand.
+        assert source.read - used <= 4
+    handover.close()
+    assert used == 100
+
+
+def test_one_batch_is_let_in_however_large() -> None:
+    assert list(through_queue(same, [[0] * 50] * 3, 10, len)) == [[0] * 50] * 3
+
+
+def test_an_error_of_the_source_comes_after_the_records_before_it() -> None:
+    def source() -> Iterator[int]:
+        yield from range(300)
+        raise Stop("upstream")
+
+    results = through_queue(same, source())
+    assert list(itertools.islice(results, 300)) == list(range(300))
+    with pytest.raises(Stop, match="upstream"):
+        next(results)
+
+
+def test_an_error_of_the_source_is_raised_though_the_function_catches_it() -> None:
+    def source() -> Iterator[int]:
+        yield 1
+        raise Stop("upstream")
+
+    def forgiving(records: Iterator[int]) -> Iterator[str]:
+        try:
+            for record in records:
+                yield str(record)
+        except Stop:
+            yield "caught"
+
+    results = through_queue(forgiving, source())
+    assert next(results) == "1"
+    assert next(results) == "caught"
+    with pytest.raises(Stop, match="upstream"):
+        next(results)
+
+
+def test_an_error_that_the_function_makes_of_the_sources_is_the_one_raised() -> None:
+    def source() -> Iterator[int]:
+        raise Stop("upstream")
+        yield
+
+    def wrapping(records: Iterator[int]) -> Iterator[int]:
+        try:
+            yield from records
+        except Stop as error:
+            raise ValueError("cannot go on") from error
+
+    with pytest.raises(ValueError, match="cannot go on") as told:
+        list(through_queue(wrapping, source()))
+    assert isinstance(told.value.__cause__, Stop)
+
+
+@pytest.mark.parametrize("queue_size", [1, 10, 1000])
+def test_an_error_of_the_function_ends_the_reading(queue_size: int) -> None:
+    source = Counted(itertools.count(1))
+
+    def failing(records: Iterator[int]) -> Iterator[int]:
+        yield next(records)
+        raise Stop("user")
+
+    with pytest.raises(Stop, match="user"):
+        list(through_queue(failing, source, queue_size))
+    assert source.read <= queue_size + 3 * 256
+
+
+def test_an_error_of_the_function_does_not_wait_for_a_source_that_is_silent() -> None:
+    source = Steps()
+
+    def failing(_records: Iterator[int]) -> Iterator[int]:
+        raise Stop("user")
+
+    with pytest.raises(Stop, match="user"):
+        list(through_queue(failing, source))
+    source.give(1)
+
+
+@pytest.mark.parametrize(
+    "early",
+    [
+        lambda records: [next(records), next(records)],
+        lambda records: itertools.islice(records, 2),
+        lambda records: (record for record, _ in zip(records, range(2), strict=False)),
+    ],
+    ids=["list", "iterator", "generator"],
+)
+def test_a_function_may_end_early(early: Callable[[Iterator[int]], Iterable[int]]) -> None:
+    source = Counted(itertools.count(1))
+
+    assert list(through_queue(early, source)) == [1, 2]
+    assert source.read <= 1024 + 3 * 256
+    assert "yarnspec-window-reader" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_function_that_ends_early_does_not_meet_an_error_further_on() -> None:
+    def source() -> Iterator[int]:
+        yield from (1, 2)
+        raise Stop("never asked for")
+
+    assert list(through_queue(lambda records: [next(records)], source())) == [1]
+
+
+def test_a_function_may_read_nothing() -> None:
+    assert list(through_queue(lambda _: ["done"], itertools.count())) == ["done"]
+
+
+def test_a_consumer_that_stops_ends_both_sides() -> None:
+    ended = []
+
+    def fn(records: Iterator[int]) -> Iterator[int]:
+        try:
+            yield from records
+        finally:
+            ended.append("fn")
+
+    results = through_queue(fn, itertools.count())
+    assert next(results) == 0
+    results.close()  # type: ignore[attr-defined] # a generator
+    assert ended == ["fn"]
+    assert "yarnspec-window-reader" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_the_function_runs_in_the_callers_thread() -> None:
+    def where(records: Iterator[int]) -> Iterator[threading.Thread]:
+        list(records)
+        yield threading.current_thread()
+
+    assert list(through_queue(where, range(3))) == [threading.current_thread()]
+
+
+def test_a_function_that_returns_nothing_is_named() -> None:
+    def forgot(records: Iterator[int]) -> None:
+        list(records)
+
+    with pytest.raises(TypeError, match="forgot returned None"):
+        list(through_queue(forgot, range(3)))  # type: ignore[arg-type] # the mistake
+    with pytest.raises(TypeError, match="partial returned None"):
+        results_of(functools.partial(forgot), iter(()))  # type: ignore[arg-type]
+
+
+def test_a_queue_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="lets nothing pass"):
+        Handover([], 0)

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+import pytest
+from pyspark.sql import Row
+
+from yarnspec.window.order import Order, comparable, field_of, rank
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize("keys", [[], [1, 2], ["a", "b"], [1.0, math.inf], [(1, "a"), (2, "b")], [[1], [2.5]], [True]])
+def test_what_python_compares_as_spark_does(keys: list[Any]) -> None:
+    assert comparable(keys)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [[None], [1, None], [1.0, NAN], [(1, None), (2, 3)], [(1.0, 2), (NAN, 3)], [[(1, [None])]], [np.float64("nan")]],
+)
+def test_what_it_does_not(keys: list[Any]) -> None:
+    assert not comparable(keys)
+
+
+def test_ranks_put_nulls_first_and_nan_last() -> None:
+    keys = [2.0, NAN, None, -math.inf, math.inf, 1]
+    assert [str(key) for key in sorted(keys, key=rank)] == ["None", "-inf", "1", "2.0", "inf", "nan"]
+
+
+def test_ranks_look_into_tuples() -> None:
+    keys = [(2, None), (1, "b"), (None, "z"), (1, None), (1, "a")]
+    assert sorted(keys, key=rank) == [(None, "z"), (1, None), (1, "a"), (1, "b"), (2, None)]
+
+
+def test_ranks_keep_the_order_of_what_is_comparable() -> None:
+    keys = [(3, "c"), (1, "z"), (1, "a"), (2, "")]
+    assert sorted(keys, key=rank) == sorted(keys)
+
+
+@dataclasses.dataclass
+class Point:
+    count: int
+
+
+Pair = namedtuple("Pair", ["count", "other"])
+
+
+@pytest.mark.parametrize("record", [Row(count=5, other=1), {"count": 5}, Point(5)])
+def test_a_field_by_name(record: Any) -> None:
+    assert field_of("count", record) == 5
+
+
+def test_a_field_of_a_named_tuple() -> None:
+    assert field_of("other", Pair(1, 5)) == 5
+
+
+def test_the_two_orders() -> None:
+    assert [order.reverse for order in Order] == [False, True]

@@ -1,0 +1,161 @@
+"""What the journal of an application remembers: one record for each fact that the driver's next life needs.
+
+An epoch is one life of the driver. *Summary* records are durable before what they tell of takes effect; *detail*
+records are written in batches, and losing the last of them only costs repeated work. The core asks for them to be
+written and reads them back; `yarnspec/journal` knows how they lie on disk, `docs/journal-format.md` tells it to others.
+Fields may be added with a default; a name or a meaning never changes.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Determinism = Literal["determinate", "unordered", "indeterminate"]
+
+
+class EpochBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The first record of every epoch: who writes it. Summary."""
+
+    epoch: int
+    attempt: int
+    host: str
+    time_ms: int
+
+
+class ApplicationRegistered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What must be the same for anything to be used again. Summary."""
+
+    application_id: str
+    program_digest: str
+    arguments_digest: str
+    spark_version: str
+    python_version: str
+    yarnspec_version: str
+
+
+class EpochSealed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An earlier epoch was shut: of its file only the first ``size_bytes`` count. Summary."""
+
+    sealed: int
+    by: int
+    size_bytes: int
+
+
+class SnapshotBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What follows, to the end of the snapshot, is all that still holds of the epochs before. Summary."""
+
+    through_epoch: int
+
+
+class SnapshotEnded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The snapshot of so many records is complete: earlier epochs need not be read any more. Summary."""
+
+    records: int
+
+
+class ShuffleRegistered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A shuffle whose map outputs are recorded from now on. ``parents`` are shuffle ids. Summary."""
+
+    shuffle: int
+    signature: str
+    maps: int
+    reduces: int
+    determinism: Determinism
+    description: str = ""
+    parents: tuple[int, ...] = ()
+
+
+class ShuffleNotReusable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Nothing of this shuffle may be used again, whatever was and will be recorded of it. Summary."""
+
+    shuffle: int
+    why: str
+
+
+class WriteBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The job of this ordinal is about to change these paths. Summary."""
+
+    ordinal: int
+    plan: str
+    paths: tuple[str, ...] = ()
+
+
+class JobCommitted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The output of the job of this ordinal is complete. Summary."""
+
+    ordinal: int
+    plan: str
+    paths: tuple[str, ...] = ()
+
+
+class MapFinished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """One map output: where its files are, and in ``blob`` what the driver's JVM needs to register it again. Detail.
+
+    ``epoch`` is the one in which its files were written. A later record for the same index replaces it.
+    """
+
+    shuffle: int
+    index: int
+    map_id: int
+    stage: int
+    executor_id: str
+    host: str
+    epoch: int
+    size_bytes: int
+    blob: bytes
+
+
+class MapLost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """That output is gone; of a newer one of the same index this says nothing. Detail."""
+
+    shuffle: int
+    index: int
+    map_id: int
+
+
+class ShuffleFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """What the driver's JVM needs to know of a shuffle as a whole, such as range bounds. Detail."""
+
+    shuffle: int
+    blob: bytes
+
+
+class ShuffleDropped(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """Spark has forgotten this shuffle, and so may we. Detail."""
+
+    shuffle: int
+
+
+class Carried(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """State that every epoch hands to the next, such as the blocklist; the newest of a kind holds. Detail."""
+
+    kind: str
+    payload: bytes
+
+
+class UnknownRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A record of a type that this version does not know: kept, and told, but without effect."""
+
+    type: int
+    payload: bytes
+
+
+JournalRecord: TypeAlias = (
+    EpochBegan
+    | ApplicationRegistered
+    | EpochSealed
+    | SnapshotBegan
+    | SnapshotEnded
+    | ShuffleRegistered
+    | ShuffleNotReusable
+    | WriteBegan
+    | JobCommitted
+    | MapFinished
+    | MapLost
+    | ShuffleFacts
+    | ShuffleDropped
+    | Carried
+    | UnknownRecord
+)

@@ -1,0 +1,154 @@
+"""An application's journal, for the one who writes the next epoch and for those who read."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+from yarnspec.core.journalrecords import EpochBegan, EpochSealed, JournalRecord, SnapshotBegan, SnapshotEnded
+from yarnspec.core.journalstate import Recorded
+from yarnspec.journal.errors import EpochTaken, Fenced, JournalDamaged
+from yarnspec.journal.layout import Layout
+from yarnspec.journal.records import MAGIC, Entry, encode, payload_of
+from yarnspec.journal.replay import Past, replay
+from yarnspec.journal.stores import AppendStore, JournalFiles, LogWriter, Store
+from yarnspec.journal.verify import EpochReport, verify_epoch
+from yarnspec.journal.writer import Journal, JournalOptions, Stopped, Written
+
+JOURNAL_DIRECTORY = "journal"
+"""The name of this directory in that of the application's history."""
+_PIECE_BYTES = 1024 * 1024
+
+
+class JournalDirectory:
+    """The journal of one application: a directory of epochs. See ``docs/journal-format.md``."""
+
+    def __init__(self, files: JournalFiles, path: str, store: Store | None = None) -> None:
+        self._layout = Layout(files, path)
+        self._store = store or AppendStore()
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return self._layout.path
+
+    def epochs(self) -> list[int]:
+        """Those that have begun, first to last."""
+        return self._layout.epochs()
+
+    def begin(
+        self,
+        began: EpochBegan,
+        *,
+        options: JournalOptions | None = None,
+        on_stopped: Callable[[Stopped], None] = lambda _: None,
+    ) -> tuple[Journal, Past]:
+        """Begin an epoch: shut out the writers of the earlier ones, and take over what they left.
+
+        Takes as long as the file system needs for it, on HDFS some seconds when an earlier writer did not close its
+        file. Raises EpochTaken, Fenced, and what the file system raises; nothing is recorded in this epoch then.
+        """
+        epoch = began.epoch
+        self._layout.check(epoch)
+        self._layout.files.make_directories(self._layout.directory(epoch))
+        try:
+            log = self._store.create(self._layout.files, self._layout.directory(epoch))
+        except FileExistsError as error:
+            raise EpochTaken(f"epoch {epoch} of the journal {self._layout.path} has begun already") from error
+        try:
+            earlier = [each for each in self.epochs() if each < epoch]
+            seals = [seal for each in earlier if (seal := self._seal_former(each, epoch)) is not None]
+            past = replay(self._layout, earlier)
+            written = _write(log, epoch, [began, *seals, *_snapshot(past.recorded, earlier)])
+            # Of two epochs that begin at the same time one sees the other here: each first made its directory.
+            self._layout.check(epoch)
+        except BaseException:
+            with contextlib.suppress(Exception):
+                log.close()
+            raise
+        hold = _Hold(self._layout, epoch)
+        return Journal(log, epoch, written, hold=hold, options=options or JournalOptions(), on_stopped=on_stopped), past
+
+    def replay(self) -> Past:
+        """What all epochs add up to; nothing is changed."""
+        return replay(self._layout, self.epochs())
+
+    def entries(self, epoch: int) -> Iterator[Entry]:
+        """The records of one epoch that count; JournalDamaged where they are not what was written."""
+        return iter(self._layout.scan(epoch, self._layout.seal_of(epoch)))
+
+    def verify(self) -> list[EpochReport]:
+        """Check every byte of every epoch."""
+        return [verify_epoch(self._layout, epoch) for epoch in self.epochs()]
+
+    def close_for_dead_writers(self) -> None:
+        """Make all of an application's journal readable after its end, when its last writer died.
+
+        Never to be called while it may still write: that shuts it out.
+        """
+        for epoch in self.epochs():
+            if self._layout.seal_of(epoch) is None:
+                self._layout.recover(epoch)
+
+    def _seal_former(self, epoch: int, by: int) -> EpochSealed | None:
+        """From now on its writer cannot write, or nothing that it writes counts; None when that was so already."""
+        layout = self._layout
+        try:
+            if layout.seal_of(epoch) is not None:
+                return None
+        except JournalDamaged:
+            return None  # who reads this epoch will say so
+        layout.recover(epoch)
+        scan = layout.scan(epoch, None)
+        try:
+            for _ in scan:
+                pass
+            size_bytes = scan.size_bytes
+        except JournalDamaged:
+            size_bytes = layout.log_bytes(layout.sizes(epoch))  # all of it, so that every reader meets the damage
+        seal = layout.seal(epoch, by, Written(scan.records, size_bytes))
+        return EpochSealed(sealed=epoch, by=by, size_bytes=size_bytes) if seal.by == by else None
+
+
+class _Hold:
+    """What a writer may do in its epoch's directory."""
+
+    def __init__(self, layout: Layout, epoch: int) -> None:
+        self._layout = layout
+        self._epoch = epoch
+
+    def check(self) -> None:
+        """Fenced when a later epoch has begun."""
+        self._layout.check(self._epoch)
+
+    def seal(self, written: Written) -> None:
+        """Nothing will be added any more."""
+        seal = self._layout.seal(self._epoch, self._epoch, written)
+        if seal.by != self._epoch:
+            raise Fenced(f"epoch {self._epoch} of the application was ended by epoch {seal.by}")
+
+    def say_stopped(self, why: str) -> None:
+        """Leave word that the records are not all."""
+        self._layout.say_stopped(self._epoch, why)
+
+
+def _snapshot(recorded: Recorded, earlier: list[int]) -> list[JournalRecord]:
+    if not earlier:
+        return []
+    live = list(recorded.live())
+    return [SnapshotBegan(through_epoch=earlier[-1]), *live, SnapshotEnded(records=len(live))]
+
+
+def _write(log: LogWriter, epoch: int, records: list[JournalRecord]) -> Written:
+    """Write the beginning of an epoch's log."""
+    waiting, total = bytearray(MAGIC), len(MAGIC)
+    for seq, record in enumerate(records, 1):
+        data = encode(epoch, seq, *payload_of(record))
+        waiting += data
+        total += len(data)
+        if len(waiting) >= _PIECE_BYTES:
+            log.append(bytes(waiting))
+            waiting.clear()
+    log.append(bytes(waiting))
+    log.sync()
+    return Written(len(records), total)

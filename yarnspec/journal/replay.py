@@ -1,0 +1,70 @@
+"""What the epochs of a journal add up to."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from yarnspec.core.journalrecords import EpochBegan, EpochSealed, SnapshotBegan, SnapshotEnded
+from yarnspec.core.journalstate import Recorded
+from yarnspec.journal.errors import JournalDamaged
+from yarnspec.journal.layout import Layout
+from yarnspec.journal.records import NUMBERS, Entry
+
+
+class Past(NamedTuple):
+    """What earlier epochs left. With a ``problem`` nothing of it may be used again, and ``recorded`` is empty.
+
+    ``before_problem`` is what could be read nevertheless, to tell what may have been written; what it says is true, but
+    not all that was. ``ignored_bytes`` follow what counts: writers that died were cut off in them, or others that did
+    not know that they were replaced added them.
+    """
+
+    recorded: Recorded
+    problem: str = ""
+    before_problem: Recorded | None = None
+    ignored_bytes: int = 0
+
+
+def replay(layout: Layout, epochs: list[int]) -> Past:
+    """Read these epochs, first to last, from the newest snapshot on."""
+    recorded, problem, ignored_bytes = Recorded(), "", 0
+    apply, record_of = recorded.apply, layout.record
+    for epoch in epochs[_first_to_read(layout, epochs) :]:
+        sizes = layout.sizes(epoch)
+        try:
+            scan = layout.scan(epoch, layout.seal_of(epoch))
+            for entry in scan:
+                apply(record_of(entry))
+        except JournalDamaged as damage:
+            return Past(Recorded(), damage.message, recorded, ignored_bytes)
+        recorded.end_of_epoch()
+        ignored_bytes += max(0, layout.log_bytes(sizes) - scan.size_bytes)
+        if not problem and (why := layout.why_stopped(epoch)):
+            problem = f"the recording of epoch {epoch} stopped: {why}"
+    if problem:
+        return Past(Recorded(), problem, recorded, ignored_bytes)
+    return Past(recorded, ignored_bytes=ignored_bytes)
+
+
+def _first_to_read(layout: Layout, epochs: list[int]) -> int:
+    """The place of the newest epoch that begins with a whole snapshot; of the first one when there is none."""
+    for place in range(len(epochs) - 1, 0, -1):
+        with contextlib.suppress(JournalDamaged):
+            if _begins_with_snapshot(iter(layout.scan(epochs[place], layout.seal_of(epochs[place])))):
+                return place
+    return 0
+
+
+def _begins_with_snapshot(entries: Iterator[Entry]) -> bool:
+    inside = False
+    for entry in entries:
+        if inside:
+            if entry.type == NUMBERS[SnapshotEnded]:
+                return True
+        elif entry.type == NUMBERS[SnapshotBegan]:
+            inside = True
+        elif entry.type not in {NUMBERS[EpochBegan], NUMBERS[EpochSealed]}:
+            return False
+    return False

@@ -1,0 +1,262 @@
+"""Writes the records of one epoch in a thread of its own, off the path of whoever decides.
+
+After the first error nothing more is written, since a journal with a hole would be worse than one that stops: the
+application goes on, and ``on_stopped`` says so. A writer that finds that a later epoch has begun stops as well. It
+looks after each sync and before it tells anybody that a record is durable; the later epoch begins before it measures
+how much of this one counts. So what was told to be durable counts, and what does not count was told to nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import NamedTuple, Protocol
+
+from yarnspec.core.journalrecords import JournalRecord
+from yarnspec.errors import YarnspecError
+from yarnspec.journal.errors import Fenced, JournalStopped
+from yarnspec.journal.records import RecordTooLargeError, encode, payload_of
+from yarnspec.journal.stores import LogWriter
+
+_AGAIN_S = 2.0
+
+
+class JournalOptions(NamedTuple):
+    """How records are batched."""
+
+    buffer_bytes: int = 1024 * 1024
+    """Details are written when there are so many bytes of them,"""
+    flush_interval_s: float = 1.0
+    """or when the first of them is so old."""
+    queue_bytes: int = 64 * 1024 * 1024
+    """Details that come while so much waits to be written are left out. Summaries, which are small, never are."""
+
+
+class Stopped(NamedTuple):
+    """Why nothing is recorded any more; ``fenced``: because a later epoch has begun."""
+
+    why: str
+    fenced: bool
+
+
+class Written(NamedTuple):
+    """How far an epoch's log has got: its last sequence number and its length."""
+
+    records: int
+    size_bytes: int
+
+
+class EpochHold(Protocol):
+    """What the writer asks of, and leaves in, the directory of its epoch."""
+
+    def check(self) -> None:
+        """Fenced when a later epoch has begun."""
+
+    def seal(self, written: Written) -> None:
+        """Nothing will be added any more; Fenced when another has sealed it."""
+
+    def say_stopped(self, why: str) -> None:
+        """Leave word that the records are not all."""
+
+
+class Journal:
+    """The growing journal of this epoch; made by ``JournalDirectory.begin``.
+
+    ``append`` and ``append_durable`` may be called from any thread and never wait for the file system. ``on_stopped``
+    is called at most once, in the journal's thread, and so are the callbacks of the futures.
+    """
+
+    def __init__(
+        self,
+        log: LogWriter,
+        epoch: int,
+        written: Written,
+        *,
+        hold: EpochHold,
+        options: JournalOptions,
+        on_stopped: Callable[[Stopped], None],
+    ) -> None:
+        self.epoch = epoch
+        self._log = log
+        self._hold = hold
+        self._options = options
+        self._on_stopped = on_stopped
+        self._changed = threading.Condition()
+        self._seq = written.records
+        self._written = written
+        self._batch: list[bytes] = []
+        self._batch_bytes = 0
+        self._batch_since_s = 0.0
+        self._futures: list[tuple[int, Future[int]]] = []
+        self._queued_bytes = 0
+        self._closing = False
+        self._stopped: Stopped | None = None
+        self.refused = 0
+        self.dropped = 0
+        self.flushes = 0
+        self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
+        self._thread.start()
+
+    @property
+    def problem(self) -> str:
+        """Why nothing is recorded any more; empty while all is well."""
+        return self._stopped.why if self._stopped is not None else ""
+
+    @property
+    def fenced(self) -> bool:
+        """Whether it stopped because a later epoch has begun."""
+        return self._stopped is not None and self._stopped.fenced
+
+    @property
+    def written(self) -> Written:
+        """What is on disk."""
+        return self._written
+
+    def append(self, record: JournalRecord) -> bool:
+        """Record a detail soon.
+
+        False when it was left out: nothing is recorded any more (``refused``), too much waits, or it is larger than a
+        record may be (``dropped``).
+        """
+        try:
+            return self._append(record, None)
+        except RecordTooLargeError:
+            self.dropped += 1
+            return False
+
+    def append_durable(self, record: JournalRecord) -> Future[int]:
+        """Record a summary at once.
+
+        The future is done, with the record's sequence number, when it and all before it are on disk. It fails with
+        JournalStopped; it cannot be cancelled.
+        """
+        future: Future[int] = Future()
+        future.set_running_or_notify_cancel()
+        if not self._append(record, future):
+            future.set_exception(JournalStopped(self.problem or "the journal is closed"))
+        return future
+
+    def begin_close(self) -> None:
+        """Nothing more is recorded: what is left is written, and the epoch sealed, while others do other things."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+
+    def close(self, deadline_s: float) -> bool:
+        """Write what is left and seal the epoch; False when that did not end in time or failed (see ``problem``)."""
+        self.begin_close()
+        self._thread.join(deadline_s)
+        if self._thread.is_alive():
+            self._stop(f"the last records could not be written within {deadline_s:g} s", fenced=False)
+        return self._stopped is None
+
+    def _append(self, record: JournalRecord, future: Future[int] | None) -> bool:
+        number, payload = payload_of(record)
+        with self._changed:
+            if self._closing or self._stopped is not None:
+                self.refused += 1
+                return False
+            if future is None and self._queued_bytes >= self._options.queue_bytes:
+                self.dropped += 1
+                return False
+            self._seq += 1
+            data = encode(self.epoch, self._seq, number, payload)
+            if not self._batch:
+                self._batch_since_s = time.monotonic()
+            self._batch.append(data)
+            self._batch_bytes += len(data)
+            self._queued_bytes += len(data)
+            if future is not None:
+                self._futures.append((self._seq, future))
+            # A thread that waits for the interval need not be woken for each record.
+            if future is not None or len(self._batch) == 1 or self._batch_bytes >= self._options.buffer_bytes:
+                self._changed.notify_all()
+        return True
+
+    def _next_batch(self) -> tuple[bytes, int, list[tuple[int, Future[int]]]] | None:
+        """What is to be written now, with its last sequence number; None when nothing will come any more."""
+        with self._changed:
+            while not (self._closing or self._stopped is not None or self._is_due()):
+                self._changed.wait(self._until_due_s())
+            if self._stopped is not None or not self._batch:
+                return None
+            taken = (b"".join(self._batch), self._seq, self._futures)
+            self._batch, self._batch_bytes, self._futures = [], 0, []
+            return taken
+
+    def _is_due(self) -> bool:
+        return bool(self._batch) and (
+            bool(self._futures) or self._batch_bytes >= self._options.buffer_bytes or (self._until_due_s() or 0) <= 0
+        )
+
+    def _until_due_s(self) -> float | None:
+        if not self._batch:
+            return None
+        return self._batch_since_s + self._options.flush_interval_s - time.monotonic()
+
+    def _run(self) -> None:
+        while (taken := self._next_batch()) is not None:
+            data, seq, futures = taken
+            try:
+                self._log.append(data)
+                self._log.sync()
+                self._hold.check()
+            except Exception as error:  # whatever the file system throws must not end the application
+                self._fail(error, futures)
+                self._leave_word()
+                return
+            with self._changed:
+                self._queued_bytes -= len(data)
+                self._written = Written(seq, self._written.size_bytes + len(data))
+                self.flushes += 1
+            for each, future in futures:
+                future.set_result(each)
+        if self._stopped is None:
+            try:
+                self._log.close()
+                self._hold.seal(self._written)
+            except Exception as error:  # as above; all records are there
+                self._fail(error, [])
+
+    def _fail(self, error: Exception, futures: list[tuple[int, Future[int]]]) -> None:
+        """In the journal's thread: say so, first to those who wait."""
+        why = error.message if isinstance(error, YarnspecError) else f"{type(error).__name__}: {error}"
+        self._stop(why, fenced=isinstance(error, Fenced))
+        for _, future in futures:
+            future.set_exception(JournalStopped(why))
+        if not self.fenced:
+            # A lease that was lost shows as any error: was it a later epoch that took it?
+            try:
+                self._hold.check()
+            except Fenced as fenced:
+                self._stopped = Stopped(f"{fenced.message} ({why})", fenced=True)
+            except Exception:  # noqa: S110 - the first error is the one to tell
+                pass
+        assert self._stopped is not None  # noqa: S101 - set above
+        self._on_stopped(self._stopped)
+        with contextlib.suppress(Exception):
+            self._log.close()
+
+    def _leave_word(self) -> None:
+        """The next epoch must know that the records are not all."""
+        while not self.fenced:
+            try:
+                self._hold.say_stopped(self.problem)
+            except Exception:  # what failed the records may last, or pass
+                with self._changed:
+                    if self._changed.wait_for(lambda: self._closing, _AGAIN_S):
+                        return
+            else:
+                return
+
+    def _stop(self, why: str, *, fenced: bool) -> None:
+        with self._changed:
+            self._stopped = self._stopped or Stopped(why, fenced)
+            waiting, self._futures = self._futures, []
+            self._batch, self._batch_bytes = [], 0
+            self._changed.notify_all()
+        for _, future in waiting:
+            future.set_exception(JournalStopped(why))

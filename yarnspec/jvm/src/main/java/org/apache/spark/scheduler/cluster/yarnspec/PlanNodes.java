@@ -1,0 +1,160 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.paths.SparkPath;
+import org.apache.spark.sql.catalyst.expressions.DynamicPruningExpression;
+import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.execution.CoalescedMapperPartitionSpec;
+import org.apache.spark.sql.execution.CoalescedPartitionSpec;
+import org.apache.spark.sql.execution.CollectMetricsExec;
+import org.apache.spark.sql.execution.InSubqueryExec;
+import org.apache.spark.sql.execution.PartialMapperPartitionSpec;
+import org.apache.spark.sql.execution.PartialReducerPartitionSpec;
+import org.apache.spark.sql.execution.ScalarSubquery;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.WholeStageCodegenExec;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec;
+import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec;
+import org.apache.spark.sql.execution.adaptive.TableCacheQueryStageExec;
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.exchange.BroadcastExchangeLike;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike;
+import scala.Product;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The plan of a DataFrame's stage, from its exchange down to where its rows come from: files, other shuffles by their
+ * identity, broadcast tables and scalar subqueries by their content.
+ */
+final class PlanNodes {
+    private static final Set<String> FILE_FORMATS = Set.of(
+            "org.apache.spark.sql.execution.datasources.", "org.apache.spark.sql.avro.", "org.apache.spark.sql.hive.orc.");
+
+    private final Values values;
+    private final ShuffleIdentities shuffles;
+
+    PlanNodes(Values values, ShuffleIdentities shuffles) {
+        this.values = values;
+        this.shuffles = shuffles;
+    }
+
+    ShuffleIdentities shuffles() {
+        return shuffles;
+    }
+
+    void add(SparkPlan plan) {
+        if (plan instanceof ShuffleExchangeLike) {
+            addShuffle(plan);
+        } else if (plan instanceof BroadcastExchangeLike broadcast) {
+            addBroadcast(plan, broadcast);
+        } else if (plan instanceof ShuffleQueryStageExec || plan instanceof BroadcastQueryStageExec) {
+            add(((QueryStageExec) plan).plan());
+        } else if (plan instanceof InMemoryTableScanExec || plan instanceof TableCacheQueryStageExec) {
+            throw new Unknown("it reads a cached table");
+        } else if (plan instanceof CollectMetricsExec) {
+            throw new Unknown("observe() is counted below it");
+        } else if (plan instanceof QueryStageExec || plan instanceof AdaptiveSparkPlanExec
+                || plan.getClass().getName().contains(".streaming.")) {
+            throw Unknown.kind("a step of a query", plan);
+        } else if (plan instanceof WholeStageCodegenExec generated) {
+            values.add(generated.child()); // the generated code follows from it
+        } else {
+            values.addNode(plan);
+        }
+    }
+
+    /** What the exchange does itself, and what is below it. */
+    void addOwner(SparkPlan exchange) {
+        values.addProduct((Product) exchange);
+    }
+
+    private void addShuffle(SparkPlan exchange) {
+        // Everything below the stage at hand has been built by now, in this thread or before it.
+        if (!(Fields.get(exchange, "shuffleDependency") instanceof ShuffleDependency<?, ?, ?> dependency)) {
+            throw new Unknown("a shuffle below it has not been built");
+        }
+        values.into().add("shuffle").add(shuffles.of(dependency.shuffleId()));
+        values.add(exchange.output());
+    }
+
+    private void addBroadcast(SparkPlan exchange, BroadcastExchangeLike broadcast) {
+        if (!(Fields.get(broadcast, "relationFuture") instanceof Future<?> future) || !future.isDone()) {
+            throw new Unknown("a table that is broadcast below it is not there yet");
+        }
+        try {
+            BroadcastMode mode = (BroadcastMode) Fields.get(exchange, "mode");
+            values.into().add("broadcast").add(Relations.digest(((Broadcast<?>) future.get()).value()));
+            values.add(exchange.output());
+            values.add(mode);
+        } catch (ExecutionException e) {
+            throw new Unknown("a table that is broadcast below it could not be read");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new Unknown("it was interrupted");
+        }
+    }
+
+    /** Expressions whose constructor does not tell what they give. */
+    boolean addExpression(TreeNode<?> node) {
+        if (node instanceof ScalarSubquery subquery) {
+            if (!Boolean.TRUE.equals(Fields.get(subquery, "updated"))) {
+                throw new Unknown("a subquery below it has no value yet");
+            }
+            values.into().add("subquery");
+            values.add(subquery.dataType());
+            values.add(Fields.get(subquery, "result"));
+        } else if (node instanceof DynamicPruningExpression) {
+            values.into().add("pruning"); // leaves out files; the splits tell which are read
+        } else if (node instanceof InSubqueryExec) {
+            throw Unknown.kind("a subquery", node);
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+    /** Parts of plans that are neither plans nor expressions. */
+    boolean addPart(Object part) {
+        Fingerprint into = values.into();
+        if (part instanceof HadoopFsRelation relation) {
+            addRelation(relation);
+        } else if (part instanceof CoalescedPartitionSpec spec) {
+            into.add("coalesced").add(spec.startReducerIndex()).add(spec.endReducerIndex());
+        } else if (part instanceof PartialReducerPartitionSpec spec) {
+            into.add("reducer").add(spec.reducerIndex()).add(spec.startMapIndex()).add(spec.endMapIndex());
+        } else if (part instanceof PartialMapperPartitionSpec spec) {
+            into.add("mapper").add(spec.mapIndex()).add(spec.startReducerIndex()).add(spec.endReducerIndex());
+        } else if (part instanceof CoalescedMapperPartitionSpec spec) {
+            into.add("mappers").add(spec.startMapIndex()).add(spec.endMapIndex()).add(spec.numReducers());
+        } else if (part instanceof SparkPath path) {
+            into.add(path.urlEncoded());
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+    private void addRelation(HadoopFsRelation relation) {
+        FileFormat format = relation.fileFormat();
+        String name = format.getClass().getName();
+        if (FILE_FORMATS.stream().noneMatch(name::startsWith)) {
+            throw Unknown.kind("a file format", format);
+        }
+        values.into().add(name);
+        CollectionConverters.asJava(relation.location().rootPaths())
+                .forEach(path -> values.into().add(path.toString()));
+        values.add(relation.partitionSchema());
+        values.add(relation.dataSchema());
+        values.add(relation.bucketSpec());
+        values.add(relation.options());
+    }
+}

@@ -1,0 +1,162 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.spark.Dependency;
+import org.apache.spark.NarrowDependency;
+import org.apache.spark.OneToOneDependency;
+import org.apache.spark.Partition;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.api.python.PairwiseRDD;
+import org.apache.spark.api.python.PythonFunction;
+import org.apache.spark.api.python.PythonRDD;
+import org.apache.spark.rdd.CartesianRDD;
+import org.apache.spark.rdd.CoalescedRDD;
+import org.apache.spark.rdd.EmptyRDD;
+import org.apache.spark.rdd.HadoopRDD;
+import org.apache.spark.rdd.MapPartitionsRDD;
+import org.apache.spark.rdd.NewHadoopRDD;
+import org.apache.spark.rdd.ParallelCollectionPartition;
+import org.apache.spark.rdd.ParallelCollectionRDD;
+import org.apache.spark.rdd.PartitionerAwareUnionRDD;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.rdd.ShuffledRDD;
+import org.apache.spark.rdd.UnionRDD;
+import org.apache.spark.sql.execution.ShuffledRowRDD;
+import org.apache.spark.sql.execution.ShuffledRowRDDPartition;
+import org.apache.spark.sql.execution.datasources.FilePartition;
+import org.apache.spark.sql.execution.datasources.FileScanRDD;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** The RDDs that a stage computes, from its last one down to files, collections and the shuffles that it reads. */
+final class RddGraph {
+    /** RDDs that do nothing but what their class, their partitions and their parents tell. */
+    private static final Set<Class<?>> PLAIN = Set.of(
+            PairwiseRDD.class,
+            UnionRDD.class,
+            PartitionerAwareUnionRDD.class,
+            CoalescedRDD.class,
+            CartesianRDD.class,
+            EmptyRDD.class,
+            ShuffledRDD.class,
+            ShuffledRowRDD.class,
+            ParallelCollectionRDD.class);
+
+    private final Values values;
+    private final ShuffleIdentities shuffles;
+    private final Map<Integer, Integer> seen = new HashMap<>();
+    private final Set<Integer> parents = new TreeSet<>();
+    private boolean accumulates;
+
+    RddGraph(Values values, ShuffleIdentities shuffles) {
+        this.values = values;
+        this.shuffles = shuffles;
+    }
+
+    /** The shuffles that are read. */
+    Set<Integer> parents() {
+        return parents;
+    }
+
+    /** Whether one of the program's functions adds to an accumulator. */
+    boolean accumulates() {
+        return accumulates;
+    }
+
+    /**
+     * Adds an RDD and what it computes from.
+     *
+     * @param functions whether the functions that it was made with have to be looked at; those of a query's operators
+     *     need not, as its plan tells what they do
+     */
+    void add(RDD<?> rdd, boolean functions) {
+        Fingerprint into = values.into();
+        Integer number = seen.putIfAbsent(rdd.id(), seen.size());
+        if (number != null) {
+            into.add("as before").add(number);
+            return;
+        }
+        into.add("rdd").add(rdd.getClass().getName()).add(rdd.getNumPartitions());
+        into.add(rdd.outputDeterministicLevel().toString());
+        if (rdd.isBarrier()) {
+            throw new Unknown("a barrier stage is below it");
+        }
+        addOwn(rdd, functions);
+        if (rdd.dependencies().isEmpty()) {
+            addSource(rdd);
+        }
+        for (Iterator<Dependency<?>> all = rdd.dependencies().iterator(); all.hasNext(); ) {
+            addDependency(rdd, all.next(), functions);
+        }
+    }
+
+    private void addOwn(RDD<?> rdd, boolean functions) {
+        if (rdd instanceof PythonRDD python) {
+            PythonFunction function = (PythonFunction) Fields.get(python, "func");
+            accumulates |= PythonFunctions.accumulates(function);
+            values.add(function);
+        } else if (rdd instanceof ShuffledRowRDD) {
+            for (Partition each : rdd.partitions()) {
+                values.add(((ShuffledRowRDDPartition) each).spec());
+            }
+        } else if (functions && rdd.getClass() == MapPartitionsRDD.class) {
+            values.add(Fields.get(rdd, "f"));
+        } else if (functions && !PLAIN.contains(rdd.getClass()) && !isHadoop(rdd)) {
+            throw Unknown.kind("an RDD", rdd);
+        }
+    }
+
+    private static boolean isHadoop(RDD<?> rdd) {
+        return rdd instanceof HadoopRDD<?, ?> || rdd instanceof NewHadoopRDD<?, ?>;
+    }
+
+    private void addSource(RDD<?> rdd) {
+        if (rdd instanceof ParallelCollectionRDD<?>) {
+            for (Partition each : rdd.partitions()) {
+                values.add(CollectionConverters.asJava(((ParallelCollectionPartition<?>) each).values()));
+            }
+        } else if (rdd instanceof FileScanRDD) {
+            for (Partition each : rdd.partitions()) {
+                addFiles((FilePartition) each);
+            }
+        } else if (isHadoop(rdd)) {
+            new HadoopInputs(values).add(rdd);
+        } else if (!(rdd instanceof EmptyRDD<?>)) {
+            throw Unknown.kind("a source", rdd);
+        }
+    }
+
+    private void addFiles(FilePartition partition) {
+        Fingerprint into = values.into();
+        into.add("files").add(partition.files().length);
+        for (PartitionedFile file : partition.files()) {
+            into.add(file.filePath().urlEncoded()).add(file.start()).add(file.length());
+            into.add(file.modificationTime()).add(file.fileSize());
+            values.add(file.partitionValues());
+            values.add(file.otherConstantMetadataColumnValues());
+        }
+    }
+
+    private void addDependency(RDD<?> rdd, Dependency<?> dependency, boolean functions) {
+        Fingerprint into = values.into();
+        if (dependency instanceof ShuffleDependency<?, ?, ?> shuffle) {
+            parents.add(shuffle.shuffleId());
+            into.add("shuffle").add(shuffles.of(shuffle.shuffleId()));
+            return;
+        } else if (dependency instanceof OneToOneDependency<?>) {
+            into.add("same");
+        } else if (dependency instanceof NarrowDependency<?> narrow) {
+            into.add("parents");
+            for (int i = 0; i < rdd.getNumPartitions(); i++) {
+                values.add(CollectionConverters.asJava(narrow.getParents(i)));
+            }
+        } else {
+            throw Unknown.kind("a dependency", dependency);
+        }
+        add(dependency.rdd(), functions);
+    }
+}

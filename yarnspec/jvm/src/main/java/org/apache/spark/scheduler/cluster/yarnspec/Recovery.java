@@ -1,0 +1,366 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.DirectTaskResult;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.util.AccumulatorV2;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Lets the next driver go on where this one ends, and this one where the last ended: tells the negotiator what each
+ * shuffle is and which of its maps have finished, and begins a shuffle with what is left of an earlier driver's.
+ *
+ * <p>One per JVM, for its first SparkContext.
+ */
+final class Recovery implements WatchedShuffleStatus.Watcher {
+    /** Numbers of two drivers must not meet: a map's number names its files, and some writers cast it to an int. */
+    static final int SHUFFLES_PER_EPOCH = 1_000_000;
+    static final long TASKS_PER_EPOCH = 100_000_000;
+    static final int EPOCH_MAX = 21;
+
+    private static final int ANSWER_TIMEOUT_MS = 30_000;
+    private static final long WINDOW_MS = 30_000;
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private static volatile Recovery current;
+
+    private final int epoch;
+    private final Outbox outbox;
+    private final FrameFeed frames;
+    private final SavedOutputs saved;
+    private final Signatures signatures = new Signatures();
+    private final Accumulated accumulated;
+    private final Questions questions = new Questions();
+    private final Restoring restoring;
+    private final Map<Integer, ShuffleRecord> shuffles = new ConcurrentHashMap<>();
+    private final Map<SavedOutputs.Key, MapResult> results = new ConcurrentHashMap<>();
+    private SparkContext context;
+    private volatile boolean over;
+
+    Recovery(int epoch, Outbox outbox, FrameFeed frames, SavedOutputs saved, long windowMs) {
+        this.epoch = epoch;
+        this.outbox = outbox;
+        this.frames = frames;
+        this.saved = saved;
+        this.accumulated = new Accumulated(saved);
+        this.restoring = new Restoring(saved, accumulated, outbox, windowMs);
+    }
+
+    /** Null when the negotiator does not want it. */
+    static Recovery open(SparkConf conf, Outbox outbox, String token) throws IOException {
+        int epoch = conf.getInt("spark.yarnspec.epoch", 0);
+        if (!conf.getBoolean("spark.yarnspec.recovery.enabled", false) || epoch > EPOCH_MAX) {
+            return null;
+        }
+        SavedOutputs saved = SavedOutputs.NONE;
+        if (conf.contains("spark.yarnspec.saved")) {
+            try {
+                saved = SavedOutputs.load(Path.of(conf.get("spark.yarnspec.saved")));
+            } catch (IOException | RuntimeException e) {
+                // Nothing of it is taken: what stands before a damaged place may be wrong as well.
+                System.err.println("yarnspec: what earlier drivers left cannot be read, so all is computed again: " + e);
+                outbox.add("saved_unreadable", event -> event.put("why", Failures.shortened(e.toString())));
+            }
+        }
+        SavedOutputs.set(saved);
+        long windowMs = conf.getLong("spark.yarnspec.recovery.window_ms", WINDOW_MS);
+        return new Recovery(epoch, outbox, FrameFeed.open(token), saved, windowMs);
+    }
+
+    /** This JVM's; null when recovery is off. */
+    static Recovery current() {
+        return current;
+    }
+
+    static void set(Recovery recovery) {
+        current = recovery;
+    }
+
+    FrameFeed frames() {
+        return frames;
+    }
+
+    /** Takes the first SparkContext; true when this is it. */
+    synchronized boolean attach(SparkContext newContext) {
+        if (context == null) {
+            context = newContext;
+            restoring.begin();
+        }
+        return context == newContext;
+    }
+
+    private synchronized boolean isOurs(SparkContext other) {
+        return context == other;
+    }
+
+    /** The first number for tasks of this driver. */
+    long firstTask() {
+        return epoch * TASKS_PER_EPOCH;
+    }
+
+    void answer(int question, String json) throws JsonProcessingException {
+        questions.answer(question, JSON.readTree(json));
+    }
+
+    /** Gives a shuffle that is just being made its number, and what is left of an earlier driver's. */
+    int register(int sparksId, ShuffleDependency<?, ?, ?> dependency) {
+        int fresh = epoch * SHUFFLES_PER_EPOCH + sparksId;
+        if (over || sparksId >= SHUFFLES_PER_EPOCH || !isOurs(dependency.rdd().context())) {
+            return sparksId;
+        }
+        Signature signature = described(dependency);
+        Questions.Answer answer = ask(fresh, signature);
+        Restoring.Restored restored = null;
+        if (answer.restore() && answer.shuffle() != null) {
+            List<Signature> below = below(signature);
+            restored = restoring.restore(answer, signature, dependency, below);
+        }
+        int id = restored == null ? fresh : answer.shuffle();
+        register(id, signature, dependency, answer.record() && signature.known(), restored);
+        return id;
+    }
+
+    private Signature described(ShuffleDependency<?, ?, ?> dependency) {
+        Properties properties = dependency.rdd().context().getLocalProperties();
+        Signature signature = signatures.of(dependency);
+        return HostBlockingScheduler.isStream(properties)
+                ? signature.unknown("it belongs to a stream")
+                : signature;
+    }
+
+    private Questions.Answer ask(int fresh, Signature signature) {
+        int question = questions.ask();
+        outbox.add("shuffle_declared", event -> {
+            event.put("question", question)
+                    .put("shuffle", fresh)
+                    .put("signature", signature.text())
+                    .put("description", signature.description())
+                    .put("maps", signature.maps())
+                    .put("reduces", signature.reduces())
+                    .put("determinism", signature.determinism().wire())
+                    .put("reusable", signature.known())
+                    .put("why_not", Failures.shortened(signature.whyNot()));
+            var parents = event.putArray("parents");
+            signature.parents().forEach(parents::add);
+        });
+        return questions.await(question, ANSWER_TIMEOUT_MS);
+    }
+
+    private void register(
+            int id,
+            Signature signature,
+            ShuffleDependency<?, ?, ?> dependency,
+            boolean wanted,
+            Restoring.Restored restored) {
+        Fields.set(dependency, "shuffleId", id);
+        signatures.registered(id, signature);
+        ShuffleMetrics metrics = wanted ? ShuffleMetrics.of(dependency) : null;
+        ShuffleRecord record = new ShuffleRecord(id, signature, metrics, wanted);
+        shuffles.put(id, record);
+        boolean parentsRecordable = true;
+        for (int parent : signature.parents()) {
+            ShuffleRecord below = shuffles.get(parent);
+            if (below != null) {
+                below.children.add(record);
+                parentsRecordable &= !below.poisoned();
+            }
+        }
+        if (wanted && !parentsRecordable) {
+            stopRecording(record, "a shuffle below it is not recorded");
+        } else if (wanted) {
+            sendFacts(record, dependency);
+        }
+        restoring.putIn(id, dependency, signature, this, restored);
+        if (restored != null) {
+            record.restored(restored.indexes());
+        }
+    }
+
+    private void sendFacts(ShuffleRecord record, ShuffleDependency<?, ?, ?> dependency) {
+        RangeBounds bounds = RangeBounds.of(dependency);
+        if (bounds != null) {
+            send(record, Frames.header("shuffle_facts").put("shuffle", record.id), bounds.encode());
+        }
+    }
+
+    /** The shuffles below, which need not run when this one is there as a whole, and itself. */
+    private List<Signature> below(Signature signature) {
+        Set<Signature> all = new LinkedHashSet<>();
+        addBelow(signature, all);
+        return List.copyOf(all);
+    }
+
+    private void addBelow(Signature signature, Set<Signature> all) {
+        for (int parent : signature.parents()) {
+            Signature below = signatures.get(parent);
+            if (below != null && all.add(below)) {
+                addBelow(below, all);
+            }
+        }
+    }
+
+    /**
+     * Takes what a finished map counted, until Spark's tracker has its output. Under the scheduler's lock, before Spark
+     * itself hears of it.
+     */
+    void succeeded(int shuffle, int index, long task, DirectTaskResult<?> result) {
+        ShuffleRecord record = shuffles.get(shuffle);
+        if (record == null) {
+            return;
+        }
+        if (accumulated.counted(shuffle, index)) {
+            result.accumUpdates_$eq(withoutPrograms(result.accumUpdates()));
+        }
+        if (record.recording()) {
+            MapResult counted = MapResult.of(result.accumUpdates(), record.metrics);
+            if (!counted.other().isEmpty()) {
+                poison(record, "a map counts in an accumulator of the kind " + counted.other());
+            } else if (!counted.accumulated().isEmpty() && !record.signature.accumulates()) {
+                poison(record, "a map counts in an accumulator that its function does not name");
+            } else {
+                results.put(new SavedOutputs.Key(shuffle, task), counted);
+            }
+        }
+    }
+
+    private static scala.collection.immutable.Seq<AccumulatorV2<?, ?>> withoutPrograms(
+            scala.collection.immutable.Seq<AccumulatorV2<?, ?>> updates) {
+        List<AccumulatorV2<?, ?>> others = CollectionConverters.asJava(updates).stream()
+                .filter(each -> !(each instanceof org.apache.spark.api.python.PythonAccumulatorV2))
+                .toList();
+        return CollectionConverters.asScala(others).toList();
+    }
+
+    @Override
+    public void added(int shuffle, int index, MapStatus status) {
+        ShuffleRecord record = shuffles.get(shuffle);
+        MapResult counted = results.remove(new SavedOutputs.Key(shuffle, status.mapId()));
+        if (record == null || counted == null || !record.recording()) {
+            return;
+        }
+        ObjectNode header = Frames.header("map_finished")
+                .put("shuffle", shuffle)
+                .put("index", index)
+                .put("map_id", status.mapId())
+                .put("executor_id", status.location().executorId())
+                .put("host", status.location().host())
+                .put("bytes", bytes(status, record.signature.reduces()));
+        try {
+            send(record, header, counted.with(status).encode());
+        } catch (IOException e) {
+            stopRecording(record, e.getMessage());
+        }
+    }
+
+    private static long bytes(MapStatus status, int reduces) {
+        long bytes = 0;
+        for (int i = 0; i < reduces; i++) {
+            bytes += status.getSizeForBlock(i);
+        }
+        return bytes;
+    }
+
+    private void send(ShuffleRecord record, ObjectNode header, byte[] blob) {
+        try {
+            if (!frames.add(Frames.encode(header, blob))) {
+                stopRecording(record, "the negotiator does not keep up");
+            }
+        } catch (IOException e) {
+            stopRecording(record, e.getMessage());
+        }
+    }
+
+    /**
+     * Of a shuffle whose records are the same each time an output that is lost is made again, and saved anew. Of another,
+     * Spark makes all again, and what was saved of it and of those above must not be mixed with that.
+     */
+    @Override
+    public void lost(int shuffle) {
+        ShuffleRecord record = shuffles.get(shuffle);
+        if (record != null && !over && record.signature.determinism() == Signature.Determinism.INDETERMINATE) {
+            poison(record, "an output was lost, and its records are others each time");
+        }
+    }
+
+    /** A job needs a shuffle: what maps of an earlier driver counted counts now. */
+    @Override
+    public void used(int shuffle) {
+        ShuffleRecord record = shuffles.get(shuffle);
+        if (record != null && !record.restored().isEmpty() && accumulated.first(shuffle)) {
+            count(record, saved.shuffle(shuffle), record.restored());
+            if (record.whole()) {
+                for (Signature below : below(record.signature)) {
+                    countAll(below);
+                }
+            }
+        }
+    }
+
+    private void countAll(Signature below) {
+        SavedOutputs.SavedShuffle there = below.accumulates() ? saved.shuffle(below.text()) : null;
+        for (ShuffleRecord record : shuffles.values()) {
+            if (there != null && record.signature == below) {
+                count(record, there, null);
+            }
+        }
+    }
+
+    private void count(ShuffleRecord record, SavedOutputs.SavedShuffle from, Set<Integer> indexes) {
+        try {
+            accumulated.count(record.id, from, indexes);
+        } catch (IOException e) {
+            throw new IllegalStateException("the accumulators of shuffle " + record.id + " cannot be read", e);
+        }
+    }
+
+    /** Stops recording a shuffle and all that read it, now or later: what they hold cannot be had again. */
+    private void poison(ShuffleRecord record, String why) {
+        if (record.poison()) {
+            stopRecording(record, why);
+            record.children.forEach(child -> poison(child, "below it: " + why));
+        }
+    }
+
+    private void stopRecording(ShuffleRecord record, String why) {
+        if (record.stopRecording()) {
+            results.keySet().removeIf(key -> key.shuffle() == record.id);
+            outbox.add("recording_stopped", event -> event.put("shuffle", record.id).put("why", Failures.shortened(why)));
+        }
+    }
+
+    void dropped(int shuffle) {
+        ShuffleRecord record = shuffles.remove(shuffle);
+        signatures.forget(shuffle);
+        if (record != null && !over) {
+            results.keySet().removeIf(key -> key.shuffle() == shuffle);
+            outbox.add("shuffle_dropped", event -> event.put("shuffle", shuffle));
+        }
+    }
+
+    /** The context stops: what Spark forgets from now on is no loss. */
+    void contextEnds(SparkContext ending) {
+        over |= isOurs(ending);
+    }
+
+    void executorLost(String executorId) {
+        saved.executorLost(executorId);
+    }
+
+    void hostGone(String host) {
+        saved.hostGone(host);
+    }
+}

@@ -1,0 +1,76 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.math.BigInteger;
+import java.util.Collections;
+import java.util.Map;
+import java.util.WeakHashMap;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.execution.joins.EmptyHashedRelation$;
+import org.apache.spark.sql.execution.joins.HashedRelation;
+import org.apache.spark.sql.execution.joins.HashedRelationWithAllNullKeys$;
+import scala.collection.Iterator;
+
+/**
+ * The content of tables that Spark broadcasts, whatever the order in which their rows arrived.
+ *
+ * <p>That the table comes from the same query is not enough: each task joins with all of it, and a sum of floating-point
+ * numbers that comes out differently in the next driver must not meet rows that were joined with the last one's.
+ */
+final class Relations {
+    private static final Map<Object, byte[]> KNOWN = Collections.synchronizedMap(new WeakHashMap<>());
+
+    private Relations() {}
+
+    static byte[] digest(Object content) {
+        byte[] known = KNOWN.get(content);
+        if (known == null) {
+            known = compute(content);
+            KNOWN.put(content, known);
+        }
+        return known;
+    }
+
+    private static byte[] compute(Object content) {
+        Fingerprint whole = new Fingerprint();
+        if (content == EmptyHashedRelation$.MODULE$ || content == HashedRelationWithAllNullKeys$.MODULE$) {
+            return whole.add(content.getClass().getName()).bytes();
+        }
+        Sum sum = new Sum();
+        if (content instanceof HashedRelation relation) {
+            // A copy has a cursor of its own; tasks in this JVM use the original's.
+            HashedRelation copy = relation.asReadOnlyCopy();
+            for (Iterator<InternalRow> keys = copy.keys(); keys.hasNext(); ) {
+                InternalRow key = keys.next().copy();
+                for (Iterator<InternalRow> rows = copy.get(key); rows != null && rows.hasNext(); ) {
+                    sum.add(new Fingerprint().add(bytes(key)).add(bytes(rows.next())));
+                }
+            }
+        } else if (content instanceof InternalRow[] rows) {
+            for (InternalRow row : rows) {
+                sum.add(new Fingerprint().add(bytes(row)));
+            }
+        } else {
+            throw Unknown.kind("a broadcast table", content);
+        }
+        return whole.add(sum.rows).add(sum.total.toByteArray()).bytes();
+    }
+
+    private static byte[] bytes(InternalRow row) {
+        if (row instanceof UnsafeRow unsafe) {
+            return unsafe.getBytes();
+        }
+        throw Unknown.kind("a row", row);
+    }
+
+    /** Adds up the fingerprints of rows, so that their order does not count but their number does. */
+    private static final class Sum {
+        private BigInteger total = BigInteger.ZERO;
+        private long rows;
+
+        void add(Fingerprint row) {
+            total = total.add(new BigInteger(1, row.bytes()));
+            rows++;
+        }
+    }
+}

@@ -1,0 +1,207 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.ShuffleStatus;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.storage.BlockManagerId;
+
+/** Begins a shuffle with the map outputs of an earlier driver, as far as executors have taken them over. */
+final class Restoring {
+    private final SavedOutputs saved;
+    private final Accumulated accumulated;
+    private final Outbox outbox;
+    private final long windowMs;
+    private final Set<Integer> taken = new HashSet<>();
+    private long deadlineNs;
+
+    /** The maps that come back, with what is known of each. */
+    record Restored(Map<Integer, MapBlob> maps, SavedOutputs.Outcome outcome) {
+        Set<Integer> indexes() {
+            return maps.keySet();
+        }
+    }
+
+    /** Why a saved shuffle is not taken. */
+    private static final class Declined extends Exception {
+        private static final long serialVersionUID = 1;
+
+        Declined(String why) {
+            super(why, null, false, false);
+        }
+    }
+
+    Restoring(SavedOutputs saved, Accumulated accumulated, Outbox outbox, long windowMs) {
+        this.saved = saved;
+        this.accumulated = accumulated;
+        this.outbox = outbox;
+        this.windowMs = windowMs;
+    }
+
+    /** The time in which outputs are looked for begins. */
+    void begin() {
+        deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(windowMs);
+    }
+
+    /** Waits for what executors find of a saved shuffle; null when nothing of it can be used. Tells what it did. */
+    Restored restore(
+            Questions.Answer answer, Signature signature, ShuffleDependency<?, ?, ?> dependency, List<Signature> below) {
+        int id = answer.shuffle();
+        SavedOutputs.SavedShuffle there = saved.shuffle(id);
+        int wanted = there == null ? 0 : there.outputs().size();
+        SavedOutputs.Outcome outcome = new SavedOutputs.Outcome(Map.of(), Map.of(), 0);
+        Restored restored = null;
+        String declined = "";
+        try {
+            check(there, signature, below);
+            outcome = saved.await(id, deadlineNs);
+            restored = take(there, outcome);
+            checkFound(restored, answer, signature, dependency, there);
+        } catch (Declined | Unknown e) {
+            declined = e.getMessage();
+            restored = null;
+        } catch (IOException e) {
+            declined = "what is saved of it cannot be read";
+            restored = null;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            declined = "it was interrupted";
+        }
+        saved.close(id);
+        tell(id, signature, wanted, restored, outcome, declined);
+        return restored;
+    }
+
+    private void check(SavedOutputs.SavedShuffle there, Signature signature, List<Signature> below) throws Declined {
+        if (there == null
+                || !signature.known()
+                || !there.signature().equals(signature.text())
+                || there.maps() != signature.maps()
+                || there.reduces() != signature.reduces()) {
+            throw new Declined("it is not the same");
+        }
+        synchronized (this) {
+            if (!taken.add(there.id())) {
+                throw new Declined("it is in use");
+            }
+        }
+        if (!accumulated.known(below)) {
+            throw new Declined("what maps below it counted in accumulators is not saved");
+        }
+    }
+
+    private Restored take(SavedOutputs.SavedShuffle there, SavedOutputs.Outcome outcome) throws IOException {
+        Map<Integer, MapBlob> maps = new TreeMap<>();
+        for (Map.Entry<Integer, BlockManagerId> entry : outcome.places().entrySet()) {
+            MapBlob map = there.outputs().get(entry.getKey()).content();
+            map.status().updateLocation(entry.getValue());
+            maps.put(entry.getKey(), map);
+        }
+        return new Restored(maps, outcome);
+    }
+
+    private void checkFound(
+            Restored restored,
+            Questions.Answer answer,
+            Signature signature,
+            ShuffleDependency<?, ?, ?> dependency,
+            SavedOutputs.SavedShuffle there)
+            throws Declined {
+        boolean whole = answer.whole() || signature.determinism() == Signature.Determinism.INDETERMINATE;
+        if (whole && restored.maps().size() < signature.maps()) {
+            throw new Declined("its records are others each time, and not all of its maps are there");
+        }
+        ShuffleMetrics metrics = ShuffleMetrics.of(dependency);
+        boolean counts = false;
+        for (MapBlob map : restored.maps().values()) {
+            if (metrics.any() && (map.dataSize() < 0 || map.recordsWritten() < 0)) {
+                throw new Declined("its rows were not counted");
+            }
+            counts |= !map.accumulated().isEmpty();
+        }
+        if (counts && Accumulated.driversOwn() == null) {
+            throw new Declined("its accumulators are not to be found");
+        }
+        if (restored.maps().isEmpty()) {
+            throw new Declined("");
+        }
+        RangeBounds bounds = RangeBounds.of(dependency);
+        if (bounds != null && !bounds.putBack(there.facts())) {
+            throw new Declined("it was sorted by other bounds");
+        }
+    }
+
+    private void tell(
+            int id,
+            Signature signature,
+            int wanted,
+            Restored restored,
+            SavedOutputs.Outcome outcome,
+            String declined) {
+        Map<String, Integer> byHost = new TreeMap<>();
+        Map<String, Integer> notRestored = new TreeMap<>(outcome.notRestored());
+        for (BlockManagerId place : outcome.places().values()) {
+            if (restored != null) {
+                byHost.merge(place.host(), 1, Integer::sum);
+            }
+        }
+        if (restored == null && !declined.isEmpty()) {
+            notRestored.clear();
+            notRestored.put(declined, wanted);
+        }
+        outbox.add("shuffle_restored", event -> {
+            event.put("shuffle", id)
+                    .put("signature", signature.text())
+                    .put("wanted", wanted)
+                    .put("restored", restored == null ? 0 : restored.maps().size())
+                    .put("waited_ms", outcome.waitedMs());
+            var hosts = event.putObject("by_host");
+            byHost.forEach(hosts::put);
+            var whys = event.putObject("not_restored");
+            notRestored.forEach(whys::put);
+        });
+    }
+
+    /** Puts a shuffle into Spark's list, with what was restored. Before its scheduler knows the shuffle. */
+    void putIn(
+            int id,
+            ShuffleDependency<?, ?, ?> dependency,
+            Signature signature,
+            WatchedShuffleStatus.Watcher watcher,
+            Restored restored) {
+        MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
+        boolean migrations = Boolean.TRUE.equals(Fields.get(tracker, "bufferRacingMigrations"));
+        WatchedShuffleStatus status = new WatchedShuffleStatus(id, signature.maps(), migrations, watcher);
+        if (restored != null) {
+            restored.maps().forEach((index, map) -> status.restore(index, map.status()));
+        }
+        scala.collection.concurrent.Map<Object, ShuffleStatus> all = tracker.shuffleStatuses();
+        all.put(id, status);
+        if (restored != null) {
+            addMetrics(dependency, restored);
+            removeLost(tracker, restored);
+        }
+    }
+
+    private static void addMetrics(ShuffleDependency<?, ?, ?> dependency, Restored restored) {
+        ShuffleMetrics metrics = ShuffleMetrics.of(dependency);
+        if (metrics.any()) {
+            restored.maps().values().forEach(map -> metrics.add(map.dataSize(), map.recordsWritten()));
+        }
+    }
+
+    /** An executor may go between its word and here; of those that go later Spark itself removes what they had. */
+    private void removeLost(MapOutputTrackerMaster tracker, Restored restored) {
+        List<String> executors = new ArrayList<>();
+        restored.outcome().places().values().forEach(place -> executors.add(place.executorId()));
+        executors.stream().distinct().filter(saved::isLost).forEach(tracker::removeOutputsOnExecutor);
+    }
+}

@@ -1,0 +1,7 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+/** What stands for a shuffle in the signatures of those above it. */
+interface ShuffleIdentities {
+    /** The identity of a shuffle of this driver; throws Unknown when it has none. */
+    String of(int shuffle);
+}

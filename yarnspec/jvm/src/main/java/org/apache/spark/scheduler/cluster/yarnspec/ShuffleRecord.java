@@ -1,0 +1,61 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/** A shuffle of this driver: what it is, whether its maps are recorded, and what of it an earlier driver did. */
+final class ShuffleRecord {
+    final int id;
+    final Signature signature;
+    final ShuffleMetrics metrics;
+    /** Those that read it. */
+    final Collection<ShuffleRecord> children = new ConcurrentLinkedQueue<>();
+
+    private final Set<Integer> restored = new HashSet<>();
+    private boolean recording;
+    private boolean poisoned;
+
+    ShuffleRecord(int id, Signature signature, ShuffleMetrics metrics, boolean recording) {
+        this.id = id;
+        this.signature = signature;
+        this.metrics = metrics;
+        this.recording = recording;
+    }
+
+    synchronized boolean recording() {
+        return recording;
+    }
+
+    /** Stops for good; false when it did not record. */
+    synchronized boolean stopRecording() {
+        boolean was = recording;
+        recording = false;
+        return was;
+    }
+
+    /** What it holds, and what those above hold, cannot be had again; false when that was known. */
+    synchronized boolean poison() {
+        boolean was = poisoned;
+        poisoned = true;
+        return !was;
+    }
+
+    synchronized boolean poisoned() {
+        return poisoned;
+    }
+
+    synchronized void restored(Collection<Integer> indexes) {
+        restored.addAll(indexes);
+    }
+
+    /** The maps that an earlier driver ran and this one need not. */
+    synchronized Set<Integer> restored() {
+        return Set.copyOf(restored);
+    }
+
+    boolean whole() {
+        return restored().size() == signature.maps();
+    }
+}

@@ -1,0 +1,41 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.util.List;
+
+/**
+ * What a shuffle is, for comparing it with one of an earlier driver.
+ *
+ * @param text equal for two shuffles of two drivers only when they hold the same records; empty when that is not known
+ * @param whyNot why it is not known; empty when it is
+ * @param parents the shuffles of this driver that it reads
+ * @param accumulates whether functions of the program that run in it add to accumulators
+ */
+record Signature(
+        String text,
+        String description,
+        int maps,
+        int reduces,
+        Determinism determinism,
+        List<Integer> parents,
+        boolean accumulates,
+        String whyNot) {
+    /** What Spark says of a stage that runs again: the same records, the same in another order, or others. */
+    enum Determinism {
+        DETERMINATE,
+        UNORDERED,
+        INDETERMINATE;
+
+        String wire() {
+            return name().toLowerCase(java.util.Locale.ROOT);
+        }
+    }
+
+    boolean known() {
+        return whyNot.isEmpty();
+    }
+
+    /** The same, but never reused. */
+    Signature unknown(String why) {
+        return new Signature("", description, maps, reduces, determinism, parents, accumulates, why);
+    }
+}

@@ -1,0 +1,159 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkContext;
+import org.apache.spark.rdd.DeterministicLevel$;
+import org.apache.spark.serializer.JavaSerializer;
+import org.apache.spark.serializer.KryoSerializer;
+import org.apache.spark.serializer.Serializer;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.UnsafeRowSerializer;
+import scala.Enumeration;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Works out what each shuffle of this driver is, from all that its records depend on: how they are spread and written,
+ * the RDDs with their files, the query's plan, the program's functions, and the shuffles below.
+ *
+ * <p>A wrong match is a wrong result. So whatever is not known makes a shuffle one that is never reused, and with it those
+ * above.
+ */
+final class Signatures implements ShuffleIdentities {
+    /** Settings of Spark's that change the bytes of a shuffle or what is computed. */
+    private static final List<String> SETTINGS = List.of(
+            "spark.serializer", "spark.kryo", "spark.shuffle.compress", "spark.io.compression.", "spark.rdd.compress",
+            "spark.python.", "spark.hadoop.mapred", "spark.hadoop.parquet", "spark.files.ignore", "spark.sql.");
+
+    private static final List<String> NO_SETTINGS = List.of("spark.sql.warehouse.dir", "spark.sql.artifact");
+
+    private static final Set<Class<?>> SERIALIZERS = Set.of(JavaSerializer.class, KryoSerializer.class);
+
+    private final Map<String, Integer> occurrences = new ConcurrentHashMap<>();
+    private final Map<Integer, String> identities = new ConcurrentHashMap<>();
+    private final Map<Integer, Signature> known = new ConcurrentHashMap<>();
+
+    /** What a shuffle is that is just being made. */
+    Signature of(ShuffleDependency<?, ?, ?> dependency) {
+        Fingerprint into = new Fingerprint();
+        Values values = new Values(into, this);
+        String whyNot = "";
+        String description = dependency.rdd().creationSite().shortForm();
+        try {
+            SparkPlan exchange = add(dependency, values);
+            description = exchange == null ? description : exchange.simpleString(10);
+        } catch (Unknown e) {
+            whyNot = e.getMessage();
+        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+            whyNot = "it cannot be described: " + e;
+        }
+        String text = "";
+        if (whyNot.isEmpty()) {
+            String hex = into.hex();
+            text = hex + "-" + occurrences.merge(hex, 1, Integer::sum);
+        }
+        return new Signature(
+                text,
+                Failures.shortened(description),
+                dependency.rdd().getNumPartitions(),
+                dependency.partitioner().numPartitions(),
+                determinism(dependency, values),
+                List.copyOf(values.rdds().parents()),
+                values.rdds().accumulates(),
+                whyNot);
+    }
+
+    /** Remembers under which number a shuffle goes in this driver. */
+    void registered(int shuffle, Signature signature) {
+        known.put(shuffle, signature);
+        if (signature.known()) {
+            // Records of an indeterminate shuffle are others each time: those above it match only together with it.
+            boolean others = signature.determinism() == Signature.Determinism.INDETERMINATE;
+            identities.put(shuffle, others ? signature.text() + "#" + shuffle : signature.text());
+        }
+    }
+
+    @Override
+    public String of(int shuffle) {
+        String identity = identities.get(shuffle);
+        if (identity == null) {
+            Signature signature = known.get(shuffle);
+            throw new Unknown(signature == null ? "a shuffle below it is not known" : below(signature.whyNot()));
+        }
+        return identity;
+    }
+
+    private static String below(String why) {
+        return why.startsWith("below it: ") ? why : "below it: " + why;
+    }
+
+    Signature get(int shuffle) {
+        return known.get(shuffle);
+    }
+
+    void forget(int shuffle) {
+        known.remove(shuffle);
+        identities.remove(shuffle);
+    }
+
+    private SparkPlan add(ShuffleDependency<?, ?, ?> dependency, Values values) {
+        SparkContext context = dependency.rdd().context();
+        Fingerprint into = values.into();
+        into.add(dependency.rdd().getNumPartitions());
+        Partitioners.add(values, dependency.partitioner());
+        addSerializer(into, dependency.serializer());
+        into.add(dependency.mapSideCombine() ? 1 : 0);
+        values.add(dependency.keyOrdering());
+        values.add(dependency.aggregator());
+        into.add(dependency.rowBasedChecksums().length);
+        addSettings(values, context.conf().getAllAsJavaMap());
+        SparkPlan exchange = null;
+        if (ShuffleMetrics.ofQuery(dependency)) {
+            QueryExecution query = ExchangeOwner.query(context);
+            addSettings(values, CollectionConverters.asJava(query.sparkSession().sessionState().conf().getAllConfs()));
+            exchange = ExchangeOwner.find(query, dependency);
+            values.addOwner(exchange);
+        }
+        values.rdds().add(dependency.rdd(), exchange == null);
+        return exchange;
+    }
+
+    private static void addSerializer(Fingerprint into, Serializer serializer) {
+        into.add(serializer.getClass().getName());
+        if (serializer instanceof UnsafeRowSerializer rows) {
+            into.add((Integer) Fields.get(rows, "numFields"));
+        } else if (!SERIALIZERS.contains(serializer.getClass())) {
+            throw Unknown.kind("a serializer", serializer);
+        }
+    }
+
+    private static void addSettings(Values values, Map<String, String> settings) {
+        Map<String, String> chosen = new TreeMap<>();
+        settings.forEach((key, value) -> {
+            if (SETTINGS.stream().anyMatch(key::startsWith) && NO_SETTINGS.stream().noneMatch(key::startsWith)) {
+                chosen.put(key, value);
+            }
+        });
+        values.add(chosen);
+    }
+
+    private Signature.Determinism determinism(ShuffleDependency<?, ?, ?> dependency, Values values) {
+        Enumeration.Value sparks = dependency.rdd().outputDeterministicLevel();
+        boolean aboveOthers = values.rdds().parents().stream()
+                .map(known::get)
+                .anyMatch(parent -> parent == null || parent.determinism() == Signature.Determinism.INDETERMINATE);
+        if (aboveOthers
+                || !values.deterministic()
+                || sparks.equals(DeterministicLevel$.MODULE$.INDETERMINATE())) {
+            return Signature.Determinism.INDETERMINATE;
+        }
+        return sparks.equals(DeterministicLevel$.MODULE$.DETERMINATE())
+                ? Signature.Determinism.DETERMINATE
+                : Signature.Determinism.UNORDERED;
+    }
+}

@@ -1,0 +1,253 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.lang.invoke.SerializedLambda;
+import java.lang.reflect.Array;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.Partitioner;
+import org.apache.spark.api.python.PythonFunction;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.Enumeration;
+import scala.Option;
+import scala.Product;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.reflect.ClassTag;
+
+/**
+ * Puts what a stage computes with into a fingerprint: plans, expressions, functions and the values in them.
+ *
+ * <p>Nothing is skipped because it is not known; an object of an unknown kind is {@link Unknown}. What differs from JVM to
+ * JVM without a meaning (the numbers of columns) is replaced by the order of appearance.
+ */
+final class Values {
+    private static final String SPARK = "org.apache.spark.";
+    private static final String SCALA = "scala.";
+
+    private final Fingerprint into;
+    private final PlanNodes plans;
+    private final RddGraph rdds;
+    private final Map<ExprId, Integer> columns;
+    private boolean deterministic = true;
+
+    Values(Fingerprint into, ShuffleIdentities shuffles) {
+        this.into = into;
+        this.plans = new PlanNodes(this, shuffles);
+        this.rdds = new RddGraph(this, shuffles);
+        this.columns = new HashMap<>();
+    }
+
+    private Values(Fingerprint into, Values like) {
+        this.into = into;
+        this.plans = new PlanNodes(this, like.plans.shuffles());
+        this.rdds = like.rdds;
+        this.columns = like.columns;
+    }
+
+    Fingerprint into() {
+        return into;
+    }
+
+    RddGraph rdds() {
+        return rdds;
+    }
+
+    /** Whether every expression so far gives the same value for the same row each time. */
+    boolean deterministic() {
+        return deterministic;
+    }
+
+    void add(Object value) {
+        if (value == null) {
+            into.add("null");
+        } else if (value instanceof String text) {
+            into.add(text);
+        } else if (value instanceof Number || value instanceof Boolean || value instanceof Character
+                || value instanceof Enumeration.Value || value instanceof Enum<?>) {
+            // Doubles too: their text tells every value from every other, but for the kinds of NaN.
+            into.add(value.getClass().getName()).add(value.toString());
+        } else if (value instanceof byte[] bytes) {
+            into.add(bytes);
+        } else if (value.getClass().isArray()) {
+            addArray(value);
+        } else if (value instanceof Class<?> type) {
+            into.add(type.getName());
+        } else if (value instanceof ClassTag<?> tag) {
+            into.add(tag.runtimeClass().getName());
+        } else if (!addSql(value) && !addCollection(value) && !addFunction(value)) {
+            throw Unknown.kind("a value", value);
+        }
+    }
+
+    private void addArray(Object array) {
+        into.add(array.getClass().getName()).add(Array.getLength(array));
+        for (int i = 0; i < Array.getLength(array); i++) {
+            add(Array.get(array, i));
+        }
+    }
+
+    private boolean addSql(Object value) {
+        if (value instanceof ExprId id) {
+            into.add("column").add(columns.computeIfAbsent(id, each -> columns.size()));
+        } else if (value instanceof DataType type) {
+            into.add(type.json());
+        } else if (value instanceof Metadata metadata) {
+            into.add(metadata.json());
+        } else if (value instanceof UTF8String text) {
+            into.add(text.getBytes());
+        } else if (value instanceof Decimal decimal) {
+            into.add(decimal.toString()).add(decimal.precision()).add(decimal.scale());
+        } else if (value instanceof UnsafeRow row) {
+            into.add("row").add(row.getBytes());
+        } else if (value instanceof GenericInternalRow row) {
+            into.add("row");
+            addArray(row.values());
+        } else if (value instanceof InternalRow row && row.numFields() == 0) {
+            into.add("no row");
+        } else if (value instanceof GenericArrayData array) {
+            addArray(array.array());
+        } else if (value instanceof SQLMetric) {
+            into.add("metric"); // what is counted changes nothing of what is computed
+        } else if (value instanceof RDD<?> rdd) {
+            rdds.add(rdd, true);
+        } else if (value instanceof Partitioner partitioner) {
+            Partitioners.add(this, partitioner);
+        } else if (value instanceof SparkPlan plan) {
+            plans.add(plan);
+        } else if (value instanceof TreeNode<?> node) {
+            addNode(node);
+        } else {
+            return plans.addPart(value);
+        }
+        return true;
+    }
+
+    /** An expression or a logical plan: all that its constructor was given. */
+    void addNode(TreeNode<?> node) {
+        if (node instanceof Expression expression && !expression.deterministic()) {
+            deterministic = false;
+        }
+        if (!plans.addExpression(node)) {
+            addProduct((Product) node);
+            into.add("and");
+            add(node.otherCopyArgs());
+        }
+    }
+
+    /** The exchange at which a stage ends. */
+    void addOwner(SparkPlan exchange) {
+        plans.addOwner(exchange);
+    }
+
+    void addProduct(Product product) {
+        String name = product.getClass().getName();
+        if (!name.startsWith(SPARK) && !name.startsWith(SCALA)) {
+            throw Unknown.kind("a value", product);
+        }
+        into.add(name).add(product.productArity());
+        for (int i = 0; i < product.productArity(); i++) {
+            add(product.productElement(i));
+        }
+    }
+
+    private boolean addCollection(Object value) {
+        if (value instanceof Option<?> option) {
+            into.add("option").add(option.isDefined() ? 1 : 0);
+            if (option.isDefined()) {
+                add(option.get());
+            }
+        } else if (value instanceof scala.collection.Seq<?> seq) {
+            addAll(CollectionConverters.asJava(seq));
+        } else if (value instanceof scala.collection.Map<?, ?> map) {
+            addMap(CollectionConverters.asJava(map));
+        } else if (value instanceof scala.collection.Set<?> set) {
+            addSet(CollectionConverters.asJava(set));
+        } else if (value instanceof List<?> list) {
+            addAll(list);
+        } else if (value instanceof Map<?, ?> map) {
+            addMap(map);
+        } else if (value instanceof Product product) {
+            addProduct(product);
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+    private void addAll(List<?> list) {
+        into.add("list").add(list.size());
+        for (Object each : list) {
+            add(each);
+        }
+    }
+
+    private void addMap(Map<?, ?> map) {
+        List<byte[]> entries = new ArrayList<>();
+        map.forEach((key, value) -> entries.add(apart(key, value)));
+        into.add("map").addUnordered(entries);
+    }
+
+    private void addSet(java.util.Set<?> set) {
+        List<byte[]> elements = new ArrayList<>();
+        set.forEach(each -> elements.add(apart(each)));
+        into.add("set").addUnordered(elements);
+    }
+
+    private byte[] apart(Object... values) {
+        Values own = new Values(new Fingerprint(), this);
+        for (Object each : values) {
+            own.add(each);
+        }
+        deterministic &= own.deterministic;
+        return own.into.bytes();
+    }
+
+    private boolean addFunction(Object value) {
+        if (value instanceof PythonFunction function) {
+            PythonFunctions.add(into, function);
+            return true;
+        }
+        String name = value.getClass().getName();
+        if (isModule(value.getClass()) && (name.startsWith(SPARK) || name.startsWith(SCALA))) {
+            into.add(name); // an object of Scala's: there is only one, and its code is Spark's
+            return true;
+        }
+        SerializedLambda lambda = Fields.lambda(value);
+        if (lambda == null) {
+            return false;
+        }
+        String host = lambda.getImplClass().replace('/', '.');
+        if (!host.startsWith(SPARK) && !host.startsWith(SCALA)) {
+            throw new Unknown("a function written in " + host + " is not known");
+        }
+        into.add("function").add(host).add(lambda.getImplMethodName()).add(lambda.getImplMethodSignature());
+        into.add(lambda.getCapturedArgCount());
+        for (int i = 0; i < lambda.getCapturedArgCount(); i++) {
+            add(lambda.getCapturedArg(i));
+        }
+        return true;
+    }
+
+    private static boolean isModule(Class<?> type) {
+        try {
+            return type.getName().endsWith("$")
+                    && java.lang.reflect.Modifier.isStatic(type.getField("MODULE$").getModifiers());
+        } catch (NoSuchFieldException e) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,61 @@
+"""In which order records come: what a key is, and where keys stand that Python cannot compare."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+Key = Callable[[Any], Any]
+
+
+class Order(enum.Enum):
+    """The order in which records are sorted.
+
+    As in Spark, nulls come first in ascending and last in descending order, and NaN counts as larger than any number.
+
+    >>> Order.DESCENDING.reverse
+    True
+    """
+
+    ASCENDING = "ascending"
+    DESCENDING = "descending"
+
+    @property
+    def reverse(self) -> bool:
+        """As Python's ``sorted`` takes it."""
+        return self is Order.DESCENDING
+
+
+def field_of(name: str, record: Any) -> Any:
+    """The field of that name: an item of a Row or a mapping, an attribute of any other object."""
+    # A Row has its fields as attributes too, but not one that is named `count`.
+    if isinstance(record, Mapping) or hasattr(record, "__fields__"):
+        return record[name]
+    return getattr(record, name)
+
+
+def comparable(keys: Sequence[Any]) -> bool:
+    """Whether Python's own comparison puts these keys where Spark would: there is no null, and no NaN, among them."""
+    kinds = set(map(type, keys))
+    if type(None) in kinds:
+        return False
+    # Only a NaN differs from itself.
+    if any(issubclass(kind, float) for kind in kinds) and any(map(operator.ne, keys, keys)):
+        return False
+    if any(issubclass(kind, tuple | list) for kind in kinds):
+        return comparable(list(chain.from_iterable(key for key in keys if isinstance(key, tuple | list))))
+    return True
+
+
+def rank(key: Any) -> Any:
+    """A key that Python compares as Spark would, also with nulls and NaN among the keys or inside them."""
+    if key is None:
+        return (0,)
+    if isinstance(key, tuple | list):
+        return (1, tuple(map(rank, key)))
+    if isinstance(key, float) and key != key:  # noqa: PLR0124 - only a NaN does
+        return (2,)
+    return (1, key)

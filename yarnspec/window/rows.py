@@ -1,0 +1,83 @@
+"""What runs in the tasks of ``PartitionWindowedDataFrame``: Spark brings Arrow batches, the user gets them or rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from yarnspec.window.handover import results_of, through_queue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Row
+    from pyspark.sql.types import StructType
+
+    Batches = Iterator[pa.RecordBatch]
+
+
+class RowFormat(NamedTuple):
+    """How results become Arrow batches again."""
+
+    schema: StructType
+    # The schema was one type, like `bigint`: a result is the value, not a row.
+    single: bool
+    batch_rows: int
+    large_types: bool
+
+
+def map_batches(fn: Callable[[Batches], Iterable[Any]], queue_size: int, batches: Batches) -> Batches:
+    """``map_partition`` of a function of batches."""
+
+    def run(waiting: Batches) -> Batches:
+        for result in results_of(fn, waiting):
+            # A table is welcome, too.
+            if hasattr(result, "to_batches"):
+                yield from result.to_batches()
+            else:
+                yield result
+
+    return through_queue(run, batches, queue_size, _rows_in)
+
+
+def map_rows(
+    fn: Callable[[Iterator[Row]], Iterable[Any]],
+    schema: StructType,
+    results: RowFormat,
+    queue_size: int,
+    batches: Batches,
+) -> Batches:
+    """``map_partition`` of a function of rows."""
+
+    def run(waiting: Batches) -> Batches:
+        return _batches_of(results_of(fn, _rows_of(waiting, schema)), results)
+
+    return through_queue(run, batches, queue_size, _rows_in)
+
+
+def fold_rows(
+    fold: Callable[[Iterator[Row]], Iterator[Any]], schema: StructType, results: RowFormat, batches: Batches
+) -> Batches:
+    """``aggregate`` and ``reduce``."""
+    return _batches_of(fold(_rows_of(batches, schema)), results)
+
+
+def _rows_in(batch: pa.RecordBatch) -> int:
+    return int(batch.num_rows)
+
+
+def _rows_of(batches: Batches, schema: StructType) -> Iterator[Row]:
+    import pyarrow as pa
+    from pyspark.sql.conversion import ArrowTableToRowsConversion
+
+    for batch in batches:
+        yield from ArrowTableToRowsConversion.convert(pa.Table.from_batches([batch]), schema)
+
+
+def _batches_of(records: Iterable[Any], results: RowFormat) -> Batches:
+    from pyspark.sql.conversion import LocalDataToArrowConversion
+
+    rows = ((record,) for record in records) if results.single else iter(records)
+    while some := list(islice(rows, results.batch_rows)):
+        table = LocalDataToArrowConversion.convert(some, results.schema, results.large_types)
+        yield from table.to_batches()

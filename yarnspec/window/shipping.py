@@ -1,0 +1,66 @@
+"""Bringing this package to the executors' Python, which need not have yarnspec installed.
+
+Functions of this package are pickled by name, so that what Spark ships is small, and the same from one life of the
+driver to the next (a class pickled by value is not). The workers find the names in a zip file that goes with the
+application as ``--py-files`` do; user code that imports ``yarnspec.window`` finds it there, too.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+import tempfile
+import weakref
+import zipfile
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+ZIP_NAME = "yarnspec-window.zip"
+# Where a host's Python has yarnspec, the rest of it shall be found there.
+_PACKAGE = '''\
+"""The part of yarnspec that tasks need, as the driver has it."""
+
+from pkgutil import extend_path
+
+__path__ = extend_path(__path__, __name__)
+'''
+
+_shipped: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def ship(context: SparkContext) -> None:
+    """Have all tasks from now on find this package; once per Spark context."""
+    from pyspark import SparkFiles
+
+    if context in _shipped:
+        return
+    # Below the context's own directory, which goes with it; Spark serves the file from there.
+    directory = tempfile.mkdtemp(prefix="yarnspec-", dir=SparkFiles.getRootDirectory())
+    path = Path(directory) / ZIP_NAME
+    write_zip(path)
+    context.addPyFile(str(path))
+    _shipped.add(context)
+
+
+def write_zip(path: Path) -> None:
+    """Write the modules that this package imports, itself included; the same bytes each time."""
+    root = importlib.resources.files("yarnspec")
+    window = sorted((each for each in (root / "window").iterdir() if each.name.endswith(".py")), key=_name)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        _add(archive, "yarnspec/__init__.py", _PACKAGE)
+        for source in (root / "errors.py", root / "units.py"):
+            _add(archive, f"yarnspec/{source.name}", source.read_text(encoding="utf-8"))
+        for source in window:
+            _add(archive, f"yarnspec/window/{source.name}", source.read_text(encoding="utf-8"))
+
+
+def _name(source: Traversable) -> str:
+    return source.name
+
+
+def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
+    # Without a time of its own: that of 1980, with which a ZipInfo begins.
+    archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)

@@ -1,0 +1,133 @@
+"""Sorting more records than memory holds: sorted runs on disk, merged in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from yarnspec.window.merge import merged
+from yarnspec.window.order import Key, Order, comparable, rank
+from yarnspec.window.sizes import measured_chunks
+from yarnspec.window.spill import Run, SpillFile
+
+_FAN_IN = 64
+# Of the memory: what a run may fill before it is written, and one block of one run when they are merged.
+_RUN_SHARE = 3 / 4
+_BLOCK_SHARE = 1 / (4 * _FAN_IN)
+# How finely a run is measured at least.
+_CHUNKS_IN_RUN = 16
+
+OnSpill = Callable[[int, int], None]
+
+
+class ExternalSort:
+    """Sorts records by a key, stable in both orders, within a memory budget.
+
+    What fits is sorted in memory alone. The budget is kept by estimates (``sizes``), and holds for the records and
+    their keys; the interpreter and its libraries come on top.
+
+    Args:
+        key: what to sort by; called for a record once or, when it went to disk, twice and a few times more.
+        order: ascending or descending.
+        memory_bytes: the budget.
+        directories: where runs go when it is used up; the first that takes a file is taken.
+        on_spill: told after each run the bytes that it took in memory and takes on disk.
+
+    >>> list(ExternalSort(len, Order.DESCENDING, 1 << 20, ["/tmp"]).sort(["a", "ccc", "bb"]))
+    ['ccc', 'bb', 'a']
+    """
+
+    def __init__(
+        self, key: Key, order: Order, memory_bytes: int, directories: Sequence[str], on_spill: OnSpill | None = None
+    ) -> None:
+        self._key = key
+        self._reverse = order.reverse
+        self._run_bytes = memory_bytes * _RUN_SHARE
+        self._block_bytes = memory_bytes * _BLOCK_SHARE
+        self._directories = directories
+        self._on_spill = on_spill
+        self._spill: SpillFile | None = None
+        self._runs: list[Run] = []
+        self._block_length = 0
+        self._plain = True
+
+    def sort(self, records: Iterable[Any]) -> Iterator[Any]:
+        """Read all records and return them in order; to be called once."""
+        try:
+            run: list[Any] = []
+            size_bytes = 0
+            for chunk, chunk_bytes in measured_chunks(records, self._key, self._run_bytes / _CHUNKS_IN_RUN):
+                run += chunk
+                size_bytes += chunk_bytes
+                if size_bytes > self._run_bytes:
+                    self._write(run, size_bytes)
+                    run, size_bytes = [], 0
+            if self._spill is None:
+                self._sort(run)
+                return iter(run)
+            if run:
+                self._write(run, size_bytes)
+        except BaseException:
+            self._close()
+            raise
+        return chain.from_iterable(self._lists())
+
+    def _lists(self) -> Iterator[list[Any]]:
+        try:
+            while len(self._runs) > _FAN_IN:
+                self._merge_once()
+            yield from self._merged(self._spill, self._runs)
+        finally:
+            self._close()
+
+    def _sort(self, records: list[Any]) -> None:
+        keys: list[Any] = list(map(self._key, records))
+        if not comparable(keys):
+            self._plain = False
+            keys = list(map(rank, keys))
+        # The sort asks for the keys in the order of the records; `next` takes the record for a default.
+        records.sort(key=partial(next, iter(keys)), reverse=self._reverse)
+
+    def _write(self, records: list[Any], size_bytes: int) -> None:
+        self._sort(records)
+        if self._spill is None:
+            self._spill = SpillFile(self._directories)
+        before = self._spill.size_bytes
+        length = max(1, int(len(records) * self._block_bytes / size_bytes))
+        self._block_length = min(length, self._block_length or length)
+        self._runs.append(self._spill.write(_pieces([records], length)))
+        if self._on_spill is not None:
+            self._on_spill(size_bytes, self._spill.size_bytes - before)
+
+    def _merge_once(self) -> None:
+        """Make one run of every so many neighbours, in a new file."""
+        if self._spill is None:
+            return
+        old, new = self._spill, SpillFile(self._directories)
+        with old:
+            self._spill = new
+            runs = []
+            for begin in range(0, len(self._runs), _FAN_IN):
+                lists = self._merged(old, self._runs[begin : begin + _FAN_IN])
+                runs.append(new.write(_pieces(lists, self._block_length)))
+            self._runs = runs
+
+    def _merged(self, spill: SpillFile | None, runs: list[Run]) -> Iterator[list[Any]]:
+        if spill is None:
+            return iter(())
+        key = self._key
+        # What was sorted without ranks is in the same order with them.
+        merge_key = key if self._plain else lambda record: rank(key(record))
+        return merged([spill.read(run) for run in runs], merge_key, reverse=self._reverse)
+
+    def _close(self) -> None:
+        if self._spill is not None:
+            self._spill.close()
+
+
+def _pieces(lists: Iterable[list[Any]], length: int) -> Iterator[list[Any]]:
+    for one in lists:
+        for begin in range(0, len(one), length):
+            yield one[begin : begin + length]

@@ -1,0 +1,138 @@
+"""Sorted runs on disk: one file without a name, blocks of records in it.
+
+The file is ours alone (0600) and has no name from the start (or loses it at once, where the file system knows no
+nameless files): whatever ends the process, nothing stays. Nobody else can have written it, so pickles in it are safe.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any, BinaryIO, NamedTuple, cast
+
+_PLAIN = frozenset({bool, int, float, str, bytes})
+
+
+class Block(NamedTuple):
+    """Where records stand in the file, and how to read them."""
+
+    offset: int
+    length: int
+    decode: Callable[[bytearray], list[Any]]
+
+
+Run = list[Block]
+
+
+class SpillFile:
+    """The runs of one sort, in the first of the directories that takes a file.
+
+    >>> with SpillFile(["/tmp"]) as spill:
+    ...     run = spill.write([[1, 2], [3]])
+    ...     list(spill.read(run))
+    [[1, 2], [3]]
+    """
+
+    def __init__(self, directories: Sequence[str]) -> None:
+        self._file = _nameless_file(directories)
+        self.size_bytes = 0
+
+    def __enter__(self) -> SpillFile:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the space back."""
+        self._file.close()
+
+    def write(self, blocks: Iterable[list[Any]]) -> Run:
+        """Append a run of blocks, none of them empty. Raises OSError when the disk is full."""
+        run = []
+        for records in blocks:
+            data, decode = encode(records)
+            self._file.write(data)
+            run.append(Block(self.size_bytes, len(data), decode))
+            self.size_bytes += len(data)
+        self._file.flush()
+        return run
+
+    def read(self, run: Run) -> Iterator[list[Any]]:
+        """The blocks of a run, read as they are asked for."""
+        for block in run:
+            data = bytearray(block.length)
+            view = memoryview(data)
+            done = 0
+            while done < block.length:
+                # One call reads 2 GiB at most.
+                done += os.preadv(self._file.fileno(), [view[done:]], block.offset + done)
+            yield block.decode(data)
+
+
+def encode(records: list[Any]) -> tuple[Any, Callable[[bytearray], list[Any]]]:
+    """The records as bytes, and what reads them back: Arrow for plain values and tuples of them, else a pickle."""
+    if type(records[0]) is tuple:
+        width = len(records[0])
+        if width and set(map(type, records)) == {tuple} and set(map(len, records)) == {width}:
+            columns = [list(map(itemgetter(each), records)) for each in range(width)]
+            data = _arrow_bytes(columns)
+            if data is not None:
+                return data, _arrow_tuples
+    else:
+        data = _arrow_bytes([records])
+        if data is not None:
+            return data, _arrow_values
+    return pickle.dumps(records, pickle.HIGHEST_PROTOCOL), _unpickled
+
+
+def _arrow_bytes(columns: list[list[Any]]) -> Any:
+    """Arrow's IPC stream; None when a column holds anything that would not come back as it was."""
+    kinds = [set(map(type, column)) - {type(None)} for column in columns]
+    if not all(len(each) == 1 and each <= _PLAIN for each in kinds):
+        return None
+    import pyarrow as pa
+
+    types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.large_utf8(), bytes: pa.large_binary()}
+    try:
+        arrays = [pa.array(column, types[kind]) for column, (kind,) in zip(columns, kinds, strict=True)]
+    except (pa.ArrowException, OverflowError, UnicodeError):
+        # An integer beyond 64 bits, half of a surrogate pair.
+        return None
+    batch = pa.record_batch(arrays, names=[str(number) for number in range(len(arrays))])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
+
+
+def _arrow_columns(data: bytearray) -> list[list[Any]]:
+    import pyarrow as pa
+
+    with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
+        return [column.to_pylist() for column in reader.read_next_batch().columns]
+
+
+def _arrow_values(data: bytearray) -> list[Any]:
+    return _arrow_columns(data)[0]
+
+
+def _arrow_tuples(data: bytearray) -> list[Any]:
+    return list(zip(*_arrow_columns(data), strict=True))
+
+
+def _unpickled(data: bytearray) -> list[Any]:
+    return cast("list[Any]", pickle.loads(data))  # noqa: S301 - our own, from a file that nobody else can open
+
+
+def _nameless_file(directories: Sequence[str]) -> BinaryIO:
+    failed: OSError | None = None
+    for directory in directories:
+        try:
+            return cast("BinaryIO", tempfile.TemporaryFile(dir=directory, prefix="yarnspec-sort-"))
+        except OSError as error:
+            failed = error
+    raise failed or FileNotFoundError("there is no local directory to sort in")
