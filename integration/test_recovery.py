@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,10 @@ from integration.waiting import wait_for
 
 SOAK = Path(__file__).parent / "soak" / "programs"
 ON = ["--set", "recovery.enabled=true"]
+TOLD = {
+    "JournalReplayed", "ShuffleDeclared", "AnswerShuffle", "ShuffleRestored", "OutputsReported", "RecordingStopped",
+    "RecordingEnded", "SavedUnreadable", "AdoptionOff", "AdmitLimit", "GiveUpHost", "OfferSaved",
+}  # fmt: skip
 SEED = 11
 SHUFFLE_TASKS = shuffles.TASKS * (shuffles.STEPS + 1)
 FLUSH_MS = 1_500
@@ -36,6 +41,12 @@ class Run:
             for one in self.records
             if one["type"] == "TaskFinished" and one["epoch"] == epoch and one["state"] == "SUCCESS"
         ]
+
+    @property
+    def said(self) -> str:
+        """What was told and decided about kept work, for a test that fails."""
+        lines = [json.dumps(one) for one in self.records if one["type"] in TOLD]
+        return "\n".join(line[:600] for line in lines)
 
     @property
     def recovery(self) -> dict[str, Any]:
@@ -73,11 +84,11 @@ def test_what_is_left_of_an_rdd_job_is_not_computed_again(
     assert run.result == shuffles.expected(SEED)
     assert run.status["epoch"] == 2
     recovery = run.recovery
-    assert recovery["restored_outputs"] == recovery["saved_outputs"], recovery
+    assert recovery["restored_outputs"] == recovery["saved_outputs"] > 0, run.said
     last_ms = max(one["finish_ms"] for one in run.finished(1))
     durable = [one for one in run.finished(1) if one["finish_ms"] <= last_ms - FLUSH_MS]
-    assert recovery["saved_outputs"] >= len(durable) > 0
-    assert len(run.finished(2)) == SHUFFLE_TASKS - recovery["restored_outputs"]
+    assert recovery["saved_outputs"] >= len(durable) > 0, run.said
+    assert len(run.finished(2)) == SHUFFLE_TASKS - recovery["restored_outputs"], run.said
 
 
 @pytest.mark.parametrize("aqe", [True, False], ids=["aqe", "no aqe"])
