@@ -49,8 +49,8 @@ _log = structlog.get_logger()
 _SHARED_LIST_S = 5.0
 
 
-def settings_of(plan: Plan, earlier: EarlierBlocks) -> Settings:
-    """The core's settings for an attempt."""
+def settings_of(plan: Plan, earlier: EarlierBlocks, recovery_off: str = "") -> Settings:
+    """The core's settings for an attempt; ``recovery_off`` says why this one can keep nothing."""
     options = plan.options
     return Settings(
         initial_executors=plan.initial_executors,
@@ -72,7 +72,9 @@ def settings_of(plan: Plan, earlier: EarlierBlocks) -> Settings:
         detector=msgspec.convert(options.detector, DetectorSettings, from_attributes=True),
         blocks=msgspec.convert(options.blocklist, BlockSettings, from_attributes=True),
         recovery=RecoverySettings(
-            enabled=options.recovery.enabled, off=plan.recovery_off, window_ms=options.recovery.window_ms
+            enabled=options.recovery.enabled and not recovery_off,
+            off=plan.recovery_off or recovery_off,
+            window_ms=options.recovery.window_ms,
         ),
     )
 
@@ -94,7 +96,7 @@ def negotiate(place: Place) -> int:
     kept = KeptWork.of(plan, place, epoch, history)
     driver = DriverLifeInContainer(plan, place, epoch, saved=kept.saved_file)
     shell = Shell(
-        negotiator=Negotiator(settings_of(plan, earlier)),
+        negotiator=Negotiator(settings_of(plan, earlier, kept.off)),
         log=log,
         fold=StatusFold(place.application_id),
         containers=containers,

@@ -28,10 +28,14 @@ _JOURNAL_S = 10.0
 
 
 class KeptWork:
-    """What is kept of the work of one epoch; where recovery is off nothing is, and every method does nothing."""
+    """What is kept of the work of one epoch; where recovery is off nothing is, and every method does nothing.
 
-    def __init__(self, recording: Recording | None, announcement: Path) -> None:
+    ``off`` says why this epoch keeps nothing although that was wanted.
+    """
+
+    def __init__(self, recording: Recording | None, announcement: Path, off: str = "") -> None:
         self.recording = recording
+        self.off = off
         self._outputs: MapOutputs | None = None
         if recording is not None:
             self._outputs = MapOutputs(announcement, recording.take, _lost)
@@ -43,6 +47,9 @@ class KeptWork:
         options = plan.options.recovery
         if not options.enabled:
             return cls(None, announcement)
+        if epoch > properties.EPOCH_MAX:
+            said = f"the driver has started more than {properties.EPOCH_MAX} times, and its numbers are used up"
+            return cls(None, announcement, said)
         began = EpochBegan(epoch=epoch, attempt=place.attempt, host=place.host, time_ms=int(time.time() * 1000))
         journal_options = JournalOptions(
             buffer_bytes=options.journal_buffer_mb * 1024**2, flush_interval_s=options.flush_interval_ms / 1000

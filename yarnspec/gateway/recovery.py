@@ -19,7 +19,7 @@ _MIB = 1024**2
 
 def why_off(given: Mapping[str, str], options: Options) -> str:
     """Why finished work cannot be kept although it is wanted; empty when it can, or when it is not wanted."""
-    return recovery_off(given, epoch=1) if options.recovery.enabled else ""
+    return recovery_off(given) if options.recovery.enabled else ""
 
 
 def switched_off(options: Options) -> Options:
