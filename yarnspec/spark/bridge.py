@@ -20,13 +20,15 @@ BRIDGE_ERRORS: tuple[type[Exception], ...] = (Py4JError, OSError)
 class Announcement(msgspec.Struct, frozen=True):
     """What the driver's JVM writes once it listens: its ports on loopback, the token, its process id.
 
-    ``feed_port`` is where the feed of stages and tasks is read (``yarnspec.feed``).
+    ``feed_port`` is where the feed of stages and tasks is read (``yarnspec.feed``), ``outputs_port`` the frames of finished
+    map outputs (``yarnspec.feed.outputs``; 0 when recovery is off).
     """
 
     port: int
     token: str
     pid: int
     feed_port: int = 0
+    outputs_port: int = 0
 
 
 class DriverBridge:
@@ -83,6 +85,26 @@ class DriverBridge:
         """Forget copies that were asked for and have not started; those that have go on."""
         named = [{"stage": one.stage, "stage_attempt": one.stage_attempt, "index": one.index} for one in copies]
         self._entry.withdrawCopies(json.dumps(named))
+
+    def answer_shuffle(
+        self, question: int, *, shuffle: int | None, restore: bool, record: bool, whole: bool, reason: str = ""
+    ) -> None:
+        """Say what becomes of a shuffle that the driver declared; one of its threads waits for that.
+
+        Args:
+            question: its number in the declaration.
+            shuffle: the saved shuffle that it is; None for a fresh one.
+            restore: begin it with the saved one's outputs, as far as executors have taken them over.
+            record: tell of its maps when they finish.
+            whole: all maps come back, or none does.
+            reason: for the record.
+        """
+        answer = {"shuffle": shuffle, "restore": restore, "record": record, "whole": whole, "reason": reason}
+        self._entry.answerShuffle(question, json.dumps(answer))
+
+    def host_gone(self, host: str) -> None:
+        """No map output that an earlier driver left on that host will be found in time; who waits for one goes on."""
+        self._entry.hostGone(host)
 
     def kill_attempt(self, task_id: int, reason: str) -> None:
         """End one attempt of a task; nothing happens when it has ended."""

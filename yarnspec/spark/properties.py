@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from yarnspec.spark.driver import BRIDGE_FILE
 from yarnspec.spark.runtime import MASTER
+
+SHUFFLE_MANAGER = "org.apache.spark.scheduler.cluster.yarnspec.ResumingShuffleManager"
+"""The driver's only: it sets the key back before an executor asks for the configuration."""
+
+EPOCH_MAX = 21
+"""Task numbers begin at epoch times 10^8, and some of Spark's writers take them for 32-bit integers."""
+
+_SORT_MANAGERS = frozenset({"sort", "tungsten-sort", "org.apache.spark.shuffle.sort.SortShuffleManager"})
 
 
 def read_shipped(path: Path) -> dict[str, str]:
@@ -57,6 +66,49 @@ def complete(
     if secret is not None:
         added |= {"spark.authenticate": "true", "spark.authenticate.secret": secret}
     return shipped | added
+
+
+def recovery_off(shipped: Mapping[str, str], epoch: int) -> str:
+    """Why nothing of this driver can be recovered by the next, in words; empty when it can."""
+    unless = {
+        "spark.io.encryption.enabled": "a new driver cannot read what the last one's executors encrypted",
+        "spark.shuffle.service.enabled": "shuffle files that a shuffle service serves are not taken over yet",
+        "spark.shuffle.push.enabled": "merged shuffle files are not taken over",
+        "spark.shuffle.useOldFetchProtocol": "shuffle files that are named the old way are not taken over",
+    }
+    for key, why in unless.items():
+        if shipped.get(key, "false").lower() == "true":
+            return f"{key} is on: {why}"
+    manager = shipped.get("spark.shuffle.manager", "sort")
+    if manager not in _SORT_MANAGERS:
+        return f"spark.shuffle.manager is {manager}: only Spark's own is known to keep its files as expected"
+    if epoch > EPOCH_MAX:
+        return f"the driver has started more than {EPOCH_MAX} times: numbers of tasks and shuffles would meet"
+    return ""
+
+
+def recovery_keys(
+    *, saved: Path | None, window_ms: int, verify_checksums: bool, keep_bytes: int | None = None
+) -> dict[str, str]:
+    """What the driver's properties say when the next driver is to go on where this one ends.
+
+    Args:
+        saved: what earlier drivers left, as frames; None when there was none.
+        window_ms: how long their map outputs are looked for.
+        verify_checksums: whether they are read as a whole before they are taken over.
+        keep_bytes: how much of ended executors is kept on each host; None for the executors' own default.
+    """
+    keys = {
+        "spark.shuffle.manager": SHUFFLE_MANAGER,
+        "spark.yarnspec.recovery.enabled": "true",
+        "spark.yarnspec.recovery.window_ms": str(window_ms),
+        "spark.yarnspec.recovery.verify_checksums": str(verify_checksums).lower(),
+    }
+    if keep_bytes is not None:
+        keys["spark.yarnspec.recovery.keep_bytes"] = str(keep_bytes)
+    if saved is not None:
+        keys["spark.yarnspec.saved"] = str(saved)
+    return keys
 
 
 def write(path: Path, properties: dict[str, str]) -> None:

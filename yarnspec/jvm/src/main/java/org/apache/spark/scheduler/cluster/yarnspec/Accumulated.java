@@ -10,7 +10,6 @@ import java.util.Set;
 import org.apache.spark.api.python.PythonAccumulatorV2;
 import org.apache.spark.util.AccumulatorContext$;
 import org.apache.spark.util.AccumulatorV2;
-import org.apache.spark.util.CollectionAccumulator;
 
 /**
  * Counts the accumulator updates of maps that ran in an earlier driver: each once, when a job first needs the shuffle, as
@@ -72,9 +71,10 @@ final class Accumulated {
             }
         }
         if (!updates.isEmpty()) {
-            CollectionAccumulator<byte[]> all = new CollectionAccumulator<>();
+            PythonAccumulatorV2 own = driversOwn();
+            PythonAccumulatorV2 all = own.copyAndReset();
             updates.forEach(all::add);
-            driversOwn().merge(all); // hands them to the program
+            own.merge(all); // hands them to the program
         }
     }
 

@@ -238,7 +238,8 @@ final class Adoption implements ThreadSafeRpcEndpoint {
         @Override
         public boolean isComplete(int shuffle) {
             ShuffleStatus status = status(shuffle);
-            return status != null && status.numAvailableMapOutputs() == status.mapStatuses().length;
+            // Not numAvailableMapOutputs(): that is how Recovery learns that a job needs the shuffle.
+            return status != null && status.findMissingPartitions().isEmpty();
         }
     }
 }

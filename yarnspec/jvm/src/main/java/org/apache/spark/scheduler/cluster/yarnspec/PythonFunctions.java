@@ -29,15 +29,19 @@ final class PythonFunctions {
     /**
      * Adds a function. The command names broadcast variables by numbers that Spark gave them; where those numbers come
      * out differently in the next driver, the function is another one.
+     *
+     * @return whether it adds to one of the program's accumulators
      */
-    static void add(Fingerprint into, PythonFunction function) {
-        into.add("python").add(command(function)).add(function.pythonVer());
+    static boolean add(Fingerprint into, PythonFunction function) {
+        byte[] command = command(function);
+        into.add("python").add(command).add(function.pythonVer());
         into.add(String.join("\n", function.pythonIncludes()));
         List<byte[]> variables = new ArrayList<>();
         for (Broadcast<PythonBroadcast> each : function.broadcastVars()) {
             variables.add(new Fingerprint().add(each.id()).add(content(each)).bytes());
         }
         into.addUnordered(variables); // Python keeps them in a set
+        return accumulates(command);
     }
 
     private static byte[] command(PythonFunction function) {
@@ -70,8 +74,7 @@ final class PythonFunctions {
     }
 
     /** Whether the function adds to one of the program's accumulators. */
-    static boolean accumulates(PythonFunction function) {
-        byte[] bytes = command(function);
+    private static boolean accumulates(byte[] bytes) {
         for (int from = 0; from + ACCUMULATOR.length <= bytes.length; from++) {
             int same = 0;
             while (same < ACCUMULATOR.length && bytes[from + same] == ACCUMULATOR[same]) {

@@ -10,7 +10,6 @@ import org.apache.spark.OneToOneDependency;
 import org.apache.spark.Partition;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.api.python.PairwiseRDD;
-import org.apache.spark.api.python.PythonFunction;
 import org.apache.spark.api.python.PythonRDD;
 import org.apache.spark.rdd.CartesianRDD;
 import org.apache.spark.rdd.CoalescedRDD;
@@ -50,7 +49,6 @@ final class RddGraph {
     private final ShuffleIdentities shuffles;
     private final Map<Integer, Integer> seen = new HashMap<>();
     private final Set<Integer> parents = new TreeSet<>();
-    private boolean accumulates;
 
     RddGraph(Values values, ShuffleIdentities shuffles) {
         this.values = values;
@@ -60,11 +58,6 @@ final class RddGraph {
     /** The shuffles that are read. */
     Set<Integer> parents() {
         return parents;
-    }
-
-    /** Whether one of the program's functions adds to an accumulator. */
-    boolean accumulates() {
-        return accumulates;
     }
 
     /**
@@ -96,9 +89,7 @@ final class RddGraph {
 
     private void addOwn(RDD<?> rdd, boolean functions) {
         if (rdd instanceof PythonRDD python) {
-            PythonFunction function = (PythonFunction) Fields.get(python, "func");
-            accumulates |= PythonFunctions.accumulates(function);
-            values.add(function);
+            values.add(Fields.get(python, "func"));
         } else if (rdd instanceof ShuffledRowRDD) {
             for (Partition each : rdd.partitions()) {
                 values.add(((ShuffledRowRDDPartition) each).spec());

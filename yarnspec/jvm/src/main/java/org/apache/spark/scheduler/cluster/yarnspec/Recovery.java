@@ -322,8 +322,11 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private void count(ShuffleRecord record, SavedOutputs.SavedShuffle from, Set<Integer> indexes) {
         try {
             accumulated.count(record.id, from, indexes);
-        } catch (IOException e) {
-            throw new IllegalStateException("the accumulators of shuffle " + record.id + " cannot be read", e);
+        } catch (IOException | RuntimeException e) {
+            // Going on would give the program a wrong count, and an error here leaves it waiting for its job for ever.
+            System.err.println("yarnspec: the driver ends because it cannot count again what maps of shuffle " + record.id
+                    + " added to accumulators: " + e);
+            NegotiatorWatch.halt();
         }
     }
 

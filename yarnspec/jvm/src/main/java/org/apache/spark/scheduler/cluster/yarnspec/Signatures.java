@@ -64,7 +64,7 @@ final class Signatures implements ShuffleIdentities {
                 dependency.partitioner().numPartitions(),
                 determinism(dependency, values),
                 List.copyOf(values.rdds().parents()),
-                values.rdds().accumulates(),
+                values.accumulates(),
                 whyNot);
     }
 

@@ -43,6 +43,7 @@ final class Values {
     private final RddGraph rdds;
     private final Map<ExprId, Integer> columns;
     private boolean deterministic = true;
+    private boolean accumulates;
 
     Values(Fingerprint into, ShuffleIdentities shuffles) {
         this.into = into;
@@ -69,6 +70,11 @@ final class Values {
     /** Whether every expression so far gives the same value for the same row each time. */
     boolean deterministic() {
         return deterministic;
+    }
+
+    /** Whether one of the program's functions so far adds to an accumulator. */
+    boolean accumulates() {
+        return accumulates;
     }
 
     void add(Object value) {
@@ -120,6 +126,8 @@ final class Values {
             into.add("no row");
         } else if (value instanceof GenericArrayData array) {
             addArray(array.array());
+        } else if (value instanceof PythonFunction function) {
+            accumulates |= PythonFunctions.add(into, function);
         } else if (value instanceof SQLMetric) {
             into.add("metric"); // what is counted changes nothing of what is computed
         } else if (value instanceof RDD<?> rdd) {
@@ -213,14 +221,11 @@ final class Values {
             own.add(each);
         }
         deterministic &= own.deterministic;
+        accumulates |= own.accumulates;
         return own.into.bytes();
     }
 
     private boolean addFunction(Object value) {
-        if (value instanceof PythonFunction function) {
-            PythonFunctions.add(into, function);
-            return true;
-        }
         String name = value.getClass().getName();
         if (isModule(value.getClass()) && (name.startsWith(SPARK) || name.startsWith(SCALA))) {
             into.add(name); // an object of Scala's: there is only one, and its code is Spark's

@@ -1,0 +1,394 @@
+"""A driver with our jar and stock executors as processes of this machine, without YARN.
+
+It plays the negotiator with the real bridge and frames: it answers what the driver asks about shuffles, keeps what it
+says of finished maps, and hands that to the next driver. Each executor has a loopback address for a host, and the
+directories that a NodeManager would give its containers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from yarnspec.feed.outputs import OUTPUTS_ERRORS, OutputsReader
+from yarnspec.journal.frames import encode_frame
+from yarnspec.jvm import jar_path
+from yarnspec.spark.bridge import BRIDGE_ERRORS, DriverBridge
+from yarnspec.spark.properties import complete, free_port, recovery_keys, write
+from yarnspec.spark.runtime import MASTER, MODULE_OPTIONS, driver_class_path, spark_home
+
+# A driver that is killed breaks its connections, and py4j writes a traceback for each.
+logging.getLogger("py4j").setLevel(logging.CRITICAL)
+
+DRIVER_HOST = "127.0.0.1"
+HOSTS = ("127.0.0.2", "127.0.0.3")
+APPLICATION = "application_1_0001"
+DEADLINE_S = 240.0
+WINDOW_MS = 30_000
+
+
+@dataclass
+class Shuffle:
+    """What is known of one shuffle of the application."""
+
+    declared: dict[str, Any]
+    epoch: int
+    facts: bytes = b""
+    maps: dict[int, tuple[dict[str, Any], bytes]] = field(default_factory=dict)
+    stopped: str = ""
+    used: int = 0
+
+
+@dataclass
+class Life:
+    """How one driver fared."""
+
+    epoch: int
+    exit_code: int
+    result: str
+    tasks: int
+    tasks_by_stage: dict[str, int]
+    events: list[dict[str, Any]]
+    frames: int
+    duration_s: float
+    log: Path
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """The events of one type."""
+        return [event for event in self.events if event["type"] == kind]
+
+    @property
+    def restored(self) -> int:
+        """How many map outputs came back."""
+        return sum(event["restored"] for event in self.of("shuffle_restored"))
+
+
+class LocalSpark:
+    """One application: drivers that follow each other, and what is remembered between them."""
+
+    def __init__(self, directory: Path, *, conf: Mapping[str, str] | None = None, recovery: bool = True) -> None:
+        self.directory = directory
+        self.shuffles: dict[int, Shuffle] = {}
+        self._conf = dict(conf or {})
+        self._recovery = recovery
+        self._executors = 0
+        self._epoch = 0
+        for host in HOSTS:
+            (directory / host).mkdir(parents=True)
+
+    def run(
+        self,
+        program: list[str],
+        *,
+        hosts: tuple[str, ...] = HOSTS,
+        kill_when: Callable[[int, dict[int, Shuffle]], bool] = lambda _frames, _shuffles: False,
+        gone: tuple[str, ...] = (),
+    ) -> Life:
+        """Run a driver to its end, or until ``kill_when(frames so far, shuffles)`` says that it is killed."""
+        self._epoch += 1
+        return _Run(self, self._epoch, hosts, gone, kill_when).run(program)
+
+    def next_executor(self) -> str:
+        """An executor's id; none comes twice."""
+        self._executors += 1
+        return str(self._executors)
+
+    def save(self, path: Path, epoch: int) -> Path | None:
+        """Write what earlier drivers left for the driver of this epoch."""
+        chosen = {
+            number: one
+            for number, one in self.shuffles.items()
+            if one.epoch < epoch and not one.stopped and one.declared["reusable"] and one.maps
+        }
+        if not chosen:
+            return None
+        with path.open("wb") as stream:
+            for number, one in sorted(chosen.items()):
+                keys = ("signature", "maps", "reduces", "determinism")
+                header = {"kind": "shuffle", "shuffle": number} | {key: one.declared[key] for key in keys}
+                stream.write(encode_frame(header, one.facts))
+                for told, blob in one.maps.values():
+                    stream.write(encode_frame(told | {"kind": "map"}, blob))
+        return path
+
+
+class _Run:
+    def __init__(
+        self,
+        application: LocalSpark,
+        epoch: int,
+        hosts: tuple[str, ...],
+        gone: tuple[str, ...],
+        kill_when: Callable[[int, dict[int, Shuffle]], bool],
+    ) -> None:
+        self._application = application
+        self._epoch = epoch
+        self._hosts = hosts
+        self._gone = gone
+        self._kill_when = kill_when
+        self._directory = application.directory / f"epoch-{epoch}"
+        self._events: list[dict[str, Any]] = []
+        self._frames = 0
+        self._lock = threading.RLock()
+        self._killed = False
+        self._executors: list[subprocess.Popen[bytes]] = []
+        self._saved_ids: set[int] = set()
+
+    def run(self, program: list[str]) -> Life:
+        self._directory.mkdir()
+        (self._directory / "log").mkdir()
+        saved = self._application.save(self._directory / "saved", self._epoch)
+        self._saved_ids = {number for number, one in self._application.shuffles.items() if one.epoch < self._epoch}
+        properties = self._properties(saved)
+        began = time.monotonic()
+        log = self._directory / "driver.log"
+        with log.open("wb") as err, (self._directory / "stdout").open("wb") as out:
+            self._driver = subprocess.Popen(
+                self._driver_command(properties, program),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=_environment({"SPARK_LOCAL_IP": DRIVER_HOST}),
+                start_new_session=True,
+            )
+        try:
+            self._negotiate(began + DEADLINE_S)
+            code = self._driver.wait(timeout=60)
+        finally:
+            self._end()
+        stdout = (self._directory / "stdout").read_text()
+        result = next((line for line in stdout.splitlines() if line.startswith("RESULT ")), "")
+        by_stage = self._launched()
+        return Life(
+            epoch=self._epoch,
+            exit_code=code,
+            result=result,
+            tasks=sum(by_stage.values()),
+            tasks_by_stage=by_stage,
+            events=self._events,
+            frames=self._frames,
+            duration_s=time.monotonic() - began,
+            log=log,
+        )
+
+    def _properties(self, saved: Path | None) -> Path:
+        shipped = {
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": str(self._directory / "log"),
+            "spark.eventLog.compress": "false",
+            "spark.eventLog.rolling.enabled": "false",
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": "5",
+            "spark.sql.files.maxPartitionBytes": "16k",
+            "spark.sql.files.openCostInBytes": "16k",
+            "spark.executor.memory": "512m",
+            "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+            "spark.python.worker.faulthandler.enabled": "false",
+        } | self._application._conf
+        if self._application._recovery:
+            shipped |= recovery_keys(saved=saved, window_ms=WINDOW_MS, verify_checksums=True)
+        self._bridge_file = self._directory / ".yarnspec-driver-bridge.json"
+        values = complete(
+            shipped,
+            application_id=APPLICATION,
+            epoch=self._epoch,
+            host=DRIVER_HOST,
+            driver_port=free_port(DRIVER_HOST),
+            executors=len(self._hosts),
+            directory=self._directory,
+            secret=None,
+        ) | {"spark.yarnspec.bridge.file": str(self._bridge_file)}
+        write(self._directory / "spark.properties", values)
+        return self._directory / "spark.properties"
+
+    def _driver_command(self, properties: Path, program: list[str]) -> list[str]:
+        class_path = ":".join([str(jar_path()), *driver_class_path(spark_home() / "jars")])
+        return [
+            _java(),
+            "-Xmx768m",
+            *MODULE_OPTIONS,
+            "-cp",
+            class_path,
+            "org.apache.spark.deploy.SparkSubmit",
+            "--master",
+            MASTER,
+            "--properties-file",
+            str(properties),
+            *program,
+        ]
+
+    def _start_executor(self, url: str, host: str) -> None:
+        number = self._application.next_executor()
+        local = self._application.directory / host
+        work = self._directory / f"executor-{number}"
+        work.mkdir()
+        class_path = ":".join([str(jar_path()), f"{spark_home() / 'jars'}/*"])
+        with (work / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [
+                    _java(),
+                    "-Xmx512m",
+                    *MODULE_OPTIONS,
+                    "-cp",
+                    class_path,
+                    "org.apache.spark.executor.CoarseGrainedExecutorBackend",
+                    *("--driver-url", url, "--executor-id", number, "--bind-address", host, "--hostname", host),
+                    *("--cores", "1", "--app-id", APPLICATION, "--resourceProfileId", "0"),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=work,
+                env=_environment(
+                    {
+                        "SPARK_LOCAL_IP": host,
+                        "LOCAL_DIRS": str(local),
+                        "CONTAINER_ID": f"container_1_0001_{self._epoch:02d}_{int(number):06d}",
+                    }
+                ),
+            )
+        self._executors.append(process)
+
+    def _negotiate(self, deadline: float) -> None:
+        bridge: DriverBridge | None = None
+        seen = 0
+        while time.monotonic() < deadline:
+            try:
+                if bridge is None:
+                    announced = DriverBridge.announced(self._bridge_file)
+                    if announced is None:
+                        if self._driver.poll() is not None:
+                            return
+                        time.sleep(0.02)
+                        continue
+                    bridge = DriverBridge(announced)
+                    if announced.outputs_port:
+                        reader = OutputsReader(announced.outputs_port, announced.token, self._frame, lambda _n: None)
+                        threading.Thread(target=_quietly, args=(reader.read,), daemon=True).start()
+                for event in bridge.poll(seen, 0.5):
+                    seen = event["seq"]
+                    self._events.append(event)
+                    self._handle(bridge, event)
+            except BRIDGE_ERRORS:
+                if self._driver.poll() is not None or self._killed:
+                    return
+                time.sleep(0.05)
+            if self._driver.poll() is not None:
+                return
+        raise TimeoutError(f"the driver did not end within {DEADLINE_S} s; see {self._directory}")
+
+    def _handle(self, bridge: DriverBridge, event: dict[str, Any]) -> None:
+        match event["type"]:
+            case "backend_started":
+                for host in self._hosts:
+                    self._start_executor(event["driver_url"], host)
+                for host in self._gone:
+                    bridge.host_gone(host)
+            case "shuffle_declared":
+                self._answer(bridge, event)
+            case "recording_stopped":
+                with self._lock:
+                    if event["shuffle"] in self._application.shuffles:
+                        self._application.shuffles[event["shuffle"]].stopped = event["why"]
+            case "shuffle_dropped":
+                with self._lock:
+                    self._application.shuffles.pop(event["shuffle"], None)
+
+    def _answer(self, bridge: DriverBridge, event: dict[str, Any]) -> None:
+        with self._lock:
+            known = self._application.shuffles
+            found = next(
+                (
+                    number
+                    for number in sorted(self._saved_ids, reverse=True)
+                    if number in known
+                    and known[number].used < self._epoch
+                    and known[number].maps
+                    and not known[number].stopped
+                    and event["reusable"]
+                    and known[number].declared["signature"] == event["signature"]
+                ),
+                None,
+            )
+            if found is None:
+                known[event["shuffle"]] = Shuffle(declared=event, epoch=self._epoch)
+            else:
+                known[found].used = self._epoch
+                # What is not restored runs again under the same number; the newer output of an index holds.
+        bridge.answer_shuffle(
+            event["question"],
+            shuffle=found,
+            restore=found is not None,
+            record=event["reusable"],
+            whole=event["determinism"] == "indeterminate",
+        )
+
+    def _frame(self, header: dict[str, Any], blob: bytes) -> None:
+        with self._lock:
+            if self._killed:
+                return  # came after the moment that counts
+            shuffle = self._application.shuffles.get(header["shuffle"])
+            if shuffle is not None and header["kind"] == "shuffle_facts":
+                shuffle.facts = blob
+            elif shuffle is not None:
+                shuffle.maps[header["index"]] = (header | {"epoch": self._epoch}, blob)
+            self._frames += header["kind"] == "map_finished"
+            if self._kill_when(self._frames, self._application.shuffles):
+                self._killed = True
+                os.killpg(self._driver.pid, signal.SIGKILL)
+
+    def _end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._driver.pid, signal.SIGKILL)
+        self._driver.wait()
+        for executor in self._executors:
+            try:
+                executor.wait(timeout=30)  # ends by itself when the driver has gone
+            except subprocess.TimeoutExpired:
+                executor.kill()
+                executor.wait()
+
+    def _launched(self) -> dict[str, int]:
+        """How many tasks began, by stage: the name of its last RDD's place in the program."""
+        counts: Counter[str] = Counter()
+        for log in (self._directory / "log").iterdir():
+            for line in log.read_text().splitlines():
+                if '"SparkListenerTaskStart"' in line:
+                    event = json.loads(line)
+                    counts[f"{event['Stage ID']}.{event['Stage Attempt ID']}"] += 1
+        return dict(counts)
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    return f"{home}/bin/java" if home else "java"
+
+
+def _environment(more: dict[str, str]) -> dict[str, str]:
+    root = str(Path(__file__).resolve().parent.parent)
+    return os.environ | {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_HOME": str(spark_home()),
+        "SPARK_ENV_LOADED": "1",
+        "SPARK_SCALA_VERSION": "2.13",
+        "PYTHONHASHSEED": "0",
+        "PYTHONPATH": root,
+    } | more
+
+
+def _quietly(read: Callable[[], None]) -> None:
+    with contextlib.suppress(*OUTPUTS_ERRORS):
+        read()

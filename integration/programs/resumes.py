@@ -1,0 +1,144 @@
+"""Programs that a second driver can go on with: one for each way in which Spark shuffles.
+
+    resumes.py CASE DIRECTORY [ADAPTIVE]
+
+Each prints one line, ``RESULT`` and JSON, which is the same however often the driver was replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType
+
+PAUSE_S = 0.15
+
+
+def slowly(records: Iterable[Any]) -> Iterator[Any]:
+    """A partition that takes a moment, so that a driver can be caught in the middle of a stage."""
+    time.sleep(PAUSE_S)
+    yield from records
+
+
+def rdd(spark: SparkSession, directory: Path) -> Any:
+    """Two shuffles of RDDs, and accumulators in both."""
+    context = spark.sparkContext
+    seen, sums = context.accumulator(0), context.accumulator(0)
+
+    def count(number: int) -> tuple[int, int]:
+        seen.add(1)
+        return number % 100, number
+
+    def again(pair: tuple[int, int]) -> tuple[int, int]:
+        sums.add(pair[1])
+        return pair[0] % 10, pair[1]
+
+    first = context.parallelize(range(10_000), 8).mapPartitions(slowly).map(count).reduceByKey(lambda a, b: a + b, 6)
+    second = first.map(again).mapPartitions(slowly).reduceByKey(lambda a, b: a + b, 4)
+    result = sorted(second.mapPartitions(slowly).collect())
+    return [result, seen.value, sums.value]
+
+
+def lines(spark: SparkSession, directory: Path) -> Any:
+    """A shuffle of the lines of text files, and a broadcast variable."""
+    context = spark.sparkContext
+    weights = context.broadcast({str(i): i for i in range(10)})
+    words = context.textFile(str(directory / "text"), 8).mapPartitions(slowly).flatMap(str.split)
+    counted = words.map(lambda word: (word, weights.value.get(word[-1], 0))).reduceByKey(lambda a, b: a + b, 4)
+    return sorted(counted.mapPartitions(slowly).collect())
+
+
+def tables(spark: SparkSession, directory: Path) -> Any:
+    """A join and an aggregation of Parquet files, above an aggregation; one table small enough to be broadcast."""
+    facts = spark.read.parquet(str(directory / "facts"))
+    names = spark.read.parquet(str(directory / "names"))
+    pause = F.udf(_pause, LongType())
+    sums = facts.withColumn("v", pause("v")).groupBy("k").agg(F.sum("v").alias("v"), F.count("*").alias("n"))
+    joined = sums.join(facts.groupBy("k").agg(F.max("v").alias("top")), "k").join(names, F.col("k") % 10 == names.id)
+    rows = joined.groupBy("name").agg(F.sum("v"), F.sum("n"), F.sum("top"))
+    return sorted([list(row) for row in rows.collect()])
+
+
+def _pause(value: int) -> int:
+    if value % 500 == 0:
+        time.sleep(0.05)
+    return value
+
+
+def udf(spark: SparkSession, directory: Path) -> Any:
+    """Functions of the program's in two stages of a DataFrame, and an accumulator in one of them."""
+    seen = spark.sparkContext.accumulator(0)
+
+    def change(value: int) -> int:
+        seen.add(1)
+        return _pause(value) * 2 + 1
+
+    changed = F.udf(change, LongType())
+    facts = spark.read.parquet(str(directory / "facts"))
+    sums = facts.select("k", changed("v").alias("v")).groupBy("k").agg(F.sum("v").alias("v"))
+    rows = sums.select(F.udf(_pause, LongType())("v").alias("v"), (F.col("k") % 7).alias("g"))
+    result = rows.groupBy("g").agg(F.sum("v")).collect()
+    return [sorted([list(row) for row in result]), seen.value]
+
+
+def repartition(spark: SparkSession, directory: Path) -> Any:
+    """Rows that are dealt out in turn, in a DataFrame and in an RDD."""
+    facts = spark.read.parquet(str(directory / "facts")).withColumn("v", F.udf(_pause, LongType())("v"))
+    dealt = facts.repartition(6).groupBy((F.col("k") % 10).alias("k")).agg(F.sum("v").alias("v"))
+    numbers = spark.sparkContext.parallelize(range(2_000), 6).mapPartitions(slowly).repartition(5)
+    pairs = numbers.map(lambda n: (n % 3, n)).mapPartitions(slowly).reduceByKey(lambda a, b: a + b, 3)
+    return [sorted([list(row) for row in dealt.collect()]), sorted(pairs.collect())]
+
+
+def order(spark: SparkSession, directory: Path) -> Any:
+    """Rows in order: ranges that are found by sampling."""
+    facts = spark.read.parquet(str(directory / "facts")).withColumn("v", F.udf(_pause, LongType())("v"))
+    ordered = facts.orderBy(F.col("v").desc(), "k").select("k", "v")
+    rows = ordered.rdd.glom().map(len).collect() and ordered.collect()
+    return [[list(row) for row in rows[:50]], len(rows), sum(row.v * i for i, row in enumerate(rows)) % 1_000_003]
+
+
+def few(spark: SparkSession, directory: Path) -> Any:
+    """The ten rows that adaptive execution took for none when a stage was skipped and its rows were not counted."""
+    facts = spark.read.parquet(str(directory / "facts")).withColumn("v", F.udf(_pause, LongType())("v"))
+    some = facts.groupBy((F.col("k") % 10).alias("k")).agg(F.sum("v").alias("v"))
+    return [list(row) for row in some.join(some.select("k", (F.col("v") + 1).alias("w")), "k").orderBy("k").collect()]
+
+
+CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
+    each.__name__: each for each in (rdd, lines, tables, udf, repartition, order, few)
+}
+
+
+def write_inputs(directory: Path) -> None:
+    """The files that the programs read. Not a part of them: a second driver must find them unchanged."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    (directory / "text").mkdir(parents=True)
+    for part in range(4):
+        words = (f"word{(part * 1_000 + i) % 137}" for i in range(1_000))
+        (directory / "text" / f"part-{part}.txt").write_text("\n".join(words) + "\n")
+    (directory / "facts").mkdir()
+    for part in range(8):
+        keys = [(part * 2_000 + i) % 1_000 for i in range(2_000)]
+        values = [(part * 2_000 + i) * 7_919 % 100_003 for i in range(2_000)]
+        pq.write_table(pa.table({"k": keys, "v": values}), directory / "facts" / f"part-{part}.parquet")
+    (directory / "names").mkdir()
+    names = pa.table({"id": list(range(10)), "name": [f"name{i % 4}" for i in range(10)]})
+    pq.write_table(names, directory / "names" / "part-0.parquet")
+
+
+if __name__ == "__main__":
+    builder = SparkSession.builder.config("spark.sql.adaptive.enabled", sys.argv[3] if len(sys.argv) > 3 else "true")
+    session = builder.getOrCreate()
+    result = CASES[sys.argv[1]](session, Path(sys.argv[2]))
+    print("RESULT " + json.dumps(result), flush=True)
+    session.stop()
