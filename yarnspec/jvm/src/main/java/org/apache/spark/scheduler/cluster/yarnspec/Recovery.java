@@ -226,7 +226,13 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             result.accumUpdates_$eq(withoutPrograms(result.accumUpdates()));
         }
         if (record.recording()) {
-            MapResult counted = MapResult.of(result.accumUpdates(), record.metrics);
+            MapResult counted;
+            try {
+                counted = MapResult.of(result.accumUpdates(), record.metrics);
+            } catch (RuntimeException | LinkageError e) {
+                poison(record, "what a map counted cannot be read: " + e);
+                return;
+            }
             if (!counted.other().isEmpty()) {
                 poison(record, "a map counts in an accumulator of the kind " + counted.other());
             } else if (!counted.accumulated().isEmpty() && !record.signature.accumulates()) {
@@ -252,18 +258,22 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         if (record == null || counted == null || !record.recording()) {
             return;
         }
+        try {
+            tellFinished(record, index, status, counted);
+        } catch (IOException | RuntimeException e) {
+            stopRecording(record, "a map's output cannot be told: " + e); // no reason to end Spark's scheduler
+        }
+    }
+
+    private void tellFinished(ShuffleRecord record, int index, MapStatus status, MapResult counted) throws IOException {
         ObjectNode header = Frames.header("map_finished")
-                .put("shuffle", shuffle)
+                .put("shuffle", record.id)
                 .put("index", index)
                 .put("map_id", status.mapId())
                 .put("executor_id", status.location().executorId())
                 .put("host", status.location().host())
                 .put("bytes", bytes(status, record.signature.reduces()));
-        try {
-            send(record, header, counted.with(status).encode());
-        } catch (IOException e) {
-            stopRecording(record, e.getMessage());
-        }
+        send(record, header, counted.with(status).encode());
     }
 
     private static long bytes(MapStatus status, int reduces) {

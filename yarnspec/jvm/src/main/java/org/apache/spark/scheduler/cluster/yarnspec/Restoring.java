@@ -68,7 +68,7 @@ final class Restoring {
         } catch (Declined | Unknown e) {
             declined = e.getMessage();
             restored = null;
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
             declined = "what is saved of it cannot be read";
             restored = null;
         } catch (InterruptedException e) {

@@ -54,7 +54,7 @@ final class FakeCluster implements AutoCloseable {
     private static TaskFeed newFeed;
     private static HostBlockingScheduler newScheduler;
 
-    final Outbox outbox = new Outbox();
+    final Outbox outbox;
     final TaskFeed feed;
     final JavaSparkContext context;
     final HostBlockingScheduler scheduler;
@@ -73,6 +73,9 @@ final class FakeCluster implements AutoCloseable {
         @Override
         public TaskScheduler createTaskScheduler(SparkContext context, String masterUrl) {
             newScheduler = new HostBlockingScheduler(context, newOutbox, newFeed);
+            if (Recovery.current() != null && Recovery.current().attach(context)) {
+                newScheduler.nextTaskId().set(Recovery.current().firstTask());
+            }
             return newScheduler;
         }
 
@@ -140,6 +143,11 @@ final class FakeCluster implements AutoCloseable {
     }
 
     FakeCluster(Map<String, String> settings) throws Exception {
+        this(settings, new Outbox());
+    }
+
+    FakeCluster(Map<String, String> settings, Outbox outbox) throws Exception {
+        this.outbox = outbox;
         feed = TaskFeed.open("token", dropped -> {});
         newOutbox = outbox;
         newFeed = feed;
@@ -210,9 +218,15 @@ final class FakeCluster implements AutoCloseable {
     }
 
     void finish(long taskId, Object value) {
+        finish(taskId, value, List.of());
+    }
+
+    /** Ends an attempt that gives a value and has counted something. */
+    void finish(long taskId, Object value, List<AccumulatorV2<?, ?>> counted) {
         SparkEnv env = SparkEnv.get();
         ByteBuffer bytes = env.serializer().newInstance().serialize(value, ANY);
-        end(taskId, TaskState.FINISHED(), new DirectTaskResult<>(bytes, Scala.emptySeq(), new long[0]));
+        Seq<AccumulatorV2<?, ?>> updates = CollectionConverters.asScala(counted).toList();
+        end(taskId, TaskState.FINISHED(), new DirectTaskResult<>(bytes, updates, new long[0]));
     }
 
     /** What a map task's attempt gives when it wrote so many bytes for each reducer. */

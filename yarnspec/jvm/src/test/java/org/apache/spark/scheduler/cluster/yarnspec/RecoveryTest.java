@@ -1,0 +1,234 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.api.java.JavaFutureAction;
+import org.apache.spark.scheduler.ExecutorProcessLost;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.util.AccumulatorV2;
+import org.apache.spark.util.LongAccumulator;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import scala.Option;
+
+/** What is recorded of a driver's maps, and what the next driver does with it; in Spark's own scheduler. */
+class RecoveryTest {
+    private static final long[] SIZES = {10, 20, 30};
+
+    @TempDir
+    private Path directory;
+
+    private static JavaFutureAction<Long> shuffled(DriverLife life) {
+        return life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4).coalesce(2, true).countAsync();
+    }
+
+    /** Starts what can start and finishes maps until so many have finished. */
+    private static List<Long> finishMaps(DriverLife life, int count) throws InterruptedException {
+        List<Long> finished = new ArrayList<>();
+        while (finished.size() < count) {
+            for (long task : life.cluster.offerUntilStarted()) {
+                if (finished.size() < count) {
+                    life.cluster.finish(task, life.cluster.mapOutput(task, SIZES));
+                    finished.add(task);
+                }
+            }
+        }
+        return finished;
+    }
+
+    @Test
+    void numbersOfTwoLivesDoNotMeet() throws Exception {
+        try (DriverLife life = new DriverLife(3, null, Map.of())) {
+            shuffled(life);
+            FakeCluster.await(() -> !life.cluster.offer().isEmpty(), "no map started");
+            assertEquals(3_000_000, life.declared().get(0).get("shuffle").asInt());
+            assertTrue(life.cluster.running().stream().allMatch(task -> task >= 300_000_000L));
+        }
+    }
+
+    @Test
+    void aFinishedMapIsToldOnce() throws Exception {
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            shuffled(life);
+            List<Long> maps = finishMaps(life, 3);
+            life.awaitMaps(3);
+            assertEquals(3, life.frames.size());
+            for (Frames.Frame frame : life.frames.values()) {
+                assertTrue(maps.contains(frame.header().get("map_id").asLong()));
+                MapStatus status = MapBlob.decode(frame.blob()).status();
+                assertEquals(frame.header().get("host").asText(), status.location().host());
+                assertEquals(frame.header().get("map_id").asLong(), status.mapId());
+            }
+        }
+    }
+
+    @Test
+    void whatSparksTrackerRefusesIsNotTold() throws Exception {
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            shuffled(life);
+            List<Long> started = life.cluster.offerUntilStarted();
+            long lost = started.stream().filter(task -> life.cluster.hostOf(task).equals("a")).findFirst().get();
+            MapStatus output = life.cluster.mapOutput(lost, SIZES);
+            // The executor is lost for Spark while the result of its task is on its way.
+            life.cluster.scheduler.dagScheduler()
+                    .executorLost("1", new ExecutorProcessLost("gone", Option.empty(), true));
+            life.cluster.finish(lost, output);
+            long other = started.stream().filter(task -> task != lost).findFirst().get();
+            life.cluster.finish(other, life.cluster.mapOutput(other, SIZES));
+            life.awaitMaps(1);
+            assertEquals(other, life.frames.values().iterator().next().header().get("map_id").asLong());
+            assertEquals(1, life.frames.size());
+        }
+    }
+
+    @Test
+    void theNextDriverRunsOnlyWhatIsMissing() throws Exception {
+        Path past;
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            shuffled(life);
+            finishMaps(life, 3);
+            life.awaitMaps(3);
+            past = life.save(directory.resolve("saved"));
+        }
+        try (DriverLife life = new DriverLife(2, past, Map.of())) {
+            life.adopt("7", "a", Set.of());
+            life.adopt("8", "b", Set.of());
+            life.cluster.slot("7", "a").slot("8", "b");
+            JavaFutureAction<Long> job = shuffled(life);
+            assertEquals(1, finishMaps(life, 1).size());
+            List<Long> reducers = new ArrayList<>();
+            FakeCluster.await(() -> reducers.addAll(life.cluster.offer()) && reducers.size() == 2, "no reducers");
+            reducers.forEach(task -> life.cluster.finish(task, 2L));
+            assertEquals(4, job.get(30, TimeUnit.SECONDS));
+            assertEquals(3, life.cluster.events("shuffle_restored").get(0).get("restored").asInt());
+            assertEquals(1_000_000, life.cluster.events("shuffle_restored").get(0).get("shuffle").asInt());
+        }
+    }
+
+    @Test
+    void whatAnExecutorRefusesRunsAgain() throws Exception {
+        Path past;
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            shuffled(life);
+            finishMaps(life, 4);
+            life.awaitMaps(4);
+            past = life.save(directory.resolve("saved"));
+        }
+        try (DriverLife life = new DriverLife(2, past, Map.of())) {
+            life.adopt("7", "a", Set.of(0, 1));
+            life.adopt("8", "b", Set.of(0, 1));
+            shuffled(life);
+            finishMaps(life, 2);
+            var told = life.cluster.events("shuffle_restored").get(0);
+            assertEquals(2, told.get("restored").asInt());
+            assertEquals(2, told.get("not_restored").get("missing data").asInt());
+        }
+    }
+
+    @Test
+    void outputsOfAnExecutorThatIsLostAgainAreNotUsed() throws Exception {
+        Path past;
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            shuffled(life);
+            finishMaps(life, 4);
+            life.awaitMaps(4);
+            past = life.save(directory.resolve("saved"));
+        }
+        try (DriverLife life = new DriverLife(2, past, Map.of())) {
+            life.adopt("7", "a", Set.of());
+            life.adopt("8", "b", Set.of());
+            life.recovery.executorLost("7");
+            shuffled(life);
+            var told = awaitRestored(life);
+            assertEquals(told.get("by_host").get("b").asInt(), told.get("restored").asInt());
+            assertTrue(told.get("restored").asInt() < 4);
+        }
+    }
+
+    private static com.fasterxml.jackson.databind.JsonNode awaitRestored(DriverLife life) throws Exception {
+        FakeCluster.await(() -> {
+            try {
+                return !life.cluster.events("shuffle_restored").isEmpty();
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+        }, "nothing was told of a restored shuffle");
+        return life.cluster.events("shuffle_restored").get(0);
+    }
+
+    @Test
+    void aShuffleWhoseRecordsAreOthersEachTimeComesBackWholeOrNotAtAll() throws Exception {
+        Path past;
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            twice(life);
+            finishMaps(life, 4 + 1); // the first shuffle, and one of the two maps that deal its records out again
+            life.awaitMaps(5);
+            assertEquals("indeterminate", life.declared().get(1).get("determinism").asText());
+            past = life.save(directory.resolve("saved"));
+        }
+        try (DriverLife life = new DriverLife(2, past, Map.of())) {
+            life.adopt("7", "a", Set.of());
+            life.adopt("8", "b", Set.of());
+            twice(life);
+            FakeCluster.await(() -> !life.cluster.offer().isEmpty(), "no map started");
+            var told = life.cluster.events("shuffle_restored");
+            assertEquals(4, told.get(0).get("restored").asInt());
+            assertEquals(0, told.get(1).get("restored").asInt());
+            assertTrue(told.get(1).get("not_restored").fieldNames().next().contains("others each time"));
+        }
+    }
+
+    private static void twice(DriverLife life) {
+        life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4).coalesce(2, true).coalesce(3, true).countAsync();
+    }
+
+    @Test
+    void aMapThatCountsWhatCannotBeCountedAgainIsNotTold() throws Exception {
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            shuffled(life);
+            List<Long> started = life.cluster.offerUntilStarted();
+            LongAccumulator counted = new LongAccumulator();
+            counted.register(life.cluster.context.sc(), Option.apply("rows"), false);
+            LongAccumulator update = (LongAccumulator) counted.copyAndReset();
+            update.metadata_$eq(counted.metadata());
+            update.add(1L);
+            Fields.set(update, "atDriverSide", false); // as on an executor
+            List<AccumulatorV2<?, ?>> updates = List.of(update);
+            life.cluster.finish(started.get(0), life.cluster.mapOutput(started.get(0), SIZES), updates);
+            FakeCluster.await(() -> stopped(life) == 1, "the recording was not stopped");
+            finishMaps(life, 2);
+            assertTrue(life.frames.isEmpty());
+        }
+    }
+
+    private static int stopped(DriverLife life) {
+        try {
+            return life.cluster.events("recording_stopped").size();
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void withoutRecoveryNothingIsAskedAndNumbersAreSparks() throws Exception {
+        Map<String, String> settings = new HashMap<>();
+        settings.put("spark.shuffle.manager", ResumingShuffleManager.class.getName());
+        try (FakeCluster cluster = new FakeCluster(settings).slot("1", "a")) {
+            cluster.context.parallelize(List.of(1, 2), 2).coalesce(1, true).countAsync();
+            long first = cluster.offerUntilStarted().get(0);
+            assertTrue(first < 10);
+            assertTrue(cluster.events("shuffle_declared").isEmpty());
+            assertFalse(cluster.scheduler.mapOutputTracker().shuffleStatuses().get(0).get()
+                    instanceof WatchedShuffleStatus);
+        }
+    }
+}
