@@ -91,7 +91,7 @@ class Program:
             path = directory / "lib" / "pyspark" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        told = {"owned": OWNED, "planned": PLANNED_VALUES, "planned_keys": PLANNED}
+        told = {"owned": OWNED, "planned": PLANNED_VALUES, "planned_keys": PLANNED, "recovery": False}
         (directory / "owned.json").write_text(json.dumps(told))
         self.path = [str(HOOK), str(directory / "lib")]
         self.environment = {
@@ -412,3 +412,41 @@ def test_an_orderly_end_is_noted(program: Program, text: str, code: int, noted: 
 def test_an_error_or_a_signal_is_no_orderly_end(program: Program, text: str) -> None:
     assert program.run(text).returncode != 0
     assert not (program.directory / "end.json").exists()
+
+
+PICKLES = """
+import hashlib, json
+from pyspark import cloudpickle
+from pyspark.serializers import CloudPickleSerializer
+
+FACTOR = 3
+
+class Shape:
+    def area(self, side):
+        return (lambda each: each * each * FACTOR)(side)
+
+def function(side):
+    def inner():
+        return Shape().area(side)
+    return inner()
+
+data = CloudPickleSerializer().dumps(function)
+print(json.dumps([hashlib.sha256(data).hexdigest(), cloudpickle.loads(data)(2)]))
+"""
+
+
+@pytest.mark.parametrize("recovery", [True, False])
+def test_functions_are_pickled_alike_wherever_the_program_lies(tmp_path: Path, recovery: bool) -> None:
+    """A driver's next life on another host has to recognize them; without recovery nothing of pyspark is touched."""
+    found = []
+    for name in ("one", "another"):
+        program = Program(tmp_path / name)
+        told = json.loads((program.directory / "owned.json").read_text()) | {"recovery": recovery}
+        (program.directory / "owned.json").write_text(json.dumps(told))
+        program.path = [str(HOOK)]  # and the real pyspark
+        done = program.run(PICKLES)
+        assert done.returncode == 0, done.stderr
+        digest, area = json.loads(done.stdout)
+        assert area == 12
+        found.append(digest)
+    assert (found[0] == found[1]) is recovery

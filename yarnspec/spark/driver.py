@@ -155,7 +155,12 @@ class Driver:
             (self._directory / name).unlink(missing_ok=True)
         owned = os.open(self._directory / OWNED_KEYS_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(owned, "wb") as stream:
-            told = {"owned": self.owned, "planned": self.planned, "planned_keys": PLANNED}
+            told = {
+                "owned": self.owned,
+                "planned": self.planned,
+                "planned_keys": PLANNED,
+                "recovery": self._plan.options.recovery.enabled,
+            }
             stream.write(msgspec.json.encode(told))
         with self.stdout.open("wb") as out, self.stderr.open("wb") as err:
             process = subprocess.Popen(

@@ -16,6 +16,7 @@ import json
 import os
 import signal
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,34 @@ def _mark_writers() -> None:
     mark("foreachPartition")
 
 
+def _pickle_alike() -> None:
+    """Pickle the program's functions alike wherever its file lies: else the next driver recognizes none of them.
+
+    YARN puts the file into another directory on each host, and its path would go into each of them.
+    """
+    from pyspark.cloudpickle.cloudpickle import Pickler
+
+    def named(path: str) -> str:
+        program = getattr(sys.modules["__main__"], "__file__", None)
+        return os.path.basename(path) if path == program else path  # noqa: PTH119 - as it stands in tracebacks
+
+    reduce_code = Pickler._dispatch_table[types.CodeType]
+    new_arguments = Pickler._function_getnewargs
+
+    def reduced(code: types.CodeType) -> Any:
+        return reduce_code(code.replace(co_filename=named(code.co_filename)))
+
+    def arguments_of(self: Any, function: Any) -> Any:
+        arguments = new_arguments(self, function)
+        its_globals = arguments[1]
+        if "__file__" in its_globals:
+            its_globals["__file__"] = named(its_globals["__file__"])
+        return arguments
+
+    Pickler._dispatch_table[types.CodeType] = reduced
+    Pickler._function_getnewargs = arguments_of
+
+
 def _guard(owned: dict[str, str], planned: dict[str, str], planned_keys: tuple[str, ...], report: Path) -> None:
     from pyspark.conf import SparkConf
     from pyspark.core.context import SparkContext
@@ -208,6 +237,8 @@ if "PYSPARK_GATEWAY_PORT" in os.environ and "YARNSPEC_OWNED_KEYS" in os.environ:
         _note_an_orderly_end(Path(os.environ["YARNSPEC_PROGRAM_END"]))
     with contextlib.suppress(ImportError):
         _told = json.loads(Path(os.environ["YARNSPEC_OWNED_KEYS"]).read_text(encoding="utf-8"))
+        if _told["recovery"]:
+            _pickle_alike()
         _guard(
             _told["owned"], _told["planned"], tuple(_told["planned_keys"]), Path(os.environ["YARNSPEC_PROGRAM_REPORT"])
         )
