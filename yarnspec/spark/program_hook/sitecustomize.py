@@ -17,6 +17,7 @@ import os
 import signal
 import sys
 import types
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -124,18 +125,19 @@ def _mark_writers() -> None:
 
 
 def _pickle_alike() -> None:
-    """Pickle the program's functions alike wherever its file lies: else the next driver recognizes none of them.
+    """Pickle the program's functions alike in each life of the driver: else the next one recognizes none of them.
 
-    YARN puts the file into another directory on each host, and its path would go into each of them.
+    YARN puts the program's file into another directory on each host, and its path would go into each function; classes
+    of the program would get random names, where numbers serve as well.
     """
-    from pyspark.cloudpickle.cloudpickle import Pickler
+    from pyspark.cloudpickle import cloudpickle
 
     def named(path: str) -> str:
         program = getattr(sys.modules["__main__"], "__file__", None)
-        return os.path.basename(path) if path == program else path  # noqa: PTH119 - as it stands in tracebacks
+        return os.path.basename(path) if path == program else path  # noqa: PTH119 - a path as code objects have it
 
-    reduce_code = Pickler._dispatch_table[types.CodeType]
-    new_arguments = Pickler._function_getnewargs
+    reduce_code = cloudpickle.Pickler._dispatch_table[types.CodeType]
+    new_arguments = cloudpickle.Pickler._function_getnewargs
 
     def reduced(code: types.CodeType) -> Any:
         return reduce_code(code.replace(co_filename=named(code.co_filename)))
@@ -147,8 +149,23 @@ def _pickle_alike() -> None:
             its_globals["__file__"] = named(its_globals["__file__"])
         return arguments
 
-    Pickler._dispatch_table[types.CodeType] = reduced
-    Pickler._function_getnewargs = arguments_of
+    cloudpickle.Pickler._dispatch_table[types.CodeType] = reduced
+    cloudpickle.Pickler._function_getnewargs = arguments_of
+
+    numbers: Counter[str] = Counter()
+
+    def tracker_id(class_def: type) -> str:
+        with cloudpickle._DYNAMIC_CLASS_TRACKER_LOCK:
+            known = cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS.get(class_def)
+            if known is None:
+                name = f"{class_def.__module__}.{class_def.__qualname__}"
+                numbers[name] += 1
+                known = f"{name}#{numbers[name]}"
+                cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS[class_def] = known
+                cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID[known] = class_def
+        return str(known)
+
+    cloudpickle._get_or_create_tracker_id = tracker_id
 
 
 def _guard(owned: dict[str, str], planned: dict[str, str], planned_keys: tuple[str, ...], report: Path) -> None:
