@@ -131,7 +131,7 @@ class Journal:
         """Record a summary at once.
 
         The future is done, with the record's sequence number, when it and all before it are on disk. It fails with
-        JournalStopped; it cannot be cancelled.
+        JournalStopped; it cannot be cancelled. RecordTooLargeError is raised at once.
         """
         future: Future[int] = Future()
         future.set_running_or_notify_cancel()
