@@ -121,7 +121,7 @@ class PartitionWindowedDataFrame:
         column = self._key_column(data, key, key_type)
         if callable(key):
             data, column = data.withColumn(_KEY, column), functions.col(_KEY)
-        columns = [column.desc() if order.reverse else column.asc()]
+        columns = [column.desc() if Order(order).reverse else column.asc()]
         if stable:
             data = data.withColumn(_ROW_NUMBER, functions.monotonically_increasing_id())
             columns.append(functions.col(_ROW_NUMBER))
