@@ -2,8 +2,8 @@
 
 A round has 6 tasks of 0.3 s; on the host that DIRECTORY/slow names, while it is there, they take 8 times as long.
 Rounds go on until DIRECTORY/stop appears. When DIRECTORY/long appears, 14 tasks start before the next round, and end
-when DIRECTORY/go appears. Prints a JSON line for each round (`round`, `hosts`), one when all long tasks run (`long`: how
-many run on each host) and a last one (`wrong`: rounds with a wrong result).
+when DIRECTORY/go appears. Prints a JSON line for each round (`round`, `hosts`), one when all long tasks run (`long`:
+how many run on each host) and a last one (`wrong`: rounds with a wrong result).
 """
 
 from __future__ import annotations
