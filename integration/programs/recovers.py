@@ -1,9 +1,9 @@
 """Rounds of short tasks that are slow on one host, beside long tasks that are not: `recovers.py DIRECTORY`.
 
 A round has 6 tasks of 0.3 s; on the host that DIRECTORY/slow names, while it is there, they take 8 times as long.
-Rounds go on until DIRECTORY/stop appears. When DIRECTORY/long appears, 14 tasks start beside them that end when
-DIRECTORY/go appears. Prints a JSON line for each round (`round`, `hosts`), one when all long tasks run (`long`: how
-many run on each host) and a last one (`wrong`: rounds with a wrong result).
+Rounds go on until DIRECTORY/stop appears. When DIRECTORY/long appears, 14 tasks start before the next round, and end
+when DIRECTORY/go appears. Prints a JSON line for each round (`round`, `hosts`), one when all long tasks run (`long`:
+how many run on each host) and a last one (`wrong`: rounds with a wrong result).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -46,7 +45,9 @@ def long(directory: Path, numbers: Iterator[int]) -> Iterator[int]:
     """One long task."""
     deadline = time.monotonic() + LONGEST_S
     for number in numbers:
-        (directory / f"long-{number}").write_text(os.environ["NM_HOST"])
+        scratch = directory / f"new-{number}"
+        scratch.write_text(os.environ["NM_HOST"])
+        scratch.rename(directory / f"long-{number}")
         while not (directory / "go").exists():
             if time.monotonic() > deadline:
                 raise TimeoutError("nobody let the long tasks go")
@@ -54,37 +55,39 @@ def long(directory: Path, numbers: Iterator[int]) -> Iterator[int]:
         yield number
 
 
-def run_long(context: SparkContext, directory: Path, stop: threading.Event) -> None:
-    """Run the long tasks when they are wanted."""
-    while not (directory / "long").exists():
-        if stop.wait(0.05):
-            return
-    context.parallelize(range(LONG_TASKS), LONG_TASKS).mapPartitions(lambda numbers: long(directory, numbers)).count()
+def run_long(context: SparkContext, directory: Path) -> InheritableThread:
+    """Start the long tasks, and wait until all of them run: as many on each host, as nothing else runs meanwhile."""
+    data = context.parallelize(range(LONG_TASKS), LONG_TASKS).mapPartitions(lambda numbers: long(directory, numbers))
+    beside = InheritableThread(target=data.count)
+    beside.start()
+    deadline = time.monotonic() + LONGEST_S
+    while len(list(directory.glob("long-*"))) < LONG_TASKS:
+        if time.monotonic() > deadline:
+            raise TimeoutError("not all long tasks run")
+        time.sleep(0.05)
+    running = Counter(file.read_text() for file in directory.glob("long-*"))
+    print(json.dumps({"long": running}), flush=True)
+    return beside
 
 
 def main(directory: Path) -> None:
     """Run rounds."""
     context = SparkSession.builder.getOrCreate().sparkContext
-    stopped = threading.Event()
-    beside = InheritableThread(target=run_long, args=(context, directory, stopped))
-    beside.start()
+    beside: InheritableThread | None = None
     deadline = time.monotonic() + LONGEST_S
     rounds = wrong = 0
-    told = False
     while not (directory / "stop").exists():
+        if beside is None and (directory / "long").exists():
+            beside = run_long(context, directory)
         rounds += 1
         data = context.parallelize(range(TASKS), TASKS).mapPartitions(lambda numbers: short(directory, numbers))
         found = data.collect()
         wrong += [number for _, number in found] != list(range(TASKS))
         print(json.dumps({"round": rounds, "hosts": sorted({host for host, _ in found})}), flush=True)
-        running = [file.read_text() for file in directory.glob("long-*")]
-        if not told and len(running) == LONG_TASKS:
-            told = True
-            print(json.dumps({"long": Counter(running)}), flush=True)
         if time.monotonic() > deadline:
             raise TimeoutError(f"nobody wrote {directory}/stop")
-    stopped.set()
-    beside.join()
+    if beside is not None:
+        beside.join()
     print(json.dumps({"wrong": wrong}), flush=True)
     context.stop()
 

@@ -73,7 +73,7 @@ class PartitionWindowedRDD:
         >>> full_window_partition(data).sort_partition(lambda record: record[1], Order.DESCENDING).collect()
         [(None, 'c'), (2, 'b'), (1, 'a')]
         """
-        task = partial(sort_objects, _key(key), order, self._memory_bytes(memory))
+        task = partial(sort_objects, _key(key), Order(order), self._memory_bytes(memory))
         return self._data.mapPartitions(task, preservesPartitioning=True)
 
     def aggregate(self, function: AggregateFunction[Any, Any, Any]) -> RDD[Any]:
