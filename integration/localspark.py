@@ -378,15 +378,19 @@ def _java() -> str:
 
 def _environment(more: dict[str, str]) -> dict[str, str]:
     root = str(Path(__file__).resolve().parent.parent)
-    return os.environ | {
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "SPARK_HOME": str(spark_home()),
-        "SPARK_ENV_LOADED": "1",
-        "SPARK_SCALA_VERSION": "2.13",
-        "PYTHONHASHSEED": "0",
-        "PYTHONPATH": root,
-    } | more
+    return (
+        os.environ
+        | {
+            "PYSPARK_PYTHON": sys.executable,
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
+            "SPARK_HOME": str(spark_home()),
+            "SPARK_ENV_LOADED": "1",
+            "SPARK_SCALA_VERSION": "2.13",
+            "PYTHONHASHSEED": "0",
+            "PYTHONPATH": root,
+        }
+        | more
+    )
 
 
 def _quietly(read: Callable[[], None]) -> None:

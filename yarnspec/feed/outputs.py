@@ -34,7 +34,11 @@ class OutputsReader:
     """
 
     def __init__(
-        self, port: int, token: str, on_frame: Callable[[dict[str, Any], bytes], None], on_missing: Callable[[int], None]
+        self,
+        port: int,
+        token: str,
+        on_frame: Callable[[dict[str, Any], bytes], None],
+        on_missing: Callable[[int], None],
     ) -> None:
         self._port = port
         self._token = token
