@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions
 from pyspark.sql.types import LongType
 
 PAUSE_S = 0.15
@@ -27,7 +27,7 @@ def slowly(records: Iterable[Any]) -> Iterator[Any]:
     yield from records
 
 
-def rdd(spark: SparkSession, directory: Path) -> Any:
+def rdd(spark: SparkSession, _directory: Path) -> Any:
     """Two shuffles of RDDs, and accumulators in both."""
     context = spark.sparkContext
     seen, sums = context.accumulator(0), context.accumulator(0)
@@ -59,10 +59,16 @@ def tables(spark: SparkSession, directory: Path) -> Any:
     """A join and an aggregation of Parquet files, above an aggregation; one table small enough to be broadcast."""
     facts = spark.read.parquet(str(directory / "facts"))
     names = spark.read.parquet(str(directory / "names"))
-    pause = F.udf(_pause, LongType())
-    sums = facts.withColumn("v", pause("v")).groupBy("k").agg(F.sum("v").alias("v"), F.count("*").alias("n"))
-    joined = sums.join(facts.groupBy("k").agg(F.max("v").alias("top")), "k").join(names, F.col("k") % 10 == names.id)
-    rows = joined.groupBy("name").agg(F.sum("v"), F.sum("n"), F.sum("top"))
+    pause = functions.udf(_pause, LongType())
+    sums = (
+        facts.withColumn("v", pause("v"))
+        .groupBy("k")
+        .agg(functions.sum("v").alias("v"), functions.count("*").alias("n"))
+    )
+    joined = sums.join(facts.groupBy("k").agg(functions.max("v").alias("top")), "k").join(
+        names, functions.col("k") % 10 == names.id
+    )
+    rows = joined.groupBy("name").agg(functions.sum("v"), functions.sum("n"), functions.sum("top"))
     return sorted([list(row) for row in rows.collect()])
 
 
@@ -80,18 +86,18 @@ def udf(spark: SparkSession, directory: Path) -> Any:
         seen.add(1)
         return _pause(value) * 2 + 1
 
-    changed = F.udf(change, LongType())
+    changed = functions.udf(change, LongType())
     facts = spark.read.parquet(str(directory / "facts"))
-    sums = facts.select("k", changed("v").alias("v")).groupBy("k").agg(F.sum("v").alias("v"))
-    rows = sums.select(F.udf(_pause, LongType())("v").alias("v"), (F.col("k") % 7).alias("g"))
-    result = rows.groupBy("g").agg(F.sum("v")).collect()
+    sums = facts.select("k", changed("v").alias("v")).groupBy("k").agg(functions.sum("v").alias("v"))
+    rows = sums.select(functions.udf(_pause, LongType())("v").alias("v"), (functions.col("k") % 7).alias("g"))
+    result = rows.groupBy("g").agg(functions.sum("v")).collect()
     return [sorted([list(row) for row in result]), seen.value]
 
 
 def repartition(spark: SparkSession, directory: Path) -> Any:
     """Rows that are dealt out in turn, in a DataFrame and in an RDD."""
-    facts = spark.read.parquet(str(directory / "facts")).withColumn("v", F.udf(_pause, LongType())("v"))
-    dealt = facts.repartition(6).groupBy((F.col("k") % 10).alias("k")).agg(F.sum("v").alias("v"))
+    facts = spark.read.parquet(str(directory / "facts")).withColumn("v", functions.udf(_pause, LongType())("v"))
+    dealt = facts.repartition(6).groupBy((functions.col("k") % 10).alias("k")).agg(functions.sum("v").alias("v"))
     numbers = spark.sparkContext.parallelize(range(2_000), 6).mapPartitions(slowly).repartition(5)
     pairs = numbers.map(lambda n: (n % 3, n)).mapPartitions(slowly).reduceByKey(lambda a, b: a + b, 3)
     return [sorted([list(row) for row in dealt.collect()]), sorted(pairs.collect())]
@@ -99,17 +105,20 @@ def repartition(spark: SparkSession, directory: Path) -> Any:
 
 def order(spark: SparkSession, directory: Path) -> Any:
     """Rows in order: ranges that are found by sampling."""
-    facts = spark.read.parquet(str(directory / "facts")).withColumn("v", F.udf(_pause, LongType())("v"))
-    ordered = facts.orderBy(F.col("v").desc(), "k").select("k", "v")
+    facts = spark.read.parquet(str(directory / "facts")).withColumn("v", functions.udf(_pause, LongType())("v"))
+    ordered = facts.orderBy(functions.col("v").desc(), "k").select("k", "v")
     rows = ordered.rdd.glom().map(len).collect() and ordered.collect()
     return [[list(row) for row in rows[:50]], len(rows), sum(row.v * i for i, row in enumerate(rows)) % 1_000_003]
 
 
 def few(spark: SparkSession, directory: Path) -> Any:
     """The ten rows that adaptive execution took for none when a stage was skipped and its rows were not counted."""
-    facts = spark.read.parquet(str(directory / "facts")).withColumn("v", F.udf(_pause, LongType())("v"))
-    some = facts.groupBy((F.col("k") % 10).alias("k")).agg(F.sum("v").alias("v"))
-    return [list(row) for row in some.join(some.select("k", (F.col("v") + 1).alias("w")), "k").orderBy("k").collect()]
+    facts = spark.read.parquet(str(directory / "facts")).withColumn("v", functions.udf(_pause, LongType())("v"))
+    some = facts.groupBy((functions.col("k") % 10).alias("k")).agg(functions.sum("v").alias("v"))
+    return [
+        list(row)
+        for row in some.join(some.select("k", (functions.col("v") + 1).alias("w")), "k").orderBy("k").collect()
+    ]
 
 
 CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
@@ -139,6 +148,6 @@ def write_inputs(directory: Path) -> None:
 if __name__ == "__main__":
     builder = SparkSession.builder.config("spark.sql.adaptive.enabled", sys.argv[3] if len(sys.argv) > 3 else "true")
     session = builder.getOrCreate()
-    result = CASES[sys.argv[1]](session, Path(sys.argv[2]))
-    print("RESULT " + json.dumps(result), flush=True)
+    outcome = CASES[sys.argv[1]](session, Path(sys.argv[2]))
+    print("RESULT " + json.dumps(outcome), flush=True)
     session.stop()

@@ -112,3 +112,22 @@ def test_a_free_port_can_be_bound() -> None:
     port = properties.free_port("127.0.0.1")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", port))
+
+
+def test_what_keeps_a_driver_from_being_recovered() -> None:
+    assert properties.recovery_off({}, 1) == ""
+    assert properties.recovery_off({"spark.shuffle.manager": "sort", "spark.io.encryption.enabled": "false"}, 21) == ""
+    assert "spark.io.encryption.enabled" in properties.recovery_off({"spark.io.encryption.enabled": "TRUE"}, 1)
+    assert "spark.shuffle.service.enabled" in properties.recovery_off({"spark.shuffle.service.enabled": "true"}, 1)
+    assert "com.example.Mine" in properties.recovery_off({"spark.shuffle.manager": "com.example.Mine"}, 1)
+    assert "21 times" in properties.recovery_off({}, 22)
+
+
+def test_what_a_driver_is_told_of_earlier_ones(tmp_path: Path) -> None:
+    first = properties.recovery_keys(saved=None, window_ms=30_000, verify_checksums=True)
+    assert "spark.yarnspec.saved" not in first
+    assert first["spark.yarnspec.recovery.window_ms"] == "30000"
+    second = properties.recovery_keys(saved=tmp_path / "saved", window_ms=5, verify_checksums=False, keep_bytes=7)
+    assert second["spark.yarnspec.saved"] == str(tmp_path / "saved")
+    assert second["spark.yarnspec.recovery.verify_checksums"] == "false"
+    assert second["spark.yarnspec.recovery.keep_bytes"] == "7"

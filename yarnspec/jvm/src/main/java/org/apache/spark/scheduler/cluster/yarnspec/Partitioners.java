@@ -1,6 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import org.apache.spark.HashPartitioner;
+import org.apache.spark.PartitionIdPassthrough;
 import org.apache.spark.Partitioner;
 import org.apache.spark.RangePartitioner;
 import org.apache.spark.api.python.PythonPartitioner;
@@ -14,6 +15,7 @@ final class Partitioners {
         into.add(partitioner.getClass().getName()).add(partitioner.numPartitions());
         if (partitioner instanceof PythonPartitioner
                 || partitioner instanceof HashPartitioner
+                || partitioner instanceof PartitionIdPassthrough // of a query, whose plan tells the rest
                 || partitioner instanceof RangePartitioner<?, ?>) {
             // Python's function is an address here, and its code stands in the command of the RDD below. The bounds of a
             // range are what the saved shuffle brings back.

@@ -1,0 +1,112 @@
+"""A driver is killed in the middle of each kind of program, and the next one goes on: on this machine, without YARN.
+
+What is asserted each time: the result is that of an undisturbed run, and the second driver launches exactly the tasks
+that the first one's recorded maps do not spare.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.localspark import HOSTS, Life, LocalSpark
+from integration.programs import resumes
+
+CASES = {
+    # the program, adaptive execution, how many maps are recorded when the driver is killed
+    "rdd": ("rdd", "true", 10),
+    "lines": ("lines", "true", 5),
+    "tables": ("tables", "true", 14),
+    "tables-not-adaptive": ("tables", "false", 14),
+    "udf": ("udf", "true", 9),
+    "repartition": ("repartition", "true", 9),
+    "order": ("order", "true", 9),
+    "few": ("few", "true", 10),
+}
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that the programs read."""
+    directory = tmp_path_factory.mktemp("inputs") / "data"
+    resumes.write_inputs(directory)
+    return directory
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Iterator[Path]:
+    """A directory for the applications of one test."""
+    yield tmp_path
+    shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+def program(case: str, inputs: Path, adaptive: str) -> list[str]:
+    """The command line of one of the programs."""
+    return [resumes.__file__, case, str(inputs), adaptive]
+
+
+def whole(life: Life) -> Life:
+    """A life that came to its end."""
+    assert life.exit_code == 0, life.log.read_text()[-4_000:]
+    assert life.result
+    return life
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_next_driver_goes_on(name: str, inputs: Path, directory: Path) -> None:
+    case, adaptive, kill_at = CASES[name]
+    command = program(case, inputs, adaptive)
+    undisturbed = whole(LocalSpark(directory / "undisturbed").run(command))
+    application = LocalSpark(directory / "killed")
+    killed = application.run(command, kill_when=lambda maps, _shuffles: maps >= kill_at)
+    assert killed.exit_code == -9
+    second = whole(application.run(command))
+    assert second.result == undisturbed.result
+    assert second.restored > 0
+    # Each map that came back is one task less.
+    assert second.tasks == undisturbed.tasks - second.restored
+
+
+def test_a_driver_that_is_killed_twice(inputs: Path, directory: Path) -> None:
+    command = program("rdd", inputs, "true")
+    undisturbed = whole(LocalSpark(directory / "undisturbed").run(command))
+    application = LocalSpark(directory / "killed")
+    application.run(command, kill_when=lambda maps, _shuffles: maps >= 4)
+    second = application.run(command, kill_when=lambda maps, _shuffles: maps >= 6)
+    third = whole(application.run(command))
+    assert third.result == undisturbed.result
+    assert 0 < second.restored <= third.restored - 6
+    assert third.tasks == undisturbed.tasks - third.restored
+
+
+def test_a_host_that_does_not_come_back(inputs: Path, directory: Path) -> None:
+    command = program("rdd", inputs, "true")
+    undisturbed = whole(LocalSpark(directory / "undisturbed").run(command))
+    application = LocalSpark(directory / "killed")
+    application.run(command, kill_when=lambda maps, _shuffles: maps >= 8)
+    second = whole(application.run(command, hosts=(HOSTS[0],), gone=(HOSTS[1],)))
+    assert second.result == undisturbed.result
+    assert 0 < second.restored < 8
+    assert second.tasks == undisturbed.tasks - second.restored
+
+
+def test_an_input_that_has_changed_is_read_again(inputs: Path, directory: Path) -> None:
+    own = directory / "data"
+    shutil.copytree(inputs, own)
+    command = program("lines", own, "true")
+    application = LocalSpark(directory / "killed")
+    application.run(command, kill_when=lambda maps, _shuffles: maps >= 5)
+    (own / "text" / "part-0.txt").write_text("word1\n" * 500)
+    second = whole(application.run(command))
+    assert second.restored == 0
+    assert second.result == whole(LocalSpark(directory / "undisturbed").run(command)).result
+
+
+def test_without_recovery_nothing_is_installed(inputs: Path, directory: Path) -> None:
+    life = whole(LocalSpark(directory / "off", recovery=False).run(program("rdd", inputs, "true")))
+    assert life.of("shuffle_declared") == []
+    assert life.of("outputs_reported") == []
+    assert life.frames == 0

@@ -1,0 +1,241 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.count;
+import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.rand;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** When two shuffles are the same, and of which ones nobody can say. Nothing is run: a shuffle is declared before. */
+class SignaturesTest {
+    @TempDir
+    private Path directory;
+
+    private DriverLife life;
+    private SparkSession session;
+    private final Set<Integer> seen = new HashSet<>();
+
+    @BeforeEach
+    void start() throws Exception {
+        life = new DriverLife(
+                1, null, Map.of("spark.sql.shuffle.partitions", "4", "spark.sql.warehouse.dir", "" + directory));
+        session = SparkSession.builder().sparkContext(life.cluster.context.sc()).getOrCreate();
+    }
+
+    @AfterEach
+    void stop() {
+        life.close();
+    }
+
+    private interface Action {
+        void run() throws Exception;
+    }
+
+    /** What is said of the first shuffle that a job declares next. */
+    private JsonNode declared(Action action) throws Exception {
+        Thread job = new Thread(
+                () -> {
+                    try {
+                        action.run();
+                    } catch (Exception e) {
+                        // The job is given up when the test ends.
+                    }
+                },
+                "job");
+        job.setDaemon(true);
+        job.start();
+        JsonNode[] found = new JsonNode[1];
+        FakeCluster.await(() -> (found[0] = unseen()) != null, "no shuffle was declared");
+        return found[0];
+    }
+
+    private JsonNode unseen() {
+        try {
+            for (JsonNode event : life.declared()) {
+                if (seen.add(event.get("question").asInt())) {
+                    return event;
+                }
+            }
+            return null;
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** The signature without the number that tells it from others of the same kind. */
+    private String signature(Action action) throws Exception {
+        JsonNode event = declared(action);
+        assertEquals("", event.get("why_not").asText());
+        return event.get("signature").asText().split("-")[0];
+    }
+
+    private String whyNot(Action action) throws Exception {
+        JsonNode event = declared(action);
+        assertEquals("", event.get("signature").asText());
+        return event.get("why_not").asText();
+    }
+
+    private Dataset<Row> numbers(int above) {
+        return session.range(0, 100, 1, 3).toDF().where(col("id").gt(above)).groupBy(col("id").mod(7)).agg(count(lit(1)));
+    }
+
+    @Test
+    void theSameQueryIsTheSameWhateverItsNumbers() throws Exception {
+        String first = signature(() -> numbers(5).collectAsList());
+        assertEquals(first, signature(() -> numbers(5).collectAsList()));
+        assertNotEquals(first, signature(() -> numbers(6).collectAsList()));
+    }
+
+    @Test
+    void theSameShuffleTwiceHasTwoSignatures() throws Exception {
+        String first = declared(() -> numbers(5).collectAsList()).get("signature").asText();
+        String second = declared(() -> numbers(5).collectAsList()).get("signature").asText();
+        assertNotEquals(first, second);
+    }
+
+    @Test
+    void adaptiveExecutionOrNotIsAnotherPlan() throws Exception {
+        String first = signature(() -> numbers(5).collectAsList());
+        session.conf().set("spark.sql.adaptive.enabled", "false");
+        assertNotEquals(first, signature(() -> numbers(5).collectAsList()));
+    }
+
+    @Test
+    void whichColumnIsWhichCounts() throws Exception {
+        Dataset<Row> two = session.range(0, 10, 1, 2).select(col("id").as("a"), col("id").plus(1).as("b"));
+        String a = signature(() -> two.select("a", "b").repartition(3, col("a")).collectAsList());
+        assertEquals(a, signature(() -> two.select("a", "b").repartition(3, col("a")).collectAsList()));
+        assertNotEquals(a, signature(() -> two.select("a", "b").repartition(3, col("b")).collectAsList()));
+        assertNotEquals(a, signature(() -> two.select("b", "a").repartition(3, col("a")).collectAsList()));
+    }
+
+    @Test
+    void aFileThatChangesMakesAnotherShuffle() throws Exception {
+        Path file = Files.writeString(directory.resolve("input"), "x\ny\n");
+        Files.setLastModifiedTime(file, FileTime.fromMillis(1_000_000));
+        String table = signature(() -> text(file).collectAsList());
+        String lines = signature(() -> lines(file).count());
+        assertEquals(table, signature(() -> text(file).collectAsList()));
+        assertEquals(lines, signature(() -> lines(file).count()));
+        Files.setLastModifiedTime(file, FileTime.fromMillis(2_000_000));
+        assertNotEquals(table, signature(() -> text(file).collectAsList()));
+        assertNotEquals(lines, signature(() -> lines(file).count()));
+    }
+
+    private Dataset<Row> text(Path file) {
+        return session.read().schema("value string").text(file.toString()).repartition(2, col("value"));
+    }
+
+    private JavaRDD<String> lines(Path file) {
+        return life.cluster.context.textFile(file.toString(), 2).coalesce(3, true);
+    }
+
+    @Test
+    void theValuesOfACollectionCount() throws Exception {
+        String first = signature(() -> collection(List.of("a", "b")).count());
+        assertEquals(first, signature(() -> collection(List.of("a", "b")).count()));
+        assertNotEquals(first, signature(() -> collection(List.of("a", "c")).count()));
+    }
+
+    private JavaRDD<String> collection(List<String> values) {
+        return life.cluster.context.parallelize(values, 2).coalesce(3, true);
+    }
+
+    @Test
+    void rowsInTheProgramCount() throws Exception {
+        String first = signature(() -> rows("1").collectAsList());
+        assertEquals(first, signature(() -> rows("1").collectAsList()));
+        assertNotEquals(first, signature(() -> rows("2").collectAsList()));
+    }
+
+    private Dataset<Row> rows(String value) {
+        return session.sql("select * from values ('a', " + value + "), ('b', 5) as t(k, v)").repartition(2, col("k"));
+    }
+
+    @Test
+    void settingsThatChangeTheBytesCount() throws Exception {
+        String first = signature(() -> numbers(5).collectAsList());
+        session.conf().set("spark.sql.ansi.enabled", "false");
+        assertNotEquals(first, signature(() -> numbers(5).collectAsList()));
+    }
+
+    @Test
+    void randomNumbersMakeOtherRecordsEachTime() throws Exception {
+        JsonNode event = declared(() -> session.range(0, 10, 1, 2)
+                .select(rand(1).as("r"))
+                .repartition(2, col("r"))
+                .collectAsList());
+        assertEquals("indeterminate", event.get("determinism").asText());
+        event = declared(() -> numbers(5).collectAsList());
+        assertEquals("determinate", event.get("determinism").asText());
+    }
+
+    @Test
+    void whatReadsACachedTableIsNotReused() throws Exception {
+        session.conf().set("spark.sql.adaptive.enabled", "false"); // else a job fills the table first
+        Dataset<Row> cached = session.range(0, 10, 1, 2).toDF().cache();
+        assertTrue(whyNot(() -> cached.repartition(2, col("id")).collectAsList()).contains("cached table"));
+    }
+
+    @Test
+    void whatIsObservedIsNotReused() throws Exception {
+        Dataset<Row> observed = session.range(0, 10, 1, 2).toDF().observe("seen", count(lit(1)).as("n"));
+        assertTrue(whyNot(() -> observed.repartition(2, col("id")).collectAsList()).contains("observe()"));
+    }
+
+    @Test
+    void whatComesOutOfACommandIsNotReused() throws Exception {
+        assertTrue(whyNot(() -> life.cluster.context.parallelize(List.of("a"), 1).pipe("cat").coalesce(2, true).count())
+                .contains("PipedRDD"));
+    }
+
+    @Test
+    void aDataFramesRddIsNotReusedAndNothingAboveIt() throws Exception {
+        JavaRDD<Row> rdd = session.range(0, 10, 1, 2).toDF().javaRDD();
+        assertTrue(whyNot(() -> rdd.coalesce(3, true).coalesce(2, true).count()).contains("is not known"));
+        FakeCluster.await(() -> {
+            JsonNode above = unseen();
+            return above != null && above.get("why_not").asText().startsWith("below it: ");
+        }, "the shuffle above was not declared as one that is not reused");
+    }
+
+    @Test
+    void theRowsOfABroadcastTableCountAndTheirOrderDoesNot() {
+        var a = row(1, 10);
+        var b = row(2, 20);
+        byte[] content = Relations.digest(new org.apache.spark.sql.catalyst.InternalRow[] {a, b});
+        org.junit.jupiter.api.Assertions.assertArrayEquals(
+                content, Relations.digest(new org.apache.spark.sql.catalyst.InternalRow[] {b, a}));
+        for (var other : List.of(List.of(a), List.of(a, a, b), List.of(a, row(2, 21)))) {
+            var rows = other.toArray(new org.apache.spark.sql.catalyst.InternalRow[0]);
+            assertNotEquals(java.util.Arrays.toString(content), java.util.Arrays.toString(Relations.digest(rows)));
+        }
+    }
+
+    private static org.apache.spark.sql.catalyst.expressions.UnsafeRow row(long key, long value) {
+        var row = new org.apache.spark.sql.catalyst.expressions.UnsafeRow(2);
+        row.pointTo(new byte[24], 24);
+        row.setLong(0, key);
+        row.setLong(1, value);
+        return row;
+    }
+}
