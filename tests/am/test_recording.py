@@ -147,6 +147,23 @@ def test_what_one_epoch_records_the_next_one_offers_to_its_driver(tmp_path: Path
     second.end()
 
 
+def test_a_file_that_cannot_be_written_costs_only_what_is_saved(tmp_path: Path) -> None:
+    first = Epoch(tmp_path, 1)
+    first.replayed()
+    first.declare(7)
+    first.finish(7, 0, 100)
+    first.end()
+    (tmp_path / "saved-2").mkdir()
+    second = Epoch(tmp_path, 2)
+    second.replayed()
+    second.recording.perform(commands.OfferSaved(shuffles=(7,), reason="saved"))
+    assert second.recording.saved_file is None
+    told = second.told.get(timeout=DEADLINE_S)
+    assert isinstance(told, rec.SavedUnreadable)
+    assert "saved-2" in told.why
+    second.end()
+
+
 def test_what_is_refused_or_forgotten_is_not_offered_again(tmp_path: Path) -> None:
     first = Epoch(tmp_path, 1)
     first.replayed()

@@ -22,8 +22,10 @@ from yarnspec.observe.document import (
     BlockStatus,
     ContainerStatus,
     Final,
+    KeptOnHost,
     Ledger,
     Links,
+    RecoveryStatus,
     SpeculationStatus,
     StageMetrics,
     StageStatus,
@@ -123,6 +125,35 @@ class TestStatus:
         ):
             assert words in page
         assert "\x1b" not in page
+
+    @pytest.mark.parametrize(
+        ("recovery", "words"),
+        [
+            (
+                RecoveryStatus(
+                    recording=True,
+                    recorded_shuffles=2,
+                    saved_outputs=9,
+                    restored_outputs=6,
+                    not_restored={"truncated": 1, "host lost": 2},
+                    kept=(KeptOnHost(host="h", outputs=4, bytes=5 * 1024**2),),
+                ),
+                (
+                    "6 of 9 map outputs of earlier epochs used again (2: host lost, 1: truncated)",
+                    "2 shuffles recorded",
+                    "4 outputs (5m) of ended executors on 1 hosts",
+                ),
+            ),
+            (RecoveryStatus(recording=False, why_not="the disk is full"), ("nothing is recorded: the disk is full",)),
+        ],
+    )
+    def test_kept_work(self, recovery: RecoveryStatus, words: tuple[str, ...]) -> None:
+        console = Console(width=200, record=True, color_system=None, highlight=False)
+        with console.capture() as capture:
+            print_status(msgspec.structs.replace(DOCUMENT, recovery=recovery), console, 1_700_000_030_000)
+        (line,) = [line for line in capture.get().splitlines() if line.startswith("kept work")]
+        for each in words:
+            assert each in line
 
     @pytest.mark.parametrize("width", [80, 120])
     def test_slow_tasks_copies_and_blocks(self, width: int) -> None:

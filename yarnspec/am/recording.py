@@ -143,10 +143,7 @@ class Recording:
         if isinstance(command, commands.AnswerShuffle):
             self._answers.put((self._last, command))
         elif isinstance(command, commands.OfferSaved):
-            outputs = write_saved(self._saved_file, self._past, command.shuffles)
-            self._saved = True
-            self._past = Recorded()  # the bytes are in the file now
-            _log.info("saved map outputs are offered", shuffles=len(command.shuffles), outputs=outputs)
+            self._offer(command.shuffles)
         elif self._journal is not None:
             self._record(self._journal, command)
 
@@ -225,6 +222,17 @@ class Recording:
 
     def _stopped(self, stopped: Stopped) -> None:
         self._post(rec.RecordingEnded(why=stopped.why, fenced=stopped.fenced))
+
+    def _offer(self, shuffles: tuple[int, ...]) -> None:
+        past, self._past = self._past, Recorded()  # the bytes are in the file then, or of no use
+        try:
+            outputs = write_saved(self._saved_file, past, shuffles)
+        except OSError as error:
+            # The driver finds none of it and runs everything again.
+            self._post(rec.SavedUnreadable(why=f"{self._saved_file.name} cannot be written: {error.strerror}"))
+            return
+        self._saved = True
+        _log.info("saved map outputs are offered", shuffles=len(shuffles), outputs=outputs)
 
     # writing
 
