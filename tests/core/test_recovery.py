@@ -327,6 +327,21 @@ def test_no_container_is_asked_for_on_a_blocked_or_lost_host() -> None:
     assert (HOSTS[2],) not in placements(world).values()
 
 
+def test_what_became_of_what_was_saved_on_a_host_is_explained() -> None:
+    world = second_epoch(saved(by_host=dict.fromkeys(HOSTS[1:4], 1)), excluded_hosts=(HOSTS[1],))
+    world.tell(reported(HOSTS[2]))
+
+    def said(host: str) -> str:
+        found = world.negotiator.explain_host(host, world.now_ms)
+        assert found is not None
+        return "\n".join(found.lines)
+
+    assert "count as lost: the host is blocked" in said(HOSTS[1])
+    assert "has looked for them" in said(HOSTS[2])
+    assert "are waited for" in said(HOSTS[3])
+    assert "map output" not in said(HOSTS[0])
+
+
 def test_a_host_whose_container_died_gets_another_one() -> None:
     world = second_epoch(saved(by_host={HOSTS[1]: 1}), initial_executors=1)
     world.driver_ready()

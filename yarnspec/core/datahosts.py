@@ -31,6 +31,7 @@ class DataHosts:
         self._blocklist = blocklist
         self._containers = containers
         self._waiting: dict[str, int] = {}
+        self._said: dict[str, str] = {}
         self._clock_runs = False
 
     @property
@@ -41,6 +42,9 @@ class DataHosts:
     def wait_for(self, outputs: Mapping[str, int]) -> None:
         """Open the window for these hosts."""
         self._waiting = dict(sorted(outputs.items(), key=lambda one: (-one[1], one[0])))
+        self._said = {
+            host: f"{count} map outputs of earlier epochs on it are waited for" for host, count in outputs.items()
+        }
 
     def driver_ready(self, now_ms: int) -> list[Command]:
         """Executors can reach the driver: from now on the window's time runs."""
@@ -55,7 +59,11 @@ class DataHosts:
 
     def reported(self, host: str) -> None:
         """An executor has taken over what it found there."""
-        self._waiting.pop(host, None)
+        outputs = self._waiting.pop(host, None)
+        if outputs is not None:
+            self._said[host] = (
+                f"{outputs} map outputs of earlier epochs were on it, and an executor there has looked for them"
+            )
         if not self._waiting:
             self._timers.cancel(WINDOW_TIMER)
 
@@ -65,6 +73,10 @@ class DataHosts:
             self._give_up(host, f"no executor reported from it within {self._window_ms / 1000:g} s")
             for host in list(self._waiting)
         ]
+
+    def explain(self, host: str) -> str:
+        """What became of the map outputs of earlier epochs on a host; empty when there were none."""
+        return self._said.get(host, "")
 
     def look(self) -> list[Command]:
         """Give up those that have become useless, and make the others homes for containers."""
@@ -82,4 +94,5 @@ class DataHosts:
 
     def _give_up(self, host: str, why: str) -> Command:
         outputs = self._waiting.pop(host)
-        return GiveUpHost(host=host, reason=f"{outputs} saved map outputs on {host} count as lost: {why}")
+        self._said[host] = said = f"{outputs} saved map outputs on {host} count as lost: {why}"
+        return GiveUpHost(host=host, reason=said)

@@ -12,6 +12,8 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from yarnspec.core import events as ev
 from yarnspec.core import explain
 from yarnspec.core.blocklist import SUBMIT, TIMER_FAMILY, Blocklist
@@ -152,7 +154,9 @@ class Negotiator:
 
     def explain_host(self, host: str, now_ms: int) -> Explanation | None:
         """Why a host is or is not blocked; None when nobody has heard of it."""
-        return explain.explain_host(self._speculation, host, now_ms, known=host in self._hosts.known)
+        found = explain.explain_host(self._speculation, host, now_ms, known=host in self._hosts.known)
+        kept = self._recovery.explain_host(host)
+        return msgspec.structs.replace(found, lines=(*found.lines, kept)) if found is not None and kept else found
 
     # the attempt, the hosts and what is blocked
 

@@ -107,6 +107,10 @@ class Recovery:
             return self._data_hosts.driver_ready(now_ms)
         return self._stop("the program has started another SparkContext, whose shuffles have the same numbers")
 
+    def explain_host(self, host: str) -> str:
+        """What became of the map outputs of earlier epochs on a host; empty when there were none."""
+        return self._data_hosts.explain(host)
+
     def settle(self) -> list[Command]:
         """What follows for the hosts that are waited for, as things now stand."""
         return self._data_hosts.look()
