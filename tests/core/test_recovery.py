@@ -13,6 +13,7 @@ from yarnspec.core import recoveryevents as rec
 from yarnspec.core.datahosts import WINDOW_TIMER
 from yarnspec.core.recovery import REPLAY_TIMER
 from yarnspec.core.settings import RecoverySettings
+from yarnspec.core.shuffles import Shuffles
 
 OLD = 1_000_000
 NEW = 2_000_000
@@ -349,6 +350,44 @@ def test_a_host_whose_container_died_gets_another_one() -> None:
     answered = world.lose("10001", -102, host=HOSTS[1])
     assert only(cm.RequestContainers, answered).executor_ids == ("10002",)
     assert placements(world) == {"10002": (HOSTS[1],)}
+
+
+# faults
+
+
+class Broken(Shuffles):
+    """Something nobody thought of."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__()
+        self.method = method
+
+    def offer(self, saved: tuple[rec.SavedShuffle, ...]) -> None:
+        if self.method == "offer":
+            raise ZeroDivisionError("nobody thought of this")
+        super().offer(saved)
+
+    def declare(self, declared: rec.ShuffleDeclared) -> tuple[rec.SavedShuffle | None, str]:
+        if self.method == "declare":
+            raise ZeroDivisionError("nobody thought of this")
+        return super().declare(declared)
+
+
+@pytest.mark.parametrize("method", ["offer", "declare"])
+def test_a_fault_of_ours_costs_the_recovery_and_not_the_job(method: str) -> None:
+    world = World(recovery=ON)
+    world.start(2)
+    world.negotiator._recovery._shuffles = Broken(method)
+    world.tell(declared())
+    answered = world.tell(replayed(saved()))
+    found = only(cm.AnswerShuffle, answered)
+    assert (found.question, found.restore, found.record) == (1, False, False)
+    assert only(cm.StartDriver, answered).epoch == 2
+    assert not only(cm.AdmitLimit, answered).recording
+    assert "nobody thought of this" in only(cm.AdmitLimit, answered).reason
+    assert not answer(world, declared(1)).restore
+    assert set(placements(world).values()) == {()}
+    assert not world.tell(rec.ShuffleDropped(shuffle=NEW))
 
 
 # off

@@ -67,6 +67,12 @@ class DataHosts:
         if not self._waiting:
             self._timers.cancel(WINDOW_TIMER)
 
+    def close(self) -> None:
+        """Wait for nobody any more, and say nothing about it."""
+        self._waiting.clear()
+        self._timers.cancel(WINDOW_TIMER)
+        self._containers.settle_at(())
+
     def window_over(self) -> list[Command]:
         """Give up every host that has not reported."""
         return [

@@ -7,14 +7,15 @@ since its driver is told at its start what is saved. Then:
     shuffle declared ──▶ is it one that is saved? ──▶ record it (durable), then answer: take that one over, or run
     shuffle restored ──▶ how much came back; what did not runs again
 
-No answer goes out before what it says is durable in the journal. Where the journal cannot be written or read, the job
-goes on without it, and ``status`` says so.
+No answer goes out before what it says is durable in the journal. Where the journal cannot be written or read, or a
+fault of ours turns up, the job goes on without it, and ``status`` says so.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
@@ -32,6 +33,7 @@ from yarnspec.core.commands import (
 )
 from yarnspec.core.datahosts import WINDOW_TIMER, DataHosts
 from yarnspec.core.driver import Route
+from yarnspec.core.guard import Guard
 from yarnspec.core.lifecycle import EXIT_FAILED, Lifecycle
 from yarnspec.core.settings import RecoverySettings
 from yarnspec.core.shuffles import Shuffles
@@ -60,11 +62,12 @@ class Recovery:
         self._off = "recovery is off" if not settings.enabled else ""
         self._questions: list[rec.ShuffleDeclared] = []
         self._progress_told = False
+        self._guard = Guard(self._broken)
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
         """What it takes."""
-        return {
+        guarded: dict[type[ev.Event], Route] = {
             rec.JournalReplayed: self._journal_replayed,
             rec.RecordingEnded: self._recording_ended,
             rec.ShuffleDeclared: self._declared,
@@ -76,11 +79,15 @@ class Recovery:
             rec.AdoptionOff: self._adoption_off,
             rec.SavedUnreadable: self._saved_unreadable,
         }
+        return {kind: partial(self._run, route) for kind, route in guarded.items()}
 
     @property
     def timers(self) -> dict[str, Callable[[int], list[Command]]]:
         """The timers that it sets."""
-        return {REPLAY_TIMER: self._replay_overdue, WINDOW_TIMER: lambda _now_ms: self._data_hosts.window_over()}
+        return {
+            REPLAY_TIMER: lambda _now_ms: self._replay_overdue(),
+            WINDOW_TIMER: lambda _now_ms: self._guard.run(self._data_hosts.window_over),
+        }
 
     @property
     def waits(self) -> bool:
@@ -104,7 +111,7 @@ class Recovery:
     def driver_ready(self, first: bool, now_ms: int) -> list[Command]:
         """A SparkContext has started; only the first of a driver can be recovered, as ids begin anew with each."""
         if first:
-            return self._data_hosts.driver_ready(now_ms)
+            return self._guard.run(self._data_hosts.driver_ready, now_ms)
         return self._stop("the program has started another SparkContext, whose shuffles have the same numbers")
 
     def explain_host(self, host: str) -> str:
@@ -113,11 +120,26 @@ class Recovery:
 
     def settle(self) -> list[Command]:
         """What follows for the hosts that are waited for, as things now stand."""
-        return self._data_hosts.look()
+        return self._guard.run(self._data_hosts.look)
+
+    def _run(self, route: Route, event: ev.Event, now_ms: int) -> list[Command]:
+        if self._guard.fault and isinstance(event, rec.ShuffleDeclared):
+            return [self._plain_answer(event)]
+        return self._guard.run(route, event, now_ms)
+
+    def _broken(self) -> list[Command]:
+        """Go on as if there were no recovery: the driver starts and gets its answers, and nobody waits for anything."""
+        self._off = self._off or f"recovery stopped for the rest of this attempt: {self._guard.fault}"
+        self._data_hosts.close()
+        questions, self._questions = self._questions, []
+        return [*self._admit(self._off), *self._start(), *(self._plain_answer(one) for one in questions)]
+
+    def _plain_answer(self, declared: rec.ShuffleDeclared) -> Command:
+        return AnswerShuffle(question=declared.question, shuffle=None, reason=self._off)
 
     # the journal
 
-    def _journal_replayed(self, event: rec.JournalReplayed, now_ms: int) -> list[Command]:
+    def _journal_replayed(self, event: rec.JournalReplayed, _now_ms: int) -> list[Command]:
         if not self._settings.enabled or self._replayed:
             return []
         self._replayed = True
@@ -137,7 +159,8 @@ class Recovery:
             commands.append(RecordProgram(reason=f"epoch {self._lifecycle.epoch} records what it finishes"))
         if not refused:
             commands += self._offer(event.shuffles)
-        return [*commands, *self._start(), *self._answer_all(now_ms)]
+        answers = self._answer_all()
+        return [*commands, *self._start(), *answers]
 
     def _offer(self, saved: tuple[rec.SavedShuffle, ...]) -> list[Command]:
         self._shuffles.offer(saved)
@@ -172,19 +195,20 @@ class Recovery:
             "like them"
         )
 
-    def _replay_overdue(self, now_ms: int) -> list[Command]:
+    def _replay_overdue(self) -> list[Command]:
         wait_ms = self._settings.replay_wait_ms
         said = f"nothing of earlier epochs is used again: their journal was not read within {wait_ms / 1000:g} s"
-        return [*self._admit(said), *self._start(), *self._answer_all(now_ms)]
+        answers = self._answer_all()
+        return [*self._admit(said), *self._start(), *answers]
 
     def _start(self) -> list[Command]:
         began, self._began = self._began, ""
         return [StartDriver(epoch=self._lifecycle.epoch, reason=began)] if began else []
 
-    def _recording_ended(self, event: rec.RecordingEnded, now_ms: int) -> list[Command]:
+    def _recording_ended(self, event: rec.RecordingEnded, _now_ms: int) -> list[Command]:
         if event.fenced:
             return self._lifecycle.abandon(f"epoch {self._lifecycle.epoch} is over: {event.why}")
-        return [*self._stop(event.why), *self._answer_all(now_ms)]
+        return [*self._stop(event.why), *self._answer_all()]
 
     def _stop(self, why: str) -> list[Command]:
         if self._off:
@@ -197,16 +221,18 @@ class Recovery:
 
     # shuffles
 
-    def _declared(self, event: rec.ShuffleDeclared, now_ms: int) -> list[Command]:
+    def _declared(self, event: rec.ShuffleDeclared, _now_ms: int) -> list[Command]:
         self._questions.append(event)
         # What is offered has to be known first; without recovery there is nothing to be known.
         if self._settings.enabled and not self._replayed and not self._off:
             return []
-        return self._answer_all(now_ms)
+        return self._answer_all()
 
-    def _answer_all(self, _now_ms: int) -> list[Command]:
-        questions, self._questions = self._questions, []
-        return [command for question in questions for command in self._answer(question)]
+    def _answer_all(self) -> list[Command]:
+        commands = [command for question in self._questions for command in self._answer(question)]
+        # Only now: after a fault in one answer they all get a plain one.
+        self._questions.clear()
+        return commands
 
     def _answer(self, declared: rec.ShuffleDeclared) -> list[Command]:
         saved, why = self._shuffles.declare(declared)
