@@ -12,7 +12,8 @@ from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.settings import Settings
-from yarnspec.simulate.resumption import Plan, resume
+from yarnspec.simulate.lives import Plan
+from yarnspec.simulate.resumption import resume
 from yarnspec.simulate.rules import BrokenRule
 
 SEEDS = 1000

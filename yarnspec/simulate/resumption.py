@@ -5,6 +5,8 @@ inputs, and for an indeterminate shuffle from which run of it gave it. At the en
 was computed from: a mixture of two runs of something indeterminate is a wrong result.
 
 A crash cuts the journal somewhere behind the last record that was told to be durable. Hosts come and go between lives.
+A driver may also live on for a while after its journal was sealed: what it does then has no effect, and when it wants
+something durable it hears that it is over.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core.journalrecords import (
     Carried,
-    Determinism,
     EpochBegan,
     JournalRecord,
     MapFinished,
@@ -30,67 +31,11 @@ from yarnspec.core.journalstate import Recorded
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.savedwork import PROGRESS, Taken, progress_of, saved_shuffles
 from yarnspec.core.settings import RecoverySettings, Settings
+from yarnspec.simulate.lives import Output, Plan, ShufflePlan
 from yarnspec.simulate.rules import BrokenRule
 
 _IDS = 1_000_000
 _TASKS = 100_000_000
-
-
-@dataclass(frozen=True)
-class ShufflePlan:
-    """A shuffle of the program: its number in it, its maps, and the shuffles that it is computed from."""
-
-    number: int
-    maps: int
-    determinism: Determinism
-    parents: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Output:
-    """What a map gave: where it lies, and a number that stands for its contents."""
-
-    map_id: int
-    host: str
-    contents: int
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A program, the hosts, and how often its driver dies."""
-
-    seed: int
-    shuffles: tuple[ShufflePlan, ...]
-    hosts: tuple[str, ...]
-    crashes: int
-    host_loss: float
-    output_loss: float
-    recording_stops: float
-
-    @classmethod
-    def draw(cls, seed: int) -> Plan:
-        """The plan of a seed."""
-        rng = random.Random(seed)
-        kinds: list[Determinism] = ["determinate", "determinate", "unordered", "indeterminate"]
-        if rng.random() < 0.3:
-            kinds = ["determinate"]
-        shuffles: list[ShufflePlan] = []
-        for number in range(rng.randint(1, 6)):
-            parents = tuple(sorted(rng.sample(range(number), rng.randint(0, min(2, number)))))
-            determinism = rng.choice(kinds)
-            # As Spark has it: what is computed from something indeterminate is indeterminate.
-            if any(shuffles[parent].determinism == "indeterminate" for parent in parents):
-                determinism = "indeterminate"
-            shuffles.append(ShufflePlan(number, rng.randint(1, 4), determinism, parents))
-        return cls(
-            seed=seed,
-            shuffles=tuple(shuffles),
-            hosts=tuple(f"h{number}" for number in range(rng.randint(1, 4))),
-            crashes=rng.randint(0, 4),
-            host_loss=rng.choice((0.0, 0.0, 0.2)),
-            output_loss=rng.choice((0.0, 0.0, 0.05)),
-            recording_stops=rng.choice((0.0, 0.0, 0.0, 0.03)),
-        )
 
 
 @dataclass
@@ -139,7 +84,8 @@ def resume(seed: int, core: Callable[[Settings], Negotiator] = Negotiator) -> Re
         except CrashedError:
             pass
         else:
-            last = True
+            # One that did not know that it was over does not count.
+            last = not life.sealed
         finally:
             result.ran += life.ran
             result.restored += life.restored
@@ -193,6 +139,9 @@ class Life:
         self._ids: dict[int, int] = {}
         self._recorded: set[int] = set()
         self._stopped: set[int] = set()
+        self._lives_on = 0 if steps is None else rng.choice((0, 0, 5))
+        self._sealed = False
+        self._abandoned = False
         self._there: dict[int, dict[int, Output]] = {}
         self._next_map = epoch * _TASKS
         self.ran = 0
@@ -228,10 +177,17 @@ class Life:
             self._compute(shuffle.number)
         self._check()
 
+    @property
+    def sealed(self) -> bool:
+        """Whether a later life may have begun."""
+        return self._sealed
+
     def die(self) -> None:
         """Keep what was durable, and as much of the rest as chance will have."""
-        kept = self._rng.randint(self._durable, len(self._written))
-        self._disk.records += self._written[:kept]
+        if not self._sealed:
+            self._sealed = True
+            kept = self._rng.randint(self._durable, len(self._written))
+            self._disk.records += self._written[:kept]
 
     # the program
 
@@ -365,10 +321,13 @@ class Life:
                     raise BrokenRule(message)
 
     def _step(self) -> None:
-        if self._steps is not None:
-            self._steps -= 1
-            if self._steps < 0:
-                raise CrashedError
+        if self._steps is None:
+            return
+        self._steps -= 1
+        if self._steps < 0:
+            self.die()
+        if self._steps < -self._lives_on:
+            raise CrashedError
 
     # the negotiator and the journal
 
@@ -381,6 +340,8 @@ class Life:
         match command:
             case cm.StartDriver():
                 self._started = True
+            case cm.AbandonAttempt():
+                self._abandoned = True
             case cm.OfferSaved(shuffles=shuffles):
                 if self._started:
                     raise BrokenRule(f"seed {self._plan.seed}: what is saved was offered after the driver's start")
@@ -410,6 +371,11 @@ class Life:
                 self._answers[question] = command
 
     def _write(self, record: JournalRecord, *, durable: bool) -> None:
+        if self._sealed and durable:
+            self._tell(rec.RecordingEnded(why="a later epoch has begun", fenced=True))
+            if not self._abandoned:
+                raise BrokenRule(f"seed {self._plan.seed}: epoch {self._epoch} goes on beside the next one")
+            raise CrashedError
         self._written.append(record)
         if durable:
             self._durable = len(self._written)

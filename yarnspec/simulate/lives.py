@@ -1,0 +1,65 @@
+"""What a driver that dies again and again is about: its program, the hosts, and its luck. Drawn from a seed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from yarnspec.core.journalrecords import Determinism
+
+
+@dataclass(frozen=True)
+class ShufflePlan:
+    """A shuffle of the program: its number in it, its maps, and the shuffles that it is computed from."""
+
+    number: int
+    maps: int
+    determinism: Determinism
+    parents: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a map gave: where it lies, and a number that stands for its contents."""
+
+    map_id: int
+    host: str
+    contents: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program, the hosts, and how often its driver dies."""
+
+    seed: int
+    shuffles: tuple[ShufflePlan, ...]
+    hosts: tuple[str, ...]
+    crashes: int
+    host_loss: float
+    output_loss: float
+    recording_stops: float
+
+    @classmethod
+    def draw(cls, seed: int) -> Plan:
+        """The plan of a seed."""
+        rng = random.Random(seed)
+        kinds: list[Determinism] = ["determinate", "determinate", "unordered", "indeterminate"]
+        if rng.random() < 0.3:
+            kinds = ["determinate"]
+        shuffles: list[ShufflePlan] = []
+        for number in range(rng.randint(1, 6)):
+            parents = tuple(sorted(rng.sample(range(number), rng.randint(0, min(2, number)))))
+            determinism = rng.choice(kinds)
+            # As Spark has it: what is computed from something indeterminate is indeterminate.
+            if any(shuffles[parent].determinism == "indeterminate" for parent in parents):
+                determinism = "indeterminate"
+            shuffles.append(ShufflePlan(number, rng.randint(1, 4), determinism, parents))
+        return cls(
+            seed=seed,
+            shuffles=tuple(shuffles),
+            hosts=tuple(f"h{number}" for number in range(rng.randint(1, 4))),
+            crashes=rng.randint(0, 4),
+            host_loss=rng.choice((0.0, 0.0, 0.2)),
+            output_loss=rng.choice((0.0, 0.0, 0.05)),
+            recording_stops=rng.choice((0.0, 0.0, 0.0, 0.03)),
+        )
