@@ -35,7 +35,7 @@ def test_where_nothing_is_lost_and_nothing_indeterminate_exactly_what_is_not_sav
     checked = 0
     for seed in range(SEEDS):
         plan = Plan.draw(seed)
-        if plan.host_loss or plan.output_loss or plan.recording_stops or plan.crashes != 1:
+        if plan.host_loss or plan.file_loss or plan.output_loss or plan.recording_stops or plan.crashes != 1:
             continue
         if {one.determinism for one in plan.shuffles} & {"indeterminate"}:
             continue
@@ -43,7 +43,7 @@ def test_where_nothing_is_lost_and_nothing_indeterminate_exactly_what_is_not_sav
         if result.epochs == 2:
             checked += 1
             assert result.restored == result.durable[0]
-    assert checked > 20
+    assert checked > 10
 
 
 class Careless(Negotiator):

@@ -36,6 +36,7 @@ class Plan:
     hosts: tuple[str, ...]
     crashes: int
     host_loss: float
+    file_loss: float
     output_loss: float
     recording_stops: float
 
@@ -47,19 +48,23 @@ class Plan:
         if rng.random() < 0.3:
             kinds = ["determinate"]
         shuffles: list[ShufflePlan] = []
-        for number in range(rng.randint(1, 6)):
-            parents = tuple(sorted(rng.sample(range(number), rng.randint(0, min(2, number)))))
+        # Small programs, whose drivers die at each place sooner, and larger ones.
+        small = rng.random() < 0.5
+        for number in range(rng.randint(2, 3) if small else rng.randint(1, 6)):
+            fewest = 0 if rng.random() < 0.2 else min(1, number)
+            parents = tuple(sorted(rng.sample(range(number), rng.randint(fewest, min(2, number)))))
             determinism = rng.choice(kinds)
             # As Spark has it: what is computed from something indeterminate is indeterminate.
             if any(shuffles[parent].determinism == "indeterminate" for parent in parents):
                 determinism = "indeterminate"
-            shuffles.append(ShufflePlan(number, rng.randint(1, 4), determinism, parents))
+            shuffles.append(ShufflePlan(number, rng.randint(1, 2 if small else 4), determinism, parents))
         return cls(
             seed=seed,
             shuffles=tuple(shuffles),
             hosts=tuple(f"h{number}" for number in range(rng.randint(1, 4))),
-            crashes=rng.randint(0, 4),
+            crashes=rng.randint(0, 6),
             host_loss=rng.choice((0.0, 0.0, 0.2)),
+            file_loss=rng.choice((0.0, 0.0, 0.1, 0.3)),
             output_loss=rng.choice((0.0, 0.0, 0.05)),
             recording_stops=rng.choice((0.0, 0.0, 0.0, 0.03)),
         )

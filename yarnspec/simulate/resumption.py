@@ -58,9 +58,12 @@ class Disk:
         self.outputs: dict[tuple[int, int], Output] = {}
         """By shuffle and map id."""
 
-    def lose(self, host: str) -> None:
-        """A host goes with all that is on it."""
-        self.outputs = {key: one for key, one in self.outputs.items() if one.host != host}
+    def suffer(self, plan: Plan, rng: random.Random) -> None:
+        """Hosts go with all that is on them, and files by themselves."""
+        lost = {host for host in plan.hosts if rng.random() < plan.host_loss}
+        self.outputs = {
+            key: one for key, one in self.outputs.items() if one.host not in lost and rng.random() >= plan.file_loss
+        }
 
 
 class CrashedError(Exception):
@@ -77,7 +80,7 @@ def resume(seed: int, core: Callable[[Settings], Negotiator] = Negotiator) -> Re
         result.epochs = epoch
         last = epoch == plan.crashes + 1
         # Anywhere in a life, also before it has done anything.
-        steps = None if last else rng.randint(0, 3 * result.ideal)
+        steps = None if last else rng.randint(0, 2 * (len(plan.shuffles) + result.ideal))
         life = Life(plan, epoch, disk, rng, steps, core=core)
         try:
             life.run()
@@ -94,9 +97,7 @@ def resume(seed: int, core: Callable[[Settings], Negotiator] = Negotiator) -> Re
         if last:
             return result
         life.die()
-        for host in plan.hosts:
-            if rng.random() < plan.host_loss:
-                disk.lose(host)
+        disk.suffer(plan, rng)
     raise AssertionError("the last life ends by itself")
 
 
