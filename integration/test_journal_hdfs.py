@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +28,7 @@ from yarnspec.yarn.hdfs_files import HdfsFiles
 
 ROOT = Path(__file__).parent.parent
 BASE = "/tmp/journal-tests"
+AWAY_S = 20.0
 
 WRITER = """
 import sys
@@ -166,3 +170,35 @@ def test_an_epoch_has_one_writer_and_one_seal(files: Callable[[], HdfsFiles], pa
     assert later.close(PATIENCE_S)
     names = {entry.name for entry in files().list(f"{path}/epoch-1")}
     assert names == {"log", "sealed"}
+
+
+def test_hdfs_away_for_twenty_seconds_stops_nothing(
+    cluster: Cluster, files: Callable[[], HdfsFiles], path: str
+) -> None:
+    directory = JournalDirectory(files(), path)
+    journal = begin(directory, 1)
+    journal.append_durable(registered(0)).result(PATIENCE_S)
+    daemons = {daemon["name"]: daemon["pid"] for daemon in cluster.mini.status()["daemons"]}
+    victims = [daemons["namenode"], daemons["datanode"]]
+
+    def send(number: signal.Signals) -> None:
+        for pid in victims:
+            os.kill(pid, number)
+
+    back = threading.Timer(AWAY_S, send, (signal.SIGCONT,))
+    begun = time.monotonic()
+    send(signal.SIGSTOP)
+    try:
+        back.start()
+        future = journal.append_durable(registered(1))
+        for index in range(100):
+            assert journal.append(finished(1, index))
+        assert time.monotonic() - begun < AWAY_S  # nobody was held up
+        assert future.result(PATIENCE_S) == 3
+    finally:
+        back.cancel()
+        send(signal.SIGCONT)
+    assert time.monotonic() - begun >= AWAY_S
+    assert journal.append_durable(registered(2)).result(PATIENCE_S) == 104
+    assert journal.close(PATIENCE_S), journal.problem
+    assert len(directory.replay().recorded.shuffles[1].outputs) == 100

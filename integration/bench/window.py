@@ -7,6 +7,7 @@ has a Python worker of its own, so that its peak memory is its own.
 
 from __future__ import annotations
 
+import os
 import resource
 import statistics
 import sys
@@ -20,7 +21,7 @@ from unittest.mock import patch
 import click
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import StorageLevel
+from pyspark import StorageLevel, cloudpickle
 from pyspark.sql import DataFrame, SparkSession, functions
 from rich.console import Console
 from rich.table import Table
@@ -30,6 +31,8 @@ from integration.bench.ratio import paired_ratio
 from yarnspec.window import full_window_partition
 
 RECORDS = 10_000_000
+# Mapping is compared on fewer.
+MAPPED_SHARE = 10
 REPEATS = 5
 PARTITIONS = 2
 # As Python holds a record and its key; the memory of a sort that shall not go to disk is above it.
@@ -46,11 +49,12 @@ class Comparison:
     name: str
     theirs: Run
     ours: Run
-    aim: float
+    aim: float | None
 
 
 def spark_session() -> SparkSession:
     """Two slots, and memory enough to keep the records."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(f"local[{PARTITIONS}]").config("spark.driver.host", "127.0.0.1")
     builder = builder.config("spark.driver.memory", "4g").config("spark.ui.enabled", "false")
     builder = builder.config("spark.python.worker.reuse", "false").config("spark.log.level", "ERROR")
@@ -80,26 +84,18 @@ def rows(given: Iterable[Any]) -> Iterator[tuple[int, str]]:
 
 
 def peak_mb(records: Iterator[Any]) -> Iterator[float]:
-    """Read all records; then the most memory that the process has had."""
+    """Read all records; then the most memory that the process has had, Arrow's library in it."""
+    assert pa.__version__
     for _ in records:
         pass
     yield resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def comparisons(data: DataFrame, records: int) -> list[Comparison]:
-    """What is compared."""
-    objects = data.rdd.map(tuple).persist(StorageLevel.MEMORY_AND_DISK)
-    objects.count()
+def sorts(data: DataFrame, objects: Any, records: int) -> list[Comparison]:
+    """Sorting that fits in memory."""
     view, object_view = full_window_partition(data), full_window_partition(objects)
-    session, schema = data.sparkSession, data.schema
-    key = itemgetter(0)
     plenty: Any = {"memory": 2 * RECORD_BYTES * records}
-
-    def in_arrow() -> DataFrame:
-        # It asks for pandas on its way, and does not need it.
-        with patch("pyspark.sql.pandas.functions.require_minimum_pandas_version"):
-            return data.mapInArrow(batches, schema)
-
+    key = itemgetter(0)
     return [
         Comparison(
             "sort a DataFrame: sortWithinPartitions",
@@ -113,6 +109,21 @@ def comparisons(data: DataFrame, records: int) -> list[Comparison]:
             lambda: drop_objects(object_view.sort_partition(0, **plenty)),
             1.0,
         ),
+    ]
+
+
+def maps(data: DataFrame, objects: Any) -> list[Comparison]:
+    """Functions of partitions."""
+    made = objects.map(lambda record: (record[0] + 1, record[1]))
+    view, object_view, made_view = (full_window_partition(each) for each in (data, objects, made))
+    session, schema = data.sparkSession, data.schema
+
+    def in_arrow() -> DataFrame:
+        # It asks for pandas on its way, and does not need it.
+        with patch("pyspark.sql.pandas.functions.require_minimum_pandas_version"):
+            return data.mapInArrow(batches, schema)
+
+    return [
         Comparison(
             "Arrow batches: mapInArrow",
             lambda: drop(in_arrow()),
@@ -131,6 +142,12 @@ def comparisons(data: DataFrame, records: int) -> list[Comparison]:
             lambda: drop_objects(object_view.map_partition(rows)),
             1.1,
         ),
+        Comparison(
+            "objects from a Python function: mapPartitions",
+            lambda: drop_objects(made.mapPartitions(rows)),
+            lambda: drop_objects(made_view.map_partition(rows)),
+            None,
+        ),
     ]
 
 
@@ -146,16 +163,15 @@ def compare(one: Comparison, repeats: int) -> tuple[list[float], list[float]]:
     return times
 
 
-def sort_beyond_memory(data: DataFrame, records: int, console: Console) -> bool:
+def sort_beyond_memory(objects: Any, records: int, console: Console) -> bool:
     """Sort ten times the memory; the time and the peak memory of a worker, beside those of ``sorted``."""
-    objects: Any = data.rdd.map(tuple)
-    held = RECORD_BYTES * records // PARTITIONS
-    view: Any = full_window_partition(objects)
-    budget = held // BUDGETS
+    view = full_window_partition(objects)
+    budget = RECORD_BYTES * records // PARTITIONS // BUDGETS
+    within: Any = {"memory": budget}
     sides: dict[str, Callable[[], Any]] = {
         "nothing but reading": lambda: objects,
         "mapPartitions(sorted)": lambda: objects.mapPartitions(lambda part: sorted(part, key=itemgetter(0))),
-        f"sort_partition, memory {budget / 2**20:.0f} MB": lambda: view.sort_partition(0, memory=budget),
+        f"sort_partition, memory {budget / 2**20:.0f} MB": lambda: view.sort_partition(0, **within),
     }
     peaks: list[float] = []
     for name, make in sides.items():
@@ -169,26 +185,40 @@ def sort_beyond_memory(data: DataFrame, records: int, console: Console) -> bool:
     return ours - base <= budget / 2**20
 
 
+def cached(spark: SparkSession, records: int) -> tuple[DataFrame, Any]:
+    """The records as a DataFrame and as an RDD of tuples, both in Spark's cache."""
+    key = functions.shiftright(functions.xxhash64("id"), 20)
+    text = functions.concat(functions.lit("text "), "id")
+    data = spark.range(records, numPartitions=PARTITIONS).select(key.alias("key"), text.alias("text")).cache()
+    objects = data.rdd.map(tuple).persist(StorageLevel.MEMORY_AND_DISK)
+    assert data.count() == objects.count() == records
+    return data, objects
+
+
 def measure(console: Console, repeats: int = REPEATS, records: int = RECORDS) -> bool:
     """Run everything and print it; tell whether the aims are met."""
+    # The workers need not import this file and what it needs.
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
     spark = spark_session()
-    numbers = spark.range(records, numPartitions=PARTITIONS)
-    key = functions.shiftright(functions.xxhash64("id"), 20)
-    data = numbers.select(key.alias("key"), functions.concat(functions.lit("text "), "id").alias("text")).cache()
-    data.count()
-    table = Table(title=f"{records:,} records, {repeats} pairs by turns, median (min-max); {machine()}")
+    table = Table(
+        title=f"{records:,} records sorted, {records // MAPPED_SHARE:,} mapped, "
+        f"{repeats} pairs by turns, median (min-max); {machine()}"
+    )
     for heading in ("", "Spark", "yarnspec.window", "ratio [95 %]", "aim"):
         table.add_column(heading, justify="left" if not heading else "right")
     met = True
     try:
-        for one in comparisons(data, records):
+        data, objects = cached(spark, records)
+        for one in [*maps(*cached(spark, records // MAPPED_SHARE)), *sorts(data, objects, records)]:
             theirs, ours = compare(one, repeats)
             ratio = paired_ratio(ours, theirs)
             # Missed is what is above its aim with certainty.
-            met = met and ratio.low <= one.aim
-            table.add_row(one.name, _spread(theirs), _spread(ours), str(ratio), f"≤ {one.aim:g}")
-            console.print(f"{one.name}: {ratio}")
-        met = sort_beyond_memory(data, records, console) and met
+            met = met and (one.aim is None or ratio.low <= one.aim)
+            aim = "" if one.aim is None else f"≤ {one.aim:g}"
+            row = (one.name, _spread(theirs), _spread(ours), str(ratio), aim)
+            table.add_row(*row)
+            console.print(" | ".join(row))
+        met = sort_beyond_memory(objects, records, console) and met
     finally:
         spark.stop()
     console.print(table)

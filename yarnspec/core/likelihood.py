@@ -9,7 +9,8 @@ one that fits it best, at a discount.
 * Both times are taken with an addition of some tenths of a second, so that a hiccup (garbage collection, a class
   loaded, a busy moment) does not make a short task look many times too long. For the first task of an executor it is
   some seconds.
-* One task says only so much, however late it is: it may just have more to do.
+* One task says only so much, however late it is: it may just have more to do. It says the less, the more of all tasks
+  were on the host: among four hosts the two largest of some tasks fall on the same one every fourth time.
 * Tasks of a host count as one witness a second together, however many they are: they suffered the same hiccups.
 * Of the others each host has the same say, for a quick one does most of the tasks.
 * A host may become slow, or recover, at any time: what counts is its worst run of tasks up to now (a cumulative sum,
@@ -32,6 +33,8 @@ BEST_FIT = 0.6
 """How slow a slow host is nobody knows: the factor that fits a task best counts so much less than a known one would."""
 LEAST, MOST, MOST_AGAINST_COPY = -1.5, 3.0, 3.5
 """What one task can say; more when a copy of it has shown what it takes elsewhere."""
+BEYOND_CHANCE = 1.0
+"""So much more one task can say than that the largest tasks are on one host by chance, of which it has a share."""
 _LOW, _STEP, _BINS = -3.0, 0.1, 80
 _KERNEL = 0.15
 """How much tasks that do the same differ, in logarithms."""
@@ -75,6 +78,8 @@ class Sample:
     shift: Column
     """For each factor by how much a host that is so slow moves x: less for short tasks (a row for each observation)."""
     running: Column
+    by_rate: Column
+    """Compared by its time for a byte: that it has more to do cannot be."""
     paired: Column
     """Compared with a copy of the same task."""
     launch_ms: Column
@@ -91,9 +96,10 @@ def shifts(expected_ms: Column, hiccup_ms: Column) -> Column:
 @dataclass(frozen=True, slots=True)
 class Weighed:
     """``told``: the evidence of each observation. ``worst``: by host, of its worst run of tasks up to now (0 or more).
-    ``whole``: by host, of all its tasks."""
+    ``in_run``: the observations of that run. ``whole``: by host, of all its tasks."""
 
     told: Column
+    in_run: Column
     worst: Column
     whole: Column
 
@@ -113,7 +119,13 @@ def weigh(sample: Sample, apart: Column) -> Weighed:
     first = last - sizes + 1
     before = np.concatenate([[0.0], sums])
     lowest = np.minimum(np.minimum.reduceat(before[:-1], first), sums[last])
-    return Weighed(told=each, worst=sums[last] - lowest, whole=sums[last] - before[first])
+    # The worst run begins where the sum is lowest: up to there it has not reached that yet, or not for the last time.
+    below = np.where(before[:-1] <= lowest[sample.host[order]], np.arange(len(sums)), -1)
+    begins = np.maximum.reduceat(below, first) if len(first) else below
+    worst = sums[last] - lowest
+    in_run = np.zeros(len(sums), dtype=bool)
+    in_run[order] = (np.arange(len(sums)) >= begins[sample.host[order]]) & (worst > 0)[sample.host[order]]
+    return Weighed(told=each, in_run=in_run, worst=worst, whole=sums[last] - before[first])
 
 
 def _log_ratios(sample: Sample, apart: Column) -> Column:
@@ -142,7 +154,10 @@ def _log_ratios(sample: Sample, apart: Column) -> Column:
     moved = tables[kind[:, None], row[:, None], _bin(sample.x[:, None] - sample.shift)]
     slow = np.where(sample.running, moved.mean(axis=1), moved.max(axis=1) * BEST_FIT)
     ratio = np.log((1 - AFFECTED) + AFFECTED * slow / healthy)
-    found: Column = np.clip(ratio, LEAST, np.where(sample.paired, MOST_AGAINST_COPY, MOST))
+    # Whatever makes tasks large, the largest are on this host with the chance of its share of them.
+    by_chance = np.where(sample.by_rate, MOST, BEYOND_CHANCE - np.log(sizes[sample.host] / len(sample.host)))
+    most = np.where(sample.paired, MOST_AGAINST_COPY, np.minimum(MOST, by_chance))
+    found: Column = np.clip(ratio, LEAST, most)
     found[seen[row, 0] == 0] = 0.0  # nobody to compare with
     return found
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from yarnspec.core.columns import Column, median_by
+from yarnspec.core.columns import Column
 from yarnspec.core.counters import Rates, rates
 from yarnspec.core.likelihood import MOST, Sample, shifts, weigh
 from yarnspec.core.observations import State
@@ -26,6 +26,8 @@ _LATEST = 16
 _YOUNG_NOISES = 5
 _HICCUP_NOISES = 2
 """What is added to all times before they are compared, in noises: so much of a task's time says nothing of its host."""
+_SUSPICIOUS = 2.0
+"""So much evidence there must be before only a host's worst run tells how slow it is."""
 _COLD_AMONG_WARM = 3
 """A cold task that only warm ones can be compared with is allowed so many times the time of a start."""
 _TELLING_NOISES = 2
@@ -44,7 +46,7 @@ class HostEvidence:
     single: Column
     """Whether one late task is all there is against a host, and no copy of it has shown that it need not have been."""
     log_factor: Column
-    """The median over the host's tasks of the logarithm of time over expected time."""
+    """The mean over the host's tasks, or over those of its worst run, of the logarithm of time over expected time."""
     weight: Column
     """How many tasks that is from."""
     observed: Column
@@ -201,6 +203,7 @@ class Pace:
         sample = Sample(
             host=host, hosts=count, x=self.x[rows], shift=shifts(usual_ms[rows], hiccup_ms[rows]),
             running=self.unfinished[rows], paired=self.paired[rows],
+            by_rate=rows >= len(self.rows) - (len(self.by_rate.rows) if self.by_rate else 0),
             launch_ms=self.references.stage.rows["launch_ms"][self.rows[rows]], end_ms=self.end_ms[rows],
         )  # fmt: skip
         weighed = weigh(sample, np.searchsorted(hosts, weighty_hosts(self.host[fair])))
@@ -208,7 +211,9 @@ class Pace:
         late = weighed.told > 0
         latest_late_ms = np.zeros(count, dtype=np.int64)
         np.maximum.at(latest_late_ms, host[late], self.end_ms[rows][late])
-        telling = self.telling[rows]
+        # How slow a host is, is asked of the tasks that speak against it, once there are some.
+        telling = self.telling[rows] & (weighed.in_run | (weighed.worst < _SUSPICIOUS)[host])
+        weight = np.bincount(host[telling], minlength=count)
         strong = weighed.told > MOST / 4
         return HostEvidence(
             host=hosts,
@@ -216,8 +221,8 @@ class Pace:
             whole=weighed.whole,
             single=(np.bincount(host[strong], minlength=count) == 1)
             & (np.bincount(host[strong & sample.paired], minlength=count) == 0),
-            log_factor=median_by(host[telling], np.log(self.ratio[rows][telling]), count),
-            weight=np.bincount(host[telling], minlength=count),
+            log_factor=np.bincount(host[telling], np.log(self.ratio[rows][telling]), count) / np.maximum(weight, 1),
+            weight=weight,
             observed=np.bincount(host, minlength=count),
             late=np.bincount(host[late], minlength=count),
             latest_late_ms=latest_late_ms,

@@ -35,7 +35,7 @@ class DetectorSettings(msgspec.Struct, frozen=True, kw_only=True):
     stuck_multiplier: float = 20.0
     task_proof: float = 0.3
     host_proof: float = 0.85
-    host_slow_factor: float = 1.8
+    host_slow_factor: float = 1.5
     host_memory_ms: int = 300_000
 
 

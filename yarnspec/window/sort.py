@@ -14,7 +14,7 @@ from yarnspec.window.spill import Run, SpillFile
 
 _FAN_IN = 64
 # Of the memory: what a run may fill before it is written, and one block of one run when they are merged.
-_RUN_SHARE = 3 / 4
+_RUN_SHARE = 2 / 3
 _BLOCK_SHARE = 1 / (4 * _FAN_IN)
 # How finely a run is measured at least.
 _CHUNKS_IN_RUN = 16

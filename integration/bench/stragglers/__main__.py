@@ -100,8 +100,7 @@ def _measure(
     # The oracle first: by it is known which arms are so slow that two runs are enough.
     chosen = sorted((arm for arm in ARMS if not arms or arm.name in arms), key=lambda arm: arm.name != ORACLE)
     groups = [[arm] for arm in chosen if not arm.beside]
-    # Second, right after the oracle.
-    groups.insert(1, [arm for arm in chosen if arm.beside])
+    groups.append([arm for arm in chosen if arm.beside])
     failures = 0
     with _cluster(workspace, 0) as first:
         for at_once in passes:
