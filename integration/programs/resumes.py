@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
-from pyspark.sql import functions
+from pyspark.sql import SparkSession, functions
 from pyspark.sql.types import LongType
 
 PAUSE_S = 0.15
