@@ -2,7 +2,8 @@
 
 `python -m integration.bench feed` measures the feed of tasks (``integration/bench/feed``), `decisions` how long the
 core looks at many running tasks (``integration/bench/decisions.py``), and `stragglers` jobs beside a slow host (as
-`python -m integration.bench.stragglers` does, which has more options).
+`python -m integration.bench.stragglers` does, which has more options). `window` compares yarnspec.window with what
+Spark has (``integration/bench/window.py``).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from integration.bench import decisions, journal
+from integration.bench import decisions, journal, window
 from integration.bench.feed import __main__ as feed
 from integration.bench.measured import Bench, Measured, Sample, load, setup, store
 from integration.bench.sides import SIDES, RunFailedError, Side, run
@@ -107,7 +108,7 @@ def interleaved(
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument(
     "which",
-    type=click.Choice(["start", "tpch", "all", "feed", "decisions", "journal", "stragglers"]),
+    type=click.Choice(["start", "tpch", "all", "feed", "decisions", "journal", "stragglers", "window"]),
     default="all",
 )
 @click.option("--repeats", type=click.IntRange(min=1), help="Pairs of runs; 7 for start and 5 for tpch by default.")
@@ -126,6 +127,8 @@ def main(which: str, repeats: int | None, scale: float, results: Path, fresh: bo
     console = Console(width=None if sys.stdout.isatty() else 160)
     if which == "decisions":
         sys.exit(0 if decisions.run(console) else 1)
+    if which == "window":
+        sys.exit(0 if window.measure(console, repeats or window.REPEATS) else 1)
     if which == "journal":
         sys.exit(0 if journal.run(console) else 1)
     if which == "stragglers":

@@ -1,9 +1,9 @@
 """`python -m integration.bench decisions`: how long a look at many running tasks takes, and how fast rows are taken in.
 
-No cluster: columns as the feed brings them, the core's own table and detectors, and a clock round each pass. A pass is
-what the negotiator does at every check: judge all running tasks, then ask which hosts are slow. Before each, not
-measured, a thousand tasks end and a thousand start, so that nothing can be kept from the pass before. One host in a
-hundred is slow, so that each pass has verdicts to give.
+No cluster: columns as the feed brings them, the core's own negotiator, and a clock round each pass. A pass is all that
+the negotiator does at a check: what is learnt of the hosts' speed, the detector, blocks, copies, containers for them,
+and the commands that follow. Before each, not measured, a thousand tasks end and a thousand start, so that nothing can
+be kept from the pass before. One host in a hundred is slow, so that each pass has verdicts to give.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from rich.console import Console
 from rich.table import Table
 
 from integration.bench.measured import machine
-from yarnspec.core.detectors import detector_of
-from yarnspec.core.host_speed import HostSpeeds
+from yarnspec.core import events as ev
+from yarnspec.core.commands import Command, SetTimer
+from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.observations import COLUMNS, NONE, Observations, RowKind, State
-from yarnspec.core.settings import DetectorKind, DetectorSettings
+from yarnspec.core.settings import DetectorKind, DetectorSettings, Settings
+from yarnspec.core.speculation import JUDGE_TIMER
 from yarnspec.core.tasks import TaskTable
 
 KINDS: tuple[DetectorKind, ...] = ("execution-time", "input-weighted", "progress")
@@ -36,6 +38,7 @@ BATCH = 8_192
 TASK_MS = 10_000
 INPUT_BYTES = 10 << 20
 CHURN = 1_000
+CHECK_MS = 20
 T0 = 1_700_000_000_000
 
 _HOST_NAMES = tuple(f"host-{each}" for each in range(HOSTS))
@@ -51,19 +54,48 @@ def batch(count: int, **columns: Any) -> Observations:
 
 
 class Crowd:
-    """A table with many running tasks: a tenth as many have ended, and the counters of all are known."""
+    """A negotiator that watches many running tasks: a tenth as many have ended, and the counters of all are known."""
 
     def __init__(self, running: int, stages: int, kind: DetectorKind) -> None:
+        detector = DetectorSettings(
+            kind=kind, baseline_ratio=0.01, baseline_lower_bound_ms=5_000, check_interval_ms=CHECK_MS
+        )
+        self.negotiator = Negotiator(Settings(initial_executors=HOSTS, executor_memory_mb=1024, detector=detector))
         self.table = TaskTable()
-        self.settings = DetectorSettings(kind=kind, baseline_ratio=0.01, baseline_lower_bound_ms=5_000)
-        self.speeds = HostSpeeds(self.settings)
-        self.detector = detector_of(self.settings, self.speeds)
+        """The same once more, to choose from what runs."""
         self.now_ms = T0 + 3 * TASK_MS
+        self._due_ms = 0
         self._next = running // stages + running // stages // 10
         self._ids = 100_000_000
         self._stages = stages
+        self._start()
         for stage in range(stages):
             self._fill(stage, self._next, running // stages // 10)
+
+    def _start(self) -> None:
+        self._tell(
+            ev.AttemptStarted(
+                application_id="application_1_0001", attempt=1, epoch=1, container_id="c0", host=_HOST_NAMES[0],
+                placement_mode="blacklist",
+            )
+        )  # fmt: skip
+        self._tell(ev.HostsReported(hosts=tuple(ev.HostReport(host=host, state="RUNNING") for host in _HOST_NAMES)))
+        self._tell(ev.DriverReady(driver_url="spark://driver:1"))
+        for number, executor in enumerate(_EXECUTOR_NAMES):
+            where = {"executor_id": executor, "container_id": f"c{executor}", "host": _HOST_NAMES[number % HOSTS]}
+            self._tell(ev.ContainerAllocated(wanted_id="", **where))
+            self._tell(ev.ContainerStarted(cores=1, **where))
+
+    def _tell(self, event: ev.Event) -> list[Command]:
+        commands = self.negotiator.handle(event, self.now_ms)
+        for command in commands:
+            if isinstance(command, SetTimer) and command.name == JUDGE_TIMER:
+                self._due_ms = command.at_ms
+        return commands
+
+    def _observe(self, rows: Observations) -> None:
+        self.table.observe(rows)
+        self._tell(ev.Observed(rows=rows))
 
     def _fill(self, stage: int, tasks: int, ended: int) -> None:
         index = np.arange(tasks)
@@ -74,7 +106,7 @@ class Crowd:
             index < ended, T0, self.now_ms - np.where(late, 2 * TASK_MS, index * 7919 % (TASK_MS // 2))
         )
         whole = {"stage": stage, "stage_attempt": 0}
-        self.table.observe(
+        self._observe(
             batch(
                 1,
                 kind=RowKind.STAGE_STARTED,
@@ -84,14 +116,14 @@ class Crowd:
                 **whole,
             ),
         )
-        self.table.observe(self._starts(stage, ids, index, launch_ms))
+        self._observe(self._starts(stage, ids, index, launch_ms))
         done = index[:ended]
-        self.table.observe(self._ends(stage, ids[done], done, T0 + TASK_MS + done * 31 % 500))
+        self._observe(self._ends(stage, ids[done], done, T0 + TASK_MS + done * 31 % 500))
         run = index[ended:]
         counted_ms = self.now_ms - 500
         speed = np.where(late[run], 0.1, 1.0) * INPUT_BYTES / TASK_MS
         read = np.clip((counted_ms - launch_ms[run]) * speed, 1, INPUT_BYTES)
-        self.table.observe(
+        self._observe(
             batch(len(run), kind=RowKind.TASK_COUNTERS, task_id=ids[run], time_ms=counted_ms, bytes_read=read, **whole)
         )
 
@@ -113,25 +145,27 @@ class Crowd:
         """A thousand tasks end and a thousand start."""
         count = CHURN // self._stages
         for stage in range(self._stages):
-            columns = self.table.stages[stage, 0].rows
-            rows = self.table.stages[stage, 0].running_rows()
+            tasks = self.table.stages[stage, 0]
+            columns, rows = tasks.rows, tasks.running_rows()
             rows = rows[columns["host"][rows] != 1 + SLOW_HOST][:count]
             ends = self._ends(stage, columns["task_id"][rows], columns["index"][rows], np.full(count, self.now_ms))
             # As much as fits the time that they had: counters that do not track the work would not be looked at.
             ends.bytes_read[:] = np.maximum(self.now_ms - columns["launch_ms"][rows], 1) * INPUT_BYTES // TASK_MS
-            self.table.observe(ends)
+            self._observe(ends)
             ids = np.arange(self._ids, self._ids + count)
             self._ids += count
-            self.table.observe(self._starts(stage, ids, self._next + np.arange(count), np.full(count, self.now_ms)))
+            self._observe(self._starts(stage, ids, self._next + np.arange(count), np.full(count, self.now_ms)))
         self._next += count
-        self.now_ms += 20
+        self.now_ms += CHECK_MS
 
     def look(self) -> tuple[float, int]:
-        """One pass: its milliseconds, and its verdicts."""
+        """One pass: its milliseconds, and how many attempts it found slow."""
+        self.now_ms = max(self.now_ms, self._due_ms)
+        fired = ev.TimerFired(name=JUDGE_TIMER, at_ms=self._due_ms)
         begin = time.perf_counter()
-        verdicts, _ = self.detector.judge(self.table, self.now_ms)
-        self.speeds.slow(self.now_ms)
-        return (time.perf_counter() - begin) * 1000, len(verdicts)
+        self._tell(fired)
+        took_ms = (time.perf_counter() - begin) * 1000
+        return took_ms, self.negotiator.speculation_view(self.now_ms).slow_tasks
 
 
 @dataclass(frozen=True)

@@ -231,6 +231,15 @@ def test_of_running_times_the_longest_are_shown() -> None:
     assert list(ended.metrics.execution_index_to_running_timespan) == list(range(980, 1_000))
 
 
+@pytest.mark.parametrize(("known", "shown"), [("SUCCESS", "SUCCEEDED"), ("KILLED", "FAILED"), ("RUNNING", "RUNNING")])
+def test_a_stage_whose_end_was_lost_ends_when_the_core_ends_it(known: str, shown: str) -> None:
+    (figures,) = Core().speculation_view(0).stages
+    stage = with_speculation(STAGES[1], msgspec.structs.replace(figures, state=known))
+    assert stage.state == shown
+    assert stage.metrics is not None
+    assert stage.metrics.num_slow_tasks == (1 if shown == "RUNNING" else 0)
+
+
 def test_a_busy_core_does_not_hold_up_the_status(desk: Desk) -> None:
     desk.loop.busy = True
     assert desk.answers.status().speculation is None

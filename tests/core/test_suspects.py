@@ -49,7 +49,7 @@ def test_one_slow_task_is_no_proof_against_its_host() -> None:
     assert {block.level for block in world.view().blocks} == {"task"}
     explanation = world.negotiator.explain_host(H3, world.now_ms)
     assert explanation is not None
-    assert any("1 of stage 0" in line and "one never is" in line for line in explanation.lines)
+    assert any("1 of stage 0" in line and "no proof" in line for line in explanation.lines)
 
 
 def test_a_host_that_is_slow_over_tasks_and_stages_is_blocked_for_the_application_for_a_minute() -> None:

@@ -209,13 +209,46 @@ def test_that_the_recording_stopped_is_said_as_soon_as_the_file_system_is_back(
 
     files.before = away
     monkeypatch.setattr(files, "make_directories", lambda path: away("make", path))
-    assert journal.append_durable(registered(1)).exception(PATIENCE_S) is not None
+    refused = journal.append_durable(registered(1))
     for _ in range(6):
         assert tries.acquire(timeout=PATIENCE_S)
+    assert isinstance(refused.exception(PATIENCE_S), JournalStopped)
     files.before = back
     assert said.wait(PATIENCE_S)
     assert not journal.close(PATIENCE_S)
     assert "ConnectionError" in directory.replay().problem
+
+
+def test_bytes_on_disk_wait_for_a_file_system_that_is_away_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yarnspec.journal.writer._AGAIN_S", 0.01)
+    files = MemoryFiles()
+    directory = JournalDirectory(files, "/journal")
+    journal = begin(directory, 1)
+    looks = threading.Semaphore(0)
+
+    def away(operation: str, path: str) -> None:
+        if operation == "list":
+            looks.release()
+            raise ConnectionError(path)
+
+    files.before = away
+    future = journal.append_durable(registered(1))
+    for _ in range(5):
+        assert looks.acquire(timeout=PATIENCE_S)
+    assert not future.done()
+    files.fail("nothing")
+    assert future.result(PATIENCE_S) == 2
+    assert journal.close(PATIENCE_S)
+    assert journal.problem == ""
+
+
+def test_patience_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yarnspec.journal.writer._AGAIN_S", 0.01)
+    files = MemoryFiles()
+    journal = begin(JournalDirectory(files, "/journal"), 1, JournalOptions(patience_s=0.05))
+    files.fail("list")
+    assert isinstance(journal.append_durable(registered(1)).exception(PATIENCE_S), JournalStopped)
+    assert "No space" in journal.problem
 
 
 def test_a_seal_that_cannot_be_written_is_a_problem_but_loses_nothing() -> None:

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from yarnspec.window import handover
 from yarnspec.window.handover import Handover, results_of, through_queue
 
 DEADLINE_S = 30
+EITHER = pytest.mark.parametrize("any_thread", [False, True], ids=["ahead", "here"])
 
 
 class Stop(Exception):  # noqa: N818 - raised on purpose
@@ -80,9 +82,41 @@ def test_every_record_crosses_in_order(count: int, queue_size: int) -> None:
     assert list(through_queue(same, range(count), queue_size)) == list(range(count))
 
 
-def test_the_function_gets_a_record_while_the_source_has_more_to_give() -> None:
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 1023, 1024, 1025, 2047, 5000])
+@pytest.mark.parametrize("allowance_s", [-1e9, 0, 1e9], ids=["ahead", "perhaps", "here"])
+def test_in_whatever_thread_it_is_read(count: int, allowance_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handover, "_ALLOWANCE_S", allowance_s)
+    assert list(through_queue(same, range(count), 10, any_thread=True)) == list(range(count))
+
+
+def test_a_source_that_minds_its_thread_is_read_in_one() -> None:
+    def source() -> Iterator[int]:
+        for _ in range(5000):
+            yield threading.get_ident()
+
+    assert len(set(through_queue(same, source()))) == 1
+
+
+def test_a_source_that_does_not_is_read_here_until_one_side_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handover, "_ALLOWANCE_S", 1e9)
+    here = threading.get_ident()
+
+    def source() -> Iterator[int]:
+        for number in range(5000):
+            if number == 3000:
+                monkeypatch.setattr(handover, "_ALLOWANCE_S", -1e9)
+            yield threading.get_ident()
+
+    threads = list(through_queue(same, source(), any_thread=True))
+    assert set(threads[:3001]) == {here}
+    assert len(set(threads)) == 2
+    assert threads == sorted(threads, key=lambda thread: thread != here)
+
+
+@EITHER
+def test_the_function_gets_a_record_while_the_source_has_more_to_give(any_thread: bool) -> None:
     source = Steps()
-    results = through_queue(lambda records: (record * 2 for record in records), source)
+    results = through_queue(lambda records: (record * 2 for record in records), source, any_thread=any_thread)
     threading.Thread(target=source.give, args=(1,)).start()
     assert next(results) == 2
     # It did not take a full chunk, nor the end, to hand the first one over.
@@ -118,11 +152,9 @@ def test_a_slow_function_holds_the_source_back(queue_size: int, at_most: int) ->
 
 def test_batches_weigh_their_rows() -> None:
     source = Counted([[0] * 10] * 100)
-    handover = Handover(source, 30, len)
-    for used, _ in enumerate(handover, start=1):
+    for used, _ in enumerate(Handover(source, 30, len), start=1):
         # Three in the queue, one read, one in hand.
         assert source.read - used <= 4
-    handover.close()
     assert used == 100
 
 
@@ -130,12 +162,13 @@ def test_one_batch_is_let_in_however_large() -> None:
     assert list(through_queue(same, [[0] * 50] * 3, 10, len)) == [[0] * 50] * 3
 
 
-def test_an_error_of_the_source_comes_after_the_records_before_it() -> None:
+@EITHER
+def test_an_error_of_the_source_comes_after_the_records_before_it(any_thread: bool) -> None:
     def source() -> Iterator[int]:
         yield from range(300)
         raise Stop("upstream")
 
-    results = through_queue(same, source())
+    results = through_queue(same, source(), any_thread=any_thread)
     assert list(itertools.islice(results, 300)) == list(range(300))
     with pytest.raises(Stop, match="upstream"):
         next(results)
@@ -176,8 +209,9 @@ def test_an_error_that_the_function_makes_of_the_sources_is_the_one_raised() -> 
     assert isinstance(told.value.__cause__, Stop)
 
 
+@EITHER
 @pytest.mark.parametrize("queue_size", [1, 10, 1000])
-def test_an_error_of_the_function_ends_the_reading(queue_size: int) -> None:
+def test_an_error_of_the_function_ends_the_reading(queue_size: int, any_thread: bool) -> None:
     source = Counted(itertools.count(1))
 
     def failing(records: Iterator[int]) -> Iterator[int]:
@@ -185,21 +219,28 @@ def test_an_error_of_the_function_ends_the_reading(queue_size: int) -> None:
         raise Stop("user")
 
     with pytest.raises(Stop, match="user"):
-        list(through_queue(failing, source, queue_size))
+        list(through_queue(failing, source, queue_size, any_thread=any_thread))
     assert source.read <= queue_size + 3 * 256
 
 
 def test_an_error_of_the_function_does_not_wait_for_a_source_that_is_silent() -> None:
     source = Steps()
 
-    def failing(_records: Iterator[int]) -> Iterator[int]:
+    def failing(records: Iterator[int]) -> Iterator[int]:
+        source.give(1)
+        yield next(records)
         raise Stop("user")
 
+    results = through_queue(failing, source)
+    assert next(results) == 1
+    source.wait_until_asked(2)
     with pytest.raises(Stop, match="user"):
-        list(through_queue(failing, source))
-    source.give(1)
+        next(results)
+    # The source answers at last: the reader ends.
+    source.give(2)
 
 
+@EITHER
 @pytest.mark.parametrize(
     "early",
     [
@@ -209,11 +250,22 @@ def test_an_error_of_the_function_does_not_wait_for_a_source_that_is_silent() ->
     ],
     ids=["list", "iterator", "generator"],
 )
-def test_a_function_may_end_early(early: Callable[[Iterator[int]], Iterable[int]]) -> None:
+def test_a_function_may_end_early(early: Callable[[Iterator[int]], Iterable[int]], any_thread: bool) -> None:
     source = Counted(itertools.count(1))
 
-    assert list(through_queue(early, source)) == [1, 2]
+    assert list(through_queue(early, source, any_thread=any_thread)) == [1, 2]
     assert source.read <= 1024 + 3 * 256
+    assert "yarnspec-window-reader" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_reading_ends_with_the_results_though_the_function_keeps_the_iterator() -> None:
+    kept = []
+
+    def keeping(records: Iterator[int]) -> list[int]:
+        kept.append(records)
+        return [next(records)]
+
+    assert list(through_queue(keeping, itertools.count())) == [0]
     assert "yarnspec-window-reader" not in {thread.name for thread in threading.enumerate()}
 
 
@@ -229,7 +281,8 @@ def test_a_function_may_read_nothing() -> None:
     assert list(through_queue(lambda _: ["done"], itertools.count())) == ["done"]
 
 
-def test_a_consumer_that_stops_ends_both_sides() -> None:
+@EITHER
+def test_a_consumer_that_stops_ends_both_sides(any_thread: bool) -> None:
     ended = []
 
     def fn(records: Iterator[int]) -> Iterator[int]:
@@ -238,9 +291,9 @@ def test_a_consumer_that_stops_ends_both_sides() -> None:
         finally:
             ended.append("fn")
 
-    results = through_queue(fn, itertools.count())
+    results = through_queue(fn, itertools.count(), any_thread=any_thread)
     assert next(results) == 0
-    results.close()  # type: ignore[attr-defined] # a generator
+    del results
     assert ended == ["fn"]
     assert "yarnspec-window-reader" not in {thread.name for thread in threading.enumerate()}
 

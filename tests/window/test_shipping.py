@@ -32,7 +32,7 @@ assert sys.modules["yarnspec"].__file__.startswith({str(path)!r})
 records = [(number * 7919 % 1000, [number]) for number in range(1000)]
 found = list(ExternalSort(itemgetter(0), Order.DESCENDING, 4096, ["/tmp"]).sort(records))
 assert found == sorted(records, key=itemgetter(0), reverse=True)
-assert list(map_objects(lambda records: map(str, records), 10, range(3))) == ["0", "1", "2"]
+assert list(map_objects(lambda records: map(str, records), 10, True, range(3))) == ["0", "1", "2"]
 assert list(reduced(max, [1, 3, 2])) == [3]
 assert not any(name.partition(".")[0] in ("pyspark", "pyarrow", "numpy", "msgspec") for name in sys.modules)
 """

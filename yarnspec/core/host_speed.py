@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from yarnspec.core.columns import Column, Columns
-from yarnspec.core.pace import LATE_MAX, LATE_ON_SLOW, NORMAL_MIN, OLD_NORMAL_MIN, RARE, Pace
+from yarnspec.core.pace import HostEvidence, Pace
 from yarnspec.core.places import Names
 from yarnspec.core.references import SAMPLE, References, reference_state
 from yarnspec.core.settings import DetectorSettings
@@ -25,19 +25,20 @@ from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import Happened, StageKey, TaskTable
 
 _PRIOR = math.log(0.05 / 0.95)
-_BLOCKED_PRIOR = 2.0
+_BLOCKED_PRIOR = 2.5
 """Log odds that a blocked host is slow, before anything that ended there since is looked at."""
 _SHRINK = 0.25
 _WEIGHT_MAX = 8
 _ENOUGH_NOW, _ENOUGH_THEN = 2, 4
 """So many tasks of the running stages, or of one that ended, make the factor that was seen before irrelevant."""
 _STAGES_KEPT = 16
+GOOD_MIN, LATE_MAX = -1.0, 8.0
+"""What all of a host's tasks count at least and at most: it may have become slow just now, or have recovered."""
 _SINGLE_MAX = 1.0
 """One late task of a stage that is over leaves no more than this behind: it may just have had more to do."""
 _NOBODY = -1
 _SAMPLE_MIN = 256
 _STAGES_AT_ONCE = 3
-_AGAINST = math.log((1 - LATE_ON_SLOW) / (1 - RARE))
 
 
 class HostVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,8 +64,7 @@ class _Seen:
 
     host: Column
     end_ms: Column
-    late: Column
-    normal: Column
+    told: Column
 
 
 class HostSpeeds:
@@ -99,8 +99,7 @@ class HostSpeeds:
             self._looked.pop(stage.key, None)
             if pace is not None:
                 self._fade(now_ms)
-                self._ended.add(pace, self._own, single_max=_SINGLE_MAX, forgetting=True)
-                self._ended.settle()
+                self._ended.take(pace, self._own)
                 self._recent.append(self._seen(pace))
                 self._fresh = (-1, -1)
 
@@ -150,13 +149,14 @@ class HostSpeeds:
         if number is None:
             return None
         late = normal = 0
+        log_odds = _BLOCKED_PRIOR
         latest_ms = 0
         for seen in (*self._recent, *(self._seen(pace) for pace in self._paces.values())):
             here = (seen.host == number) & (seen.end_ms >= since_ms)
-            late += int(np.count_nonzero(seen.late[here]))
-            normal += int(np.count_nonzero(seen.normal[here]))
+            late += int(np.count_nonzero(seen.told[here] > 0))
+            normal += int(np.count_nonzero(seen.told[here] < 0))
+            log_odds += float(seen.told[here].sum())
             latest_ms = max(latest_ms, int(seen.end_ms[here].max(initial=0)))
-        log_odds = _BLOCKED_PRIOR + normal * _AGAINST - late * math.log(RARE / LATE_ON_SLOW)
         probability = _probability(log_odds)
         if probability > 1 - self._settings.host_proof:
             return None
@@ -212,10 +212,7 @@ class HostSpeeds:
 
     def _probabilities(self, own: Column) -> Column:
         now, ended = self._pool.reach(len(self._names)), self._ended.reach(len(self._names))
-        current = np.clip(now["log_odds"][own], NORMAL_MIN, LATE_MAX)
-        earlier = ended["log_odds"][own]
-        against = np.maximum(now["old_log_odds"][own] + np.minimum(earlier, 0.0), OLD_NORMAL_MIN)
-        log_odds = _PRIOR + current + np.maximum(earlier, 0.0) + against
+        log_odds = _PRIOR + _together(ended["log_odds"][own], now["log_odds"][own], now["whole"][own])
         found: Column = 1.0 / (1.0 + np.exp(-log_odds))
         return found
 
@@ -280,7 +277,7 @@ class HostSpeeds:
         return np.array([self._since_ms.get(names[each], 0) for each in range(len(names))], dtype=np.int64)
 
     def _seen(self, pace: Pace) -> _Seen:
-        return _Seen(self._own[pace.host], pace.end_ms, pace.late, pace.normal & pace.telling)
+        return _Seen(self._own[pace.host], pace.end_ms, pace.told)
 
     def _fade(self, now_ms: int) -> None:
         passed_ms = now_ms - self._ended_ms
@@ -292,7 +289,7 @@ class HostSpeeds:
 class _Pool:
     """Sums of evidence by host number."""
 
-    _FADING: Sequence[str] = ("log_odds", "old_log_odds", "log_factor", "weight", "observed", "late")
+    _FADING: Sequence[str] = ("log_odds", "whole", "log_factor", "weight", "observed", "late")
 
     def __init__(self) -> None:
         self._columns = Columns({**dict.fromkeys(self._FADING, np.float64), "latest_ms": np.int64}, fill=0)
@@ -305,36 +302,46 @@ class _Pool:
         for name in self._FADING:
             self._columns[name][:] *= share
 
-    def settle(self) -> None:
-        """The stages so far are over: what they say against a host's being slow, and for it, has its limits."""
-        columns = self._columns
-        log_odds = np.clip(columns["log_odds"], NORMAL_MIN, LATE_MAX)
-        log_odds += np.maximum(columns["old_log_odds"], OLD_NORMAL_MIN)
-        columns["log_odds"][:] = np.clip(log_odds, OLD_NORMAL_MIN, LATE_MAX)
-        columns["old_log_odds"][:] = 0.0
-
     def clear(self, host: int) -> None:
         if host < len(self._columns):
             for name in (*self._FADING, "latest_ms"):
                 self._columns[name][host] = 0
 
-    def add(self, pace: Pace, own: Column, single_max: float = LATE_MAX, *, forgetting: bool = False) -> None:
+    def add(self, pace: Pace, own: Column) -> None:
+        """What a running stage says as it is now."""
         evidence = pace.evidence
-        log_odds = np.where(evidence.single, np.minimum(evidence.log_odds, single_max), evidence.log_odds)
         hosts = own[evidence.host]
         columns = self.reach(int(hosts.max(initial=0)) + 1)
+        columns["log_odds"][hosts] += evidence.worst
+        columns["whole"][hosts] += evidence.whole
+        self._count(hosts, evidence, columns)
+
+    def take(self, pace: Pace, own: Column) -> None:
+        """What a stage that is over says, upon what those before said."""
+        evidence = pace.evidence
+        hosts = own[evidence.host]
+        columns = self.reach(int(hosts.max(initial=0)) + 1)
+        most = np.where(evidence.single, _SINGLE_MAX, LATE_MAX)
+        worst, whole = np.minimum(evidence.worst, most), np.minimum(evidence.whole, most)
+        columns["log_odds"][hosts] = _together(columns["log_odds"][hosts], worst, whole)
+        kept = np.maximum(0.0, 1.0 - np.minimum(evidence.weight, _WEIGHT_MAX) / _ENOUGH_THEN)
+        columns["log_factor"][hosts] *= kept
+        columns["weight"][hosts] *= kept
+        self._count(hosts, evidence, columns)
+
+    def _count(self, hosts: Column, evidence: HostEvidence, columns: Columns) -> None:
         weight = np.minimum(evidence.weight, _WEIGHT_MAX)
-        if forgetting:
-            kept = np.maximum(0.0, 1.0 - weight / _ENOUGH_THEN)
-            columns["log_factor"][hosts] *= kept
-            columns["weight"][hosts] *= kept
-        columns["log_odds"][hosts] += log_odds
-        columns["old_log_odds"][hosts] += evidence.old_log_odds
         columns["log_factor"][hosts] += weight * evidence.log_factor
         columns["weight"][hosts] += weight
         columns["observed"][hosts] += evidence.observed
         columns["late"][hosts] += evidence.late
         columns["latest_ms"][hosts] = np.maximum(columns["latest_ms"][hosts], evidence.latest_late_ms)
+
+
+def _together(earlier: Column, worst: Column, whole: Column) -> Column:
+    """A cumulative sum with a floor: a host with a good past may have become slow just now."""
+    found: Column = np.clip(np.maximum(earlier + whole, GOOD_MIN + worst), GOOD_MIN, LATE_MAX)
+    return found
 
 
 def _probability(log_odds: float) -> float:

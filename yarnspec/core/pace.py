@@ -1,9 +1,9 @@
 """How the hosts do in one stage: what each task took, or takes already, against what it was expected to take.
 
 Every attempt that ended well, that is late already, that was late when another one won, or whose counters tell its
-speed, is an observation of its host. From them a host gets evidence, in logarithms of odds, that it is slow: a late
-task counts for it by how rare late tasks are on the other hosts, a normal one against it. One late task is never
-proof, however late; two at once on one host, while the others have none, are about enough.
+speed, is an observation of its host. ``likelihood`` weighs them: what they say for and against the host's being slow.
+Cold executors' tasks are compared with each other. What a copy ran is no observation: it was late elsewhere, and may
+well have more to do than others; but an original that its copy has beaten is compared with the copy.
 """
 
 from __future__ import annotations
@@ -12,30 +12,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from yarnspec.core.columns import Column, median_by
+from yarnspec.core.columns import Column
 from yarnspec.core.counters import Rates, rates
+from yarnspec.core.likelihood import MOST, Sample, shifts, weigh
 from yarnspec.core.observations import State
 from yarnspec.core.places import UNKNOWN
 from yarnspec.core.references import References, weighty_hosts
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 
-LATE_ON_SLOW = 0.7
-"""The share of late tasks on a host that is slow: it may be slow for a part of the time, or for a part of the tasks."""
-RARE, RAREST, RARE_AGAINST_COPY = 0.05, 0.02, 0.01
-"""A task is late without its host's fault at least so often: just late, very late, late while a copy of it was not."""
-OLD_NORMAL_MIN = -1.8
-"""What normal tasks from before a host's first late one count at most: a host may have become slow just now."""
-NORMAL_MIN, LATE_MAX = -6.0, 8.0
 _LATEST = 16
 """So many of a host's latest tasks are weighed: what came before says little of how it does now."""
-_UNSEEN = 0.25
-"""What was not seen among the others may still be: it counts as a quarter of a task."""
-_ABOUT = 0.8
-_HOSTS_WEIGHED = 64
 _YOUNG_NOISES = 5
+_HICCUP_NOISES = 2
+"""What is added to all times before they are compared, in noises: so much of a task's time says nothing of its host."""
+_SUSPICIOUS = 2.0
+"""So much evidence there must be before only a host's worst run tells how slow it is."""
+_COLD_AMONG_WARM = 3
+"""A cold task that only warm ones can be compared with is allowed so many times the time of a start."""
 _TELLING_NOISES = 2
-"""A task that is expected to take less than so many times the noise does not speak for its host."""
+"""A task that is expected to take less than so many times the noise does not tell how much slower its host is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +39,14 @@ class HostEvidence:
     """What one stage says about hosts, by the numbers of the table's hosts."""
 
     host: Column
-    log_odds: Column
-    """From a host's late tasks, and those that ended normally since the first of them should have ended."""
+    worst: Column
+    """From its worst run of tasks up to now; 0 when that is none."""
+    whole: Column
+    """From all of its latest tasks."""
     single: Column
     """Whether one late task is all there is against a host, and no copy of it has shown that it need not have been."""
-    old_log_odds: Column
-    """From the normal tasks before."""
     log_factor: Column
-    """The median over the host's tasks of the logarithm of time over expected time."""
+    """The mean over the host's tasks, or over those of its worst run, of the logarithm of time over expected time."""
     weight: Column
     """How many tasks that is from."""
     observed: Column
@@ -59,22 +55,27 @@ class HostEvidence:
 
 
 class Pace:
-    """A stage's observations at one moment. ``ratio``: time, or time so far at least, over expected time."""
+    """A stage's observations at one moment.
+
+    ``ratio``: time, or time so far at least, over what is expected by the tasks of other hosts. ``x``: the logarithm
+    of the same by one measure for all hosts, hiccups allowed for. ``told``: the evidence of each, 0 if it has none.
+    """
 
     __slots__ = (
         "by_rate",
         "end_ms",
         "evidence",
+        "fair",
         "host",
         "late",
-        "normal",
-        "overdue_ms",
         "paired",
         "ratio",
         "references",
         "rows",
         "telling",
+        "told",
         "unfinished",
+        "x",
     )
 
     def __init__(
@@ -98,6 +99,17 @@ class Pace:
         done_own = np.maximum(references.took_ms - references.allowance_ms(references.cold), 1)
         own = np.concatenate([done_own, late_own, rated_ratio * rated_ms])
         expected_ms = np.concatenate([references.expected_ms, late_ms, rated_ms])
+        took_ms = np.concatenate([references.took_ms, late_took, rated_ratio * rated_ms])
+        allowed_ms = np.concatenate(
+            [references.allowance_ms(references.cold), references.allowance_ms(late_cold), np.zeros(len(rated_rows))]
+        )
+        fair = np.concatenate(
+            [
+                references.fair(done_rows, references.cold) & (columns["speculative"][done_rows] != 1),
+                references.fair(late_rows, late_cold) | paired,
+                np.ones(len(rated_rows), dtype=bool),
+            ]
+        )
         raw = np.concatenate([references.took_ms, late_own, rated_ratio * rated_ms])
         known = ~np.isnan(expected_ms) & (self.host != UNKNOWN)
         if since_ms is not None:
@@ -112,13 +124,24 @@ class Pace:
         self.unfinished[len(done_rows) : len(done_rows) + len(late_rows)] = True
         self.paired = np.zeros(len(self.rows), dtype=bool)
         self.paired[len(done_rows) : len(done_rows) + len(late_rows)] = paired
-        self.normal: Column = known & ended & (raw < threshold_ms)
+        normal = known & ended & (raw < threshold_ms)
         # Of what is over in a moment even ten times as slow would hardly be seen.
-        self.telling: Column = self.late | (self.normal & (expected_ms >= settings.noise_ms * _TELLING_NOISES))
-        self.overdue_ms = columns["launch_ms"][self.rows] + np.where(known, expected_ms, 0)
+        self.telling: Column = self.late | (normal & (expected_ms >= settings.noise_ms * _TELLING_NOISES))
         finish_ms = columns["finish_ms"][self.rows]
         self.end_ms: Column = np.where(columns["state"][self.rows] == State.RUNNING, now_ms, finish_ms)
-        self.evidence = self._weigh()
+        usual_ms = np.concatenate(
+            [
+                references.usual(references.size, references.cold),
+                np.where(paired, late_ms, references.usual(references.size_of(late_rows), late_cold)),
+                self._usual_by_rate(rated_rows),
+            ]
+        )
+        usual_ms = np.where(known, usual_ms, 1.0)
+        hiccup_ms = _HICCUP_NOISES * settings.noise_ms + allowed_ms * np.where(fair, 1, _COLD_AMONG_WARM)
+        self.x: Column = np.log((took_ms + hiccup_ms) / (usual_ms + hiccup_ms))
+        self.fair: Column = known & (fair | (allowed_ms > 0))
+        self.told: Column = np.zeros(len(self.rows))
+        self.evidence = self._weigh(hiccup_ms, usual_ms)
 
     def _unfinished(self, stage: StageTasks, now_ms: int) -> tuple[Column, Column]:
         """Attempts that run for long already, or did until another one won: their time is a lower bound.
@@ -163,45 +186,46 @@ class Pace:
         expected_ms = np.where(by_estimate, expected_ms, typical * size)
         return self.by_rate.ms_per_byte * size / expected_ms, expected_ms
 
-    def _weigh(self) -> HostEvidence:
-        seen = self.late | self.normal
-        hosts, host = np.unique(self.host[seen], return_inverse=True)
-        late, ratio, telling = self.late[seen], self.ratio[seen], self.telling[seen]
+    def _usual_by_rate(self, rows: Column) -> Column:
+        if self.by_rate is None:
+            return np.empty(0)
+        size = self.references.stage.rows["input_bytes"][rows]
+        usual_ms = self.references.usual(size, self.references.is_cold(rows))
+        known = ~np.isnan(usual_ms) & self.references.by_estimate
+        return np.where(known, usual_ms, self.by_rate.typical_ms_per_byte * size)
+
+    def _weigh(self, hiccup_ms: Column, usual_ms: Column) -> HostEvidence:
+        fair = np.flatnonzero(self.fair)
+        hosts, host = np.unique(self.host[fair], return_inverse=True)
         count = len(hosts)
-        lates = np.bincount(host[late], minlength=count)
-        observed = np.bincount(host, minlength=count)
-        trusted = _unsuspected(lates, observed)
-        usual = _late_elsewhere(lates, observed, trusted)
-        floor = np.clip(RARE * 1.5 / np.maximum(ratio, 1.0), RAREST, RARE)
-        chance = np.minimum(
-            np.maximum(floor, _as_late_elsewhere(ratio, host, late, trusted[host], self.unfinished[seen])), 0.5
-        )
-        chance[self.paired[seen]] = RARE_AGAINST_COPY
-        against = np.log((1 - LATE_ON_SLOW) / (1 - np.minimum(np.maximum(usual, RARE), 0.5)))
-        end_ms = self.end_ms[seen]
-        latest = np.zeros(count, dtype=np.int64)
-        np.maximum.at(latest, host[late], end_ms[late])
-        weighed = _latest_by(host, end_ms, observed)
-        late = late & weighed
-        first_overdue = np.full(count, np.inf)
-        np.minimum.at(first_overdue, host[late], self.overdue_ms[seen][late])
-        normal = weighed & telling & ~self.late[seen]
-        since = normal & (end_ms >= first_overdue[host])
-        before = normal & ~since
-        single = (np.bincount(host[late], minlength=count) == 1) & (
-            np.bincount(host[late & self.paired[seen]], minlength=count) == 0
-        )
-        for_slow = np.bincount(host[late], np.log(LATE_ON_SLOW / chance[late]), minlength=count)
+        latest = _latest_by(host, self.end_ms[fair], np.bincount(host, minlength=count))
+        rows, host = fair[latest], host[latest]
+        sample = Sample(
+            host=host, hosts=count, x=self.x[rows], shift=shifts(usual_ms[rows], hiccup_ms[rows]),
+            running=self.unfinished[rows], paired=self.paired[rows],
+            by_rate=rows >= len(self.rows) - (len(self.by_rate.rows) if self.by_rate else 0),
+            launch_ms=self.references.stage.rows["launch_ms"][self.rows[rows]], end_ms=self.end_ms[rows],
+        )  # fmt: skip
+        weighed = weigh(sample, np.searchsorted(hosts, weighty_hosts(self.host[fair])))
+        self.told[rows] = weighed.told
+        late = weighed.told > 0
+        latest_late_ms = np.zeros(count, dtype=np.int64)
+        np.maximum.at(latest_late_ms, host[late], self.end_ms[rows][late])
+        # How slow a host is, is asked of the tasks that speak against it, once there are some.
+        telling = self.telling[rows] & (weighed.in_run | (weighed.worst < _SUSPICIOUS)[host])
+        weight = np.bincount(host[telling], minlength=count)
+        strong = weighed.told > MOST / 4
         return HostEvidence(
             host=hosts,
-            log_odds=for_slow + np.bincount(host[since], minlength=count) * against,
-            single=single,
-            old_log_odds=np.bincount(host[before], minlength=count) * against,
-            log_factor=median_by(host[telling], np.log(ratio[telling]), count),
-            weight=np.bincount(host[telling], minlength=count),
-            observed=observed,
-            late=lates,
-            latest_late_ms=latest,
+            worst=weighed.worst,
+            whole=weighed.whole,
+            single=(np.bincount(host[strong], minlength=count) == 1)
+            & (np.bincount(host[strong & sample.paired], minlength=count) == 0),
+            log_factor=np.bincount(host[telling], np.log(self.ratio[rows][telling]), count) / np.maximum(weight, 1),
+            weight=weight,
+            observed=np.bincount(host, minlength=count),
+            late=np.bincount(host[late], minlength=count),
+            latest_late_ms=latest_late_ms,
         )
 
 
@@ -228,37 +252,6 @@ def _others_rate(by_rate: Rates, host: Column) -> Column:
 def _without(rows: Column, values: Column, others: Column) -> tuple[Column, Column]:
     kept = ~np.isin(rows, others)
     return rows[kept], values[kept]
-
-
-def _unsuspected(late: Column, observed: Column) -> Column:
-    """By host: whether it can be compared with. Few that seem to be slow themselves are not, many are as things are."""
-    suspect = late * 2 > observed
-    if np.count_nonzero(suspect) > max(1, len(late) // 3):
-        return np.ones(len(late), dtype=bool)
-    return ~suspect
-
-
-def _late_elsewhere(late: Column, observed: Column, trusted: Column) -> Column:
-    """By host: how often tasks are late on the others."""
-    counted_late, counted = late * trusted, observed * trusted
-    share: Column = (counted_late.sum() - counted_late + _UNSEEN) / (counted.sum() - counted + 1)
-    return share
-
-
-def _as_late_elsewhere(ratio: Column, host: Column, late: Column, trusted: Column, unfinished: Column) -> Column:
-    """For each late task how often tasks on other hosts are about as late, or later, or may still become so."""
-    share = np.ones(len(ratio))
-    becomes = np.where(unfinished, np.inf, ratio)
-    everywhere = np.sort(becomes[trusted])
-    hosts, counts = np.unique(host[late], return_counts=True)
-    for each in hosts[np.argsort(-counts, kind="stable")[:_HOSTS_WEIGHED]].tolist():
-        mine = late & (host == each)
-        here = np.sort(becomes[trusted & (host == each)])
-        from_here_on = ratio[mine] * _ABOUT
-        as_late = len(everywhere) - np.searchsorted(everywhere, from_here_on)
-        as_late -= len(here) - np.searchsorted(here, from_here_on)
-        share[mine] = (as_late + _UNSEEN) / (len(everywhere) - len(here) + 1)
-    return share
 
 
 def _latest_by(group: Column, end_ms: Column, sizes: Column) -> Column:

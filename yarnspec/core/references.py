@@ -105,6 +105,25 @@ class References:
             found[inside] = np.maximum(median_ms, per_byte * size[inside])
         return found
 
+    def usual(self, size: Column, cold: Column) -> Column:
+        """The same by the tasks of all hosts, its own among them."""
+        found = np.full(len(size), np.nan)
+        if len(self.rows) >= self._enough:
+            for each in (False, True):
+                median_ms, per_byte = self._baseline(_ANY, each)
+                found[cold == each] = np.maximum(median_ms, per_byte * size[cold == each])
+        return found
+
+    def fair(self, rows: Column, cold: Column) -> Column:
+        """Whether what attempts are compared with are tasks on other hosts, and as cold or warm as they."""
+        host = self.stage.rows["host"][rows]
+        group = np.where(np.isin(host, self._exact), host, _ANY) * 2 + cold
+        found = np.zeros(len(rows), dtype=bool)
+        for each in np.unique(group).tolist():
+            alike = (self.host != (each >> 1)) & (self.cold == bool(each & 1))
+            found[group == each] = np.count_nonzero(alike) >= self._enough
+        return found
+
     def typical_ms(self) -> float:
         """The smallest median that any attempt is compared with; NaN when there is none."""
         groups = [self._baseline(_ANY, cold)[0] for cold in (False, True)]

@@ -33,9 +33,9 @@ class DetectorSettings(msgspec.Struct, frozen=True, kw_only=True):
     cold_start_ms: int = 3_000
     noise_ms: int = 100
     stuck_multiplier: float = 20.0
-    task_proof: float = 0.6
+    task_proof: float = 0.3
     host_proof: float = 0.85
-    host_slow_factor: float = 1.8
+    host_slow_factor: float = 1.5
     host_memory_ms: int = 300_000
 
 

@@ -4,10 +4,10 @@ Seed 000 blocks the node of every slow task for a minute. Taken by itself that l
 luck, which users of the peers complain of ("do not lose a host on one guess"), so the block's level follows what the
 tasks prove:
 
-* one slow task: proof against nobody. It is copied, and only this task is kept off the host for that time;
-* two or more slow tasks of one stage, on a host that is slow more likely than not (``HostSpeeds``): kept off for this
-  stage, for a minute or until the stage ends;
-* a host that was learnt to be slow over tasks and stages (``HostSpeeds``): kept off for the application, for a minute.
+* slow tasks by themselves: proof against nobody, be they one or several. Each is copied, and only it is kept off the
+  host for that time;
+* a host that is proven slow by all its tasks, of whatever stages (``HostSpeeds``): kept off for the application, for a
+  minute.
 
 In each case the host keeps what runs there (MARK_BLOCKED), and no host is blocked while the work that is left would end
 sooner with it. A host that comes back is blocked again only for what tasks show there now. One whose tasks prove
@@ -30,10 +30,6 @@ from yarnspec.core.tasks import StageKey, TaskTable
 
 BY = "slow-task detector"
 
-_TASKS_AGAINST_HOST = 2
-_LIKELY = 0.5
-_UNKNOWN_FACTOR = 1.5
-"""How slow a host is taken for when its tasks are slow and nothing is learnt of it yet."""
 _ASK_AGAIN_MS = 60_000
 
 
@@ -79,26 +75,16 @@ class Suspects:
         """How many slow tasks of running stages ran on a host, in a sentence."""
         counts = {key[0]: len(by_host[host]) for key, by_host in self._slow.items() if host in by_host}
         named = ", ".join(f"{count} of stage {stage}" for stage, count in sorted(counts.items())) or "none"
-        return (
-            f"slow tasks of running stages there: {named}; for a stage {_TASKS_AGAINST_HOST} are proof when it is slow "
-            f"with a probability of {_LIKELY:g} or more, one never is"
-        )
+        return f"slow tasks of running stages there: {named}; by themselves they are no proof against their host"
 
     def weigh(self, verdicts: Iterable[Verdict], now_ms: int) -> list[BlockRequested]:
         """The blocks that the slow tasks and what is learnt of hosts call for now."""
         self._came_back_ms.update(dict.fromkeys(self._lifted, now_ms))
         self._lifted.clear()
-        here: defaultdict[str, list[Verdict]] = defaultdict(list)
         for verdict in verdicts:
-            here[verdict.host].append(verdict)
             of_stage = self._slow[verdict.stage, verdict.stage_attempt]
             of_stage.setdefault(verdict.host, set()).add(verdict.index)
-        wishes = self._by_speed(now_ms)
-        told = {wish.host for wish in wishes}
-        touched = {(verdict.stage, verdict.stage_attempt) for each in here.values() for verdict in each}
-        for key in sorted(touched):
-            wishes += self._by_stage(key, {host for host in here if host not in told}, now_ms)
-        return wishes
+        return self._by_speed(now_ms)
 
     def of_task(self, verdict: Verdict) -> BlockRequested | None:
         """Keep one slow task off its host, unless a block does already."""
@@ -139,39 +125,6 @@ class Suspects:
                 wishes.append(wish)
         return wishes
 
-    def _by_stage(self, key: StageKey, hosts: set[str], now_ms: int) -> list[BlockRequested]:
-        wishes = []
-        stage = self._table.stages.get(key)
-        by_host = self._slow[key]
-        slow_in_all = sum(len(indexes) for indexes in by_host.values())
-        for host in sorted(hosts & by_host.keys()) if stage is not None else ():
-            slow = by_host[host]
-            block_key = Key("stage", host, "", key[0])
-            if len(slow) < _TASKS_AGAINST_HOST:
-                continue
-            probability = self._speeds.probability(host)
-            if probability < _LIKELY:
-                self._notes.add(
-                    host,
-                    f"little proof {key}",
-                    f"not blocked for stage {key[0]}: {len(slow)} of the {slow_in_all} slow tasks ran there, but the "
-                    f"probability that it is slow is {probability:.2f} (proof: {_LIKELY:g})",
-                    now_ms,
-                )
-                continue
-            if host in self._blocklist or self._blocklist.get(block_key) is not None or stage is None:
-                continue
-            named = ", ".join(str(index) for index in sorted(slow)[:8])
-            said = (
-                f"{len(slow)} of the {slow_in_all} slow tasks of stage {key[0]} ran there ({named}), and the "
-                f"probability that it is slow is {probability:.2f}"
-            )
-            factor = max(self._speeds.factor(host), _UNKNOWN_FACTOR)
-            wish = self._wish(block_key, said, max(0, stage.tasks - stage.finished), factor, now_ms)
-            if wish is not None:
-                wishes.append(wish)
-        return wishes
-
     def _wish(self, key: Key, said: str, tasks_left: int, factor: float, now_ms: int) -> BlockRequested | None:
         slots = self._slots.by_host()
         elsewhere = sum(count for host, count in slots.items() if host != key.host and host not in self._blocklist)
@@ -190,5 +143,4 @@ class Suspects:
             automatic=True,
             cause="slow",
             level=key.level,
-            stage=key.stage,
         )

@@ -33,6 +33,8 @@ class JournalOptions(NamedTuple):
     """or when the first of them is so old."""
     queue_bytes: int = 64 * 1024 * 1024
     """Details that come while so much waits to be written are left out. Summaries, which are small, never are."""
+    patience_s: float = 60.0
+    """How long a file system that took the bytes may take to tell that no later epoch has begun."""
 
 
 class Stopped(NamedTuple):
@@ -131,7 +133,7 @@ class Journal:
         """Record a summary at once.
 
         The future is done, with the record's sequence number, when it and all before it are on disk. It fails with
-        JournalStopped; it cannot be cancelled.
+        JournalStopped; it cannot be cancelled. RecordTooLargeError is raised at once.
         """
         future: Future[int] = Future()
         future.set_running_or_notify_cancel()
@@ -203,7 +205,7 @@ class Journal:
             try:
                 self._log.append(data)
                 self._log.sync()
-                self._hold.check()
+                self._look()
             except Exception as error:  # whatever the file system throws must not end the application
                 self._fail(error, futures)
                 self._leave_word()
@@ -220,6 +222,21 @@ class Journal:
                 self._hold.seal(self._written)
             except Exception as error:  # as above; all records are there
                 self._fail(error, [])
+
+    def _look(self) -> None:
+        """Is this still the last epoch? What is on disk can wait for an answer that takes a while."""
+        until_s = time.monotonic() + self._options.patience_s
+        while True:
+            try:
+                return self._hold.check()
+            except Fenced:
+                raise
+            except Exception:
+                with self._changed:
+                    if self._changed.wait_for(lambda: self._stopped is not None, _AGAIN_S):
+                        raise
+                if time.monotonic() >= until_s:
+                    raise
 
     def _fail(self, error: Exception, futures: list[tuple[int, Future[int]]]) -> None:
         """In the journal's thread: say so, first to those who wait."""

@@ -46,11 +46,16 @@ def with_speculation(stage: StageStatus, known: StageSpeculation | None) -> Stag
     """The stage with the core's numbers; as it is where the core knows nothing of it (any more)."""
     if known is None:
         return stage
+    state = stage.state
+    if state == "RUNNING" and known.state != "RUNNING":
+        # The row that says so was lost, and the core has seen to it.
+        state = "SUCCEEDED" if known.state == "SUCCESS" else "FAILED"
     # "At the moment", says the seed.
-    running = stage.state == "RUNNING"
+    running = state == "RUNNING"
     slow_tasks = known.slow_tasks if running else 0
     return msgspec.structs.replace(
         stage,
+        state=state,
         copies_running=known.running_copies,
         gained_ms=known.gained_ms,
         wasted_ms=known.wasted_ms,

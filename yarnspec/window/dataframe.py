@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Records = Literal["arrow", "rows"]
 
+_KEY = "__yarnspec_key"
 _ROW_NUMBER = "__yarnspec_row_number"
 _KEY_TYPES: dict[Any, str] = {
     bool: "boolean",
@@ -118,13 +119,13 @@ class PartitionWindowedDataFrame:
             # Two columns of one name can be told apart by their place alone.
             data = data.toDF(*(f"_{place}" for place in range(len(names))))
         column = self._key_column(data, key, key_type)
-        columns = [column.desc() if order.reverse else column.asc()]
+        if callable(key):
+            data, column = data.withColumn(_KEY, column), functions.col(_KEY)
+        columns = [column.desc() if Order(order).reverse else column.asc()]
         if stable:
             data = data.withColumn(_ROW_NUMBER, functions.monotonically_increasing_id())
             columns.append(functions.col(_ROW_NUMBER))
-        data = data.sortWithinPartitions(*columns)
-        if stable:
-            data = data.drop(_ROW_NUMBER)
+        data = data.sortWithinPartitions(*columns).drop(_KEY, _ROW_NUMBER)
         return data if data.columns == names else data.toDF(*names)
 
     def aggregate(self, function: AggregateFunction[Row, Any, Any], schema: StructType | DataType | str) -> DataFrame:

@@ -12,9 +12,11 @@ from yarnspec.window.order import Key, Order
 from yarnspec.window.sort import ExternalSort
 
 
-def map_objects(fn: Callable[[Iterator[Any]], Iterable[Any]], queue_size: int, records: Iterable[Any]) -> Iterator[Any]:
+def map_objects(
+    fn: Callable[[Iterator[Any]], Iterable[Any]], queue_size: int, any_thread: bool, records: Iterable[Any]
+) -> Iterator[Any]:
     """``map_partition``."""
-    return through_queue(fn, records, queue_size)
+    return through_queue(fn, records, queue_size, any_thread=any_thread)
 
 
 def sort_objects(key: Key, order: Order, memory_bytes: int, records: Iterable[Any]) -> Iterator[Any]:

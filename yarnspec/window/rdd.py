@@ -46,7 +46,7 @@ class PartitionWindowedRDD:
         """
         if queue_size < 1:
             raise UsageError(f"queue_size={queue_size}: a queue holds one record at least")
-        return self._data.mapPartitions(partial(map_objects, fn, queue_size))
+        return self._data.mapPartitions(partial(map_objects, fn, queue_size, not _runs_python(self._data)))
 
     def sort_partition(
         self,
@@ -73,7 +73,7 @@ class PartitionWindowedRDD:
         >>> full_window_partition(data).sort_partition(lambda record: record[1], Order.DESCENDING).collect()
         [(None, 'c'), (2, 'b'), (1, 'a')]
         """
-        task = partial(sort_objects, _key(key), order, self._memory_bytes(memory))
+        task = partial(sort_objects, _key(key), Order(order), self._memory_bytes(memory))
         return self._data.mapPartitions(task, preservesPartitioning=True)
 
     def aggregate(self, function: AggregateFunction[Any, Any, Any]) -> RDD[Any]:
@@ -111,6 +111,13 @@ class PartitionWindowedRDD:
         if size_bytes < 1:
             raise UsageError(f"memory={memory}: nothing can be sorted in that")
         return size_bytes
+
+
+def _runs_python(data: Any) -> bool:
+    """Whether functions of the user's make the records in the same task: those shall all run in one thread."""
+    from pyspark.core.rdd import PipelinedRDD
+
+    return isinstance(data, PipelinedRDD) and bool(data._is_pipelinable())
 
 
 def _key(key: int | str | Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yarnspec.window.handover import results_of, through_queue
+from yarnspec.window.sizes import measured_chunks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     Batches = Iterator[pa.RecordBatch]
+
+
+# A batch of results is full when it has as many rows as Spark's own, or takes so much as Python objects.
+_BATCH_BYTES = 16 << 20
 
 
 class RowFormat(NamedTuple):
@@ -75,9 +79,23 @@ def _rows_of(batches: Batches, schema: StructType) -> Iterator[Row]:
 
 
 def _batches_of(records: Iterable[Any], results: RowFormat) -> Batches:
+    rows = ((record,) for record in records) if results.single else records
+    waiting: list[Any] = []
+    size_bytes = 0
+    for chunk, chunk_bytes in measured_chunks(rows):
+        waiting += chunk
+        size_bytes += chunk_bytes
+        if len(waiting) >= results.batch_rows or size_bytes >= _BATCH_BYTES:
+            yield from _arrow(waiting, results)
+            waiting, size_bytes = [], 0
+    if waiting:
+        yield from _arrow(waiting, results)
+
+
+def _arrow(rows: list[Any], results: RowFormat) -> list[pa.RecordBatch]:
     from pyspark.sql.conversion import LocalDataToArrowConversion
 
-    rows = ((record,) for record in records) if results.single else iter(records)
-    while some := list(islice(rows, results.batch_rows)):
-        table = LocalDataToArrowConversion.convert(some, results.schema, results.large_types)
-        yield from table.to_batches()
+    batches: list[pa.RecordBatch] = LocalDataToArrowConversion.convert(
+        rows, results.schema, results.large_types
+    ).to_batches()
+    return batches

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.resources
 import tempfile
+import threading
 import weakref
 import zipfile
 from importlib.resources.abc import Traversable
@@ -29,20 +30,22 @@ __path__ = extend_path(__path__, __name__)
 '''
 
 _shipped: weakref.WeakSet[Any] = weakref.WeakSet()
+_shipping = threading.Lock()
 
 
 def ship(context: SparkContext) -> None:
     """Have all tasks from now on find this package; once per Spark context."""
     from pyspark import SparkFiles
 
-    if context in _shipped:
-        return
-    # Below the context's own directory, which goes with it; Spark serves the file from there.
-    directory = tempfile.mkdtemp(prefix="yarnspec-", dir=SparkFiles.getRootDirectory())
-    path = Path(directory) / ZIP_NAME
-    write_zip(path)
-    context.addPyFile(str(path))
-    _shipped.add(context)
+    with _shipping:
+        if context in _shipped:
+            return
+        # Below the context's own directory, which goes with it; Spark serves the file from there.
+        directory = tempfile.mkdtemp(prefix="yarnspec-", dir=SparkFiles.getRootDirectory())
+        path = Path(directory) / ZIP_NAME
+        write_zip(path)
+        context.addPyFile(str(path))
+        _shipped.add(context)
 
 
 def write_zip(path: Path) -> None:

@@ -34,9 +34,9 @@ def size_bytes(*objects: Any) -> int:
 
 
 def measured_chunks(
-    records: Iterable[Any], key: Callable[[Any], Any], most_bytes: float = _SAMPLE_EVERY_BYTES
+    records: Iterable[Any], key: Callable[[Any], Any] | None = None, most_bytes: float = _SAMPLE_EVERY_BYTES
 ) -> Iterator[tuple[list[Any], int]]:
-    """The records in lists, each with an estimate of its memory in bytes, sort keys included.
+    """The records in lists, each with an estimate of its memory in bytes, those of their sort keys included.
 
     One record in a list is measured, and stands for all; the lists get as long as ``most_bytes`` allow, so that large
     records come alone.
@@ -46,7 +46,7 @@ def measured_chunks(
     length = 1
     while chunk := list(islice(source, length)):
         first = chunk[0]
-        each = size_bytes(first, key(first)) + 2 * _POINTER_BYTES
+        each = size_bytes(first, key and key(first)) + 2 * _POINTER_BYTES
         yield chunk, len(chunk) * each
         length = max(1, min(2 * length, _LARGEST_CHUNK, sample_bytes // each))
 

@@ -14,7 +14,7 @@ from yarnspec.window.spill import Run, SpillFile
 
 _FAN_IN = 64
 # Of the memory: what a run may fill before it is written, and one block of one run when they are merged.
-_RUN_SHARE = 3 / 4
+_RUN_SHARE = 2 / 3
 _BLOCK_SHARE = 1 / (4 * _FAN_IN)
 # How finely a run is measured at least.
 _CHUNKS_IN_RUN = 16
@@ -43,44 +43,48 @@ class ExternalSort:
         self, key: Key, order: Order, memory_bytes: int, directories: Sequence[str], on_spill: OnSpill | None = None
     ) -> None:
         self._key = key
-        self._reverse = order.reverse
+        self._reverse = Order(order).reverse
         self._run_bytes = memory_bytes * _RUN_SHARE
         self._block_bytes = memory_bytes * _BLOCK_SHARE
         self._directories = directories
         self._on_spill = on_spill
-        self._spill: SpillFile | None = None
         self._runs: list[Run] = []
         self._block_length = 0
         self._plain = True
 
     def sort(self, records: Iterable[Any]) -> Iterator[Any]:
         """Read all records and return them in order; to be called once."""
+        spill: SpillFile | None = None
+        run: list[Any] = []
+        size_bytes = 0
         try:
-            run: list[Any] = []
-            size_bytes = 0
             for chunk, chunk_bytes in measured_chunks(records, self._key, self._run_bytes / _CHUNKS_IN_RUN):
                 run += chunk
                 size_bytes += chunk_bytes
                 if size_bytes > self._run_bytes:
-                    self._write(run, size_bytes)
+                    spill = spill or SpillFile(self._directories)
+                    self._write(spill, run, size_bytes)
                     run, size_bytes = [], 0
-            if self._spill is None:
+            if spill is None:
                 self._sort(run)
                 return iter(run)
             if run:
-                self._write(run, size_bytes)
+                self._write(spill, run, size_bytes)
         except BaseException:
-            self._close()
+            if spill is not None:
+                spill.close()
             raise
-        return chain.from_iterable(self._lists())
+        return chain.from_iterable(self._lists(spill, self._runs))
 
-    def _lists(self) -> Iterator[list[Any]]:
-        try:
-            while len(self._runs) > _FAN_IN:
-                self._merge_once()
-            yield from self._merged(self._spill, self._runs)
-        finally:
-            self._close()
+    def _lists(self, spill: SpillFile, runs: list[Run]) -> Iterator[list[Any]]:
+        while len(runs) > _FAN_IN:
+            wider = SpillFile(self._directories)
+            with spill:
+                groups = [runs[begin : begin + _FAN_IN] for begin in range(0, len(runs), _FAN_IN)]
+                runs = [wider.write(_pieces(self._merged(spill, group), self._block_length)) for group in groups]
+            spill = wider
+        with spill:
+            yield from self._merged(spill, runs)
 
     def _sort(self, records: list[Any]) -> None:
         keys: list[Any] = list(map(self._key, records))
@@ -90,41 +94,20 @@ class ExternalSort:
         # The sort asks for the keys in the order of the records; `next` takes the record for a default.
         records.sort(key=partial(next, iter(keys)), reverse=self._reverse)
 
-    def _write(self, records: list[Any], size_bytes: int) -> None:
+    def _write(self, spill: SpillFile, records: list[Any], size_bytes: int) -> None:
         self._sort(records)
-        if self._spill is None:
-            self._spill = SpillFile(self._directories)
-        before = self._spill.size_bytes
+        before = spill.size_bytes
         length = max(1, int(len(records) * self._block_bytes / size_bytes))
         self._block_length = min(length, self._block_length or length)
-        self._runs.append(self._spill.write(_pieces([records], length)))
+        self._runs.append(spill.write(_pieces([records], length)))
         if self._on_spill is not None:
-            self._on_spill(size_bytes, self._spill.size_bytes - before)
+            self._on_spill(size_bytes, spill.size_bytes - before)
 
-    def _merge_once(self) -> None:
-        """Make one run of every so many neighbours, in a new file."""
-        if self._spill is None:
-            return
-        old, new = self._spill, SpillFile(self._directories)
-        with old:
-            self._spill = new
-            runs = []
-            for begin in range(0, len(self._runs), _FAN_IN):
-                lists = self._merged(old, self._runs[begin : begin + _FAN_IN])
-                runs.append(new.write(_pieces(lists, self._block_length)))
-            self._runs = runs
-
-    def _merged(self, spill: SpillFile | None, runs: list[Run]) -> Iterator[list[Any]]:
-        if spill is None:
-            return iter(())
+    def _merged(self, spill: SpillFile, runs: list[Run]) -> Iterator[list[Any]]:
         key = self._key
         # What was sorted without ranks is in the same order with them.
         merge_key = key if self._plain else lambda record: rank(key(record))
         return merged([spill.read(run) for run in runs], merge_key, reverse=self._reverse)
-
-    def _close(self) -> None:
-        if self._spill is not None:
-            self._spill.close()
 
 
 def _pieces(lists: Iterable[list[Any]], length: int) -> Iterator[list[Any]]:

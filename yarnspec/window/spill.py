@@ -6,7 +6,6 @@ nameless files): whatever ends the process, nothing stays. Nobody else can have 
 
 from __future__ import annotations
 
-import os
 import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +20,7 @@ class Block(NamedTuple):
 
     offset: int
     length: int
-    decode: Callable[[bytearray], list[Any]]
+    decode: Callable[[bytes], list[Any]]
 
 
 Run = list[Block]
@@ -53,6 +52,7 @@ class SpillFile:
     def write(self, blocks: Iterable[list[Any]]) -> Run:
         """Append a run of blocks, none of them empty. Raises OSError when the disk is full."""
         run = []
+        self._file.seek(self.size_bytes)
         for records in blocks:
             data, decode = encode(records)
             self._file.write(data)
@@ -64,16 +64,11 @@ class SpillFile:
     def read(self, run: Run) -> Iterator[list[Any]]:
         """The blocks of a run, read as they are asked for."""
         for block in run:
-            data = bytearray(block.length)
-            view = memoryview(data)
-            done = 0
-            while done < block.length:
-                # One call reads 2 GiB at most.
-                done += os.preadv(self._file.fileno(), [view[done:]], block.offset + done)
-            yield block.decode(data)
+            self._file.seek(block.offset)
+            yield block.decode(self._file.read(block.length))
 
 
-def encode(records: list[Any]) -> tuple[Any, Callable[[bytearray], list[Any]]]:
+def encode(records: list[Any]) -> tuple[Any, Callable[[bytes], list[Any]]]:
     """The records as bytes, and what reads them back: Arrow for plain values and tuples of them, else a pickle."""
     if type(records[0]) is tuple:
         width = len(records[0])
@@ -109,22 +104,22 @@ def _arrow_bytes(columns: list[list[Any]]) -> Any:
     return sink.getvalue()
 
 
-def _arrow_columns(data: bytearray) -> list[list[Any]]:
+def _arrow_columns(data: bytes) -> list[list[Any]]:
     import pyarrow as pa
 
     with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
         return [column.to_pylist() for column in reader.read_next_batch().columns]
 
 
-def _arrow_values(data: bytearray) -> list[Any]:
+def _arrow_values(data: bytes) -> list[Any]:
     return _arrow_columns(data)[0]
 
 
-def _arrow_tuples(data: bytearray) -> list[Any]:
+def _arrow_tuples(data: bytes) -> list[Any]:
     return list(zip(*_arrow_columns(data), strict=True))
 
 
-def _unpickled(data: bytearray) -> list[Any]:
+def _unpickled(data: bytes) -> list[Any]:
     return cast("list[Any]", pickle.loads(data))  # noqa: S301 - our own, from a file that nobody else can open
 
 

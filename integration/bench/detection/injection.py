@@ -1,4 +1,20 @@
-"""A recorded run with one of its hosts made slow: the same tasks, placed again as slots become free."""
+"""A recorded run with one of its hosts made slow: the same tasks, placed again as slots become free.
+
+*An injection.* One host, drawn by lot, is ``factor`` times slower for one unbroken part of the run (drawn from half of
+it to all of it; never while the first stage warms up the executors), and in a share of its tasks (drawn from 0.6 to 1;
+which ones, by lot). Each task's time on a healthy host is its recorded time with a noise of 10 %. Nothing is copied or
+blocked in a stream, so the slow host keeps its tasks until they end.
+
+*What is asked to be found.* A task *feels* the slowness when it took at least twice as long as on a healthy host, and
+at least 100 ms longer. A stream counts when at least six tasks felt it; else another part, host or share is drawn, and
+when 200 draws give none the run is too short for this factor and has one stream less. Below that a slow host is not to
+be told from chance: programs have a few large tasks, two or three of which fall on one host all the time.
+
+*True positive*: the host is called slow for the first time after its slowness began and not later than a second after
+the last task that felt it. *Miss*: it is not. *False positive*: every other host that is called slow at any time, and
+the slow one when it is first called so before or after that. In streams without a slow host every call is false. Each
+host counts once in a stream.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +31,8 @@ from yarnspec.core.observations import Observations, ObservationsBuilder, RowKin
 SLOTS = 2
 NEXT_STAGE_MS = 5
 """A stage that began at most so long before another one ended did not wait for it."""
-AFFECTED_MIN = 4
-"""So many tasks of the slow host must have taken twice their time and 100 ms more: else there is nothing to find."""
+AFFECTED_MIN = 6
+"""So many tasks of the slow host must have felt it: else there is nothing to find."""
 FELT_MS = 100
 FELT_FACTOR = 2
 _TRIES = 200
@@ -57,6 +73,11 @@ class Stream(msgspec.Struct, frozen=True, kw_only=True):
     slowness: Slowness | None
     placed: tuple[Placed, ...]
     stages: dict[tuple[int, int], tuple[int, int]]
+
+    @property
+    def felt_until_ms(self) -> int:
+        """When the last task ended that the slowness made much longer; 0 without one."""
+        return max((placed.finish_ms for placed in self.placed if placed.felt), default=0)
 
     def batches(self, every_ms: int) -> Iterator[tuple[int, Observations]]:
         """Moments, and what was observed until each since the one before."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import time
@@ -15,6 +16,7 @@ from pyspark.sql.window import Window
 TASKS = 24
 RECORD_S = 0.01
 PAYLOAD = "x" * 200
+RECORD_BYTES = 2000
 TIMES = 3
 """How often a program does its work in a recorded run."""
 
@@ -221,12 +223,21 @@ def pipeline(spark: SparkSession, _: str) -> None:
     rdd.count()
 
 
+def uneven(spark: SparkSession, _: str) -> None:
+    """Two shuffles of noise, whose tasks are of very different sizes, and Spark knows of which."""
+    sizes = zipf(TASKS, 160, 6)
+    places = [place for place, size in enumerate(sizes) for _ in range(size)]
+    numbered = spark.sparkContext.parallelize(places, TASKS).map(lambda place: (place, os.urandom(RECORD_BYTES)))
+    once = numbered.partitionBy(TASKS, lambda place: place).mapPartitions(work)
+    once.partitionBy(TASKS, lambda place: place).mapPartitions(work).count()
+
+
 KINDS: dict[str, Callable[[SparkSession, str], None]] = {
     each.__name__: each
     for each in (
         even, one_wave, many_waves, skewed, rising, one_giant, two_sorts, scattered, computing, computing_skewed,
         grouped, words, rounds, aggregated, joined, ordered, ranked, python_column, python_groups, written,
-        one_partition, two_jobs, pipeline,
+        one_partition, two_jobs, pipeline, uneven,
     )
 }  # fmt: skip
 

@@ -25,8 +25,10 @@ from integration.cluster import Cluster
 from integration.submitting import base_environment
 from integration.tpch.data import cache_directory
 
-# Runs of a workload in one application: arms that need only two are done after the first pass.
-PASSES = (2, 3)
+# Runs of a workload in one application: arms that need only two are done after the first pass. The third makes what
+# was missed: nothing, as a rule.
+PASSES = (2, 3, 3)
+FAILURES_MAX = 3
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -100,6 +102,7 @@ def _measure(
     groups = [[arm] for arm in chosen if not arm.beside]
     # Second, right after the oracle.
     groups.insert(1, [arm for arm in chosen if arm.beside])
+    failures = 0
     with _cluster(workspace, 0) as first:
         for at_once in passes:
             for group in groups:
@@ -110,15 +113,21 @@ def _measure(
                 asked = {arm: orders for arm, orders in asked.items() if orders}
                 if deadline is not None and time.monotonic() > deadline:
                     return
-                for samples in _beside_each_other(asked, first, results, workspace):
-                    store(path, results, samples)
-                    for sample in samples:
+                for made in _beside_each_other(asked, first, workspace):
+                    if isinstance(made, Exception):
+                        failures += 1
+                        console.print(f"an application failed ({failures}): {made}", markup=False)
+                        if failures == FAILURES_MAX:
+                            raise made
+                        continue
+                    store(path, results, made)
+                    for sample in made:
                         console.print(_line(sample), highlight=False)
 
 
 def _beside_each_other(
-    asked: dict[Arm, list[Workload]], first: Cluster, results: Results, workspace: Path
-) -> Iterator[list[Sample]]:
+    asked: dict[Arm, list[Workload]], first: Cluster, workspace: Path
+) -> Iterator[list[Sample] | Exception]:
     """Run an application of each of these arms at the same time, each on a cluster of its own."""
     with ExitStack() as stack:
         clusters = [first, *(stack.enter_context(_cluster(workspace, lane)) for lane in range(1, len(asked)))]
@@ -127,18 +136,19 @@ def _beside_each_other(
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         under_way = []
         for (arm, orders), cluster in zip(asked.items(), clusters, strict=False):
-            directory = workspace / f"{arm.name}-{len(results.of(arm.name, orders[0].name))}"
+            directory = Path(tempfile.mkdtemp(prefix=f"{arm.name}-", dir=workspace))
             under_way.append(pool.submit(running.run, cluster, arm, orders, directory))
         for done in as_completed(under_way):
-            yield done.result()
+            error = done.exception()
+            if error is not None and not isinstance(error, Exception):
+                raise error
+            yield done.result() if error is None else error
 
 
 @contextmanager
 def _cluster(workspace: Path, lane: int) -> Iterator[Cluster]:
     with running.mini_cluster(workspace / "clusters" / str(lane)) as mini:
-        cluster = Cluster(mini, base_environment())
-        running.enlarge(cluster)
-        yield cluster
+        yield Cluster(mini, base_environment())
 
 
 def _line(sample: Sample) -> str:

@@ -21,6 +21,7 @@ RECORD_S = 0.01
 POLL_S = 0.02
 LONGEST_S = 300
 NOTED = 5
+WARM_ROUNDS, WARM_RECORDS = 4, 20
 
 
 def main(directory: Path, executors: int) -> None:
@@ -33,7 +34,7 @@ def main(directory: Path, executors: int) -> None:
         return [info.numRunningTasks() for info in tracker.getExecutorInfos()]
 
     until(lambda: len(running()) > executors)
-    warm_up(context, executors)
+    warm_up(context, directory / "progress-0", executors)
     answer(directory / "ready.json", {"am_host": os.environ["NM_HOST"], "application_id": context.applicationId})
     number = 0
     while True:
@@ -83,8 +84,8 @@ def working(progress: str) -> Any:
     return work
 
 
-def warm_up(context: SparkContext, executors: int) -> None:
-    """Run short tasks until every executor has run one: their Python workers are there then."""
+def warm_up(context: SparkContext, progress: Path, executors: int) -> None:
+    """Run short tasks until every executor has run one, and a short job: all have their Python workers and classes."""
 
     def where(_: int) -> str:
         time.sleep(0.3)
@@ -93,6 +94,8 @@ def warm_up(context: SparkContext, executors: int) -> None:
     tasks = executors * 2
     for _ in range(2):
         until(lambda: len(set(context.parallelize(range(tasks), tasks).map(where).collect())) == executors)
+    progress.mkdir()
+    job(context, progress, tasks * WARM_ROUNDS, WARM_RECORDS, stages=3)
 
 
 def answer(path: Path, document: dict[str, object]) -> None:

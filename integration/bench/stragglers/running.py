@@ -43,26 +43,33 @@ DECISIONS = ("JudgeTasks", "LaunchCopy", "WithdrawCopy", "BlockHost", "UnblockHo
 
 
 def mini_cluster(home: Path) -> MiniCluster:
-    """Hosts with room for one executor each; `enlarge` must follow its start."""
+    """Hosts with room for one executor each."""
     return MiniCluster(home, nodes=HOSTS, vcores=SLOTS_PER_HOST, properties=PROPERTIES)
 
 
-def enlarge(cluster: Cluster) -> None:
-    """Make room for the application master on its host."""
+def _enlarge(cluster: Cluster) -> None:
+    """Make room for the application master on its host, unless there is; a host that comes back has its old size."""
 
-    def report() -> dict[str, Any]:
-        nodes = cluster.rest("nodes")["nodes"]["node"]
-        return next(each for each in nodes if each["id"].startswith(f"{cluster.hosts[AM_HOST]}:"))
+    def reported() -> dict[str, Any] | None:
+        nodes = (cluster.rest("nodes").get("nodes") or {}).get("node") or []
+        mine = [each for each in nodes if each["id"].startswith(f"{cluster.hosts[AM_HOST]}:")]
+        return next((each for each in mine if each["state"] == "RUNNING"), None)
 
-    found = report()
+    def large() -> bool:
+        found = reported()
+        return found is not None and found["availableVirtualCores"] + found["usedVirtualCores"] == AM_HOST_VCORES
+
+    if large():
+        return
+    found = wait_for("the host of the application master", reported, 30)
     memory_mb = str(found["availMemoryMB"] + found["usedMemoryMB"])
     cluster.command("yarn", "rmadmin", "-updateNodeResource", found["id"], memory_mb, str(AM_HOST_VCORES))
-    wait_for("the larger host", lambda: report()["availableVirtualCores"] == AM_HOST_VCORES, 30)
+    wait_for("the larger host", large, 30)
 
 
 def run(cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path) -> list[Sample]:
     """Start an application, run these workloads in it one after the other, and return what was measured."""
-    directory.mkdir(parents=True)
+    _enlarge(cluster)
     am_host, slow = cluster.hosts[AM_HOST], cluster.hosts[SLOW_HOST] if arm.slow else ""
     executors = HOSTS - 1 if arm.excluded else HOSTS
     events = directory / "spark-events"

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,15 +59,26 @@ class _Assessment:
     by_counters: Column
     slow: Column
 
-    def numbers(self, at: int) -> dict[str, float]:
+    def numbers(self) -> _Numbers:
         named = {
             "elapsed_ms": self.elapsed_ms, "expected_ms": self.expected_ms, "ratio": self.ratio,
             "late_from": self.late_from, "remaining_ms": self.remaining_ms, "copy_ms": self.copy_ms,
             "host_probability": self.probability, "host_factor": self.factor, "by_counters": self.by_counters,
         }  # fmt: skip
-        # Three digits after the point are plenty, and NaN has no place in JSON.
-        values = {name: float(column[at]) for name, column in named.items()}
-        return {name: round(value, 3) for name, value in values.items() if not math.isnan(value)}
+        # Three digits after the point are plenty.
+        return _Numbers(tuple(named), np.round(np.stack(list(named.values()), axis=1), 3))
+
+
+class _Numbers(NamedTuple):
+    """The numbers of attempts, a row for each, for verdicts."""
+
+    names: tuple[str, ...]
+    values: Column
+
+    def of(self, at: int) -> dict[str, float]:
+        """Those of one attempt that are known: NaN has no place in JSON."""
+        row = zip(self.names, self.values[at].tolist(), strict=True)
+        return {name: value for name, value in row if not math.isnan(value)}
 
 
 class Progress:
@@ -104,9 +116,11 @@ class Progress:
         if not len(slow):
             return
 
+        numbered = assessed.numbers()
+
         def judge(position: int) -> Verdict:
             at = int(slow[position])
-            numbers = assessed.numbers(at)
+            numbers = numbered.of(at)
             reason = self._said(numbers)
             return verdict(stage, int(rows[at]), now_ms, detector=self.name, numbers=numbers, reason=reason)
 
@@ -122,7 +136,7 @@ class Progress:
             assessed = self._assess(stage, np.array(running), now_ms)
             at = int(np.argmax(assessed.slow))
             slow = bool(assessed.slow[at])
-            numbers = assessed.numbers(at)
+            numbers = assessed.numbers().of(at)
             text = f"{text}: {self._said(numbers)}"
         return Explanation(
             stage=stage.stage, stage_attempt=stage.stage_attempt, index=index, detector=self.name, slow=slow,

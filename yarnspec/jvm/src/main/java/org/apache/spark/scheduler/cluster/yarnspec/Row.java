@@ -23,6 +23,7 @@ final class Row {
         KILLED
     }
 
+    private Kind kind;
     final long[] values = new long[Column.ALL.length];
     String host;
     String executor;
@@ -34,10 +35,15 @@ final class Row {
         host = null;
         executor = null;
         text = null;
+        this.kind = kind;
         return set(Column.KIND, kind.number)
                 .set(Column.TIME_MS, timeMs)
                 .set(Column.STAGE, stage)
                 .set(Column.STAGE_ATTEMPT, stageAttempt);
+    }
+
+    Kind kind() {
+        return kind;
     }
 
     Row set(Column column, long value) {

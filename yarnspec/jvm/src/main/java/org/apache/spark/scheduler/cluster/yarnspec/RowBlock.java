@@ -1,8 +1,12 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import java.util.Arrays;
+
 /** Up to {@link #ROWS} rows as arrays, one for each column; what goes out as one Arrow batch. */
 final class RowBlock {
     static final int ROWS = 8_192;
+    /** What a row takes without its text. */
+    static final int ROW_BYTES = Arrays.stream(Column.ALL).mapToInt(column -> column.width).sum();
 
     private final Object[] columns = new Object[Column.ALL.length];
     private String[] texts;

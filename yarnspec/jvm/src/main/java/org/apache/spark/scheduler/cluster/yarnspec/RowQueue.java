@@ -6,15 +6,20 @@ import java.util.concurrent.TimeUnit;
 /**
  * Rows between the threads that tell them, which never wait, and the one that sends them.
  *
- * <p>Bounded: what does not fit is dropped and counted. Texts are bounded of their own; a row may lose its text only.
+ * <p>Bounded, as it lies in the driver's heap: what does not fit is dropped and counted. What matters most has the most
+ * room. Counters come again with the next heartbeat, so they are left out once the queue is half full, and are not
+ * counted as lost; a start's facts are in its end too; the last quarter is for ends and stages. Texts are bounded of
+ * their own; a row may lose its text only.
  */
 final class RowQueue {
-    static final int ROWS_MAX = 2_000_000;
-    private static final long TEXT_CHARS_MAX = 32_000_000;
+    private static final int ROWS_MAX = 2_000_000;
+    private static final int SHARE_OF_HEAP = 8;
+    private static final int CHARS_PER_ROW = 16;
     private static final long LINGER_NS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final Names names;
     private final int rowsMax;
+    private final long charsMax;
     private final ArrayDeque<RowBlock> full = new ArrayDeque<>();
     private RowBlock open = new RowBlock();
     private RowBlock spare;
@@ -29,6 +34,12 @@ final class RowQueue {
     RowQueue(Names names, int rowsMax) {
         this.names = names;
         this.rowsMax = rowsMax;
+        this.charsMax = (long) CHARS_PER_ROW * rowsMax;
+    }
+
+    /** How many rows may wait in a heap of this size; their texts take a quarter as much again at most. */
+    static int rowsMax(long heapBytes) {
+        return (int) Math.min(ROWS_MAX, heapBytes / SHARE_OF_HEAP / RowBlock.ROW_BYTES);
     }
 
     /** Takes a copy of a row. */
@@ -36,12 +47,12 @@ final class RowQueue {
         int host = names.code(row.host);
         int executor = names.code(row.executor);
         synchronized (this) {
-            if (waitingRows >= rowsMax) {
-                dropped++;
+            if (waitingRows >= roomFor(row.kind())) {
+                dropped += row.kind() == Row.Kind.TASK_COUNTERS ? 0 : 1;
                 return;
             }
             if (row.text != null) {
-                if (waitingChars + row.text.length() > TEXT_CHARS_MAX) {
+                if (waitingChars + row.text.length() > charsMax) {
                     row.text = null;
                 } else {
                     waitingChars += row.text.length();
@@ -63,6 +74,14 @@ final class RowQueue {
                 notifyAll();
             }
         }
+    }
+
+    private long roomFor(Row.Kind kind) {
+        return switch (kind) {
+            case TASK_COUNTERS -> rowsMax / 2;
+            case TASK_STARTED -> rowsMax - rowsMax / 4;
+            default -> rowsMax;
+        };
     }
 
     /**

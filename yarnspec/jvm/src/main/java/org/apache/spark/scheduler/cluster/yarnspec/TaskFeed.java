@@ -50,7 +50,7 @@ final class TaskFeed {
      * @param onDropped is told how many rows were dropped, once there is room again
      */
     static TaskFeed open(String token, LongConsumer onDropped) throws IOException {
-        return open(token, RowQueue.ROWS_MAX, onDropped);
+        return open(token, RowQueue.rowsMax(Runtime.getRuntime().maxMemory()), onDropped);
     }
 
     static TaskFeed open(String token, int rowsMax, LongConsumer onDropped) throws IOException {

@@ -30,7 +30,8 @@ import scala.math.BigDecimal;
  * One attempt of a stage: Spark's bookkeeping of its tasks, with blocks for the stage and its tasks, and with copies that
  * the negotiator asks for.
  *
- * <p>A copy waits here until a slot is offered that it may take. All methods want the scheduler's lock, as in Spark.
+ * <p>A copy waits here until a slot is offered that it may take and that no task of the stage waits for, as in Spark: a copy
+ * after them is the same work, and may be needless by then. All methods want the scheduler's lock, as in Spark.
  */
 final class WatchedTaskSet extends TaskSetManager {
     private final HostBlockingScheduler scheduler;

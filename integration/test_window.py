@@ -1,0 +1,428 @@
+"""yarnspec.window in plain local Spark, without YARN."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import decimal
+import doctest
+import importlib
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark import SparkContext, shuffle
+from pyspark.errors import PythonException
+from pyspark.sql import Row, SparkSession, functions
+
+import yarnspec.window
+from integration.submitting import PROGRAMS, base_environment
+from yarnspec.errors import UsageError
+from yarnspec.window import AggregateFunction, Order, full_window_partition
+
+NAN = math.nan
+BOTH = pytest.mark.parametrize("order", Order)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _hosts_back() -> None:
+    """No cluster here."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left() -> None:
+    """No cluster here."""
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One slot, so that all tasks meet the same Python worker; Spark's files in a directory of ours."""
+    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.memory", "1g")
+    builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.log.level", "OFF")
+    builder = builder.config("spark.local.dir", str(tmp_path_factory.mktemp("local")))
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+    gateway: Any = SparkContext._gateway
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(30)
+    SparkContext._gateway = SparkContext._jvm = None
+
+
+@pytest.mark.parametrize("name", ["", ".dataframe", ".folds", ".order", ".rdd", ".sort", ".spill"])
+def test_the_examples(name: str, spark: SparkSession) -> None:
+    module = importlib.import_module(f"yarnspec.window{name}")
+    told = {name: getattr(yarnspec.window, name) for name in yarnspec.window.__all__} | {"spark": spark}
+    found = doctest.testmod(module, extraglobs=told)
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+# map_partition
+
+
+def test_arrow_by_annotation_by_argument_and_rows(spark: SparkSession) -> None:
+    def annotated(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            assert isinstance(batch, pa.RecordBatch)
+            yield batch
+
+    def tables(batches):  # type: ignore[no-untyped-def]
+        return [pa.Table.from_batches(list(batches))]
+
+    def rows(records: Iterator[Row]) -> Iterator[Row]:
+        for record in records:
+            assert isinstance(record, Row)
+            yield record
+
+    data = spark.range(10, numPartitions=3)
+    expected = data.rdd.glom().collect()
+    view = full_window_partition(data)
+    assert view.map_partition(annotated).rdd.glom().collect() == expected
+    assert view.map_partition(tables, records="arrow").rdd.glom().collect() == expected
+    assert view.map_partition(rows).rdd.glom().collect() == expected
+    assert view.map_partition(rows, records="rows", queue_size=1).rdd.glom().collect() == expected
+
+
+def test_rows_of_all_kinds_come_and_go_as_they_are(spark: SparkSession) -> None:
+    schema = (
+        "i int, l bigint, d double, s string, b binary, t boolean, day date, at timestamp, ntz timestamp_ntz, "
+        "n decimal(12,3), a array<int>, m map<string,int>, r struct<x:int,y:struct<z:string>>, f float"
+    )
+    moment = datetime.datetime(2026, 3, 4, 5, 6, 7, 8)
+    full = (
+        1, 2**62, 0.1, "é", b"\0\1", True, moment.date(), moment, moment, decimal.Decimal("123.456"),
+        [1, None], {"a": 1, "b": None}, Row(x=1, y=Row(z="deep")), 0.5,
+    )  # fmt: skip
+    data = spark.createDataFrame([full, (None,) * len(full)], schema).coalesce(1)
+    same = full_window_partition(data).map_partition(lambda rows: rows)
+    assert same.schema == data.schema
+    assert same.collect() == data.collect()
+
+
+def test_results_as_rows_tuples_lists_dicts_and_values(spark: SparkSession) -> None:
+    def four(_rows: Iterator[Row]) -> list[Any]:
+        return [Row(a=1, b="x"), (2, "y"), [3, "z"], {"b": "by name", "a": 4}]
+
+    view = full_window_partition(spark.range(1, numPartitions=1))
+    found = view.map_partition(four, "a int, b string").collect()
+    assert found == [Row(a=1, b="x"), Row(a=2, b="y"), Row(a=3, b="z"), Row(a=4, b="by name")]
+    values = view.map_partition(lambda _: [1.5, None], "double")
+    assert values.collect() == [Row(value=1.5), Row(value=None)]
+
+
+def test_objects_pass_through_an_rdd(spark: SparkSession) -> None:
+    records = [1, "a", None, {"k": [1]}, (2, 3)] * 1000
+    data = spark.sparkContext.parallelize(records, 3)
+    view = full_window_partition(data)
+    assert view.map_partition(lambda each: each).glom().collect() == data.glom().collect()
+    assert view.map_partition(lambda each: [sum(1 for _ in each)], queue_size=1).sum() == 5000
+
+
+def test_it_is_as_lazy_as_what_it_came_from(spark: SparkSession) -> None:
+    def never(*_records: Any) -> Any:
+        raise AssertionError("nobody asked for it")
+
+    view = full_window_partition(spark.range(3))
+    view.map_partition(never, "x int")
+    view.sort_partition("id")
+    view.reduce(never)
+    full_window_partition(spark.range(3).rdd).map_partition(never)
+
+
+def test_the_function_gets_records_while_more_arrive(spark: SparkSession, tmp_path: Path) -> None:
+    """The source does not go on before the function has had its first record."""
+    sign = tmp_path / "seen"
+
+    def held(records: Iterator[int]) -> Iterator[int]:
+        for number, record in enumerate(records):
+            deadline = time.monotonic() + 60
+            while number == 1 and not sign.exists():
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            yield record
+
+    def use(records: Iterator[int]) -> Iterator[int]:
+        for record in records:
+            sign.touch()
+            yield record
+
+    data = spark.sparkContext.parallelize(range(5), 1).mapPartitions(held)
+    assert full_window_partition(data).map_partition(use).collect() == list(range(5))
+
+
+@pytest.mark.parametrize("kind", ["rows", "arrow", "objects"])
+def test_a_function_that_ends_early_leaves_a_worker_in_order(kind: str, spark: SparkSession) -> None:
+    data = spark.range(300_000, numPartitions=2)
+    if kind == "objects":
+        view = full_window_partition(data.rdd.map(itemgetter(0)))
+        assert view.map_partition(lambda records: [next(records)]).collect() == [0, 150_000]
+    elif kind == "rows":
+        found = full_window_partition(data).map_partition(lambda records: [next(records)]).collect()
+        assert found == [Row(id=0), Row(id=150_000)]
+    else:
+        firsts = full_window_partition(data).map_partition(lambda batches: [next(batches).slice(0, 1)], records="arrow")
+        assert firsts.collect() == [Row(id=0), Row(id=150_000)]
+    assert readers_in_worker(spark) == []
+    assert data.rdd.count() == 300_000
+
+
+def readers_in_worker(spark: SparkSession) -> list[str]:
+    """The names of our threads that live in the worker process, which the next task gets as well."""
+
+    def names(_records: Any) -> Iterator[str]:
+        return (thread.name for thread in threading.enumerate() if thread.name.startswith("yarnspec"))
+
+    return list(spark.sparkContext.parallelize([0], 1).mapPartitions(names).collect())
+
+
+def test_whoever_wants_no_more_ends_it(spark: SparkSession) -> None:
+    data = spark.range(300_000, numPartitions=2)
+    assert full_window_partition(data).map_partition(lambda rows: rows).limit(2).collect() == [Row(id=0), Row(id=1)]
+    objects = full_window_partition(data.rdd).map_partition(lambda records: records)
+    assert objects.take(2) == [Row(id=0), Row(id=1)]
+    # In one pipeline with a function that ends early.
+    assert objects.mapPartitions(lambda records: [next(records)[0]]).collect() == [0, 150_000]
+    assert readers_in_worker(spark) == []
+
+
+@pytest.mark.parametrize("kind", ["rows", "objects"])
+def test_an_error_of_either_side_is_the_tasks(kind: str, spark: SparkSession) -> None:
+    def fails(records: Iterator[Any]) -> Iterator[Any]:
+        yield next(records)
+        raise LookupError("in the function")
+
+    data = spark.range(10, numPartitions=1)
+    upstream = data.select(functions.udf(lambda number: 1 // (number - 5), "bigint", useArrow=False)("id").alias("id"))
+    if kind == "rows":
+        with pytest.raises(PythonException, match="in the function"):
+            full_window_partition(data).map_partition(fails).collect()
+        with pytest.raises(PythonException, match="ZeroDivisionError"):
+            full_window_partition(upstream).map_partition(lambda rows: rows).collect()
+        return
+    with pytest.raises(Exception, match="in the function"):
+        full_window_partition(data.rdd).map_partition(fails).collect()
+    # In the same Python process, and caught by the function: it is the task's error all the same.
+    inverse = data.rdd.map(lambda row: 1 // (row.id - 5))
+
+    def forgiving(records: Iterator[int]) -> Iterator[int]:
+        with contextlib.suppress(ZeroDivisionError):
+            yield from records
+
+    with pytest.raises(Exception, match="ZeroDivisionError"):
+        full_window_partition(inverse).map_partition(forgiving).collect()
+    assert readers_in_worker(spark) == []
+
+
+# sort_partition
+
+
+def numbers(count: int = 2000) -> list[tuple[Any, int]]:
+    chance = random.Random(7)  # noqa: S311
+    some = [None, NAN, math.inf, -math.inf, 0.0]
+    keys = [chance.choice(some) if chance.random() < 0.1 else float(chance.randrange(50)) for _ in range(count)]
+    return list(zip(keys, range(count), strict=True))
+
+
+def shown(records: Any) -> list[list[tuple[str, int]]]:
+    """By partition, with a NaN that equals itself."""
+    return [[(str(record[0]), record[1]) for record in part] for part in records.glom().collect()]
+
+
+@BOTH
+def test_a_dataframe_as_spark_sorts_it(order: Order, spark: SparkSession) -> None:
+    data = spark.createDataFrame(numbers(), "key double, number bigint").repartition(3).cache()
+    column = data["key"].desc() if order is Order.DESCENDING else data["key"].asc()
+    expected = shown(data.sortWithinPartitions(column, "number").rdd)
+    view = full_window_partition(data.sortWithinPartitions("number"))
+
+    def by_function(row: Row) -> float | None:
+        return row.key  # type: ignore[no-any-return]
+
+    for key in ("key", 0, -2, functions.col("key") + 1, by_function):
+        assert shown(view.sort_partition(key, order, stable=True).rdd) == expected
+    # Not stable, the keys are in the same order still.
+    found = shown(view.sort_partition("key", order).rdd)
+    assert [[key for key, _ in part] for part in found] == [[key for key, _ in part] for part in expected]
+    data.unpersist()
+
+
+@BOTH
+def test_objects_are_placed_as_spark_places_rows(order: Order, spark: SparkSession) -> None:
+    """Nulls, NaN and all, and stable; in memory and from disk."""
+    data = spark.createDataFrame(numbers(), "key double, number bigint").coalesce(1)
+    view = full_window_partition(data.sortWithinPartitions("number"))
+    expected = shown(view.sort_partition("key", order, stable=True).rdd)
+    objects: Any = full_window_partition(spark.sparkContext.parallelize(numbers(), 1))
+    assert shown(objects.sort_partition(0, order)) == expected
+    assert shown(objects.sort_partition(itemgetter(0), order, memory="10k")) == expected
+    rows = full_window_partition(data.sortWithinPartitions("number").rdd)
+    assert shown(rows.sort_partition("key", order)) == expected
+
+
+def test_a_sort_on_disk_is_counted_and_leaves_nothing(spark: SparkSession) -> None:
+    def watched(records: Iterator[Any]) -> Iterator[Any]:
+        found = list(records)
+        directories = [Path(each) for each in os.environ["SPARK_LOCAL_DIRS"].split(",")]
+        files = [str(path) for each in directories for path in each.rglob("yarnspec*") if path.is_file()]
+        where = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+        yield found, shuffle.MemoryBytesSpilled, shuffle.DiskBytesSpilled, files, where
+
+    count = 50_000
+    data = spark.sparkContext.parallelize(range(count), 1).map(lambda number: (number * 7919 % count, str(number)))
+    view: Any = full_window_partition(data)
+    ordered = view.sort_partition(0, memory="1m")
+    ((records, memory, disk, files, where),) = ordered.mapPartitions(watched).collect()
+    assert [key for key, _ in records] == list(range(count))
+    assert memory > disk > count
+    assert files == []
+    assert not [link for link in where if "(deleted)" in link and "local" in link]
+
+
+def test_partitions_and_partitioner_stay(spark: SparkSession) -> None:
+    data = spark.sparkContext.parallelize([(number % 7, number) for number in range(100)], 4).partitionBy(3)
+    ordered = full_window_partition(data).sort_partition(1, Order.DESCENDING)
+    assert ordered.partitioner == data.partitioner
+    assert ordered.glom().collect() == [sorted(part, key=itemgetter(1), reverse=True) for part in data.glom().collect()]
+
+
+def test_columns_of_one_name_are_told_apart_by_index(spark: SparkSession) -> None:
+    data = spark.range(3).coalesce(1).select(functions.col("id"), (-functions.col("id")).alias("id"))
+    ordered = full_window_partition(data).sort_partition(1, stable=True)
+    assert ordered.columns == ["id", "id"]
+    assert [tuple(row) for row in ordered.collect()] == [(2, -2), (1, -1), (0, 0)]
+
+
+def test_a_column_with_an_odd_name_by_index(spark: SparkSession) -> None:
+    data = spark.range(3).coalesce(1).select(functions.col("id").alias("a.`b"))
+    assert [row[0] for row in full_window_partition(data).sort_partition(0, Order.DESCENDING).collect()] == [2, 1, 0]
+
+
+# aggregate and reduce
+
+
+class Count(AggregateFunction[Any, int, Any]):
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, _value: Any, accumulator: int) -> int:
+        return accumulator + 1
+
+    def get_result(self, accumulator: int) -> int:
+        return accumulator
+
+    def merge(self, _one: int, _other: int) -> int:
+        raise AssertionError
+
+
+def test_each_partition_has_one_aggregate_also_an_empty_one(spark: SparkSession) -> None:
+    data = spark.range(10, numPartitions=4).where("id < 5")
+    objects: Any = full_window_partition(data.rdd)
+    assert objects.aggregate(Count()).collect() == [2, 3, 0, 0]
+    by_dataframe = full_window_partition(data).aggregate(Count(), "int")
+    assert [row.value for row in by_dataframe.collect()] == [2, 3, 0, 0]
+
+
+def test_a_partition_without_records_reduces_to_nothing(spark: SparkSession) -> None:
+    data = spark.range(10, numPartitions=4).where("id < 5")
+
+    def add(one: Any, other: Any) -> Any:
+        return (one[0] + other[0],)
+
+    assert full_window_partition(data).reduce(add).rdd.glom().collect() == [[Row(id=1)], [Row(id=9)], [], []]
+    assert full_window_partition(data.rdd).reduce(add).glom().collect() == [[(1,)], [(9,)], [], []]
+
+
+# What is refused
+
+
+def test_a_stream_has_no_full_window(spark: SparkSession) -> None:
+    with pytest.raises(UsageError, match="streaming DataFrame has no end"):
+        full_window_partition(spark.readStream.format("rate").load())
+
+
+@pytest.mark.parametrize("data", [None, [1, 2], pa.table({"a": [1]})])
+def test_other_things_have_no_partitions(data: Any) -> None:
+    with pytest.raises(TypeError, match="a DataFrame"):
+        full_window_partition(data)
+
+
+def test_wrong_arguments_are_told_at_once(spark: SparkSession) -> None:
+    rows = full_window_partition(spark.range(1))
+    objects: Any = full_window_partition(spark.range(1).rdd)
+    with pytest.raises(UsageError, match="there is no field 1: the DataFrame has 1 column"):
+        rows.sort_partition(1)
+    with pytest.raises(UsageError, match="key_type"):
+        rows.sort_partition(lambda row: row.id)
+    with pytest.raises(UsageError, match="queue_size=0"):
+        rows.map_partition(lambda records: records, queue_size=0)
+    with pytest.raises(UsageError, match="queue_size=0"):
+        objects.map_partition(lambda records: records, queue_size=0)
+    with pytest.raises(UsageError, match="records='pandas'"):
+        rows.map_partition(lambda records: records, records="pandas")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="memory: '1 potato'"):
+        objects.sort_partition(0, memory="1 potato")
+    for view in (rows, objects):
+        with pytest.raises(TypeError, match="a sort key is an index, a name"):
+            view.sort_partition(True)
+        with pytest.raises(TypeError, match="a sort key is an index, a name"):
+            view.sort_partition(1.5)
+
+
+# A Python that has no yarnspec
+
+
+def test_workers_need_no_yarnspec(tmp_path: Path) -> None:
+    """The driver has it, the workers' interpreter has not; own modules that import it come by --py-files."""
+    python = python_without_yarnspec(tmp_path / "venv")
+    environment = base_environment() | {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable}
+    done = subprocess.run(
+        [sys.executable, str(PROGRAMS / "windows.py"), "local[1]", str(PROGRAMS / "windowed.py")],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("{"))
+    check_windows(json.loads(line), python)
+
+
+def python_without_yarnspec(place: Path) -> Path:
+    """A virtual environment that sees the packages of this one, without running what makes yarnspec one of them."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=60)
+    packages = place / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    here = [path for path in sys.path if path.endswith("site-packages")]
+    (packages / "from-here.pth").write_text("\n".join(here) + "\n")
+    python = place / "bin" / "python"
+    found = subprocess.run(
+        [str(python), "-c", "import pyarrow, yarnspec"], capture_output=True, text=True, check=False, cwd=place
+    )
+    assert "No module named 'yarnspec'" in found.stderr
+    return python
+
+
+def check_windows(found: dict[str, Any], python: Path) -> None:
+    """What ``programs/windows.py`` printed."""
+    assert found["python"] == [str(python)]
+    assert found["yarnspec_from"] == ["yarnspec-window.zip"]
+    assert found["sorted"] == [[0, 2, 4, 6, 8], [9, 7, 5, 3, 1]]
+    assert found["spilled"]
+    assert found["dataframe"] == list(range(9, -1, -1))
+    assert found["doubled"] == [2 * number for number in range(10)]
+    assert found["batches"] == 10
+    assert found["aggregated"] == [5, 5]
+    assert found["by_module"] == 10
+    assert found["reduced"] == [20, 25]

@@ -1,0 +1,21 @@
+"""yarnspec.window inside a program that `yarnspec submit` runs, on hosts whose Python has no yarnspec."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from integration.conftest import Submit
+from integration.submitting import PROGRAMS
+from integration.test_window import check_windows, python_without_yarnspec
+
+
+def test_windows_in_a_submitted_program(submit: Submit, tmp_path: Path) -> None:
+    python = python_without_yarnspec(tmp_path / "venv")
+    options = [
+        *("--py-files", str(PROGRAMS / "windowed.py")),
+        *("--conf", f"spark.pyspark.python={python}"),
+        *("--conf", f"spark.pyspark.driver.python={sys.executable}"),
+    ]
+    (line,) = submit("windows.py", "-", "-", options=options).wait(180).expect(0).lines
+    check_windows(line, python)
