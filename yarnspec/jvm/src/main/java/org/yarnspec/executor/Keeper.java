@@ -155,13 +155,10 @@ final class Keeper implements ExecutorPlugin {
             LOG.info("The driver cannot be asked, so this executor's map outputs stay: {}", e.toString());
         }
         try {
-            if (end == End.KEEP) {
+            if (end == End.DELETE || end == End.DELETE_ALL && sweep.deleteAll()) {
+                disks.deleteFilesOnStop_$eq(true);
+            } else {
                 home.deleteAllButOutputs();
-                return;
-            }
-            disks.deleteFilesOnStop_$eq(true);
-            if (end == End.DELETE_ALL) {
-                sweep.deleteAll();
             }
         } catch (IOException e) {
             LOG.warn("Some files of executors that are gone could not be deleted.", e);

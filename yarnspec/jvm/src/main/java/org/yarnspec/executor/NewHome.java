@@ -3,6 +3,7 @@ package org.yarnspec.executor;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -36,9 +37,7 @@ final class NewHome {
     /** Moves an output's files to where Spark looks for them; until the end its old place has all of them or the new one. */
     void take(MapOutput output) throws IOException {
         for (Path file : output.files()) {
-            Path place = disks.getFile(file.getFileName().toString()).toPath();
-            Files.deleteIfExists(place); // left by an earlier try
-            link(file, place);
+            link(file, disks.getFile(file.getFileName().toString()).toPath());
         }
         output.delete();
         unregistered.add(output.name());
@@ -47,6 +46,9 @@ final class NewHome {
     private void link(Path file, Path place) throws IOException {
         try {
             Files.createLink(place, file);
+        } catch (FileAlreadyExistsException leftByAnEarlierTry) {
+            Files.delete(place);
+            link(file, place);
         } catch (FileSystemException otherDisk) {
             Path parked = onItsDisk(file, otherDisk);
             Files.createSymbolicLink(place, parked);

@@ -67,8 +67,7 @@ final class Sweep {
      */
     boolean run(long verifyUntilNs) throws Exception {
         Collection<GoneExecutor> executors = executors();
-        if (executors.stream().anyMatch(each -> each.owner().epoch() > settings.epoch())) {
-            LOG.warn("A later epoch than {} has been on this host: this executor touches nothing here.", settings.epoch());
+        if (isOutdated(executors)) {
             return true;
         }
         home.deleteUnlinked();
@@ -94,15 +93,32 @@ final class Sweep {
                 where, seen.size(), adopted, garbage.size(), Map.copyOf(refusals), adoptedBytes, durationMs);
     }
 
-    /** Deletes everything that gone executors of this application left here. */
-    void deleteAll() throws IOException {
-        for (GoneExecutor gone : executors()) {
+    /**
+     * Deletes everything that gone executors of this application left here.
+     *
+     * @return false, and nothing is deleted, when a later driver may need it: the one that asks for this is a left-over
+     */
+    boolean deleteAll() throws IOException {
+        Collection<GoneExecutor> executors = executors();
+        if (isOutdated(executors)) {
+            return false;
+        }
+        for (GoneExecutor gone : executors) {
             try (GoneExecutor.Hold hold = gone.tryTake()) {
                 if (hold != null) {
                     hold.delete();
                 }
             }
         }
+        return true;
+    }
+
+    private boolean isOutdated(Collection<GoneExecutor> executors) {
+        boolean outdated = executors.stream().anyMatch(each -> each.owner().epoch() > settings.epoch());
+        if (outdated) {
+            LOG.warn("A later epoch than {} has been on this host: this executor touches nothing here.", settings.epoch());
+        }
+        return outdated;
     }
 
     private Collection<GoneExecutor> executors() throws IOException {

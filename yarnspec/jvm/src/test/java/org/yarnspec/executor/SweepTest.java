@@ -296,8 +296,22 @@ class SweepTest {
         written.leave(List.of(root), new Owner(WrittenOutputs.APPLICATION, 3, "9", 1));
         long before = filesBelow(root);
         assertTrue(run());
+        assertFalse(sweep(disks, settings(2, 0)).deleteAll());
         assertEquals(before, filesBelow(root));
         assertEquals(Set.of(), driver.adopted);
+    }
+
+    @Test
+    void atTheEndDeletesWhatGoneExecutorsLeftAndNothingElse() throws Exception {
+        Path left = written.leave(List.of(root), DEAD).get(0);
+        Path foreign = written.leave(List.of(root), new Owner("application_1_0002", 1, "4", 1)).get(0);
+        Path alive = written.leave(List.of(root), new Owner(WrittenOutputs.APPLICATION, 2, "8", 1)).get(0);
+        try (DirectoryLock lock = DirectoryLock.tryTake(alive)) {
+            assertTrue(sweep(disks, settings(2, 0)).deleteAll());
+            assertTrue(lock != null);
+        }
+        assertFalse(Files.exists(left));
+        assertEquals(filesBelow(foreign), filesBelow(alive));
     }
 
     @Test

@@ -48,11 +48,8 @@ final class Adoption implements ThreadSafeRpcEndpoint {
         claims = new Claims(context.conf().getInt("spark.yarnspec.epoch", 1), saved, new Tracker(context));
     }
 
-    /** Why map outputs cannot outlive their executors here; empty when they can. */
+    /** Why map outputs cannot outlive their executors here; empty when they can. Programs may set these in their code. */
     static String whyNot(SparkConf conf) {
-        if (!conf.getBoolean("spark.yarnspec.recovery.enabled", false)) {
-            return "recovery is not enabled";
-        }
         if (conf.getBoolean("spark.io.encryption.enabled", false)) {
             return "spark.io.encryption.enabled is on: a new driver cannot read what the old one's executors wrote";
         }
@@ -65,9 +62,21 @@ final class Adoption implements ThreadSafeRpcEndpoint {
         return "";
     }
 
-    /** Sets it up for the executors to come; to be called before the first of them asks for its configuration. */
-    static Adoption install(SparkContext context, Outbox outbox) {
+    /**
+     * Sets it up for the executors to come; to be called before the first of them asks for its configuration.
+     *
+     * @return null when executors are to be stock ones
+     */
+    static Adoption open(SparkContext context, Outbox outbox) {
         SparkConf conf = context.conf();
+        if (!conf.getBoolean("spark.yarnspec.recovery.enabled", false)) {
+            return null;
+        }
+        String whyNot = whyNot(conf);
+        if (!whyNot.isEmpty()) {
+            outbox.add("adoption_off", event -> event.put("executor_id", "").put("host", "").put("why", whyNot));
+            return null;
+        }
         Set<String> plugins = new LinkedHashSet<>(List.of(conf.get(PLUGINS, "").split("\\s*,\\s*")));
         plugins.remove("");
         plugins.add(KeeperPlugin.class.getName());

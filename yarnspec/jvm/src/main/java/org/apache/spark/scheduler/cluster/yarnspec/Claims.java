@@ -47,17 +47,13 @@ final class Claims {
         Key key = key(name);
         Saved output = saved.find(key.shuffle(), key.mapId());
         if (output == null) {
-            return unsaved(inventory.ownerEpoch(), name.shuffle());
+            return notWanted(inventory.ownerEpoch(), key);
         }
         if (!mayHold(inventory, output)) {
             return Verdict.SPARE;
         }
         if (saved.placeOf(key) != null) {
             return Verdict.GARBAGE;
-        }
-        if (!saved.wants(key)) {
-            // It came too late, and its map runs again: until that is done a next driver could still want it.
-            return shuffles.exists(name.shuffle()) ? inUse(name.shuffle()) : Verdict.GARBAGE;
         }
         String executor = inventory.where().executorId();
         return claims.computeIfAbsent(key, any -> executor).equals(executor) ? Verdict.ADOPT : Verdict.WAIT;
@@ -70,15 +66,19 @@ final class Claims {
                         && inventory.ownerExecutor().equals(output.executorId());
     }
 
-    private Verdict unsaved(int ownerEpoch, int shuffle) {
-        if (ownerEpoch == epoch) {
-            return shuffles.exists(shuffle) ? inUse(shuffle) : Verdict.GARBAGE;
+    private Verdict notWanted(int ownerEpoch, Key key) {
+        if (ownerEpoch == epoch || saved.knows(key)) {
+            // Of this driver's own, or too late. Until their maps have run again a next driver could want them.
+            return inUse(key.shuffle());
         }
         // Without any past the journal may just not have been readable.
         return saved.hasPast() ? Verdict.GARBAGE : Verdict.KEEP;
     }
 
     private Verdict inUse(int shuffle) {
+        if (!shuffles.exists(shuffle)) {
+            return Verdict.GARBAGE;
+        }
         return shuffles.isComplete(shuffle) ? Verdict.SPARE : Verdict.KEEP;
     }
 

@@ -55,9 +55,7 @@ public final class ClusterManager implements ExternalClusterManager {
         int contextNumber = bridge.nextContextNumber();
         // Before the backend, since executors wait for it and ask for the configuration at once. A second SparkContext of
         // the same program has none: its shuffles and tasks get the numbers of the first one's.
-        Adoption adoption = contextNumber == 1 && Adoption.whyNot(context.conf()).isEmpty()
-                ? Adoption.install(context, bridge.outbox())
-                : null;
+        Adoption adoption = contextNumber == 1 ? Adoption.open(context, bridge.outbox()) : null;
         ContainerBackend backend = new ContainerBackend(
                 blocking, context, bridge.outbox(), bridge.tasks(), contextNumber, adoption);
         ResumingShuffleManager.keepFromExecutors(context.conf());

@@ -155,6 +155,11 @@ public final class SavedOutputs {
         return closed.contains(shuffle) && !adopted.containsKey(key) ? null : outputs.get(key);
     }
 
+    /** Whether an output is saved, of use now or not. */
+    boolean knows(Key key) {
+        return outputs.containsKey(key);
+    }
+
     /** The saved shuffle of that id; null when there is none. */
     SavedShuffle shuffle(int id) {
         return shuffles.get(id);

@@ -2,6 +2,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -116,7 +117,7 @@ class AdoptionTest {
         save(outputs);
         written.leave(List.of(root), new Owner(APPLICATION, 1, "3", 1));
         try (JavaSparkContext spark = new JavaSparkContext(conf().set("spark.plugins", ""))) {
-            Adoption adoption = Adoption.install(spark.sc(), outbox);
+            Adoption adoption = Adoption.open(spark.sc(), outbox);
             ExecutorPlugin keeper = keeper(spark);
             SparkEnv env = SparkEnv.get();
             for (OutputName name : outputs.keySet()) {
@@ -163,7 +164,7 @@ class AdoptionTest {
     @Test
     void filesStayUnlessTheDriverSaysOtherwise() throws Exception {
         try (JavaSparkContext spark = new JavaSparkContext(conf())) {
-            Adoption adoption = Adoption.install(spark.sc(), outbox);
+            Adoption adoption = Adoption.open(spark.sc(), outbox);
             ExecutorPlugin keeper = keeper(spark);
             DiskBlockManager disks = SparkEnv.get().blockManager().diskBlockManager();
             Files.createFile(disks.getFile("rdd_1_1").toPath());
@@ -179,7 +180,7 @@ class AdoptionTest {
     @Test
     void anExecutorThatSparkWantsToEndDeletesItsOwn() {
         try (JavaSparkContext spark = new JavaSparkContext(conf())) {
-            Adoption adoption = Adoption.install(spark.sc(), outbox);
+            Adoption adoption = Adoption.open(spark.sc(), outbox);
             String self = SparkEnv.get().blockManager().blockManagerId().executorId();
             adoption.dismissedBy(self::equals);
             keeper(spark).shutdown();
@@ -191,7 +192,7 @@ class AdoptionTest {
     void leavesTheUsersPluginsInPlaceAndComesOnce() {
         try (JavaSparkContext spark = new JavaSparkContext(conf().set("spark.plugins", ""))) {
             spark.sc().conf().set("spark.plugins", "org.example.One, org.example.Two");
-            Adoption.install(spark.sc(), outbox);
+            Adoption.open(spark.sc(), outbox);
             assertEquals(
                     "org.example.One,org.example.Two,org.yarnspec.executor.KeeperPlugin",
                     spark.sc().conf().get("spark.plugins"));
@@ -199,13 +200,26 @@ class AdoptionTest {
     }
 
     @Test
-    void saysWhyItIsOff() {
+    void whereItCannotWorkExecutorsAreStockAndTheReasonIsSaid() throws Exception {
         assertEquals("", Adoption.whyNot(conf()));
-        assertEquals("recovery is not enabled", Adoption.whyNot(conf().set("spark.yarnspec.recovery.enabled", "false")));
-        for (String key : List.of("spark.io.encryption.enabled", "spark.shuffle.service.enabled")) {
-            assertTrue(Adoption.whyNot(conf().set(key, "true")).startsWith(key));
-        }
+        assertTrue(Adoption.whyNot(conf().set("spark.shuffle.service.enabled", "true"))
+                .startsWith("spark.shuffle.service.enabled"));
         assertTrue(Adoption.whyNot(conf().set("spark.shuffle.sort.io.plugin.class", "org.example.Remote"))
                 .startsWith("spark.shuffle.sort.io.plugin.class"));
+        try (JavaSparkContext spark = new JavaSparkContext(conf())) {
+            spark.sc().conf().set("spark.io.encryption.enabled", "true");
+            assertNull(Adoption.open(spark.sc(), outbox));
+            assertFalse(spark.sc().conf().contains("spark.plugins"));
+            assertTrue(event("adoption_off").path("why").asText().startsWith("spark.io.encryption.enabled"));
+        }
+    }
+
+    @Test
+    void nothingOfItIsThereWhenRecoveryIsOff() {
+        try (JavaSparkContext spark = new JavaSparkContext(conf().set("spark.yarnspec.recovery.enabled", "false"))) {
+            assertNull(Adoption.open(spark.sc(), outbox));
+            assertFalse(spark.sc().conf().contains("spark.plugins"));
+            assertEquals(0, outbox.waitingEvents());
+        }
     }
 }
