@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -104,6 +105,16 @@ def test_what_is_damaged_runs_again_and_nothing_else(application: LocalSpark, in
     assert refused == {"checksum differs": 1, "missing data": 1, "missing index": 1, "length differs": 1}
     assert resumed.restored == 2
     assert resumed.tasks == undisturbed.tasks - 2
+
+
+def test_a_driver_that_is_asked_to_end_deletes_nothing(
+    application: LocalSpark, inputs: Path, undisturbed: Life
+) -> None:
+    application.run(program(inputs), kill_when=after(5), kill_by=signal.SIGTERM)
+    resumed = application.run(program(inputs))
+    assert resumed.result == undisturbed.result
+    assert reported(resumed, "adopted") == 5 == resumed.restored
+    assert block_managers(application) == []
 
 
 def test_what_no_journal_knows_is_deleted(application: LocalSpark, inputs: Path, undisturbed: Life) -> None:
