@@ -94,11 +94,12 @@ class LocalSpark:
         *,
         hosts: tuple[str, ...] = HOSTS,
         kill_when: Callable[[int, dict[int, Shuffle]], bool] = lambda _frames, _shuffles: False,
+        kill_by: signal.Signals = signal.SIGKILL,
         gone: tuple[str, ...] = (),
     ) -> Life:
         """Run a driver to its end, or until ``kill_when(frames so far, shuffles)`` says that it is killed."""
         self._epoch += 1
-        return _Run(self, self._epoch, hosts, gone, kill_when).run(program)
+        return _Run(self, self._epoch, hosts, gone, kill_when=kill_when, kill_by=kill_by).run(program)
 
     def next_executor(self) -> str:
         """An executor's id; none comes twice."""
@@ -131,13 +132,16 @@ class _Run:
         epoch: int,
         hosts: tuple[str, ...],
         gone: tuple[str, ...],
+        *,
         kill_when: Callable[[int, dict[int, Shuffle]], bool],
+        kill_by: signal.Signals,
     ) -> None:
         self._application = application
         self._epoch = epoch
         self._hosts = hosts
         self._gone = gone
         self._kill_when = kill_when
+        self._kill_by = kill_by
         self._directory = application.directory / f"epoch-{epoch}"
         self._events: list[dict[str, Any]] = []
         self._frames = 0
@@ -347,7 +351,7 @@ class _Run:
             self._frames += header["kind"] == "map_finished"
             if self._kill_when(self._frames, self._application.shuffles):
                 self._killed = True
-                os.killpg(self._driver.pid, signal.SIGKILL)
+                os.killpg(self._driver.pid, self._kill_by)
 
     def _end(self) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -46,9 +46,10 @@ def rdd(spark: SparkSession, _directory: Path) -> Any:
 
 
 def lines(spark: SparkSession, directory: Path) -> Any:
-    """A shuffle of the lines of text files, and a broadcast variable."""
+    """Shuffles of the lines of text files, the second one with a broadcast variable made of what the first one gave."""
     context = spark.sparkContext
-    weights = context.broadcast({str(i): i for i in range(10)})
+    ends = context.textFile(str(directory / "text"), 6).mapPartitions(slowly).map(lambda word: (word[-1], 1))
+    weights = context.broadcast(dict(ends.reduceByKey(lambda a, b: a + b, 3).collect()))
     words = context.textFile(str(directory / "text"), 8).mapPartitions(slowly).flatMap(str.split)
     counted = words.map(lambda word: (word, weights.value.get(word[-1], 0))).reduceByKey(lambda a, b: a + b, 4)
     return sorted(counted.mapPartitions(slowly).collect())
@@ -110,6 +111,18 @@ def order(spark: SparkSession, directory: Path) -> Any:
     return [[list(row) for row in rows[:50]], len(rows), sum(row.v * i for i, row in enumerate(rows)) % 1_000_003]
 
 
+def subquery(spark: SparkSession, directory: Path) -> Any:
+    """A scalar subquery above a shuffle of its own, and row numbers."""
+    spark.read.parquet(str(directory / "facts")).createOrReplaceTempView("facts")
+    spark.udf.register("pause", _pause, LongType())
+    rows = spark.sql("""
+        with sums as (select k, sum(pause(v)) s, count(*) n from facts group by k)
+        select k % 13 g, max(s) m, count(*) c from
+          (select k, s, row_number() over (partition by n, k % 3 order by s, k) r from sums
+           where s > (select avg(v) * 10 from facts where v > 50)) where r < 200 group by k % 13""")
+    return sorted([list(row) for row in rows.collect()])
+
+
 def few(spark: SparkSession, directory: Path) -> Any:
     """The ten rows that adaptive execution took for none when a stage was skipped and its rows were not counted."""
     facts = spark.read.parquet(str(directory / "facts")).withColumn("v", functions.udf(_pause, LongType())("v"))
@@ -121,7 +134,7 @@ def few(spark: SparkSession, directory: Path) -> Any:
 
 
 CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
-    each.__name__: each for each in (rdd, lines, tables, udf, repartition, order, few)
+    each.__name__: each for each in (rdd, lines, tables, udf, repartition, order, subquery, few)
 }
 
 

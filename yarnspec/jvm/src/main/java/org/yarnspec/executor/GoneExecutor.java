@@ -126,7 +126,7 @@ final class GoneExecutor {
             return outputsOnly(directories);
         }
 
-        /** Deletes the directories with all that is in them: the records last, or nobody could go on with half the work. */
+        /** Deletes the directories with all in them: the records last, or nobody could go on with half the work. */
         void delete() throws IOException {
             for (Path directory : directories) {
                 Files.walkFileTree(directory, new SimpleFileVisitor<>() {

@@ -55,7 +55,7 @@ final class Keeper implements ExecutorPlugin {
     private RpcEndpointRef driver;
     private NewHome home;
     private Sweep sweep;
-    private boolean keeps;
+    private volatile boolean keeps;
     private boolean reported;
 
     @Override
@@ -136,8 +136,8 @@ final class Keeper implements ExecutorPlugin {
     }
 
     private Object ask(Serializable message, long timeoutMs) {
-        RpcTimeout timeout =
-                new RpcTimeout(new FiniteDuration(timeoutMs, TimeUnit.MILLISECONDS), "the patience of yarnspec's keeper");
+        RpcTimeout timeout = new RpcTimeout(
+                new FiniteDuration(timeoutMs, TimeUnit.MILLISECONDS), "the patience of yarnspec's keeper");
         return driver.<Object>askSync(message, timeout, ClassTag$.MODULE$.Any());
     }
 

@@ -40,8 +40,8 @@ public final class Messages {
             implements Serializable {}
 
     /**
-     * Says how large the parts of some outputs to be adopted are, by their index files; answered with a List of a Boolean
-     * for each: whether the driver knows it as such.
+     * Says how large the parts of some outputs to be adopted are, by their index files; answered with a List of a
+     * Boolean for each: whether the driver knows it as such.
      */
     public record Sizes(BlockManagerId where, List<OutputName> outputs, List<long[]> sizes) implements Serializable {}
 

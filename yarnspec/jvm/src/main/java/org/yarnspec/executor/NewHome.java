@@ -34,7 +34,7 @@ final class NewHome {
         return List.of(disks.localDirs()).stream().map(File::toPath).toList();
     }
 
-    /** Moves an output's files to where Spark looks for them; until the end its old place has all of them or the new one. */
+    /** Moves an output's files to where Spark looks for them; at each moment its old place has all of them, or the new. */
     void take(MapOutput output) throws IOException {
         for (Path file : output.files()) {
             link(file, disks.getFile(file.getFileName().toString()).toPath());

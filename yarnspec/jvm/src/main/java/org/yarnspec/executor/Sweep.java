@@ -19,8 +19,8 @@ import org.slf4j.LoggerFactory;
 import org.yarnspec.executor.Messages.Verdict;
 
 /**
- * Looks after the map outputs that executors of this application left on this host: what the driver wants is verified and
- * taken over, what nobody needs is deleted, the rest is kept within its budget.
+ * Looks after the map outputs that executors of this application left on this host: what the driver wants is verified
+ * and taken over, what nobody needs is deleted, the rest is kept within its budget.
  *
  * <p>Nothing is touched of an executor that lives, of another application, or without the driver's answer.
  */
@@ -116,7 +116,7 @@ final class Sweep {
     private boolean isOutdated(Collection<GoneExecutor> executors) {
         boolean outdated = executors.stream().anyMatch(each -> each.owner().epoch() > settings.epoch());
         if (outdated) {
-            LOG.warn("A later epoch than {} has been on this host: this executor touches nothing here.", settings.epoch());
+            LOG.warn("A later epoch than {} has been on this host: this executor touches nothing.", settings.epoch());
         }
         return outdated;
     }
@@ -241,7 +241,7 @@ final class Sweep {
         /** What is damaged is deleted; what cannot be read or moved stays, and is not tried again. */
         void refuse(MapOutput output, Exception why) throws IOException {
             String reason = why instanceof Damage ? why.getMessage() : "unreadable";
-            LOG.warn("A map output cannot be used again: {} of epoch {}: {}", output.name(), settings.epoch(), why.toString());
+            LOG.warn("A map output cannot be used again: {}: {}", output.name(), why.toString());
             refused.put(output.name(), reason);
             refusals.merge(reason, 1, Integer::sum);
             if (why instanceof Damage) {
@@ -281,7 +281,8 @@ final class Sweep {
                 }
             }
         }
-        Messages.Kept now = new Messages.Kept(where, kept.size() - dropped, bytes - droppedBytes, dropped, droppedBytes);
+        Messages.Kept now =
+                new Messages.Kept(where, kept.size() - dropped, bytes - droppedBytes, dropped, droppedBytes);
         boolean first = lastKept == null && kept.isEmpty();
         if (!first && !now.equals(lastKept)) {
             driver.ask(now);

@@ -60,7 +60,7 @@ public final class WrittenOutputs {
         }
     }
 
-    /** What an executor left: nobody holds its locks. The files lie on its disks by their names, as Spark spreads them. */
+    /** What an executor left: nobody holds its locks. The files are spread over its disks by their names. */
     public List<Path> leave(List<Path> roots, Owner owner) throws IOException {
         return leave(roots, owner, "");
     }

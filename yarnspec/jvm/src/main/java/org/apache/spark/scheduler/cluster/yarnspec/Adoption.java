@@ -48,7 +48,7 @@ final class Adoption implements ThreadSafeRpcEndpoint {
         claims = new Claims(context.conf().getInt("spark.yarnspec.epoch", 1), saved, new Tracker(context));
     }
 
-    /** Why map outputs cannot outlive their executors here; empty when they can. Programs may set these in their code. */
+    /** Why map outputs cannot outlive their executors here; empty when they can. Programs may set it in their code. */
     static String whyNot(SparkConf conf) {
         if (conf.getBoolean("spark.io.encryption.enabled", false)) {
             return "spark.io.encryption.enabled is on: a new driver cannot read what the old one's executors wrote";

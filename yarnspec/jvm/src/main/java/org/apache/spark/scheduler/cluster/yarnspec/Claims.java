@@ -11,7 +11,7 @@ import org.yarnspec.executor.Messages.Verdict;
 import org.yarnspec.executor.OutputName;
 
 /**
- * Which executor may take over which output: one each. The first that asks has it, until it is done, refuses it or is lost.
+ * Which executor may take over which output. The first that asks has it, until it is done, refuses it or is lost.
  */
 final class Claims {
     /** What Spark itself knows of a shuffle of this driver. */

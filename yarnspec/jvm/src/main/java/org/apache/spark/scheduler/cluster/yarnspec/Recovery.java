@@ -60,10 +60,12 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         this.restoring = new Restoring(saved, accumulated, outbox, windowMs);
     }
 
-    /** Null when the negotiator does not want it. */
+    /** Null when the negotiator does not want it, or executors cannot keep their files ({@link Adoption} says why). */
     static Recovery open(SparkConf conf, Outbox outbox, String token) throws IOException {
         int epoch = conf.getInt("spark.yarnspec.epoch", 0);
-        if (!conf.getBoolean("spark.yarnspec.recovery.enabled", false) || epoch > EPOCH_MAX) {
+        if (!conf.getBoolean("spark.yarnspec.recovery.enabled", false)
+                || epoch > EPOCH_MAX
+                || !Adoption.whyNot(conf).isEmpty()) {
             return null;
         }
         SavedOutputs saved = SavedOutputs.NONE;

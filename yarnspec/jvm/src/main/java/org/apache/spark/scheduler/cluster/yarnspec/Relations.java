@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.joins.EmptyHashedRelation$;
 import org.apache.spark.sql.execution.joins.HashedRelation;
@@ -59,6 +60,15 @@ final class Relations {
     private static byte[] bytes(InternalRow row) {
         if (row instanceof UnsafeRow unsafe) {
             return unsafe.getBytes();
+        } else if (row instanceof GenericInternalRow generic) {
+            Fingerprint values = new Fingerprint();
+            for (Object value : generic.values()) {
+                if (value != null && !(value instanceof Number)) {
+                    throw Unknown.kind("a key", value);
+                }
+                values.add(String.valueOf(value));
+            }
+            return values.bytes();
         }
         throw Unknown.kind("a row", row);
     }

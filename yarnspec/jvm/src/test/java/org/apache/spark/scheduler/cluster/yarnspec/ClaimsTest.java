@@ -55,7 +55,8 @@ class ClaimsTest {
         Path file = directory.resolve("saved");
         try (OutputStream out = Files.newOutputStream(file)) {
             ObjectNode shuffle = Frames.header("shuffle");
-            shuffle.put("shuffle", 0).put("signature", "s").put("maps", 2).put("reduces", 3).put("determinism", "determinate");
+            shuffle.put("shuffle", 0).put("signature", "s").put("maps", 2).put("reduces", 3);
+            shuffle.put("determinism", "determinate");
             out.write(Frames.encode(shuffle, new byte[0]));
             int index = 0;
             for (OutputName name : List.of(FIRST, SECOND)) {
@@ -171,7 +172,11 @@ class ClaimsTest {
         BlockManagerId who = executor("11", "a");
         List<OutputName> names = List.of(FIRST, FIRST, FIRST, FIRST, new OutputName(0, 1));
         List<long[]> sizes = List.of(
-                SIZES, new long[] {1_001, 0, 30}, new long[] {1_000, 1, 30}, new long[] {1_000, 0}, new long[] {1_000, 0, 30});
+                SIZES,
+                new long[] {1_001, 0, 30},
+                new long[] {1_000, 1, 30},
+                new long[] {1_000, 0},
+                new long[] {1_000, 0, 30});
         assertEquals(
                 List.of(true, true, false, false, false), claims.compare(new Messages.Sizes(who, names, sizes)));
         assertFalse(claims.compare(new Messages.Sizes(who, List.of(FIRST), List.of(new long[] {2_000, 0, 30})))
