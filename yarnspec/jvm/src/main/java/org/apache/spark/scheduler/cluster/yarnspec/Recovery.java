@@ -224,24 +224,29 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         if (record == null) {
             return;
         }
-        if (accumulated.counted(shuffle, index)) {
+        if (record.recording()) {
+            keep(record, task, result);
+        }
+        // After it was kept: what is saved of a map has its updates, also when they have been counted already.
+        if (record.signature.accumulates() && !accumulated.ran(shuffle, index)) {
             result.accumUpdates_$eq(withoutPrograms(result.accumUpdates()));
         }
-        if (record.recording()) {
-            MapResult counted;
-            try {
-                counted = MapResult.of(result.accumUpdates(), record.metrics);
-            } catch (RuntimeException | LinkageError e) {
-                poison(record, "what a map counted cannot be read: " + e);
-                return;
-            }
-            if (!counted.other().isEmpty()) {
-                poison(record, "a map counts in an accumulator of the kind " + counted.other());
-            } else if (!counted.accumulated().isEmpty() && !record.signature.accumulates()) {
-                poison(record, "a map counts in an accumulator that its function does not name");
-            } else {
-                results.put(new SavedOutputs.Key(shuffle, task), counted);
-            }
+    }
+
+    private void keep(ShuffleRecord record, long task, DirectTaskResult<?> result) {
+        MapResult counted;
+        try {
+            counted = MapResult.of(result.accumUpdates(), record.metrics);
+        } catch (RuntimeException | LinkageError e) {
+            poison(record, "what a map counted cannot be read: " + e);
+            return;
+        }
+        if (!counted.other().isEmpty()) {
+            poison(record, "a map counts in an accumulator of the kind " + counted.other());
+        } else if (!counted.accumulated().isEmpty() && !record.signature.accumulates()) {
+            poison(record, "a map counts in an accumulator that its function does not name");
+        } else {
+            results.put(new SavedOutputs.Key(record.id, task), counted);
         }
     }
 
