@@ -12,6 +12,7 @@ import pytest
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec, leftovers
 from integration.soak.programs import frames, shuffles
+from integration.submitting import PROGRAMS
 from integration.waiting import wait_for
 
 SOAK = Path(__file__).parent / "soak" / "programs"
@@ -28,9 +29,9 @@ FLUSH_MS = 1_500
 
 @dataclass(frozen=True)
 class Run:
-    """A killed application after its end."""
+    """A killed application after its end; ``said_last``: the last line of the program's output."""
 
-    result: str
+    said_last: str
     status: dict[str, Any]
     records: list[dict[str, Any]]
 
@@ -61,9 +62,16 @@ def tasks_done(yarnspec: Yarnspec, application: str) -> int:
 
 
 def killed(
-    program: Path, victim: str, after_tasks: int, *, submit: Submit, yarnspec: Yarnspec, cluster: Cluster
+    program: Path,
+    *arguments: str,
+    victim: str,
+    after_tasks: int,
+    submit: Submit,
+    yarnspec: Yarnspec,
+    cluster: Cluster,
 ) -> Run:
-    submission = submit(str(program), str(SEED), options=ON)
+    """Submit a program, kill a part of the application after so many tasks, and wait for its end."""
+    submission = submit(str(program), *arguments, options=ON)
     application = submission.application_id()
     wait_for(f"{after_tasks} tasks", lambda: tasks_done(yarnspec, application) >= after_tasks, 120, poll_s=0.5)
     next(each for each in cluster.processes(application) if each.what == victim).kill()
@@ -71,7 +79,7 @@ def killed(
     status = yarnspec("status", application, "-o", "json").expect(0).document
     records = yarnspec("events", application, "-o", "json").expect(0).lines
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
-    return Run(ended.lines[-1]["result"], status, records)
+    return Run(ended.stdout.splitlines()[-1], status, records)
 
 
 @pytest.mark.parametrize("victim", ["driver-jvm", "skein-am"])
@@ -80,8 +88,9 @@ def test_what_is_left_of_an_rdd_job_is_not_computed_again(
 ) -> None:
     """The result is right, and exactly what was not saved runs again."""
     program = SOAK / "shuffles.py"
-    run = killed(program, victim, SHUFFLE_TASKS // 2, submit=submit, yarnspec=yarnspec, cluster=cluster)
-    assert run.result == shuffles.expected(SEED)
+    half = SHUFFLE_TASKS // 2
+    run = killed(program, str(SEED), victim=victim, after_tasks=half, submit=submit, yarnspec=yarnspec, cluster=cluster)
+    assert json.loads(run.said_last)["result"] == shuffles.expected(SEED)
     assert run.status["epoch"] == 2
     recovery = run.recovery
     assert recovery["restored_outputs"] == recovery["saved_outputs"] > 0, run.said
@@ -89,6 +98,19 @@ def test_what_is_left_of_an_rdd_job_is_not_computed_again(
     durable = [one for one in run.finished(1) if one["finish_ms"] <= last_ms - FLUSH_MS]
     assert recovery["saved_outputs"] >= len(durable) > 0, run.said
     assert len(run.finished(2)) == SHUFFLE_TASKS - recovery["restored_outputs"], run.said
+
+
+def test_accumulators_count_each_record_once(submit: Submit, yarnspec: Yarnspec, cluster: Cluster) -> None:
+    """Maps that do not run again have counted all the same, and those that do count once."""
+    numbers = range(10_000)
+    sums = [sum(number for number in numbers if number % 100 == key) for key in range(100)]
+    result = sorted([key, sum(sums[key::10])] for key in range(10))
+    run = killed(
+        PROGRAMS / "resumes.py", "rdd", "unused",
+        victim="driver-jvm", after_tasks=9, submit=submit, yarnspec=yarnspec, cluster=cluster,
+    )  # fmt: skip
+    assert json.loads(run.said_last.removeprefix("RESULT ")) == [result, len(numbers), sum(numbers)], run.said
+    assert run.recovery["restored_outputs"] > 0, run.said
 
 
 @pytest.mark.parametrize("aqe", [True, False], ids=["aqe", "no aqe"])

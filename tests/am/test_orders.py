@@ -152,3 +152,12 @@ def test_hosts_without_containers_get_no_task_until_the_core_tells_of_tasks_itse
     world.orders.placement_blocks(("c",))
     assert world.orders.settled(10)
     assert world.told() == [("blocked", ("a",)), ("blocked", ("a", "b"))]
+
+
+def test_a_host_that_is_given_up_is_told_when_the_driver_is_there() -> None:
+    world = World()
+    world.give(commands.GiveUpHost(host="a", reason="it is blocked"))
+    world.connect()
+    assert ("host gone", "a") in world.told()
+    world.give(commands.GiveUpHost(host="b", reason="too late"))
+    assert world.told() == [("host gone", "b")]

@@ -81,6 +81,9 @@ class HandMadeBridge:
     def remove_executor(self, executor_id: str, exit_code: int, caused_by_app: bool, reason: str) -> None:
         self._tell("removed", executor_id, exit_code, caused_by_app, reason)
 
+    def host_gone(self, host: str) -> None:
+        self._tell("host gone", host)
+
     def _tell(self, *what: object) -> None:
         assert self.hangs.wait(10)
         if self.broken:
