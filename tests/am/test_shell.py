@@ -13,6 +13,7 @@ import pytest
 from tests.am.world import APP, HandMadeBridge, HandMadeService
 from yarnspec.am.containers import ExecutorContainers
 from yarnspec.am.placement import PlacementFile
+from yarnspec.am.recording import RECORDS, Recording
 from yarnspec.am.shell import Shell
 from yarnspec.core import commands, events
 from yarnspec.core.commands import Command
@@ -59,6 +60,20 @@ class Driver:
         self.done.append("driver stopped")
 
 
+class Kept:
+    """The journal, which remembers what it was to do."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.bridges: list[object] = []
+
+    def perform(self, command: Command) -> None:
+        self.done.append(type(command).__name__)
+
+    def connected(self, bridge: object) -> None:
+        self.bridges.append(bridge)
+
+
 class World:
     """A shell and everything that it moves."""
 
@@ -70,6 +85,7 @@ class World:
         self.driver = Driver(self.done)
         self.log = EventLog(1)
         self.now_ms = 1_000_000
+        self.kept = Kept()
         self.shell = Shell(
             negotiator=cast(Negotiator, core),
             log=self.log,
@@ -78,6 +94,7 @@ class World:
             placement=PlacementFile(directory, "blacklist", "a"),
             driver=self.driver,
             executor_environment=lambda executor_id: {"ID": executor_id},
+            recording=cast(Recording, self.kept),
             clock_ms=self._clock,
         )
 
@@ -402,3 +419,31 @@ def test_the_log_holds_the_hosts_once_and_then_what_changed(make: Make) -> None:
         (["b"], False, []),
         ([], False, ["b"]),
     ]
+
+
+def test_what_is_to_be_kept_goes_to_the_journal_in_order_and_the_answers_with_it(make: Make) -> None:
+    answer = [
+        commands.RecordProgram(reason="r"),
+        commands.OfferSaved(reason="r", shuffles=(7,)),
+        commands.StartDriver(reason="r", epoch=2),
+        commands.RecordShuffle(
+            reason="r", shuffle=8, signature="s", maps=1, reduces=1, determinism="determinate", parents=()
+        ),
+        commands.AnswerShuffle(reason="r", question=1, shuffle=None),
+        commands.RefuseShuffles(reason="r", shuffles=(8,)),
+        commands.ForgetShuffle(reason="r", shuffle=8),
+        commands.RecordProgress(reason="r", epoch=2),
+        commands.AdmitLimit(reason="r", recording=True),
+    ]
+    world = make({STARTED.__class__: [*answer, FINISH]})
+    world.run(STARTED)
+    assert world.kept.done == [type(one).__name__ for one in answer if isinstance(one, RECORDS)]
+    assert len(world.kept.done) == len(RECORDS)
+    assert world.done == ["driver started"]
+
+
+def test_the_journal_gets_the_bridge_for_its_answers(make: Make) -> None:
+    world = make({})
+    bridge = HandMadeBridge()
+    world.shell.driver_connected(cast(DriverBridge, bridge))
+    assert world.kept.bridges == [bridge]
