@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-import msgspec
 import pytest
 
-from tests.spark.plans import plan
+from tests.spark.plans import keeping, plan
 from yarnspec.am.history import ApplicationHistory
 from yarnspec.am.kept import KeptWork
 from yarnspec.am.place import Place
-from yarnspec.options import default_options
-from yarnspec.plan import Plan
 
 NOBODY = cast(ApplicationHistory, None)  # it is not asked before something is kept
 
@@ -29,15 +26,9 @@ def place(directory: Path) -> Place:
     )
 
 
-def with_recovery(enabled: bool) -> Plan:
-    options = default_options()
-    recovery = msgspec.structs.replace(options.recovery, enabled=enabled)
-    return plan(options=msgspec.structs.replace(options, recovery=recovery))
-
-
 @pytest.mark.parametrize(("enabled", "epoch"), [(False, 1), (True, 22)])
 def test_where_nothing_is_kept_everything_does_nothing(tmp_path: Path, enabled: bool, epoch: int) -> None:
-    kept = KeptWork.of(with_recovery(enabled), place(tmp_path), epoch, NOBODY)
+    kept = KeptWork.of(plan(options=keeping(enabled)), place(tmp_path), epoch, NOBODY)
     kept.start(lambda _: None)
     assert kept.recording is None
     assert kept.saved_file() is None
@@ -48,6 +39,6 @@ def test_where_nothing_is_kept_everything_does_nothing(tmp_path: Path, enabled: 
 
 
 def test_where_something_is_kept_nothing_is_saved_for_the_first_driver(tmp_path: Path) -> None:
-    kept = KeptWork.of(with_recovery(True), place(tmp_path), 1, NOBODY)
+    kept = KeptWork.of(plan(options=keeping(True)), place(tmp_path), 1, NOBODY)
     assert kept.recording is not None
     assert (kept.saved_file(), kept.off) == (None, "")

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.spark.plans import plan
+from tests.spark.plans import keeping, plan
 from yarnspec.gateway import assembly
 from yarnspec.gateway.assembly import AmSize, Shipment, assemble
 from yarnspec.plan import (
@@ -50,7 +50,7 @@ def made(
 
 
 def test_both_containers(tmp_path: Path) -> None:
-    found = made(tmp_path)
+    found = made(tmp_path, options=keeping(False))
     assert (found.name, found.queue, found.tags, found.max_attempts) == ("etl", "q", ("t",), 3)
     master, executor = found.master, found.executor
     assert (master.memory_mb, master.vcores, master.label) == (1856, 2, "am")
@@ -62,6 +62,13 @@ def test_both_containers(tmp_path: Path) -> None:
     }
     assert set(executor.files) == {HADOOP_CONF_JAR_FILE, SPARK_SECRET_FILE, EXECUTOR_VARIABLES_FILE, "data"}
     specification(found)  # Skein takes it
+
+
+def test_executors_get_our_jar_only_where_work_is_kept(tmp_path: Path) -> None:
+    for enabled in (True, False):
+        executor = made(tmp_path, options=keeping(enabled)).executor
+        assert (JAR_FILE in executor.files) is enabled
+        assert (JAR_FILE in executor.script) is enabled
 
 
 def test_an_environment_is_activated_before_its_python_is_looked_for(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def with_conf(*pairs: str, options: tuple[str, ...] = ()) -> Translation:
 
 
 def test_a_plain_line() -> None:
-    result = with_conf()
+    result = with_conf(options=("--set", "recovery.enabled=false"))
     assert result.warnings == ()
     assert result.properties == {
         "spark.app.name": "app.py",

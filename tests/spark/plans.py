@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from yarnspec.options import default_options
+import msgspec
+
+from yarnspec.options import Options, default_options
 from yarnspec.plan import ExecutorSize, Plan, Program
+
+
+def keeping(enabled: bool) -> Options:
+    """The options with recovery on or off."""
+    options = default_options()
+    return msgspec.structs.replace(options, recovery=msgspec.structs.replace(options.recovery, enabled=enabled))
 
 
 def plan(**more: Any) -> Plan:

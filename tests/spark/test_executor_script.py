@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.spark.plans import plan
-from yarnspec.plan import EXECUTOR_VARIABLES_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE, Plan
+from tests.spark.plans import keeping, plan
+from yarnspec.plan import EXECUTOR_VARIABLES_FILE, JAR_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE, Plan
 from yarnspec.spark.executor import container_environment, launch_script, variables_script
 
 JAVA = """#!/bin/bash
@@ -127,12 +127,14 @@ def test_the_users_environment_is_taken_word_for_word(container: Container) -> N
     assert "-Dx=a b'c" in container.arguments
 
 
+@pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("where", [SPARK_JARS_LINK, "/opt/spark/jars"])
-def test_sparks_jars_from_where_the_user_says(container: Container, where: str) -> None:
-    container.run(plan(spark_jars=where, executor_class_path=("/opt/extra",)))
+def test_sparks_jars_from_where_the_user_says(container: Container, where: str, kept: bool) -> None:
+    container.run(plan(spark_jars=where, executor_class_path=("/opt/extra",), options=keeping(kept)))
     class_path = container.arguments[container.arguments.index("-cp") + 1].split(":")
     assert class_path[0] == str(container.work)
-    assert class_path[1] == "/opt/extra"
+    # What keeps an executor's files is in our jar; without it executors are Spark's alone.
+    assert class_path[1:-2] == [*([f"{container.work}/{JAR_FILE}"] if kept else []), "/opt/extra"]
     assert class_path[-1] == (f"{container.work}/{where}/*" if where == SPARK_JARS_LINK else f"{where}/*")
 
 
