@@ -8,7 +8,14 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from yarnspec.observe.document import BlockedHost, Ledger, SpeculationStatus, StageStatus, StatusDocument
+from yarnspec.observe.document import (
+    BlockedHost,
+    Ledger,
+    RecoveryStatus,
+    SpeculationStatus,
+    StageStatus,
+    StatusDocument,
+)
 from yarnspec.observe.progress import Lines, Picture, changes, picture, progress_on, visible
 
 APP = "application_1700000000000_0001"
@@ -86,6 +93,22 @@ def test_copies_are_told_when_their_number_changes() -> None:
     with console.capture() as capture:
         console.print(picture(with_copies(2, 2, 0), 0))
     assert "copies of slow tasks: 2 started, 2 of them first\n" in capture.get()
+
+
+def test_what_is_used_again_is_told_as_it_comes_back() -> None:
+    saved, some = (
+        msgspec.structs.replace(
+            RUNNING, recovery=RecoveryStatus(recording=True, saved_outputs=9, restored_outputs=restored)
+        )
+        for restored in (0, 6)
+    )
+    assert list(changes(RUNNING, saved)) == ["0 of 9 map outputs of earlier attempts are used again"]
+    assert list(changes(saved, some)) == ["6 of 9 map outputs of earlier attempts are used again"]
+    assert list(changes(some, some)) == []
+    console = Console(width=100, record=True)
+    with console.capture() as capture:
+        console.print(picture(some, 0))
+    assert "6 of 9 map outputs" in capture.get()
 
 
 def test_a_pipe_gets_lines_and_the_output_its_own_stream() -> None:

@@ -193,8 +193,9 @@ def changes(before: StatusDocument | None, now: StatusDocument) -> Iterator[str]
         yield f"blocked: {host}: {blocked_now[host]}"
     for host in sorted(blocked_before - blocked_now.keys()):
         yield f"not blocked any more: {host}"
-    if _copies(now) and _copies(was) != _copies(now):
-        yield _copies(now)
+    for words in (_copies, _kept):
+        if words(now) and words(was) != words(now):
+            yield words(now)
     known = {(one.stage, one.stage_attempt): one.state for one in was.stages}
     for stage in now.stages:
         if known.get((stage.stage, stage.stage_attempt)) != stage.state:
@@ -236,8 +237,8 @@ def picture(document: StatusDocument, now_ms: int) -> RenderableType:
             lines.append(Text(f"  and {len(active) - _SHOWN_STAGES} more stages"))
     elif document.tasks.total:
         lines.append(Text(f"  tasks {document.tasks.finished}/{document.tasks.total}"))
-    if _copies(document) and not document.ended:
-        lines.append(Text(f"  {_copies(document)}"))
+    if not document.ended:
+        lines.extend(Text(f"  {said}") for said in (_copies(document), _kept(document)) if said)
     lines.extend(
         Text(f"  blocked {one.host}: {visible(one.reason)}", no_wrap=True, overflow="ellipsis", style="yellow")
         for one in document.blocked_hosts[:_SHOWN_STAGES]
@@ -252,6 +253,14 @@ def _copies(document: StatusDocument) -> str:
         return ""
     running = f", {ledger.copies_running} running" if ledger.copies_running else ""
     return f"copies of slow tasks: {ledger.copies_launched} started, {ledger.copies_won} of them first{running}"
+
+
+def _kept(document: StatusDocument) -> str:
+    """What of earlier attempts' work is used again, in words; empty when nothing was saved."""
+    recovery = document.recovery
+    if recovery is None or not recovery.saved_outputs:
+        return ""
+    return f"{recovery.restored_outputs} of {recovery.saved_outputs} map outputs of earlier attempts are used again"
 
 
 def short_stage(name: str) -> str:
