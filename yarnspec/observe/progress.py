@@ -193,9 +193,9 @@ def changes(before: StatusDocument | None, now: StatusDocument) -> Iterator[str]
         yield f"blocked: {host}: {blocked_now[host]}"
     for host in sorted(blocked_before - blocked_now.keys()):
         yield f"not blocked any more: {host}"
-    for words in (_copies, _kept):
-        if words(now) and words(was) != words(now):
-            yield words(now)
+    for said in (_copies, _kept):
+        if said(now) and said(was) != said(now):
+            yield said(now)
     known = {(one.stage, one.stage_attempt): one.state for one in was.stages}
     for stage in now.stages:
         if known.get((stage.stage, stage.stage_attempt)) != stage.state:
