@@ -60,8 +60,8 @@ def beside_slow_host(cluster: Cluster, kind: str, factor: float, times: int, wor
     slow: list[str] = []
 
     def slow_down(application: str) -> None:
-        am = cluster.attempts(application)[0]["containerId"]
         wait_for("the executors", lambda: len(cluster.containers(application)) == HOSTS + 1, 90)
+        am = cluster.attempts(application)[0]["containerId"]
         am_host = cluster.containers(application)[am]
         slow.append(next(host for host in cluster.hosts[::-1] if host != am_host))
         cluster.mini.host_slow(slow[0], factor)
