@@ -84,6 +84,23 @@ def test_one_late_task_in_each_of_several_stages_is_proof() -> None:
     assert those.slow_hosts(at) == ["h4"]
 
 
+def test_of_two_hosts_the_slow_one_is_found_although_nobody_can_be_compared_with_it_the_other_way_round() -> None:
+    those = world()
+    for number in range(2):
+        at = 10_000 * number
+        those.stage(12, stage=number, at=at)
+        late = [those.launch(index, "h1", at, stage=number) for index in range(2)]
+        for index in range(2, 12):
+            those.end(those.launch(index, "h2", at + index // 4 * 650, stage=number), at + index // 4 * 650 + 620)
+        those.observe(at + 5000)
+        found = [verdict.host for verdict in those.speeds.slow(T0 + at + 5000)]
+        for task in late:
+            those.end(task, at + 6000)
+        those.end_stage(at + 6000, stage=number)
+        those.observe(at + 6000)
+    assert found == ["h1"]
+
+
 def test_late_tasks_are_no_proof_where_they_are_common() -> None:
     those = world()
     over = stage(those, {"h1": [1000, 5000], "h2": [1000, 1000, 5000], "h3": [5000, 1000], "h4": [5000, 5000]})

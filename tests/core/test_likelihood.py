@@ -13,9 +13,18 @@ from yarnspec.core.likelihood import LEAST, MOST, Sample, Weighed, shifts, weigh
 
 
 def weighed(
-    took: list[list[int]], *, expected: int = 1000, hiccup: int = 100, running: int | None = None, at_once: bool = False
+    took: list[list[int]],
+    *,
+    expected: int = 1000,
+    hiccup: int = 100,
+    running: int | None = None,
+    unjudged: int | None = None,
+    at_once: bool = False,
 ) -> Weighed:
-    """Tasks of one host after the other, each list one host's; ``running``: a host whose tasks have not ended."""
+    """Tasks of one host after the other, each list one host's; ``running``: a host whose tasks have not ended.
+
+    ``unjudged``: one whose tasks could not be compared with others.
+    """
     host = np.repeat(np.arange(len(took)), [len(each) for each in took])
     took_ms = np.array([each for those in took for each in those], dtype=float)
     begins = [0 if at_once else sum(those[:at]) for those in took for at in range(len(those))]
@@ -24,7 +33,7 @@ def weighed(
     sample = Sample(
         host=host, hosts=len(took), x=np.log((took_ms + hiccup) / (expected + hiccup)),
         shift=shifts(expected_ms, hiccups), running=host == running, by_rate=np.zeros(len(host), dtype=bool),
-        paired=np.zeros(len(host), dtype=bool),
+        paired=np.zeros(len(host), dtype=bool), judged=host != unjudged,
         launch_ms=np.array(begins), end_ms=np.array(begins) + took_ms.astype(int),
     )  # fmt: skip
     return weigh(sample, np.arange(len(took)))
@@ -37,6 +46,12 @@ def test_tasks_that_take_longer_than_on_all_other_hosts_speak_for_a_slow_one() -
     assert found.whole[3] > 8
     assert (found.whole[:3] < -2).all()
     assert found.worst[:3] == pytest.approx(0)
+
+
+def test_tasks_that_are_not_judged_still_tell_what_others_take() -> None:
+    found = weighed([[1000] * 6, [8000] * 2], running=1, unjudged=0)
+    assert found.told[:6] == pytest.approx(0)
+    assert found.worst[1] > 3
 
 
 def test_tasks_as_late_as_some_elsewhere_say_nothing() -> None:

@@ -82,6 +82,8 @@ class Sample:
     """Compared by its time for a byte: that it has more to do cannot be."""
     paired: Column
     """Compared with a copy of the same task."""
+    judged: Column
+    """Speaks for or against its own host; the others only tell what tasks on other hosts take."""
     launch_ms: Column
     end_ms: Column
 
@@ -158,7 +160,7 @@ def _log_ratios(sample: Sample, apart: Column) -> Column:
     by_chance = np.where(sample.by_rate, MOST, BEYOND_CHANCE - np.log(sizes[sample.host] / len(sample.host)))
     most = np.where(sample.paired, MOST_AGAINST_COPY, np.minimum(MOST, by_chance))
     found: Column = np.clip(ratio, LEAST, most)
-    found[seen[row, 0] == 0] = 0.0  # nobody to compare with
+    found[~sample.judged | (seen[row, 0] == 0)] = 0.0  # nobody to compare with
     return found
 
 

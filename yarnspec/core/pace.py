@@ -67,6 +67,7 @@ class Pace:
         "evidence",
         "fair",
         "host",
+        "known",
         "late",
         "paired",
         "ratio",
@@ -139,6 +140,7 @@ class Pace:
         usual_ms = np.where(known, usual_ms, 1.0)
         hiccup_ms = _HICCUP_NOISES * settings.noise_ms + allowed_ms * np.where(fair, 1, _COLD_AMONG_WARM)
         self.x: Column = np.log((took_ms + hiccup_ms) / (usual_ms + hiccup_ms))
+        self.known: Column = known
         self.fair: Column = known & (fair | (allowed_ms > 0))
         self.told: Column = np.zeros(len(self.rows))
         self.evidence = self._weigh(hiccup_ms, usual_ms)
@@ -195,18 +197,18 @@ class Pace:
         return np.where(known, usual_ms, self.by_rate.typical_ms_per_byte * size)
 
     def _weigh(self, hiccup_ms: Column, usual_ms: Column) -> HostEvidence:
-        fair = np.flatnonzero(self.fair)
-        hosts, host = np.unique(self.host[fair], return_inverse=True)
+        known = np.flatnonzero(self.known)
+        hosts, host = np.unique(self.host[known], return_inverse=True)
         count = len(hosts)
-        latest = _latest_by(host, self.end_ms[fair], np.bincount(host, minlength=count))
-        rows, host = fair[latest], host[latest]
+        latest = _latest_by(host, self.end_ms[known], np.bincount(host, minlength=count))
+        rows, host = known[latest], host[latest]
         sample = Sample(
             host=host, hosts=count, x=self.x[rows], shift=shifts(usual_ms[rows], hiccup_ms[rows]),
-            running=self.unfinished[rows], paired=self.paired[rows],
+            running=self.unfinished[rows], paired=self.paired[rows], judged=self.fair[rows],
             by_rate=rows >= len(self.rows) - (len(self.by_rate.rows) if self.by_rate else 0),
             launch_ms=self.references.stage.rows["launch_ms"][self.rows[rows]], end_ms=self.end_ms[rows],
         )  # fmt: skip
-        weighed = weigh(sample, np.searchsorted(hosts, weighty_hosts(self.host[fair])))
+        weighed = weigh(sample, np.searchsorted(hosts, weighty_hosts(self.host[known])))
         self.told[rows] = weighed.told
         late = weighed.told > 0
         latest_late_ms = np.zeros(count, dtype=np.int64)
@@ -223,7 +225,7 @@ class Pace:
             & (np.bincount(host[strong & sample.paired], minlength=count) == 0),
             log_factor=np.bincount(host[telling], np.log(self.ratio[rows][telling]), count) / np.maximum(weight, 1),
             weight=weight,
-            observed=np.bincount(host, minlength=count),
+            observed=np.bincount(host[sample.judged], minlength=count),
             late=np.bincount(host[late], minlength=count),
             latest_late_ms=latest_late_ms,
         )

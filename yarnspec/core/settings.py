@@ -15,10 +15,10 @@ class DetectorSettings(msgspec.Struct, frozen=True, kw_only=True):
     The rest is of the detector ``progress`` and of the speed of hosts. ``min_finished`` ended tasks on other hosts are
     enough to compare with; a copy takes ``copy_start_ms`` to start, and must gain as much; the first
     ``cold_start_ms`` of a task on an executor that has ended none yet are not held against it; less than ``noise_ms``
-    is never late. A late task is slow when its host is slow with the probability ``task_proof``, or after
-    ``stuck_multiplier`` times its expected time and the lower bound. A host is slow with the probability
-    ``host_proof`` and from ``host_slow_factor`` times the time of others; what was seen of it has half the weight after
-    ``host_memory_ms``.
+    is never late, and twice that is allowed for hiccups when hosts are compared. A late task is slow when its host is
+    slow with the probability ``task_proof``, or after ``stuck_multiplier`` times its expected time and the lower bound.
+    A host is slow with the probability ``host_proof`` and from ``host_slow_factor`` times the time of others; what was
+    seen of it has half the weight after ``host_memory_ms``.
     """
 
     kind: DetectorKind = "progress"

@@ -159,7 +159,7 @@ def real(only: tuple[int, ...]) -> None:
                 continue
             run = applications.beside_slow_host(cluster, kind, factor, times, workspace)
             right.append(run.right)
-            verdict = "found" if run.right else "NOT FOUND" if run.slow_host not in run.blocked else "OTHERS TOO"
+            verdict = "found, and no other" if run.right else "NOT RIGHT"
             console.print(f"{kind}, {run.slow_host} {factor:g} times slower: {verdict}; blocked: {run.blocked}")
 
     _on_cluster(each)

@@ -43,7 +43,7 @@ class Arm(msgspec.Struct, frozen=True, kw_only=True):
     """And it is kept out from the start."""
     copies: Literal["nobody", "spark", "yarnspec"] = "nobody"
     beside: bool = False
-    """It runs at the same time as others of its kind, each on a cluster of its own: it mostly waits, for long."""
+    """It runs at the same time as others that no aim is about, each on a cluster of its own: tasks mostly wait."""
 
 
 _OFF = ("--set", "speculation.enabled=false")
@@ -57,7 +57,13 @@ HEALTHY_SHIPPED = "healthy-yarnspec"
 ARMS = (
     Arm(name="none", words="no speculation", flags=_OFF, beside=True),
     Arm(name="spark", words="Spark 4's defaults, speculation on", flags=_SPARK, copies="spark", beside=True),
-    Arm(name="spark-tuned", words="Spark, quantile 0.5, multiplier 1.5", flags=(*_SPARK, *_TUNED), copies="spark"),
+    Arm(
+        name="spark-tuned",
+        words="Spark, quantile 0.5, multiplier 1.5",
+        flags=(*_SPARK, *_TUNED),
+        copies="spark",
+        beside=True,
+    ),
     Arm(
         name="seed",
         words="yarnspec, execution-time with the seed's defaults",

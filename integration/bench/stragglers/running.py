@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +69,13 @@ def _enlarge(cluster: Cluster) -> None:
     wait_for("the larger host", large, 30)
 
 
-def run(cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path) -> list[Sample]:
-    """Start an application, run these workloads in it one after the other, and return what was measured."""
+def run(
+    cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path, others: threading.Barrier
+) -> list[Sample]:
+    """Start an application, run these workloads in it one after the other, and return what was measured.
+
+    ``others``: the applications that run beside it, whose starts must not disturb it.
+    """
     _enlarge(cluster)
     am_host, slow = cluster.hosts[AM_HOST], cluster.hosts[SLOW_HOST] if arm.slow else ""
     executors = HOSTS - 1 if arm.excluded else HOSTS
@@ -92,6 +99,8 @@ def run(cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path)
         ready = submission.document(directory / "ready.json", READY_S)
         if ready["am_host"] != am_host:
             raise RuntimeError(f"the application master is on {ready['am_host']}, not on {am_host}")
+        with suppress(threading.BrokenBarrierError):
+            others.wait(READY_S)
         if slow:
             cluster.mini.host_slow(slow, SLOWER)
         done = []
@@ -104,6 +113,7 @@ def run(cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path)
         submission.wait(60).expect(0)
         decided = _decisions(cluster, ready["application_id"], directory) if arm.copies == "yarnspec" else []
     finally:
+        others.abort()
         submission.stop()
         left = cluster.application_named(name)
         if left and cluster.application(left)["state"] not in ENDED:
