@@ -16,10 +16,10 @@ import org.apache.spark.util.AccumulatorV2;
  * the program would have seen them then.
  */
 final class Accumulated {
-    private record Map1(int shuffle, int index) {}
+    private record CountedMap(int shuffle, int index) {}
 
     private final SavedOutputs saved;
-    private final Set<Map1> counted = new HashSet<>();
+    private final Set<CountedMap> counted = new HashSet<>();
     private final Set<Integer> used = new HashSet<>();
 
     Accumulated(SavedOutputs saved) {
@@ -46,9 +46,9 @@ final class Accumulated {
         return used.add(shuffle);
     }
 
-    /** Whether the updates of a map have been counted, so that those of running it again must not be. */
-    synchronized boolean counted(int shuffle, int index) {
-        return !counted.isEmpty() && counted.contains(new Map1(shuffle, index));
+    /** A map has run, and Spark counts its updates; false when they were counted before and must not be again. */
+    synchronized boolean ran(int shuffle, int index) {
+        return counted.add(new CountedMap(shuffle, index));
     }
 
     /**
@@ -64,7 +64,7 @@ final class Accumulated {
             if (indexes == null || indexes.contains(index)) {
                 List<byte[]> more = entry.getValue().content().accumulated();
                 synchronized (this) {
-                    if (!more.isEmpty() && counted.add(new Map1(shuffle, index))) {
+                    if (!more.isEmpty() && counted.add(new CountedMap(shuffle, index))) {
                         updates.addAll(more);
                     }
                 }

@@ -1,15 +1,9 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.BufferedOutputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
 import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;
 
@@ -20,12 +14,10 @@ import java.util.concurrent.TimeUnit;
  * big-endian), then frames. A client that connects later takes over. Adding never waits.
  */
 final class FrameFeed {
-    private static final int TOKEN_TIMEOUT_MS = 5_000;
     private static final int SEND_BUFFER_BYTES = 1 << 18;
     private static final long WAITING_BYTES_MAX = 64L << 20;
 
-    private final byte[] token;
-    private final ServerSocket server;
+    private final TokenDoor door;
     private final long waitingBytesMax;
     private final ArrayDeque<byte[]> waiting = new ArrayDeque<>();
     private long waitingBytes;
@@ -33,10 +25,9 @@ final class FrameFeed {
     private Socket newest;
     private boolean ending;
 
-    private FrameFeed(String token, ServerSocket server, long waitingBytesMax) {
-        this.token = token.getBytes(StandardCharsets.US_ASCII);
-        this.server = server;
+    private FrameFeed(String token, long waitingBytesMax) throws IOException {
         this.waitingBytesMax = waitingBytesMax;
+        door = TokenDoor.open(token, "yarnspec-outputs-accept", this::takeOver);
     }
 
     static FrameFeed open(String token) throws IOException {
@@ -44,21 +35,13 @@ final class FrameFeed {
     }
 
     static FrameFeed open(String token, long waitingBytesMax) throws IOException {
-        InetAddress loopback = InetAddress.getByAddress("localhost", new byte[] {127, 0, 0, 1});
-        FrameFeed feed = new FrameFeed(token, new ServerSocket(0, 4, loopback), waitingBytesMax);
-        startDaemon(feed::acceptAll, "yarnspec-outputs-accept");
-        startDaemon(feed::serveAll, "yarnspec-outputs");
+        FrameFeed feed = new FrameFeed(token, waitingBytesMax);
+        TokenDoor.startDaemon(feed::serveAll, "yarnspec-outputs");
         return feed;
     }
 
-    private static void startDaemon(Runnable work, String name) {
-        Thread thread = new Thread(work, name);
-        thread.setDaemon(true);
-        thread.start();
-    }
-
     int port() {
-        return server.getLocalPort();
+        return door.port();
     }
 
     /** Takes a frame; false when too much waits already, and this one is not taken. */
@@ -87,37 +70,8 @@ final class FrameFeed {
         return true;
     }
 
-    private void acceptAll() {
-        while (!server.isClosed()) {
-            Socket socket = null;
-            try {
-                socket = server.accept();
-                if (knowsToken(socket)) {
-                    takeOver(socket);
-                } else {
-                    socket.close();
-                }
-            } catch (IOException e) {
-                close(socket);
-            }
-        }
-    }
-
-    private boolean knowsToken(Socket socket) throws IOException {
-        socket.setSoTimeout(TOKEN_TIMEOUT_MS);
-        InputStream in = socket.getInputStream();
-        ByteArrayOutputStream told = new ByteArrayOutputStream();
-        for (int read = in.read(); read != '\n'; read = in.read()) {
-            if (read < 0 || told.size() > token.length) {
-                return false;
-            }
-            told.write(read);
-        }
-        return MessageDigest.isEqual(told.toByteArray(), token);
-    }
-
     private synchronized void takeOver(Socket socket) {
-        close(newest); // its thread gets an exception, or sees that another is the newest
+        TokenDoor.close(newest); // its thread gets an exception, or sees that another is the newest
         newest = socket;
         notifyAll();
     }
@@ -147,7 +101,7 @@ final class FrameFeed {
     }
 
     private synchronized void leave(Socket socket) {
-        close(socket);
+        TokenDoor.close(socket);
         if (newest == socket) {
             newest = null;
         }
@@ -188,16 +142,6 @@ final class FrameFeed {
                     }
                     wait();
                 }
-            }
-        }
-    }
-
-    private static void close(Socket socket) {
-        if (socket != null) {
-            try {
-                socket.close();
-            } catch (IOException e) {
-                // It is of no use any more, whether it closed well or not.
             }
         }
     }

@@ -120,10 +120,14 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     /** Gives a shuffle that is just being made its number, and what is left of an earlier driver's. */
     int register(int sparksId, ShuffleDependency<?, ?, ?> dependency) {
-        int fresh = epoch * SHUFFLES_PER_EPOCH + sparksId;
-        if (over || sparksId >= SHUFFLES_PER_EPOCH || !isOurs(dependency.rdd().context())) {
+        if (over || !isOurs(dependency.rdd().context())) {
             return sparksId;
+        } else if (sparksId >= SHUFFLES_PER_EPOCH) {
+            int beyond = (EPOCH_MAX + 1) * SHUFFLES_PER_EPOCH + sparksId; // where no epoch's are
+            Fields.set(dependency, "shuffleId", beyond);
+            return beyond;
         }
+        int fresh = epoch * SHUFFLES_PER_EPOCH + sparksId;
         Signature signature = described(dependency);
         Questions.Answer answer = ask(fresh, signature);
         Restoring.Restored restored = null;
@@ -224,24 +228,29 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         if (record == null) {
             return;
         }
-        if (accumulated.counted(shuffle, index)) {
+        if (record.recording()) {
+            keep(record, task, result);
+        }
+        // After it was kept: what is saved of a map has its updates, also when they have been counted already.
+        if (record.signature.accumulates() && !accumulated.ran(shuffle, index)) {
             result.accumUpdates_$eq(withoutPrograms(result.accumUpdates()));
         }
-        if (record.recording()) {
-            MapResult counted;
-            try {
-                counted = MapResult.of(result.accumUpdates(), record.metrics);
-            } catch (RuntimeException | LinkageError e) {
-                poison(record, "what a map counted cannot be read: " + e);
-                return;
-            }
-            if (!counted.other().isEmpty()) {
-                poison(record, "a map counts in an accumulator of the kind " + counted.other());
-            } else if (!counted.accumulated().isEmpty() && !record.signature.accumulates()) {
-                poison(record, "a map counts in an accumulator that its function does not name");
-            } else {
-                results.put(new SavedOutputs.Key(shuffle, task), counted);
-            }
+    }
+
+    private void keep(ShuffleRecord record, long task, DirectTaskResult<?> result) {
+        MapResult counted;
+        try {
+            counted = MapResult.of(result.accumUpdates(), record.metrics);
+        } catch (RuntimeException | LinkageError e) {
+            poison(record, "what a map counted cannot be read: " + e);
+            return;
+        }
+        if (!counted.other().isEmpty()) {
+            poison(record, "a map counts in an accumulator of the kind " + counted.other());
+        } else if (!counted.accumulated().isEmpty() && !record.signature.accumulates()) {
+            poison(record, "a map counts in an accumulator that its function does not name");
+        } else {
+            results.put(new SavedOutputs.Key(record.id, task), counted);
         }
     }
 

@@ -1,15 +1,9 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.BufferedOutputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
 import org.apache.arrow.memory.BufferAllocator;
@@ -23,25 +17,22 @@ import org.apache.arrow.memory.RootAllocator;
  * big-endian), then an Arrow stream. A client that connects later takes over.
  */
 final class TaskFeed {
-    private static final int TOKEN_TIMEOUT_MS = 5_000;
     private static final int SEND_BUFFER_BYTES = 1 << 20;
     private static final int LOOK_ROUND_MS = 100;
 
     private final Names names = new Names();
     private final RowQueue queue;
-    private final byte[] token;
-    private final ServerSocket server;
+    private final TokenDoor door;
     private final LongConsumer onDropped;
     private Socket newest;
     private long handedOver;
     private long droppedTold;
     private boolean ending;
 
-    private TaskFeed(String token, ServerSocket server, int rowsMax, LongConsumer onDropped) {
+    private TaskFeed(String token, int rowsMax, LongConsumer onDropped) throws IOException {
         this.onDropped = onDropped;
-        this.queue = new RowQueue(names, rowsMax);
-        this.token = token.getBytes(StandardCharsets.US_ASCII);
-        this.server = server;
+        queue = new RowQueue(names, rowsMax);
+        door = TokenDoor.open(token, "yarnspec-feed-accept", this::takeOver);
     }
 
     /**
@@ -54,21 +45,13 @@ final class TaskFeed {
     }
 
     static TaskFeed open(String token, int rowsMax, LongConsumer onDropped) throws IOException {
-        InetAddress loopback = InetAddress.getByAddress("localhost", new byte[] {127, 0, 0, 1});
-        TaskFeed feed = new TaskFeed(token, new ServerSocket(0, 4, loopback), rowsMax, onDropped);
-        startDaemon(feed::acceptAll, "yarnspec-feed-accept");
-        startDaemon(feed::serveAll, "yarnspec-feed");
+        TaskFeed feed = new TaskFeed(token, rowsMax, onDropped);
+        TokenDoor.startDaemon(feed::serveAll, "yarnspec-feed");
         return feed;
     }
 
-    private static void startDaemon(Runnable work, String name) {
-        Thread thread = new Thread(work, name);
-        thread.setDaemon(true);
-        thread.start();
-    }
-
     int port() {
-        return server.getLocalPort();
+        return door.port();
     }
 
     /** Takes a copy of a row; never waits. */
@@ -113,40 +96,8 @@ final class TaskFeed {
         return true;
     }
 
-    private void acceptAll() {
-        while (true) {
-            Socket socket = null;
-            try {
-                socket = server.accept();
-                if (knowsToken(socket)) {
-                    takeOver(socket);
-                } else {
-                    socket.close();
-                }
-            } catch (IOException e) {
-                close(socket);
-                if (server.isClosed()) {
-                    return;
-                }
-            }
-        }
-    }
-
-    private boolean knowsToken(Socket socket) throws IOException {
-        socket.setSoTimeout(TOKEN_TIMEOUT_MS);
-        InputStream in = socket.getInputStream();
-        ByteArrayOutputStream told = new ByteArrayOutputStream();
-        for (int read = in.read(); read != '\n'; read = in.read()) {
-            if (read < 0 || told.size() > token.length) {
-                return false;
-            }
-            told.write(read);
-        }
-        return MessageDigest.isEqual(told.toByteArray(), token);
-    }
-
     private synchronized void takeOver(Socket socket) {
-        close(newest); // its thread gets an exception and looks for the new one
+        TokenDoor.close(newest); // its thread gets an exception and looks for the new one
         newest = socket;
         notifyAll();
     }
@@ -178,7 +129,7 @@ final class TaskFeed {
     }
 
     private synchronized void leave(Socket socket) {
-        close(socket);
+        TokenDoor.close(socket);
         if (newest == socket) {
             newest = null;
         }
@@ -237,16 +188,6 @@ final class TaskFeed {
         if (dropped > droppedTold) {
             onDropped.accept(dropped - droppedTold);
             droppedTold = dropped;
-        }
-    }
-
-    private static void close(Socket socket) {
-        if (socket != null) {
-            try {
-                socket.close();
-            } catch (IOException e) {
-                // It is of no use any more, whether it closed well or not.
-            }
         }
     }
 }
