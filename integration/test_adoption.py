@@ -16,6 +16,16 @@ from integration.programs.resumes import write_inputs
 PROGRAM = str(Path(__file__).parent / "programs" / "resumes.py")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _hosts_back() -> None:
+    """No cluster is used here."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left() -> None:
+    """No cluster is used here."""
+
+
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the program reads."""

@@ -120,10 +120,14 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     /** Gives a shuffle that is just being made its number, and what is left of an earlier driver's. */
     int register(int sparksId, ShuffleDependency<?, ?, ?> dependency) {
-        int fresh = epoch * SHUFFLES_PER_EPOCH + sparksId;
-        if (over || sparksId >= SHUFFLES_PER_EPOCH || !isOurs(dependency.rdd().context())) {
+        if (over || !isOurs(dependency.rdd().context())) {
             return sparksId;
+        } else if (sparksId >= SHUFFLES_PER_EPOCH) {
+            int beyond = (EPOCH_MAX + 1) * SHUFFLES_PER_EPOCH + sparksId; // where no epoch's are
+            Fields.set(dependency, "shuffleId", beyond);
+            return beyond;
         }
+        int fresh = epoch * SHUFFLES_PER_EPOCH + sparksId;
         Signature signature = described(dependency);
         Questions.Answer answer = ask(fresh, signature);
         Restoring.Restored restored = null;
