@@ -116,7 +116,7 @@ def test_what_one_epoch_records_the_next_one_offers_to_its_driver(tmp_path: Path
     first.finish(7, 0, 102)  # its output was lost
     first.finish(99, 0, 103)  # nobody declared it
     first.recording.take({"kind": "shuffle_facts", "shuffle": 7}, b"bounds")
-    first.recording.perform(commands.RecordProgress(epoch=1, reason="first"))
+    first.recording.perform(commands.RecordProgress(epoch=1, jobs=2, reason="first"))
     assert isinstance(first.told.get(timeout=DEADLINE_S), rec.MapOutputsRecorded)
     assert first.recording.saved_file is None
     first.end()
@@ -124,7 +124,8 @@ def test_what_one_epoch_records_the_next_one_offers_to_its_driver(tmp_path: Path
 
     second = Epoch(tmp_path, 2)
     past = second.replayed()
-    assert (past.epochs, past.progress, past.changed, past.problem, past.off) == ((1,), 1, (), "", "")
+    assert (past.epochs, past.progress, past.jobs) == ((1,), 1, 2)
+    assert (past.changed, past.problem, past.off) == ((), "", "")
     assert [(one.shuffle, one.signature, one.by_host) for one in past.shuffles] == [
         (7, "s7", {"h1": 1, "h2": 1}),
         (8, "s8", {}),

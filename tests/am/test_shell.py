@@ -432,7 +432,7 @@ def test_what_is_to_be_kept_goes_to_the_journal_in_order_and_the_answers_with_it
         commands.AnswerShuffle(reason="r", question=1, shuffle=None),
         commands.RefuseShuffles(reason="r", shuffles=(8,)),
         commands.ForgetShuffle(reason="r", shuffle=8),
-        commands.RecordProgress(reason="r", epoch=2),
+        commands.RecordProgress(reason="r", epoch=2, jobs=1),
         commands.AdmitLimit(reason="r", recording=True),
     ]
     world = make({STARTED.__class__: [*answer, FINISH]})

@@ -119,11 +119,17 @@ def test_one_epoch_without_progress_is_followed_by_another() -> None:
     assert "StartDriver" in names(world.tell(replayed(epochs=(1, 2), progress=1)))
 
 
-def test_the_first_thing_that_finishes_is_the_epochs_progress() -> None:
-    world = second_epoch()
-    assert not of(cm.RecordProgress, world.tell(ev.JobEnded(job=0, failure="cancelled")))
-    assert only(cm.RecordProgress, world.tell(rec.MapOutputsRecorded())).epoch == 2
-    assert not of(cm.RecordProgress, world.tell(ev.JobEnded(job=1)))
+def test_a_map_output_is_progress_and_so_is_a_job_that_no_epoch_ended_before() -> None:
+    world = World(recovery=ON)
+    world.start(2)
+    world.tell(replayed(jobs=2))
+    for job in (0, 1):
+        assert not of(cm.RecordProgress, world.tell(ev.JobEnded(job=job)))
+    assert not of(cm.RecordProgress, world.tell(ev.JobEnded(job=2, failure="cancelled")))
+    first = only(cm.RecordProgress, world.tell(rec.MapOutputsRecorded()))
+    assert (first.epoch, first.jobs) == (2, 2)
+    assert not of(cm.RecordProgress, world.tell(rec.MapOutputsRecorded()))
+    assert only(cm.RecordProgress, world.tell(ev.JobEnded(job=2))).jobs == 3
 
 
 # which shuffle is used again

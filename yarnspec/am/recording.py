@@ -25,7 +25,6 @@ from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import (
     ApplicationRegistered,
-    Carried,
     JournalRecord,
     MapFinished,
     MapLost,
@@ -35,7 +34,7 @@ from yarnspec.core.journalrecords import (
     ShuffleRegistered,
 )
 from yarnspec.core.journalstate import Recorded
-from yarnspec.core.savedwork import PROGRESS, Taken, changed, progress_of, saved_shuffles
+from yarnspec.core.savedwork import Progress, Taken, changed, progress_of, progress_record, saved_shuffles
 from yarnspec.journal.replay import Past
 from yarnspec.journal.writer import Stopped
 
@@ -207,6 +206,7 @@ class Recording:
             self._post(rec.JournalReplayed(off=f"the journal could not be opened: {error}"))
             return
         recorded = past.recorded
+        progress = progress_of(recorded)
         with self._lock:
             self._taken.past(recorded)
         self._program, self._past, self._journal = program, recorded, journal
@@ -216,7 +216,8 @@ class Recording:
                 changed=changed(recorded.application, program),
                 shuffles=saved_shuffles(recorded),
                 epochs=tuple(sorted(epoch for epoch in recorded.epochs if epoch < self._epoch)),
-                progress=progress_of(recorded),
+                progress=progress.epoch,
+                jobs=progress.jobs,
             )
         )
 
@@ -252,8 +253,8 @@ class Recording:
             case commands.ForgetShuffle(shuffle=shuffle):
                 self._end(shuffle)
                 journal.append(ShuffleDropped(shuffle=shuffle))
-            case commands.RecordProgress(epoch=epoch):
-                journal.append(Carried(kind=PROGRESS, payload=str(epoch).encode()))
+            case commands.RecordProgress(epoch=epoch, jobs=jobs):
+                journal.append(progress_record(Progress(epoch, jobs)))
 
     def _end(self, *shuffles: int) -> None:
         with self._lock:

@@ -241,9 +241,10 @@ class ForgetShuffle(Command, frozen=True):
 
 
 class RecordProgress(Command, frozen=True):
-    """Write to the journal that this epoch has finished something new."""
+    """Write to the journal that this epoch has finished something new; ``jobs`` have ended in all epochs together."""
 
     epoch: int
+    jobs: int
 
 
 class AnswerShuffle(Command, frozen=True):

@@ -61,7 +61,8 @@ class Recovery:
         self._replayed = False
         self._off = "recovery is off" if not settings.enabled else ""
         self._questions: list[rec.ShuffleDeclared] = []
-        self._progress_told = False
+        self._progressed = False
+        self._jobs = 0
         self._guard = Guard(self._broken)
 
     @property
@@ -74,7 +75,7 @@ class Recovery:
             rec.ShuffleRestored: self._restored,
             rec.ShuffleDropped: self._dropped,
             rec.RecordingStopped: self._recording_stopped,
-            rec.MapOutputsRecorded: self._progressed,
+            rec.MapOutputsRecorded: self._map_outputs_recorded,
             rec.OutputsReported: self._outputs_reported,
             rec.AdoptionOff: self._adoption_off,
             rec.SavedUnreadable: self._saved_unreadable,
@@ -114,6 +115,10 @@ class Recovery:
             return self._guard.run(self._data_hosts.driver_ready, now_ms)
         return self._stop("the program has started another SparkContext, whose shuffles have the same numbers")
 
+    def job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
+        """A job of the program has ended."""
+        return self._guard.run(self._job_over, event, now_ms)
+
     def explain_host(self, host: str) -> str:
         """What became of the map outputs of earlier epochs on a host; empty when there were none."""
         return self._data_hosts.explain(host)
@@ -148,6 +153,7 @@ class Recovery:
         if fruitless:
             self._began = ""
             return self._lifecycle.fail(EXIT_FAILED, fruitless)
+        self._jobs = event.jobs
         commands = self._stop(event.off) if event.off else []
         refused = self._why_unusable(event)
         if refused:
@@ -284,15 +290,21 @@ class Recovery:
 
     # what else is told
 
-    def _progressed(self, event: ev.Event, _now_ms: int) -> list[Command]:
-        if self._progress_told or self._off or not self._replayed:
-            return []
-        self._progress_told = True
-        return [RecordProgress(epoch=self._lifecycle.epoch, reason=f"the first of this epoch {ev.after(event)}")]
+    def _map_outputs_recorded(self, _event: rec.MapOutputsRecorded, _now_ms: int) -> list[Command]:
+        return [] if self._progressed else self._progress("the first map output of this epoch is recorded")
 
-    def job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
-        """A job of the program has ended."""
-        return [] if event.failure else self._progressed(event, now_ms)
+    def _job_over(self, event: ev.JobEnded, _now_ms: int) -> list[Command]:
+        # A job that an earlier epoch has seen the end of is nothing new.
+        if event.failure or event.job < self._jobs:
+            return []
+        self._jobs = event.job + 1
+        return self._progress(f"job {event.job} has ended, which no earlier epoch had come to")
+
+    def _progress(self, why: str) -> list[Command]:
+        if self._off or not self._replayed:
+            return []
+        self._progressed = True
+        return [RecordProgress(epoch=self._lifecycle.epoch, jobs=self._jobs, reason=why)]
 
     def _outputs_reported(self, event: rec.OutputsReported, _now_ms: int) -> list[Command]:
         self._data_hosts.reported(event.host)

@@ -45,7 +45,8 @@ class JournalReplayed(Event, frozen=True):
         changed: what differs from the program that the past was made by, for people.
         shuffles: what was recorded.
         epochs: the earlier epochs that began.
-        progress: the last of them that finished anything new; 0: none did, or nobody knows.
+        progress: the last of them that finished anything new; 0: none did.
+        jobs: how many jobs of the program have ended in them.
     """
 
     off: str = ""
@@ -54,6 +55,7 @@ class JournalReplayed(Event, frozen=True):
     shuffles: tuple[SavedShuffle, ...] = ()
     epochs: tuple[int, ...] = ()
     progress: int = 0
+    jobs: int = 0
 
 
 class RecordingEnded(Event, frozen=True):

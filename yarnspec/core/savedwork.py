@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import NamedTuple
 
-from yarnspec.core.journalrecords import ApplicationRegistered, MapFinished, ShuffleRegistered
+from yarnspec.core.journalrecords import ApplicationRegistered, Carried, MapFinished, ShuffleRegistered
 from yarnspec.core.journalstate import Recorded, RecordedShuffle
 from yarnspec.core.recoveryevents import SavedShuffle
 
 PROGRESS = "progress"
-"""The kind of the carried record that names the last epoch that finished anything new."""
+"""The kind of the carried record that says how far the program has got."""
 
 _TOLD = {
     "program_digest": "its files",
@@ -47,9 +48,21 @@ def changed(before: ApplicationRegistered | None, now: ApplicationRegistered) ->
     return tuple(told for name, told in _TOLD.items() if getattr(before, name) != getattr(now, name))
 
 
-def progress_of(recorded: Recorded) -> int:
-    """The last epoch that finished anything new; 0 when none did."""
-    return int(recorded.carried.get(PROGRESS, b"0"))
+class Progress(NamedTuple):
+    """How far the program has got: the last epoch that finished anything new, and how many jobs have ended in all."""
+
+    epoch: int = 0
+    jobs: int = 0
+
+
+def progress_of(recorded: Recorded) -> Progress:
+    """What the journal says of it."""
+    return Progress(*map(int, recorded.carried.get(PROGRESS, b"").split()))
+
+
+def progress_record(progress: Progress) -> Carried:
+    """The same as a record."""
+    return Carried(kind=PROGRESS, payload=f"{progress.epoch} {progress.jobs}".encode())
 
 
 class Taken:

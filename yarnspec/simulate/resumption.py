@@ -19,7 +19,6 @@ from yarnspec.core import commands as cm
 from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core.journalrecords import (
-    Carried,
     EpochBegan,
     JournalRecord,
     MapFinished,
@@ -29,7 +28,7 @@ from yarnspec.core.journalrecords import (
 )
 from yarnspec.core.journalstate import Recorded
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.core.savedwork import PROGRESS, Taken, progress_of, saved_shuffles
+from yarnspec.core.savedwork import Progress, Taken, progress_of, progress_record, saved_shuffles
 from yarnspec.core.settings import RecoverySettings, Settings
 from yarnspec.simulate.lives import Output, Plan, ShufflePlan
 from yarnspec.simulate.rules import BrokenRule
@@ -166,7 +165,7 @@ class Life:
             rec.JournalReplayed(
                 shuffles=saved_shuffles(self._past),
                 epochs=tuple(epoch for epoch in sorted(self._past.epochs) if epoch < self._epoch),
-                progress=progress_of(self._past),
+                progress=progress_of(self._past).epoch,
             )
         )
         if not self._started:
@@ -365,8 +364,8 @@ class Life:
             case cm.ForgetShuffle(shuffle=shuffle):
                 self._taken.end(shuffle)
                 self._write(ShuffleDropped(shuffle=shuffle), durable=False)
-            case cm.RecordProgress(epoch=epoch):
-                self._write(Carried(kind=PROGRESS, payload=str(epoch).encode()), durable=False)
+            case cm.RecordProgress(epoch=epoch, jobs=jobs):
+                self._write(progress_record(Progress(epoch, jobs)), durable=False)
             case cm.AnswerShuffle(question=question):
                 self._durable = len(self._written)
                 self._answers[question] = command
