@@ -8,7 +8,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from yarnspec.observe.document import (
     BlockedHost,
     BlockStatus,
+    KeptOnHost,
     Ledger,
+    RecoveryStatus,
     SpeculationStatus,
     StageMetrics,
     StageStatus,
@@ -92,6 +94,24 @@ def test_stages_that_ended_long_ago_are_left_out() -> None:
     found = scraped(msgspec.structs.replace(DOCUMENT, stages=(*ended, msgspec.structs.replace(STAGE, stage=0))))
     stages = {dict(labels)["stage"] for name, labels in found if name == "yarnspec_stage_numSlowTasks"}
     assert stages == {"0"} | {str(number) for number in range(480, 500)}
+
+
+def test_what_is_kept() -> None:
+    recovery = RecoveryStatus(
+        recording=True,
+        recorded_shuffles=2,
+        saved_outputs=9,
+        restored_outputs=7,
+        not_restored={"truncated": 2},
+        kept=(KeptOnHost(host="h1", outputs=3, bytes=500),),
+    )
+    found = scraped(msgspec.structs.replace(DOCUMENT, recovery=recovery))
+    assert found["yarnspec_recording", ()] == 1
+    assert found["yarnspec_shuffles_recorded", ()] == 2
+    assert (found["yarnspec_outputs_saved", ()], found["yarnspec_outputs_restored", ()]) == (9, 7)
+    assert found["yarnspec_outputs_not_restored", (("why", "truncated"),)] == 2
+    assert found["yarnspec_kept_bytes", (("host", "h1"),)] == 500
+    assert not [name for name, _ in scraped(DOCUMENT) if "outputs" in name or "kept" in name]
 
 
 def test_an_application_without_speculation() -> None:

@@ -52,6 +52,7 @@ class _Status(Collector):
         yield from self._application()
         yield from self._blocks()
         yield from self._copies()
+        yield from self._kept()
         yield from self._stages()
 
     def _application(self) -> Iterator[Metric]:
@@ -108,6 +109,31 @@ class _Status(Collector):
             value_ms = getattr(ledger, f"{what}_ms")
             if value_ms is not None:
                 yield CounterMetricFamily(f"yarnspec_copy_{what}_seconds", text, value=value_ms / 1000)
+
+    def _kept(self) -> Iterator[Metric]:
+        recovery = self._document.recovery
+        if recovery is None:
+            return
+        yield GaugeMetricFamily(
+            "yarnspec_recording", "1 when what finishes is kept for a next driver", int(recovery.recording)
+        )
+        yield GaugeMetricFamily(
+            "yarnspec_shuffles_recorded", "Shuffles whose map outputs are recorded", recovery.recorded_shuffles
+        )
+        yield GaugeMetricFamily(
+            "yarnspec_outputs_saved", "Map outputs that earlier epochs recorded", recovery.saved_outputs
+        )
+        yield GaugeMetricFamily("yarnspec_outputs_restored", "Those that are used again", recovery.restored_outputs)
+        lost = GaugeMetricFamily("yarnspec_outputs_not_restored", "Those that are not, by reason", labels=("why",))
+        for why, count in sorted(recovery.not_restored.items()):
+            lost.add_metric((why,), count)
+        if lost.samples:
+            yield lost
+        kept = GaugeMetricFamily("yarnspec_kept_bytes", "What ended executors left, by host", labels=("host",))
+        for one in recovery.kept:
+            kept.add_metric((one.host,), one.bytes)
+        if kept.samples:
+            yield kept
 
     def _stages(self) -> Iterator[Metric]:
         measured = [one for one in self._document.stages if one.metrics is not None]
