@@ -136,11 +136,13 @@ class TestStatus:
                     saved_outputs=9,
                     restored_outputs=6,
                     not_restored={"truncated": 1, "host lost": 2},
+                    lost_hosts={"h2": "blocked", "h1": "LOST"},
                     kept=(KeptOnHost(host="h", outputs=4, bytes=5 * 1024**2),),
                 ),
                 (
                     "6 of 9 map outputs of earlier epochs used again (2: host lost, 1: truncated)",
                     "2 shuffles recorded",
+                    "given up: what is on h1, h2",
                     "4 outputs (5m) of ended executors on 1 hosts",
                 ),
             ),

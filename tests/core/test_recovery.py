@@ -334,6 +334,14 @@ def test_no_container_is_asked_for_on_a_blocked_or_lost_host() -> None:
     assert (HOSTS[2],) not in placements(world).values()
 
 
+def test_a_block_does_not_give_up_a_host_on_which_an_executor_looks_for_outputs() -> None:
+    world = second_epoch(saved(by_host={HOSTS[1]: 1, HOSTS[2]: 1}))
+    world.driver_ready()
+    world.run("10001", host=HOSTS[1])
+    assert not of(cm.GiveUpHost, world.block(HOSTS[1], force=True))
+    assert only(cm.GiveUpHost, world.block(HOSTS[2], force=True)).host == HOSTS[2]
+
+
 def test_what_became_of_what_was_saved_on_a_host_is_explained() -> None:
     world = second_epoch(saved(by_host=dict.fromkeys(HOSTS[1:4], 1)), excluded_hosts=(HOSTS[1],))
     world.tell(reported(HOSTS[2]))

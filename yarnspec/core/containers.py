@@ -192,6 +192,11 @@ class Containers:
         )
         return executor_id
 
+    @property
+    def occupied(self) -> frozenset[str]:
+        """The hosts on which an executor runs or starts."""
+        return frozenset(row.host for row in self._rows.values() if row.state in ("allocated", "running"))
+
     def _empty_homes(self) -> tuple[str, ...]:
         """The homes for which no container runs and none is asked for."""
         if not self._homes:

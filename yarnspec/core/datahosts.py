@@ -91,7 +91,8 @@ class DataHosts:
         return commands
 
     def _useless(self, host: str) -> str:
-        if host in self._blocklist:
+        # What runs there already goes on, and may be about to report.
+        if host in self._blocklist and host not in self._containers.occupied:
             return "the host is blocked"
         if self._hosts.reported and host not in self._hosts.running:
             state = self._hosts.gone(host)
