@@ -115,18 +115,24 @@ class PartitionWindowedDataFrame:
 
         data = self._data
         names = data.columns
-        if isinstance(key, int) and len(set(names)) < len(names):
-            # Two columns of one name can be told apart by their place alone.
+        # Two columns of one name can be told apart by their place alone.
+        by_place = isinstance(key, int) and len(set(names)) < len(names)
+        if by_place:
             data = data.toDF(*(f"_{place}" for place in range(len(names))))
         column = self._key_column(data, key, key_type)
+        added = []
         if callable(key):
             data, column = data.withColumn(_KEY, column), functions.col(_KEY)
+            added.append(_KEY)
         columns = [column.desc() if Order(order).reverse else column.asc()]
         if stable:
             data = data.withColumn(_ROW_NUMBER, functions.monotonically_increasing_id())
             columns.append(functions.col(_ROW_NUMBER))
-        data = data.sortWithinPartitions(*columns).drop(_KEY, _ROW_NUMBER)
-        return data if data.columns == names else data.toDF(*names)
+            added.append(_ROW_NUMBER)
+        data = data.sortWithinPartitions(*columns)
+        if added:
+            data = data.drop(*added)
+        return data.toDF(*names) if by_place else data
 
     def aggregate(self, function: AggregateFunction[Row, Any, Any], schema: StructType | DataType | str) -> DataFrame:
         """One result for each partition, also for an empty one.

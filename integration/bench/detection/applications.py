@@ -33,7 +33,7 @@ class RealRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def right(self) -> bool:
-        """The slow host was blocked, and no other; that a single task was kept off its host says nothing of the host."""
+        """The slow host was blocked, and no other; that a task alone was kept off its host says nothing of the host."""
         return [host for host, levels in self.blocked.items() if set(levels) != {"task"}] == [self.slow_host]
 
 
