@@ -11,8 +11,7 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec, leftovers
-from integration.soak.programs import frames, shuffles
-from integration.submitting import PROGRAMS
+from integration.soak.programs import shuffles
 from integration.waiting import wait_for
 
 SOAK = Path(__file__).parent / "soak" / "programs"
@@ -98,33 +97,3 @@ def test_what_is_left_of_an_rdd_job_is_not_computed_again(
     durable = [one for one in run.finished(1) if one["finish_ms"] <= last_ms - FLUSH_MS]
     assert recovery["saved_outputs"] >= len(durable) > 0, run.said
     assert len(run.finished(2)) == SHUFFLE_TASKS - recovery["restored_outputs"], run.said
-
-
-def test_accumulators_count_each_record_once(submit: Submit, yarnspec: Yarnspec, cluster: Cluster) -> None:
-    """Maps that do not run again have counted all the same, and those that do count once."""
-    numbers = range(10_000)
-    sums = [sum(number for number in numbers if number % 100 == key) for key in range(100)]
-    result = sorted([key, sum(sums[key::10])] for key in range(10))
-    run = killed(
-        PROGRAMS / "resumes.py", "rdd", "unused",
-        victim="driver-jvm", after_tasks=9, submit=submit, yarnspec=yarnspec, cluster=cluster,
-    )  # fmt: skip
-    assert json.loads(run.said_last.removeprefix("RESULT ")) == [result, len(numbers), sum(numbers)], run.said
-    assert run.recovery["restored_outputs"] > 0, run.said
-
-
-@pytest.mark.parametrize("aqe", [True, False], ids=["aqe", "no aqe"])
-def test_what_is_left_of_dataframe_jobs_is_not_computed_again(
-    aqe: bool, submit: Submit, yarnspec: Yarnspec, cluster: Cluster
-) -> None:
-    """Python functions, aggregations, a join and an order, with adaptive execution and without."""
-    submission = submit(
-        str(SOAK / "frames.py"), str(SEED), options=[*ON, "--conf", f"spark.sql.adaptive.enabled={str(aqe).lower()}"]
-    )
-    application = submission.application_id()
-    wait_for("two rounds", lambda: '{"round": 1}' in submission.stdout, 120)
-    next(each for each in cluster.processes(application) if each.what == "driver-jvm").kill()
-    ended = submission.wait(180).expect(0)
-    assert ended.lines[-1]["result"] == frames.expected(SEED)
-    recovery = yarnspec("status", application, "-o", "json").expect(0).document["recovery"]
-    assert recovery["restored_outputs"] == recovery["saved_outputs"] > 0, recovery
