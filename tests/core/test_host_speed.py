@@ -156,6 +156,21 @@ def test_attempts_that_lost_to_their_copies_count_although_they_never_ended() ->
     assert those.slow_hosts(6000) == ["h4"]
 
 
+def test_an_original_tells_of_its_host_by_its_copy_where_tasks_differ_too_much_to_tell_who_is_late() -> None:
+    those = world()
+    sizes = [400, 900, 600, 6000, 9000, 7000]
+    those.stage(9)
+    for index, took in enumerate(sizes):
+        those.end(those.launch(index, HOSTS[index % 3]), took)
+    originals = [those.launch(index, "h4", 6000) for index in range(6, 9)]
+    for task in originals:
+        those.end(those.launch(task.index, "h1", 10_000, copy=True), 10_600)
+        those.end(task, 10_610, State.KILLED, Failure.KILLED)
+    those.end_stage(10_620)
+    those.observe(10_620)
+    assert those.slow_hosts(11_000) == ["h4"]
+
+
 def test_a_late_task_whose_copy_was_as_late_has_more_to_do() -> None:
     those = world()
     those.stage(8)

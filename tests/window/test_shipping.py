@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -71,3 +72,35 @@ def test_it_holds_what_tasks_need_and_no_more(tmp_path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         others = [name for name in archive.namelist() if not name.startswith("yarnspec/window/")]
     assert others == ["yarnspec/__init__.py", "yarnspec/errors.py", "yarnspec/units.py"]
+
+
+def test_what_spark_ships_of_ours_is_small_and_the_same_in_every_process() -> None:
+    """A restarted driver recognises finished work by what it would ship again."""
+    program = """
+import hashlib
+from functools import partial
+from operator import itemgetter
+from pyspark import cloudpickle
+from yarnspec.window.folds import aggregated, reduced
+from yarnspec.window.objects import map_objects, sort_objects
+from yarnspec.window.order import Order, field_of
+tasks = [
+    partial(map_objects, len, 10, True),
+    partial(sort_objects, partial(field_of, "name"), Order.DESCENDING, 10),
+    partial(sort_objects, itemgetter(0), Order.ASCENDING, 10),
+    partial(aggregated, None),
+    partial(reduced, max),
+]
+for task in tasks:
+    pickled = cloudpickle.dumps(task)
+    assert len(pickled) < 300, len(pickled)
+    print(hashlib.sha256(pickled).hexdigest())
+"""
+    told = {
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", program], env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True, text=True, check=True, timeout=60,
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(told) == 1

@@ -127,7 +127,9 @@ class Pace:
         self.paired[len(done_rows) : len(done_rows) + len(late_rows)] = paired
         normal = known & ended & (raw < threshold_ms)
         # Of what is over in a moment even ten times as slow would hardly be seen.
-        self.telling: Column = self.late | (normal & (expected_ms >= settings.noise_ms * _TELLING_NOISES))
+        self.telling: Column = (
+            self.late | (known & self.paired) | (normal & (expected_ms >= settings.noise_ms * _TELLING_NOISES))
+        )
         finish_ms = columns["finish_ms"][self.rows]
         self.end_ms: Column = np.where(columns["state"][self.rows] == State.RUNNING, now_ms, finish_ms)
         usual_ms = np.concatenate(
@@ -148,18 +150,18 @@ class Pace:
     def _unfinished(self, stage: StageTasks, now_ms: int) -> tuple[Column, Column]:
         """Attempts that run for long already, or did until another one won: their time is a lower bound.
 
-        Those whose task has finished by another attempt and that are being ended tell of their hosts as well: a stage
-        may be over before they are.
+        Originals whose task has finished by a copy tell of their hosts as well, however short they ran: they are
+        compared with that copy.
         """
         shortest_ms = self.references.typical_ms() * self.references.multiplier
         if np.isnan(shortest_ms):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         columns = stage.rows
         running = stage.running_since(now_ms - shortest_ms)[: self.references.sample]
-        killed = np.flatnonzero(columns["state"] == State.KILLED)[-self.references.sample :]
+        killed = np.flatnonzero((columns["state"] == State.KILLED) & (columns["speculative"] != 1))
+        killed = killed[-self.references.sample :]
         killed = killed[stage.finished_tasks(columns["index"][killed])]
-        took = columns["finish_ms"][killed] - columns["launch_ms"][killed]
-        killed, took = killed[took >= shortest_ms], took[took >= shortest_ms]
+        took = np.maximum(columns["finish_ms"][killed] - columns["launch_ms"][killed], 0)
         return np.concatenate([running, killed]), np.concatenate([now_ms - columns["launch_ms"][running], took])
 
     def _against_copies(self, rows: Column, expected_ms: Column) -> tuple[Column, Column]:

@@ -113,6 +113,8 @@ class Handover(Generic[T]):
     def close(self) -> None:
         """End the reader, which takes no record after the one that it waits for."""
         with self._changed:
+            if self._closed:
+                return
             self._closed = self._wanted = True
             self._changed.notify()
         if self._thread is not None:

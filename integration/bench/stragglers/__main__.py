@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from threading import Barrier
 
 import click
 import pyspark
@@ -135,10 +134,10 @@ def _beside_each_other(
         # Not waited for when we are interrupted: the end of its cluster ends each run.
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         under_way = []
-        begin = Barrier(max(1, len(asked)))
+        together = running.Together(max(1, len(asked)))
         for (arm, orders), cluster in zip(asked.items(), clusters, strict=False):
             directory = Path(tempfile.mkdtemp(prefix=f"{arm.name}-", dir=workspace))
-            under_way.append(pool.submit(running.run, cluster, arm, orders, directory, begin))
+            under_way.append(pool.submit(running.run, cluster, arm, orders, directory, together))
         for done in as_completed(under_way):
             error = done.exception()
             if error is not None and not isinstance(error, Exception):

@@ -44,6 +44,17 @@ QUIET_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 DECISIONS = ("JudgeTasks", "LaunchCopy", "WithdrawCopy", "BlockHost", "UnblockHost", "RequestContainers")
 
 
+class Together:
+    """Applications that run beside each other: they start one after the other, and their jobs wait for all of them.
+
+    Several that start at once take so long on few cores that YARN gives their masters up.
+    """
+
+    def __init__(self, applications: int) -> None:
+        self.turn = threading.Lock()
+        self.begin = threading.Barrier(applications)
+
+
 def mini_cluster(home: Path) -> MiniCluster:
     """Hosts with room for one executor each."""
     return MiniCluster(home, nodes=HOSTS, vcores=SLOTS_PER_HOST, properties=PROPERTIES)
@@ -69,13 +80,8 @@ def _enlarge(cluster: Cluster) -> None:
     wait_for("the larger host", large, 30)
 
 
-def run(
-    cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path, others: threading.Barrier
-) -> list[Sample]:
-    """Start an application, run these workloads in it one after the other, and return what was measured.
-
-    ``others``: the applications that run beside it, whose starts must not disturb it.
-    """
+def run(cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path, together: Together) -> list[Sample]:
+    """Start an application, run these workloads in it one after the other, and return what was measured."""
     _enlarge(cluster)
     am_host, slow = cluster.hosts[AM_HOST], cluster.hosts[SLOW_HOST] if arm.slow else ""
     executors = HOSTS - 1 if arm.excluded else HOSTS
@@ -94,13 +100,15 @@ def run(
     if arm.excluded:
         flags += ["--exclude-hosts", slow]
     name = f"{arm.name}-{directory.name}-{time.time_ns() // 10**6}"
-    submission = start_submit(cluster, name, [*flags, str(PROGRAM), str(directory), str(executors)], directory)
+    submission = None
     try:
-        ready = submission.document(directory / "ready.json", READY_S)
+        with together.turn:
+            submission = start_submit(cluster, name, [*flags, str(PROGRAM), str(directory), str(executors)], directory)
+            ready = submission.document(directory / "ready.json", READY_S)
         if ready["am_host"] != am_host:
             raise RuntimeError(f"the application master is on {ready['am_host']}, not on {am_host}")
         with suppress(threading.BrokenBarrierError):
-            others.wait(READY_S)
+            together.begin.wait(READY_S)
         if slow:
             cluster.mini.host_slow(slow, SLOWER)
         done = []
@@ -113,8 +121,9 @@ def run(
         submission.wait(60).expect(0)
         decided = _decisions(cluster, ready["application_id"], directory) if arm.copies == "yarnspec" else []
     finally:
-        others.abort()
-        submission.stop()
+        together.begin.abort()
+        if submission is not None:
+            submission.stop()
         left = cluster.application_named(name)
         if left and cluster.application(left)["state"] not in ENDED:
             run_yarnspec(cluster, "kill", left)
