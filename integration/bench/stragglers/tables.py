@@ -116,8 +116,12 @@ def _seed(results: Results, workload: Workload) -> list[str]:
         return []
     judged = sum(one.decided.get("JudgeTasks", 0) for one in samples)
     copies = sum(one.copies for one in samples)
+    blocks = sum(one.decided.get("BlockHost", 0) for one in samples)
     fired = "fired" if judged or copies else "never fired"
-    return [f"the seed's defaults {fired}: {judged} times tasks judged slow, {copies} copies in {len(samples)} runs"]
+    return [
+        f"the seed's defaults {fired}: {judged} times tasks judged slow, {copies} copies in {len(samples)} runs; "
+        f"{blocks} blocks by what was learnt of hosts"
+    ]
 
 
 def _spread(values: Sequence[float], unit: str = "") -> str:
