@@ -108,7 +108,7 @@ def run(cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path,
         if ready["am_host"] != am_host:
             raise RuntimeError(f"the application master is on {ready['am_host']}, not on {am_host}")
         with suppress(threading.BrokenBarrierError):
-            together.begin.wait(READY_S)
+            together.begin.wait(READY_S * together.begin.parties)
         if slow:
             cluster.mini.host_slow(slow, SLOWER)
         done = []
