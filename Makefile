@@ -50,6 +50,7 @@ demo: jar
 
 soak: jar
 	$(BIN)/python -m integration.soak.journal
+	$(BIN)/python -m pytest integration -m soak
 	$(BIN)/python -m integration.soak
 
 bench: jar

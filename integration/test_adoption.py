@@ -117,6 +117,7 @@ def test_what_is_damaged_runs_again_and_nothing_else(application: LocalSpark, in
     assert resumed.tasks == undisturbed.tasks - 2
 
 
+@pytest.mark.soak
 def test_a_driver_that_is_asked_to_end_deletes_nothing(
     application: LocalSpark, inputs: Path, undisturbed: Life
 ) -> None:
@@ -127,6 +128,7 @@ def test_a_driver_that_is_asked_to_end_deletes_nothing(
     assert block_managers(application) == []
 
 
+@pytest.mark.soak
 def test_what_no_journal_knows_is_deleted(application: LocalSpark, inputs: Path, undisturbed: Life) -> None:
     application.run(program(inputs), kill_when=after(5))
     (shuffle,) = application.shuffles.values()
@@ -138,6 +140,7 @@ def test_what_no_journal_knows_is_deleted(application: LocalSpark, inputs: Path,
     assert block_managers(application) == []
 
 
+@pytest.mark.soak
 def test_a_second_driver_that_dies_leaves_what_it_took_over_to_the_third(
     application: LocalSpark, inputs: Path, undisturbed: Life
 ) -> None:
@@ -151,6 +154,7 @@ def test_a_second_driver_that_dies_leaves_what_it_took_over_to_the_third(
     assert block_managers(application) == []
 
 
+@pytest.mark.soak
 def test_executors_that_share_a_host_take_each_output_once(
     application: LocalSpark, inputs: Path, undisturbed: Life
 ) -> None:

@@ -55,7 +55,13 @@ def whole(life: Life) -> Life:
     return life
 
 
-@pytest.mark.parametrize("name", CASES)
+QUICK = ("tables", "order")
+"""Those that say most; the others are run by `make soak`."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.soak) for name in CASES]
+)
 def test_the_next_driver_goes_on(name: str, inputs: Path, directory: Path) -> None:
     case, adaptive, kill_at = CASES[name]
     command = program(case, inputs, adaptive)
@@ -70,6 +76,7 @@ def test_the_next_driver_goes_on(name: str, inputs: Path, directory: Path) -> No
     assert second.tasks == undisturbed.tasks - second.restored
 
 
+@pytest.mark.soak
 def test_a_driver_that_is_killed_twice(inputs: Path, directory: Path) -> None:
     command = program("rdd", inputs, "true")
     undisturbed = whole(LocalSpark(directory / "undisturbed").run(command))
@@ -82,6 +89,7 @@ def test_a_driver_that_is_killed_twice(inputs: Path, directory: Path) -> None:
     assert third.tasks == undisturbed.tasks - third.restored
 
 
+@pytest.mark.soak
 def test_a_host_that_does_not_come_back(inputs: Path, directory: Path) -> None:
     command = program("rdd", inputs, "true")
     undisturbed = whole(LocalSpark(directory / "undisturbed").run(command))
@@ -105,6 +113,7 @@ def test_an_input_that_has_changed_is_read_again(inputs: Path, directory: Path) 
     assert second.result == whole(LocalSpark(directory / "undisturbed").run(command)).result
 
 
+@pytest.mark.soak
 def test_without_recovery_nothing_is_installed(inputs: Path, directory: Path) -> None:
     life = whole(LocalSpark(directory / "off", recovery=False).run(program("rdd", inputs, "true")))
     assert life.of("shuffle_declared") == []
