@@ -24,6 +24,8 @@ CASES = {
     "udf": ("udf", "true", 9),
     "repartition": ("repartition", "true", 9),
     "order": ("order", "true", 9),
+    "order-not-adaptive": ("order", "false", 9),
+    "subquery": ("subquery", "true", 9),
     "few": ("few", "true", 10),
 }
 
