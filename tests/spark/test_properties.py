@@ -97,6 +97,11 @@ def test_what_only_the_am_knows() -> None:
     assert (found["spark.authenticate"], found["spark.authenticate.secret"]) == ("true", "s3cret")
 
 
+def test_each_driver_has_a_tree_of_its_own_for_uncommitted_output() -> None:
+    found = complete({"spark.hadoop.mapreduce.job.application.attempt.id": "0"})
+    assert found["spark.hadoop.mapreduce.job.application.attempt.id"] == found["spark.yarnspec.epoch"]
+
+
 def test_the_users_port_for_sparks_page_stays() -> None:
     assert complete({})["spark.ui.port"] == "0"
     assert complete({"spark.ui.port": "4040"})["spark.ui.port"] == "4040"

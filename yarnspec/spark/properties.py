@@ -63,6 +63,9 @@ def complete(
         "spark.yarn.app.id": application_id,
         "spark.yarnspec.app.id": application_id,
         "spark.yarnspec.epoch": str(epoch),
+        # Hadoop's committers put uncommitted output below this number. With the same one for all, the commit of this
+        # driver would publish what tasks of the last one committed as well: rows twice (algorithm 1).
+        "spark.hadoop.mapreduce.job.application.attempt.id": str(epoch),
         "spark.yarnspec.executors": str(executors),
         "spark.yarnspec.bridge.file": str(directory / BRIDGE_FILE),
         "spark.yarnspec.negotiator.pid": str(os.getpid()),
