@@ -37,7 +37,7 @@ OWNED_KEYS: dict[str, str] = {
     "spark.authenticate": "it is always on: executors could not register without it",
     "spark.authenticate.secret": "each application gets a secret of its own",
     "spark.ui.proxyBase": "Spark's pages are reached through the ResourceManager's proxy",
-    "spark.hadoop.mapreduce.job.application.attempt.id": "what one driver left uncommitted must not get into the next's",
+    "spark.hadoop.mapreduce.job.application.attempt.id": "what one driver left uncommitted must not reach the next",
 }
 """Properties whose values yarnspec sets, and why; so are all that begin with ``spark.yarnspec.``."""
 
