@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec, leftovers
+from integration.programs.appends import ROWS, TASKS
 from integration.waiting import wait_for
 
 EVENT_LOGS = "/event-logs"
@@ -74,6 +77,31 @@ def test_a_killed_master_or_driver_is_followed_by_an_attempt_that_ends_right(
     logs = [name for name in cluster.hdfs_list(EVENT_LOGS) if application in name]
     assert len(logs) == 2, logs
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
+def test_what_a_dead_driver_s_tasks_had_committed_is_not_published_by_the_next(
+    submit: Submit, cluster: Cluster, tmp_path: Path
+) -> None:
+    """Three of four tasks have committed when the driver is killed: each row is there once in the end."""
+    go = tmp_path / "go"
+    target = f"/test/{tmp_path.name}"
+    submission = submit("appends.py", target, str(go), options=["--set", "speculation.enabled=false"])
+    application = submission.application_id()
+
+    def committed() -> bool:
+        uncommitted = f"{target}/_temporary"
+        tasks = [name for each in cluster.hdfs_list(uncommitted) for name in cluster.hdfs_list(f"{uncommitted}/{each}")]
+        return sum(name.startswith("task_") for name in tasks) == TASKS - 1
+
+    wait_for("three committed tasks", committed, 90)
+    next(each for each in cluster.processes(application) if each.what == "driver-jvm").kill()
+    go.touch()
+    submission.wait().expect(0)
+    assert len(cluster.attempts(application)) == 2
+    names = cluster.hdfs_list(target)
+    assert set(names) - {"_SUCCESS"} == {name for name in names if name.endswith(".parquet")}
+    tables = [pq.read_table(BytesIO(cluster.hdfs_read(f"{target}/{name}"))) for name in names if name != "_SUCCESS"]
+    assert sorted(number for table in tables for number in table["number"].to_pylist()) == list(range(ROWS))
 
 
 @pytest.mark.parametrize(
