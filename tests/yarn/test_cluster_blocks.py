@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yarnspec.errors import NotAllowed, NotFound, UsageError
+from yarnspec.yarn import cluster_blocks
 from yarnspec.yarn.cluster_blocks import ClusterBlocks
 from yarnspec.yarn.files import FileInfo
 from yarnspec.yarn.hadoop_conf import HadoopConf
@@ -29,6 +30,7 @@ class SharedFiles(LocalFiles):
         self.name = user
         self.owners = owners
         self.reads: list[str] = []
+        self.unreadable: set[str] = set()
 
     def info(self, path: str) -> FileInfo:
         return msgspec.structs.replace(super().info(path), owner=self.owners.get(Path(path).name, "?"))
@@ -38,6 +40,9 @@ class SharedFiles(LocalFiles):
 
     def read(self, path: str, *, offset: int = 0, size_bytes: int | None = None) -> bytes:
         self.reads.append(path)
+        if Path(path).name in self.unreadable:
+            message = f"{self.name} may not read {path}"
+            raise NotAllowed(message)
         return super().read(path, offset=offset, size_bytes=size_bytes)
 
     def write(self, path: str, data: bytes, *, mode: int = 0o600) -> None:
@@ -133,6 +138,33 @@ def test_what_is_not_to_be_believed_is_told_and_the_rest_holds(shared: Shared, c
     (problem,) = found.problems
     assert words in problem
     assert "worker7@ann.json is ignored" in problem
+
+
+def test_an_entry_that_may_not_be_read_is_told_and_the_rest_holds(shared: Shared) -> None:
+    shared.of("admin").block("worker7", reason="disk", duration_ms=None, now_ms=NOW_MS)
+    shared.of("mallory").block("worker1", reason="r", duration_ms=None, now_ms=NOW_MS)
+    files = shared.files("ann")
+    files.unreadable = {"worker1@mallory.json"}
+    ann = ClusterBlocks(files, str(shared.directory), "ann")
+    found = ann.read(NOW_MS)
+    assert [block.host for block in found.blocks] == ["worker7"]
+    (problem,) = found.problems
+    assert "worker1@mallory.json is ignored: it may not be read" in problem
+    ann.block("worker2", reason="r", duration_ms=None, now_ms=NOW_MS)
+    assert ann.unblock("worker2") == ("ann",)
+    files.unreadable = set()  # a change of mode leaves the time of the file's last change as it was
+    assert [block.host for block in ann.read(NOW_MS).blocks] == ["worker1", "worker7"]
+
+
+def test_nobody_crowds_out_the_directorys_owner(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_blocks, "_MOST_ENTRIES", 3)
+    for host in ("a1", "a2", "a3", "a4"):
+        shared.of("mallory").block(host, reason="r", duration_ms=None, now_ms=NOW_MS)
+    shared.of("admin").block("worker7", reason="disk", duration_ms=None, now_ms=NOW_MS)
+    shared.owners[shared.directory.name] = "admin"
+    found = shared.of("ann").read(NOW_MS)
+    assert [block.host for block in found.blocks] == ["a1", "a2", "worker7"]
+    assert len(found.problems) == 2
 
 
 def test_files_that_are_being_written_and_other_files_are_no_entries(shared: Shared) -> None:

@@ -8,7 +8,8 @@
 Each file is written whole under another name and renamed, so a reader sees all of it or nothing. Who may write into the
 directory may block hosts for everybody. Whoever makes it lets everybody (mode 1777: nobody can change another one's
 entries); an admin may narrow that. Who made an entry is what the file system says of the file's owner; an entry that
-says it is somebody else's is forged. It is reported and not believed, as is one that cannot be read.
+says it is somebody else's is forged. It is reported and not believed, as is one that cannot be read, for whatever
+reason: the others hold all the same.
 """
 
 from __future__ import annotations
@@ -183,8 +184,12 @@ class ClusterBlocks:
         except FileNotFoundError:
             self._known.clear()
             return []
+        if len(files) > _MOST_ENTRIES:
+            # Nobody crowds out the entries of the directory's owner.
+            owner = self._owner()
+            files.sort(key=lambda one: one.owner != owner)
         fresh: dict[str, tuple[_Stamp, _Entry | str]] = {}
-        found = []
+        found: list[tuple[FileInfo, _Entry | str]] = []
         for info in files[:_MOST_ENTRIES]:
             stamp = (info.modified_ms, info.size_bytes, info.owner)
             known = self._known.get(info.path)
@@ -192,6 +197,10 @@ class ClusterBlocks:
                 entry = known[1] if known is not None and known[0] == stamp else self._read(info)
             except FileNotFoundError:
                 continue  # deleted just now
+            except (NotAllowed, PermissionError) as error:
+                # Not remembered: a change of the file's mode does not show in its stamp.
+                found.append((info, f"it may not be read: {error}"))
+                continue
             fresh[info.path] = (stamp, entry)
             found.append((info, entry))
         found += [(info, f"there are more than {_MOST_ENTRIES} entries") for info in files[_MOST_ENTRIES:]]
