@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import cast
 
 import pytest
@@ -105,6 +106,22 @@ def test_what_is_blocked_is_told_until_the_driver_hears_it(monkeypatch: pytest.M
     assert world.told() == [("blocked", ("b",))]
 
 
+def test_no_copy_is_ordered_before_the_driver_knows_what_is_blocked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orders, "_TELL_AGAIN_S", 60)
+    world = World()
+    world.connect()
+    world.told()
+    world.bridge.deaf = 2
+    done = threading.Event()
+    world.orders.perform([blocks("b")])
+    world.orders.perform([copy(5)])
+    world.orders.then(done.set)
+    assert done.wait(10)
+    assert world.posted == [refused(5, "the driver could not be told: it did not hear")]
+    world.give(copy(6))
+    assert world.told() == [("blocked", ("b",)), ("copies", 6)]
+
+
 def test_a_driver_that_hangs_holds_nobody_up_and_hears_the_newest_list() -> None:
     world = World()
     world.connect()
@@ -117,7 +134,7 @@ def test_a_driver_that_hangs_holds_nobody_up_and_hears_the_newest_list() -> None
     world.bridge.hangs.set()
     assert world.orders.settled(10)
     assert world.told() in (
-        [("blocked", ("a",)), ("copies", 4), ("blocked", ("c",))],
+        [("blocked", ("a",)), ("blocked", ("c",)), ("copies", 4)],
         [("blocked", ("c",)), ("copies", 4)],  # all were there before the first was given
     )
     assert released == ["1"]

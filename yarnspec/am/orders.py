@@ -38,8 +38,8 @@ class Orders:
     """Gives the core's orders to the driver.
 
     Where no task may start is told on each connection, and again until the driver has heard it; of several such lists
-    that wait the newest is told. A copy that could not be ordered is refused, so that the core can decide anew; what
-    ends something is kept and told on the next connection.
+    that wait the newest is told, and no copy is ordered before it is in force. A copy that could not be ordered is
+    refused, so that the core can decide anew; what ends something is kept and told on the next connection.
     """
 
     def __init__(self, post: Callable[[Event], None]) -> None:
@@ -155,11 +155,10 @@ class Orders:
     def _give(self, bridge: DriverBridge, orders: Sequence[Command]) -> None:
         match orders[0]:
             case commands.UpdateTaskBlocks():
-                blocks = self._blocks
-                if self._blocks_told is not blocks:
-                    bridge.set_blocks(blocks)
-                    self._blocks_told = blocks
+                self._tell_blocks(bridge)
             case commands.LaunchCopy():
+                # None may start on a host whose block the driver has not heard of.
+                self._tell_blocks(bridge)
                 copies = [one for one in orders if isinstance(one, commands.LaunchCopy)]
                 for copy, why in zip(copies, bridge.launch_copies(copies), strict=True):
                     if why:
@@ -169,6 +168,12 @@ class Orders:
             case _:
                 for one in orders:
                     _give_one(bridge, one)
+
+    def _tell_blocks(self, bridge: DriverBridge) -> None:
+        blocks = self._blocks
+        if self._blocks_told is not blocks:
+            bridge.set_blocks(blocks)
+            self._blocks_told = blocks
 
     def _not_given(self, orders: Sequence[Command], why: str) -> None:
         for one in orders:
