@@ -37,7 +37,14 @@ def test_tasks_that_fail_on_a_host_and_succeed_elsewhere_make_it_faulty(world: S
 
 @pytest.mark.parametrize(
     "failure",
-    [Failure.FETCH_FAILED, Failure.EXECUTOR_LOST, Failure.COMMIT_DENIED, Failure.KILLED, Failure.OTHER],
+    [
+        Failure.FETCH_FAILED,
+        Failure.EXECUTOR_LOST,
+        Failure.COMMIT_DENIED,
+        Failure.KILLED,
+        Failure.OTHER,
+        Failure.COPY_FAILED,
+    ],
 )
 def test_what_is_not_the_hosts_fault_never_blocks_it(world: Stragglers, failure: Failure) -> None:
     for index in range(20):
@@ -100,6 +107,21 @@ def test_where_one_executor_of_several_fails_only_that_one_is_blocked(world: Str
     assert only(UpdateTaskBlocks, gone).executors == ()
 
 
+def test_the_next_faulty_executor_of_a_host_is_blocked_longer(world: Stragglers) -> None:
+    world.tell_target(6)
+    for executor_id in ("5", "6"):
+        world.executor(executor_id, H3)
+    lasted = []
+    for turn, executor_id in enumerate(("5", "6")):
+        for index in (0, 1):
+            fails_on_h3(world, 3 * turn + index, Failure.EXCEPTION, at=executor_id)
+        block = only(BlockExecutor, fails_on_h3(world, 3 * turn + 2, Failure.EXCEPTION, at=executor_id))
+        assert block.until_ms is not None
+        lasted.append(block.until_ms - world.now_ms)
+        world.lose(executor_id, 1, host=H3)
+    assert lasted == [100_000, 200_000]
+
+
 def test_executors_that_die_young_on_a_host_make_it_faulty_while_others_live() -> None:
     world = Stragglers()
     world.pass_ms(60_000)
@@ -128,7 +150,8 @@ def test_a_host_whose_disks_failed_is_faulty_at_once() -> None:
     assert only(BlockHost, world.lose("3", -101, host=H4)).host == H4
 
 
-def test_deaths_for_want_of_memory_or_with_nobody_healthy_are_not_the_hosts() -> None:
+@pytest.mark.parametrize("exit_code", [-103, -104, 52, 137])
+def test_deaths_for_want_of_memory_or_with_nobody_healthy_are_not_the_hosts(exit_code: int) -> None:
     world = Stragglers(hosts=(H2, H3))
     world.tell_target(3)
     for executor_id in ("3", "4", "5"):
@@ -138,5 +161,5 @@ def test_deaths_for_want_of_memory_or_with_nobody_healthy_are_not_the_hosts() ->
     world.pass_ms(60_000)
     for executor_id in ("6", "7", "8"):
         world.executor(executor_id, H4)
-        assert of(BlockHost, world.lose(executor_id, -104, host=H4)) == []
+        assert of(BlockHost, world.lose(executor_id, exit_code, host=H4)) == []
         world.pass_ms(60_000)

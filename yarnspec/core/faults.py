@@ -1,9 +1,10 @@
 """Which hosts are faulty: tasks fail there and succeed elsewhere, or executors die young there while others live.
 
 Only what the host can be blamed for counts: exceptions of tasks that another host then ran without one, and deaths that
-neither memory limits, the driver, preemption nor YARN's own decisions explain. Lost map outputs, denied commits and
-kills never do; nor do tasks that fail about as often on other hosts, for then it is the program or its data. Where all
-failures happened in one executor of several on the host, that executor is the one to block.
+neither want of memory, the driver, preemption nor YARN's own decisions explain. Lost map outputs, denied commits and
+kills never do; nor do failed copies, whose originals may hold what they need (a file, a lock, a key); nor tasks that
+fail about as often on other hosts, for then it is the program or its data. Where all failures happened in one executor
+of several on the host, that executor is the one to block.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 
+from yarnspec.core.blame import SIGKILL_EXIT
 from yarnspec.core.blocks import Block
 from yarnspec.core.deaths import YoungDeath
 from yarnspec.core.events import BlockRequested
@@ -24,9 +26,9 @@ BY_DEATHS = "young-death detector"
 _TASKS_KEPT = 10_000
 _TIMES_THE_OTHERS = 2
 """So many times as many tasks must have failed here as on all other hosts together."""
-_THE_TASK_ITSELF = frozenset({Failure.EXCEPTION, Failure.COPY_FAILED})
 _DISKS_FAILED = -101
-_OUT_OF_MEMORY = frozenset({-103, -104})
+# YARN's limits, Spark's code for a full Java heap, and SIGKILL: the kernel's way of ending who takes too much.
+_OUT_OF_MEMORY = frozenset({-103, -104, 52, SIGKILL_EXIT})
 
 Task = tuple[int, int]
 
@@ -45,19 +47,19 @@ class Faults:
         self._rounds: defaultdict[str, int] = defaultdict(int)
 
     def blocks_changed(self, added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
-        """Count how often each target was blocked as faulty; what led to it is not held against it a second time."""
+        """Count how often each host, or an executor there, was blocked as faulty; what led to it counts once only."""
         self._blocked.difference_update(block.key.target for block in lifted if block.cause == "faulty")
         for block in added:
             if block.cause == "faulty" and block.key.target not in self._blocked:
                 self._blocked.add(block.key.target)
-                self._rounds[block.key.target] += 1
+                self._rounds[block.host] += 1
                 self._proven.pop(block.host, None)
                 self._deaths.pop(block.host, None)
 
     def attempt_ended(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> BlockRequested | None:
         """A task attempt ended; the wish that follows from it, if any."""
         task = (stage.stage, attempt.index)
-        if attempt.state is State.FAILED and attempt.failure in _THE_TASK_ITSELF and attempt.host:
+        if attempt.state is State.FAILED and attempt.failure is Failure.EXCEPTION and attempt.host:
             self._failed.setdefault(task, {}).setdefault(attempt.host, set()).add(attempt.executor_id)
             self._failed.move_to_end(task)
             if len(self._failed) > _TASKS_KEPT:
@@ -135,7 +137,8 @@ class Faults:
     def _wish(self, host: str, executor_id: str, said: str, by: str) -> BlockRequested:
         settings = self._settings
         target = executor_id or host
-        times = self._rounds[target] - (target in self._blocked)
+        # By host: the next executor there has another id.
+        times = self._rounds[host] - (target in self._blocked)
         duration_ms = min(settings.faulty_duration_ms << min(times, 30), settings.faulty_duration_max_ms)
         if times:
             said += f"; it was blocked for faults {times} times before"
