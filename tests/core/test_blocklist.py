@@ -184,6 +184,38 @@ def test_an_automatic_block_gives_way_when_nothing_else_is_left(world: World) ->
     assert only(UpdatePlacement, answer).blocked_hosts == ()
 
 
+def blocked(world: World) -> list[str]:
+    return [block.host for block in world.view().blocked_hosts]
+
+
+def guess(host: str, seconds: int) -> ev.BlockRequested:
+    return ev.BlockRequested(
+        host=host, reason="slow", by="d", automatic=True, cause="slow", duration_ms=1_000 * seconds
+    )
+
+
+def test_automatic_blocks_over_the_share_of_the_hosts_that_are_left_give_way() -> None:
+    world = World(blocked_share=0.5)
+    world.start()
+    world.tell(guess(H2, 100))
+    world.tell(guess(H3, 50))
+    assert blocked(world) == [H2, H3]
+    lifted = only(UnblockHost, world.tell(hosts(h4="LOST")))
+    assert lifted.host == H3
+    assert "2 of 3 running hosts were blocked, and 1 may be" in lifted.reason
+    assert blocked(world) == [H2]
+
+
+def test_automatic_blocks_give_way_to_what_people_block_over_the_share() -> None:
+    world = World(blocked_share=0.5)
+    world.start()
+    world.tell(guess(H2, 100))
+    world.block(H3)
+    answer = world.block(H4, force=True)
+    assert only(UnblockHost, answer).host == H2
+    assert blocked(world) == [H3, H4]
+
+
 def test_a_users_block_does_not_give_way(world: World) -> None:
     world.block(H3)
     assert world.tell(hosts(h2="LOST", h4="LOST", h5="LOST")) == []

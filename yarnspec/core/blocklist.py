@@ -137,7 +137,7 @@ class Blocklist:
             self._by_timer[key.timer] = key
             done.append(self._timers.set(key.timer, block.until_ms, f"the block of {key.target}{key.reach} ends"))
         self._tell((block,), ())
-        return done + self.keep_one_host()
+        return done + self.keep_enough()
 
     def release(self, wish: UnblockRequested) -> list[Command]:
         """Unblock a host or an executor because somebody asks for it."""
@@ -176,21 +176,30 @@ class Blocklist:
         self.refused += 1
         return RefuseBlock(host=target, kind="unblock" if kind == "unblock" else "block", reason=reason)
 
-    def keep_one_host(self) -> list[Command]:
-        """Lift automatic blocks, the next to expire first, while every running host is blocked for somebody.
+    def keep_enough(self) -> list[Command]:
+        """Lift automatic blocks, the next to expire first, while more running hosts are blocked than the share allows.
 
-        Users' blocks stay: they promise that nothing starts there, and the resource wait tells when that costs the job.
+        For a single task: while all are. Hosts that are lost bring it about, and people who block more. Users' blocks
+        stay: they promise that nothing starts there, and the resource wait tells when that costs the job.
         """
         done: list[Command] = []
         running = self._hosts.running
         for scope in self._scopes_in_use():
-            while running and running <= {key.host for key in self._within(scope)}:
+            most = len(running) - 1
+            if scope.level != "task":
+                most = min(most, self.limit)
+            while running and len(running & {key.host for key in self._within(scope)}) > most:
                 guesses = [self._blocks[key] for key in self._within(scope) if self._blocks[key].automatic]
                 guesses = [block for block in guesses if block.host in running]
                 if not guesses:
                     break
                 first = min(guesses, key=lambda block: (block.until_ms or 0, _order(block)))
-                said = f"all {len(running)} running hosts were blocked{scope.reach}; {first.by}'s was a guess"
+                blocked = len(running & {key.host for key in self._within(scope)})
+                how_many = f"{blocked} of" if blocked < len(running) else "all"
+                said = (
+                    f"{how_many} {len(running)} running hosts were blocked{scope.reach}, and {most} may be; "
+                    f"{first.by}'s was a guess"
+                )
                 done.append(self.lift(first.key, said))
         return done
 

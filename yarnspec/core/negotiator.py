@@ -182,7 +182,7 @@ class Negotiator:
 
     def _hosts_reported(self, event: ev.HostsReported, now_ms: int) -> list[Command]:
         self._hosts.replace(event.hosts)
-        return self._decide_exclusions(now_ms) + self._blocklist.keep_one_host()
+        return self._decide_exclusions(now_ms) + self._blocklist.keep_enough()
 
     def _decide_exclusions(self, now_ms: int) -> list[Command]:
         self._timers.cancel(HOSTS_TIMER)
