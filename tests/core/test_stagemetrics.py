@@ -7,6 +7,7 @@ from tests.core.world import of
 from yarnspec.core import events as ev
 from yarnspec.core.commands import JudgeTasks
 from yarnspec.core.detectors import MAX_VERDICTS
+from yarnspec.core.observations import Failure, State
 
 
 def a_stage_with_a_copy_that_won() -> Stragglers:
@@ -32,6 +33,25 @@ def test_a_stages_numbers_outlive_its_context() -> None:
     (after,) = view.stages
     assert (after.finished_executions, after.fastest_copies, after.speculative_executions) == (8, 1, 1)
     assert (after.running_copies, after.gained_ms, view.slow_tasks) == (0, before.gained_ms, 0)
+
+
+def test_of_a_task_that_was_restarted_the_newest_original_is_shown() -> None:
+    world = Stragglers()
+    world.stage(0, 4)
+    failed = world.launch(0, 0, "1")
+    world.pass_ms(1_000)
+    world.end(failed, State.FAILED, Failure.EXCEPTION)
+    again = world.launch(0, 0, "2")
+    world.pass_ms(300)
+    (stage,) = world.negotiator.speculation_view(world.now_ms).stages
+    assert stage.running_ms_by_index == {0: 300}
+    world.pass_ms(99_700)
+    (stage,) = world.negotiator.speculation_view(world.now_ms).stages
+    assert stage.running_ms_by_index == {0: 100_000}
+    world.end(again)
+    world.pass_ms(1_000)
+    (stage,) = world.negotiator.speculation_view(world.now_ms).stages
+    assert stage.running_ms_by_index == {0: 100_000}
 
 
 def test_a_stage_of_the_next_context_takes_the_place_of_the_one_of_its_number() -> None:

@@ -7,6 +7,7 @@ from collections import Counter, OrderedDict
 import msgspec
 import numpy as np
 
+from yarnspec.core.columns import Column
 from yarnspec.core.copies import Copies
 from yarnspec.core.detectors import Detector
 from yarnspec.core.figures import StageSpeculation
@@ -96,9 +97,10 @@ class StageMetrics:
 
 
 def spans(stage: StageTasks, count: int, now_ms: int) -> list[tuple[int, int]]:
-    """The ``count`` originals of a stage that take or took longest, longest first: (index, milliseconds)."""
+    """The newest originals of a stage's tasks, the ``count`` longest, longest first: (index, milliseconds)."""
     rows = stage.rows
     originals = np.flatnonzero((rows["speculative"] != 1) & (rows["launch_ms"] != NONE))
+    originals = _newest(rows["index"][originals], originals)
     until = np.where(rows["state"][originals] == State.RUNNING, now_ms, rows["finish_ms"][originals])
     took_ms = np.maximum(until - rows["launch_ms"][originals], 0)
     if len(took_ms) > count:
@@ -107,3 +109,13 @@ def spans(stage: StageTasks, count: int, now_ms: int) -> list[tuple[int, int]]:
         longest = np.arange(len(took_ms))
     longest = longest[np.argsort(-took_ms[longest], kind="stable")]
     return [(int(rows["index"][originals[each]]), int(took_ms[each])) for each in longest]
+
+
+def _newest(index: Column, rows: Column) -> Column:
+    """Of rows in the order in which they were heard of the last one of each index."""
+    if not len(rows):
+        return rows
+    newest = np.full(int(index.max()) + 1, NONE)
+    newest[index] = rows
+    found: Column = np.sort(newest[newest != NONE])
+    return found
