@@ -124,6 +124,12 @@ class TestCopies:
         assert (lost.ledger.copies_cancelled, lost.ledger.copies_won, lost.ledger.wasted_ms) == (1, 0, 5_000)
         assert (failed.ledger.copies_failed, failed.ledger.wasted_ms) == (1, 5_000)
         assert (refused.ledger.copies_refused, refused.ledger.copies_launched) == (1, 0)
+        withdrawn = status(
+            STAGE, COPY, commands.WithdrawCopy(stage=3, stage_attempt=0, index=1, reason="its task has ended")
+        ).speculation
+        assert withdrawn is not None
+        ledger = withdrawn.ledger
+        assert (ledger.copies_withdrawn, ledger.copies_refused, ledger.copies_launched) == (1, 0, 0)
 
     def test_the_seeds_names_are_those_of_the_document(self) -> None:
         (stage,) = msgspec.to_builtins(status(STAGE, SLOW, COPY))["stages"]

@@ -48,7 +48,9 @@ DOCUMENT = StatusDocument(
     speculation=SpeculationStatus(
         enabled=True,
         slow_tasks=2,
-        ledger=Ledger(copies_launched=2, copies_won=1, copies_running=1, gained_ms=12_500, wasted_ms=3_000),
+        ledger=Ledger(
+            copies_launched=2, copies_won=1, copies_running=1, copies_withdrawn=4, gained_ms=12_500, wasted_ms=3_000
+        ),
     ),
 )
 
@@ -71,6 +73,7 @@ def test_what_a_scraper_reads() -> None:
     assert found["yarnspec_blocked_hosts", ()] == 1
     assert found["yarnspec_blocks", (("cause", "slow"), ("level", "stage"), ("target", "host"))] == 1
     assert found["yarnspec_copies_total", (("outcome", "won"),)] == 1
+    assert found["yarnspec_copies_total", (("outcome", "withdrawn"),)] == 4
     assert found["yarnspec_copies_running", ()] == 1
     assert found["yarnspec_copy_gained_seconds_total", ()] == 12.5
     assert ("yarnspec_copy_spent_seconds_total", ()) not in found  # not known is not zero

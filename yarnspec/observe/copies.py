@@ -46,6 +46,7 @@ class Copies:
         self._detector = ""
         self._seen = False
         self._refused = 0
+        self._withdrawn = 0
         self._failed = 0
         self._cancelled = 0
         self._spent_ms = 0
@@ -70,6 +71,7 @@ class Copies:
             case commands.WithdrawCopy() | events.CopyRefused():
                 self._stage(message.stage, message.stage_attempt).asked -= 1
                 self._refused += isinstance(message, events.CopyRefused)
+                self._withdrawn += isinstance(message, commands.WithdrawCopy)
             case commands.Summarize():
                 self._figures |= {(one.stage, one.stage_attempt): one for one in message.stages}
                 while len(self._figures) > _MOST_STAGES:
@@ -125,6 +127,7 @@ class Copies:
                 copies_failed=self._failed,
                 copies_cancelled=self._cancelled,
                 copies_refused=self._refused,
+                copies_withdrawn=self._withdrawn,
                 gained_ms=self._gained_ms,
                 spent_ms=self._spent_ms,
                 wasted_ms=sum(one.wasted_ms for one in stages),

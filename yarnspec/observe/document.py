@@ -118,6 +118,7 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     copies_failed: int = 0
     copies_cancelled: int = 0
     copies_refused: int = 0
+    copies_withdrawn: int = 0
     gained_ms: int | None = None
     spent_ms: int | None = None
     wasted_ms: int | None = None

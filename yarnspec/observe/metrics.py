@@ -98,7 +98,7 @@ class _Status(Collector):
             "yarnspec_extra_containers", "Containers that were asked for copies", speculation.extra_containers
         )
         copies = CounterMetricFamily("yarnspec_copies", "Copies by what became of them", labels=("outcome",))
-        for outcome in ("launched", "won", "failed", "cancelled", "refused"):
+        for outcome in ("launched", "won", "failed", "cancelled", "refused", "withdrawn"):
             copies.add_metric((outcome,), getattr(ledger, f"copies_{outcome}"))
         yield copies
         for what, text in (
