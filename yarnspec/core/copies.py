@@ -30,16 +30,27 @@ from yarnspec.core.tasks import StageKey, TaskTable
 
 TaskKey = tuple[int, int, int]
 
+_REST_MS = 1_000
+"""How long a task rests after a copy was refused, twice as long after each further one."""
+_REST_MAX_MS = 60_000
+
 
 @dataclass(slots=True)
 class CopiedTask:
-    """A task that has or had copies. ``asked_ms``: since when a copy is asked for that has not started."""
+    """A task that has or had copies. ``asked_ms``: since when a copy is asked for that has not started.
+
+    ``asked``: copies that started or wait. ``denied``: a copy was denied its commit, as another attempt commits.
+    ``rests_until_ms``: Spark refused a copy ``refusals`` times in a row, and is not asked for one before then.
+    """
 
     key: TaskKey
     asked_ms: int | None = None
     asked: int = 0
     running: dict[int, Attempt] = field(default_factory=dict)
     original_end_ms: int | None = None
+    denied: bool = False
+    refusals: int = 0
+    rests_until_ms: int = 0
 
     @property
     def live(self) -> int:
@@ -131,7 +142,7 @@ class Copies:
             )
         return self._banned.get(stage.key, "")
 
-    def objection(self, stage: StageTasks, index: int, attempts: tuple[Attempt, ...]) -> str:
+    def objection(self, stage: StageTasks, index: int, attempts: tuple[Attempt, ...], now_ms: int) -> str:
         """Why no copy of this task is started now, or an empty string."""
         why = self.objection_to_stage(stage)
         if why:
@@ -139,9 +150,8 @@ class Copies:
         running = sum(one.state is State.RUNNING for one in attempts)
         if any(one.state is State.SUCCESS for one in attempts) or not running:
             return "it does not run any more"
-        return (
-            self._task_is_full(stage.key, index, running) or self.waits((*stage.key, index)) or self.too_many(stage.key)
-        )
+        why = self._task_is_full(stage.key, index, running) or self.waits((*stage.key, index), now_ms)
+        return why or self.too_many(stage.key)
 
     def _task_is_full(self, key: StageKey, index: int, running: int) -> str:
         task = self._tasks.get((*key, index))
@@ -150,6 +160,8 @@ class Copies:
         if running + pending >= limit:
             also = ", one of them waits for a slot" if pending else ""
             return f"{running + pending} attempts are there{also}, and {limit} may be at once"
+        if task is not None and task.denied:
+            return "a copy of it was denied its commit: another attempt commits"
         if task is not None and task.asked >= self._settings.max_copies_of_task:
             return f"it was copied {task.asked} times, which is the limit for one task"
         return ""
@@ -169,10 +181,14 @@ class Copies:
                 )
         return ""
 
-    def waits(self, key: TaskKey) -> str:
-        """That a copy of a task waits for a slot, or an empty string."""
+    def waits(self, key: TaskKey, now_ms: int) -> str:
+        """That a copy of a task waits for a slot, or that one was refused a moment ago, or an empty string."""
         task = self._tasks.get(key)
-        return "a copy of it waits for a slot" if task is not None and task.asked_ms is not None else ""
+        if task is None:
+            return ""
+        if task.asked_ms is not None:
+            return "a copy of it waits for a slot"
+        return "a copy of it was refused a moment ago" if now_ms < task.rests_until_ms else ""
 
     # what is done
 
@@ -213,6 +229,7 @@ class Copies:
             self._live[stage.key] += 1
             task.asked += 1
         task.asked_ms = None
+        task.refusals = 0
         task.running[copy.task_id] = copy
         ledger = self.ledger_of(stage.key)
         ledger.copies_launched += 1
@@ -222,7 +239,9 @@ class Copies:
     def ended(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[Command]:
         """An attempt ended; what follows for the copies of its task, or of its stage."""
         commands: list[Command] = []
-        if attempt.failure is Failure.FETCH_FAILED and stage.key not in self._banned:
+        # Where speculation is off the copies are Spark's own, and its own rules hold for them.
+        lost = self._settings.enabled and attempt.failure is Failure.FETCH_FAILED
+        if lost and stage.key not in self._banned:
             commands += self._map_output_lost(stage, attempt)
         key = (*stage.key, attempt.index)
         task = self._tasks.get(key)
@@ -233,6 +252,9 @@ class Copies:
         if was_copy is not None:
             self._live[stage.key] -= 1
             self.ledger_of(stage.key).copy_ended(attempt, won=won, failed=attempt.state is State.FAILED)
+            task.denied = task.denied or attempt.failure is Failure.COMMIT_DENIED
+        elif not won:
+            task.denied = False  # the one that was allowed to commit did not
         if won:
             commands += self._won(stage, task, attempt, now_ms)
         elif was_copy is not None:
@@ -246,6 +268,8 @@ class Copies:
         task = self._tasks.get(key)
         if task is not None and task.asked_ms is not None:
             self._drop_asked(task)
+            task.rests_until_ms = now_ms + min(_REST_MS << min(task.refusals, 16), _REST_MAX_MS)
+            task.refusals += 1
             self.ledger_of(key[:2]).copies_refused += 1
             self._note(key, "refused", f"Spark did not start the copy: {why}", now_ms)
 
@@ -339,6 +363,7 @@ class Copies:
 
     def _drop_asked(self, task: CopiedTask) -> None:
         task.asked_ms = None
+        task.asked -= 1
         self._live[task.key[:2]] -= 1
 
 

@@ -30,12 +30,12 @@ def explain_task(speculation: Speculation, stage: int, index: int, now_ms: int) 
     """Why a task is or is not copied; None when nothing is known of it."""
     attempts_of_stage = [each for each in speculation.table.stages.values() if each.stage == stage]
     newest = max(attempts_of_stage, key=lambda each: each.stage_attempt, default=None)
-    noted = [line for key in speculation.task_keys(stage, index) for line in speculation.task_notes.of(key, now_ms)]
+    noted = speculation.notes_of_task(stage, index, now_ms)
     subject = f"task {stage}.{index}"
     if newest is None or not 0 <= index < newest.tasks:
         if not noted:
             return None
-        return Explanation(subject=subject, verdict="its stage has ended", numbers={}, lines=tuple(noted))
+        return Explanation(subject=subject, verdict="its stage has ended", numbers={}, lines=noted)
     said = speculation.detector.explain(newest, index, now_ms)
     attempts = newest.attempts_of(index)
     lines = [_attempt(one, now_ms) for one in attempts]
@@ -47,7 +47,7 @@ def explain_task(speculation: Speculation, stage: int, index: int, now_ms: int) 
         lines.append("speculation is off (speculation.enabled)")
     if speculation.stopped:
         lines.append(f"speculation stopped: {speculation.stopped}")
-    objection = speculation.copies.objection(newest, index, attempts)
+    objection = speculation.copies.objection(newest, index, attempts, now_ms)
     if objection and attempts:
         lines.append(f"no (further) copy may be started now: {objection}")
     for key, why in speculation.extras.why_not.items():

@@ -142,9 +142,9 @@ class Speculation:
         return self._guard.run(self._weigh_death, death, now_ms)
 
     def _forget_executor(self, row: Executor, now_ms: int) -> list[Command]:
-        self.table.forget_executor(row.executor_id)
+        happened = self.table.forget_executor(row.executor_id)
         self.extras.lost(row, now_ms, asked=row.state == "releasing")
-        return []
+        return self._follow(happened, now_ms)
 
     def _weigh_death(self, death: YoungDeath, now_ms: int) -> list[Command]:
         young_ms = self.settings.young_ms
@@ -313,9 +313,13 @@ class Speculation:
                 continue
             key = (*stage.key, verdict.index)
             # What is quick to look at comes first: there may be a thousand verdicts.
-            why = self.copies.waits(key) or self.copies.objection_to_stage(stage) or self.copies.too_many(stage.key)
+            why = (
+                self.copies.waits(key, now_ms)
+                or self.copies.objection_to_stage(stage)
+                or self.copies.too_many(stage.key)
+            )
             attempts = stage.attempts_of(verdict.index) if not why else ()
-            why = why or self.copies.objection(stage, verdict.index, attempts)
+            why = why or self.copies.objection(stage, verdict.index, attempts, now_ms)
             if why:
                 self.task_notes.add(key, f"no copy: {why[:12]}", f"slow, and not copied: {why}", now_ms)
                 continue
@@ -342,9 +346,12 @@ class Speculation:
         hosts = ", ".join(f"{block.host}{block.key.reach}" for block in blocks if block.level != "task") or "none"
         return f"{self.copies.total().summary}; blocked: {hosts}; {len(self.containers.extras)} extra containers"
 
-    def task_keys(self, stage: int, index: int) -> list[TaskKey]:
-        """The keys under which something was noted about a task, one for each attempt of its stage."""
-        return [key for key in self.task_notes if key[0] == stage and key[2] == index]
+    def notes_of_task(self, stage: int, index: int, now_ms: int) -> tuple[str, ...]:
+        """What was noted about a task in the newest attempt of its stage: in others the index may be another task's."""
+        running = {key for key in self.table.stages if key[0] == stage}
+        keys = [key for key in self.task_notes if key[0] == stage and key[2] == index]
+        newest = max((key[1] for key in (*keys, *running)), default=0)
+        return self.task_notes.of((stage, newest, index), now_ms)
 
     # what both do
 

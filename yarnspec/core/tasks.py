@@ -30,7 +30,7 @@ class Happened:
     stages_started: list[StageTasks] = field(default_factory=list)
     stages_ended: list[tuple[StageTasks, State]] = field(default_factory=list)
     attempts_ended: list[tuple[StageTasks, Attempt]] = field(default_factory=list)
-    """Those that failed, and those of tasks that have or had more than one attempt; in the batch's order by stage."""
+    """Those that failed, copies, and those of tasks that have or had several attempts; in their order by stage."""
     copies_started: list[tuple[StageTasks, Attempt]] = field(default_factory=list)
     texts: dict[int, str] = field(default_factory=dict)
     """What Spark said of failures, by the task ids among ``attempts_ended``."""
@@ -68,13 +68,17 @@ class TaskTable:
         """A new SparkContext begins: ids of stages and tasks start again, and executors are new."""
         self.__init__()  # type: ignore[misc]
 
-    def forget_executor(self, executor_id: str) -> None:
-        """An executor is gone: attempts of ended stages that Spark will not tell of any more end with it."""
+    def forget_executor(self, executor_id: str) -> Happened:
+        """An executor is gone, and with it attempts of ended stages: what Spark may say of them later says nothing."""
+        happened = Happened()
         number = self.places.executor_names.find(executor_id)
         for stage in list(self._ending.values()):
             if number is not None:
-                stage.abandon(stage.running_in(number), State.FAILED, Failure.EXECUTOR_LOST)
+                gone = stage.running_in(number)
+                stage.abandon(gone, State.FAILED, Failure.EXECUTOR_LOST)
+                self._tell(stage, gone, happened)
             self._drop(stage)
+        return happened
 
     def unsettled(self) -> set[int]:
         """The stages that have an attempt that has not ended, or of which a task's attempt runs."""
@@ -149,7 +153,11 @@ class TaskTable:
 
     def _end(self, stage: StageTasks, batch: Batch, ends: Column, happened: Happened) -> None:
         rows = batch.rows
+        known = len(stage.rows)
         ended, lost = stage.end(batch, ends)
+        # Of an attempt whose launch was lost on its way its end tells.
+        copies = known + np.flatnonzero(stage.rows["speculative"][known:] == 1)
+        happened.copies_started += [(stage, stage.attempt_at(row)) for row in copies.tolist()]
         told = np.concatenate([self._tell(stage, ended, happened), lost])
         happened.attempts_ended += [(stage, stage.attempt_at(row)) for row in lost.tolist()]
         if rows.texts and len(told):
@@ -165,6 +173,7 @@ class TaskTable:
         happened.executors_freed.update(self.places.executor_names.texts(freed))
         index = columns["index"][ended]
         several = (columns["previous"][ended] != NONE) | (stage.newest(index) != ended)
+        several |= columns["speculative"][ended] == 1
         told: Column = ended[several | (columns["state"][ended] == State.FAILED)]
         happened.attempts_ended += [(stage, stage.attempt_at(row)) for row in told.tolist()]
         return told
