@@ -199,3 +199,13 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(UnreadableLogError, match="not a block"):
         observations(write(tmp_path, "app-1.lz4", b"x" * 50))
     assert len(observations(write(tmp_path, "empty", b""))) == 0
+
+
+def test_an_original_that_failed_while_its_copy_went_on_is_told_for_what_it_was(tmp_path: Path) -> None:
+    why = "yarnspec: an original failed: boom"
+    ended = {"Task End Reason": {"Reason": "TaskKilled", "Kill Reason": why}}
+    end = task("End", 20, info={"Finish Time": 1200, "Failed": True}, more=ended)
+    (observed,) = events(write(tmp_path, "app-1", encoded([task("Start", 20), end])))
+    assert isinstance(observed, Observed)
+    row = plain(observed.rows)[-1]
+    assert (row["state"], row["failure"], row["text"]) == (State.FAILED, Failure.EXCEPTION, why)

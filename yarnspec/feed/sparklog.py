@@ -18,7 +18,11 @@ from yarnspec.core.observations import NONE, Failure, Observations, RowKind, Sta
 from yarnspec.feed.columns import Rows, join
 from yarnspec.feed.logfiles import log_lines
 
-_COPY_FAILED = "yarnspec: a copy failed: "
+# How Failures.java makes a failure into one that Spark does not count.
+_UNCOUNTED = {
+    "yarnspec: a copy failed: ": Failure.COPY_FAILED,
+    "yarnspec: an original failed: ": Failure.EXCEPTION,
+}
 _TEXT_CHARS_MAX = 4_000
 # How Spark names RDDs and operators that send their records through Python workers.
 _PYTHON = re.compile(r"Python|Pandas|InArrow|InBatch|^PairwiseRDD$")
@@ -240,8 +244,9 @@ class _Replay:
             return
         reason = line.task_end_reason or _Reason(reason="")
         failure = _FAILURES.get(reason.reason, Failure.OTHER)
-        if failure == Failure.KILLED and (reason.kill_reason or "").startswith(_COPY_FAILED):
-            failure = Failure.COPY_FAILED
+        if failure == Failure.KILLED:
+            why = reason.kill_reason or ""
+            failure = next((each for text, each in _UNCOUNTED.items() if why.startswith(text)), failure)
         metrics = line.task_metrics.columns() if line.task_metrics is not None else {}
         state = State.FAILED if task.failed else State.KILLED if task.killed else State.SUCCESS
         self._rows.add(

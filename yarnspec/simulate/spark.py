@@ -337,11 +337,10 @@ class Spark:
         if failure is Failure.FETCH_FAILED:
             self._fetch_failed(run, attempt)
         elif failure is not Failure.NONE:
-            others = len(run.of(attempt.index)) > 1
-            if attempt.copy and others:
-                failure = Failure.COPY_FAILED
-            else:
+            if len(run.of(attempt.index)) == 1:
                 run.failed[attempt.index] += 1
+            elif attempt.copy:
+                failure = Failure.COPY_FAILED
             self._ended(run, attempt, State.FAILED, failure)
         elif partition in self.done[run.plan.stage]:
             denied = StageFlag.COMMITS in run.plan.flags

@@ -10,10 +10,13 @@ import org.apache.spark.TaskEndReason;
 import org.apache.spark.TaskFailedReason;
 import org.apache.spark.TaskKilled;
 
-/** Why attempts end: as the feed tells it, and what a copy's failure is made into so that it costs the task nothing. */
+/** Why attempts end: as the feed tells it, and what a failure is made into so that it costs the task nothing. */
 final class Failures {
     /** With this a failed copy's reason begins, in Spark's own log of events as well. */
     static final String COPY_FAILED = "yarnspec: a copy failed: ";
+
+    /** The same for an original whose copy goes on. */
+    static final String ORIGINAL_FAILED = "yarnspec: an original failed: ";
 
     private static final int TEXT_CHARS_MAX = 4_000;
 
@@ -44,9 +47,16 @@ final class Failures {
         } else if (reason instanceof TaskCommitDenied) {
             return Kind.COMMIT_DENIED;
         } else if (reason instanceof TaskKilled killed) {
-            return killed.reason().startsWith(COPY_FAILED) ? Kind.COPY_FAILED : Kind.KILLED;
+            return kindOfKilled(killed.reason());
         }
         return reason.getClass().getSimpleName().startsWith("ExecutorShutdown") ? Kind.EXECUTOR_LOST : Kind.OTHER;
+    }
+
+    private static Kind kindOfKilled(String reason) {
+        if (reason.startsWith(COPY_FAILED)) {
+            return Kind.COPY_FAILED;
+        }
+        return reason.startsWith(ORIGINAL_FAILED) ? Kind.EXCEPTION : Kind.KILLED;
     }
 
     /** The reason in words; null for a success. */
@@ -55,18 +65,19 @@ final class Failures {
     }
 
     /** The same reason in a form that Spark does not count against the task. */
-    static TaskFailedReason uncounted(TaskFailedReason reason) {
+    static TaskFailedReason uncounted(TaskFailedReason reason, boolean ofCopy) {
         if (!reason.countTowardsTaskFailures()) {
             return reason;
         }
         if (reason instanceof ExecutorLostFailure lost) {
             return new ExecutorLostFailure(lost.execId(), false, lost.reason());
         }
+        String begin = ofCopy ? COPY_FAILED : ORIGINAL_FAILED;
         if (reason instanceof ExceptionFailure failure) {
-            String what = COPY_FAILED + failure.className() + ": " + failure.description();
+            String what = begin + failure.className() + ": " + failure.description();
             return new TaskKilled(what, failure.accumUpdates(), failure.accums(), failure.metricPeaks());
         }
-        return new TaskKilled(COPY_FAILED + reason.toErrorString(), Scala.emptySeq(), Scala.emptySeq(), Scala.emptySeq());
+        return new TaskKilled(begin + reason.toErrorString(), Scala.emptySeq(), Scala.emptySeq(), Scala.emptySeq());
     }
 
     static String shortened(String text) {

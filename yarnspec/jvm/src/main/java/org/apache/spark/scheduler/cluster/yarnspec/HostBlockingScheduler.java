@@ -1,7 +1,9 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import org.apache.spark.SparkContext;
@@ -17,6 +19,9 @@ import org.apache.spark.util.Utils$;
 import scala.Option;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
+import scala.collection.mutable.HashMap;
+import scala.collection.mutable.HashSet;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Spark's task scheduler, which starts no task where the negotiator blocks it, and copies of tasks where it asks for
@@ -34,6 +39,8 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
     private final StageFacts stages;
     private final TaskInputs inputs;
     private final Set<WatchedTaskSet> withCopies = new LinkedHashSet<>();
+    // Executors that Spark is not offered because of blocks, with their hosts.
+    private final Map<String, String> keptBack = new LinkedHashMap<>();
     private Blocks blocks = Blocks.NONE;
 
     HostBlockingScheduler(SparkContext context, Outbox outbox, TaskFeed feed) {
@@ -48,6 +55,11 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
     /** What is known of the stages that run, for who tells of their tasks. */
     StageFacts stages() {
         return stages;
+    }
+
+    /** Whether yarnspec copies tasks; if not, all that copies need is as in Spark. */
+    boolean copies() {
+        return speculation;
     }
 
     /** Replaces the blocks; true when something was freed and may get tasks again. */
@@ -66,6 +78,13 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
     public synchronized Seq<Seq<TaskDescription>> resourceOffers(
             IndexedSeq<WorkerOffer> offers, boolean isAllFreeResources) {
         Blocks.Places blocked = blocks.all();
+        for (WorkerOffer offer : CollectionConverters.asJava(offers)) {
+            if (blocked.hold(offer.host(), offer.executorId())) {
+                keptBack.put(offer.executorId(), offer.host());
+            } else {
+                keptBack.remove(offer.executorId());
+            }
+        }
         IndexedSeq<WorkerOffer> allowed =
                 (IndexedSeq<WorkerOffer>) offers.filterNot(offer -> blocked.hold(offer.host(), offer.executorId()));
         try {
@@ -77,6 +96,24 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
         } finally {
             refuseImpossibleCopies();
         }
+    }
+
+    /** The executors that Spark knows of, and those that only blocks keep back from it. */
+    synchronized HashMap<String, HashSet<String>> withKeptBack(HashMap<String, HashSet<String>> hostToExecutors) {
+        if (keptBack.isEmpty()) {
+            return hostToExecutors;
+        }
+        HashMap<String, HashSet<String>> all = new HashMap<>();
+        all.addAll(hostToExecutors);
+        keptBack.forEach((executorId, host) -> {
+            HashSet<String> there = new HashSet<>();
+            if (all.contains(host)) {
+                there.addAll(all.apply(host));
+            }
+            there.add(executorId);
+            all.update(host, there);
+        });
+        return all;
     }
 
     private void refuseImpossibleCopies() {
@@ -117,6 +154,9 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
     public void executorLost(String executorId, ExecutorLossReason reason) {
         if (Recovery.current() != null) {
             Recovery.current().executorLost(executorId);
+        }
+        synchronized (this) {
+            keptBack.remove(executorId);
         }
         super.executorLost(executorId, reason);
     }

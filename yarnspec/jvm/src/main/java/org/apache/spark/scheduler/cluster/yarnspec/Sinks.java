@@ -1,12 +1,14 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.lang.invoke.SerializedLambda;
-import java.lang.reflect.Method;
 import java.util.Properties;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.internal.io.FileCommitProtocol;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.ResultStage;
+import org.apache.spark.sql.execution.datasources.v2.FileWriterFactory;
 import org.apache.spark.util.SerializableConfiguration;
 import org.apache.spark.util.SerializableJobConf;
 
@@ -24,7 +26,6 @@ final class Sinks {
     private static final String HADOOP_WRITER = "org.apache.spark.internal.io.SparkHadoopWriter$";
     private static final String V2_WRITER = "org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec";
     private static final String NOOP_WRITER = "org.apache.spark.sql.execution.datasources.noop.";
-    private static final String FILE_WRITER = "org.apache.spark.sql.execution.datasources.v2.FileWriterFactory";
     // PySpark's foreach and foreachPartition are a count() for the JVM. The hook in the program marks their jobs
     // (program_hook/sitecustomize.py). The stage's name is the second sign only: PySpark gives it the name of the
     // outermost call, or no name while another thread is inside a call.
@@ -39,11 +40,11 @@ final class Sinks {
     static int flagsOf(ResultStage stage, Properties ofJob) {
         String action = stage.name().split(" at ", 2)[0];
         boolean pythonWrites = ofJob != null && ofJob.getProperty(PYTHON_WRITES) != null;
-        return pythonWrites || PYTHON_WRITERS.contains(action) ? StageFlags.WRITES : flagsOf(stage.func());
+        return pythonWrites || PYTHON_WRITERS.contains(action) ? StageFlags.WRITES : flagsOf(stage.func(), stage.rdd());
     }
 
-    private static int flagsOf(Object function) {
-        SerializedLambda lambda = lambdaOf(function);
+    private static int flagsOf(Object function, RDD<?> rdd) {
+        SerializedLambda lambda = Fields.lambda(function);
         if (lambda == null) {
             return function.getClass().getName().startsWith(SPARK) ? 0 : StageFlags.WRITES;
         }
@@ -51,11 +52,11 @@ final class Sinks {
         if (host.equals(SPARK_CONTEXT)) {
             // runJob wraps functions that do not ask for the task's context.
             Object wrapped = captured(lambda, scala.Function1.class);
-            return wrapped == null ? StageFlags.WRITES : flagsOf(wrapped);
+            return wrapped == null ? StageFlags.WRITES : flagsOf(wrapped, rdd);
         }
         return switch (host) {
-            case FILE_FORMAT_WRITER -> oneCommits() ? StageFlags.COMMITS : StageFlags.WRITES;
-            case HADOOP_WRITER -> flagsOfHadoopWriter(lambda);
+            case FILE_FORMAT_WRITER -> flagsOfFiles(function, rdd);
+            case HADOOP_WRITER -> flagsOfHadoopWriter(function, lambda);
             case V2_WRITER -> flagsOfTableWriter(lambda);
             default -> host.startsWith(SPARK) && !isForeach(host, lambda) ? 0 : StageFlags.WRITES;
         };
@@ -66,12 +67,19 @@ final class Sinks {
         return SparkEnv.get().conf().getBoolean("spark.hadoop.outputCommitCoordination.enabled", true);
     }
 
+    /** A planned write's records are written by the last operator of its plan, and the function only collects messages. */
+    private static int flagsOfFiles(Object function, RDD<?> rdd) {
+        FileCommitProtocol held = Commits.protocolIn(function);
+        FileCommitProtocol protocol = held == null ? Commits.protocolIn(Fields.get(rdd, "f")) : held;
+        return oneCommits() && Commits.known(protocol) ? StageFlags.COMMITS : StageFlags.WRITES;
+    }
+
     private static boolean isForeach(String host, SerializedLambda lambda) {
         return host.startsWith(RDDS) && lambda.getImplMethodName().contains("$foreach");
     }
 
     /** The commit of a Hadoop output format is worth something for files only; others write as they go (HBase). */
-    private static int flagsOfHadoopWriter(SerializedLambda lambda) {
+    private static int flagsOfHadoopWriter(Object function, SerializedLambda lambda) {
         Configuration conf = null;
         for (Object part : parts(captured(lambda, org.apache.spark.internal.io.HadoopWriteConfigUtil.class))) {
             if (part instanceof SerializableJobConf job) {
@@ -80,7 +88,7 @@ final class Sinks {
                 conf = job.value();
             }
         }
-        if (conf == null || !oneCommits()) {
+        if (conf == null || !oneCommits() || !Commits.known(Commits.protocolIn(function))) {
             return StageFlags.WRITES;
         }
         // The old interface's key wins: saveAsTextFile sets it.
@@ -108,7 +116,7 @@ final class Sinks {
             if (captured != null && captured.getClass().getName().startsWith(NOOP_WRITER)) {
                 return 0;
             }
-            files |= captured != null && captured.getClass().getName().equals(FILE_WRITER);
+            files |= captured instanceof FileWriterFactory factory && Commits.known(factory.committer());
             oneCommits |= Boolean.TRUE.equals(captured);
         }
         return files && oneCommits ? StageFlags.COMMITS : StageFlags.WRITES;
@@ -137,17 +145,6 @@ final class Sinks {
             return values;
         } catch (ReflectiveOperationException e) {
             return new Object[0];
-        }
-    }
-
-    /** Where a lambda was written and what it holds; null when the function is an object of a class of its own. */
-    private static SerializedLambda lambdaOf(Object function) {
-        try {
-            Method replace = function.getClass().getDeclaredMethod("writeReplace");
-            replace.setAccessible(true);
-            return replace.invoke(function) instanceof SerializedLambda lambda ? lambda : null;
-        } catch (ReflectiveOperationException e) {
-            return null;
         }
     }
 }

@@ -210,21 +210,26 @@ final class WatchedTaskSet extends TaskSetManager {
         return choosing ? taskBlocks.some : super.taskSetExcludelistHelperOpt();
     }
 
-    /** Blocks end by themselves, so they never make a stage one that can run nowhere. */
+    /**
+     * What blocks alone keep back is no reason to give a task up: they end. Spark has not been offered such executors, and
+     * would take those that it knows for all.
+     */
     @Override
     public Option<Object> getCompletelyExcludedTaskIfAny(HashMap<String, HashSet<String>> hostToExecutors) {
-        return scheduler.blocks().isEmpty() ? super.getCompletelyExcludedTaskIfAny(hostToExecutors) : Option.empty();
+        return super.getCompletelyExcludedTaskIfAny(scheduler.withKeptBack(hostToExecutors));
     }
 
     /**
-     * A copy that fails costs the task nothing, not even when its original is gone: that one's end has counted, or was not
-     * the task's fault. The task then starts over as an original, which counts; so this cannot go on for ever.
+     * While another attempt of the task can still finish, one that fails costs nothing and ends no job; the last one that
+     * fails counts, be it original or copy. So the task starts over, and is counted, once for all of them.
      */
     @Override
     public void handleFailedTask(long taskId, Enumeration.Value state, TaskFailedReason reason) {
         TaskInfo info = Scala.orNull(taskInfos().get(taskId));
-        boolean uncounted = info != null && info.speculative() && info.running();
-        super.handleFailedTask(taskId, state, uncounted ? Failures.uncounted(reason) : reason);
+        boolean othersGoOn =
+                scheduler.copies() && info != null && info.running() && runningAttempts(info.index()) > 1;
+        super.handleFailedTask(
+                taskId, state, othersGoOn ? Failures.uncounted(reason, info.speculative()) : reason);
     }
 
     /** Keeps what a map counted for the record of its output, which comes when Spark's tracker has taken the output. */

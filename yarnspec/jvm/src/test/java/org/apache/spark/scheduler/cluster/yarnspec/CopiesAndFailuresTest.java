@@ -13,9 +13,16 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Copies and blocks where tasks may fail, and where Spark itself keeps tasks off hosts. */
 class CopiesAndFailuresTest {
+    private static final Map<String, String> EXCLUDING = Map.of(
+            "spark.task.maxFailures", "4",
+            "spark.excludeOnFailure.enabled", "true",
+            "spark.scheduler.excludeOnFailure.unschedulableTaskSetTimeout", "0");
+
     private static JavaFutureAction<Long> count(FakeCluster cluster) throws InterruptedException {
         JavaFutureAction<Long> result =
                 cluster.context.parallelize(List.of(1, 2), 1).countAsync();
@@ -50,16 +57,16 @@ class CopiesAndFailuresTest {
     }
 
     @Test
-    void aFailedCopyDoesNotCountEvenWhenItsOriginalIsGone() throws Exception {
+    void aTaskWhoseOriginalAndCopyFailIsCountedOnce() throws Exception {
         try (FakeCluster cluster = new FakeCluster(Map.of("spark.task.maxFailures", "2"))) {
             cluster.slot("1", "a").slot("2", "b").slot("3", "c");
             JavaFutureAction<Long> job = count(cluster);
             long original = cluster.offerUntilStarted().get(0);
             assertEquals("", cluster.scheduler.askForCopy(0, 0, 0, new WatchedTaskSet.Copy(Set.of(), 2)));
             long copy = cluster.offerUntilStarted().get(0);
-            failAndAwait(cluster, original); // counts: one more would be the last
+            failAndAwait(cluster, original);
             assertEquals(List.of(), cluster.offer());
-            failAndAwait(cluster, copy);
+            failAndAwait(cluster, copy); // counts: one more would be the last
             long again = cluster.offerUntilStarted().get(0);
             assertFalse(cluster.awaitStage(0, 0).taskInfos().apply(again).speculative());
             cluster.finish(again, 2L);
@@ -83,12 +90,51 @@ class CopiesAndFailuresTest {
     }
 
     @Test
+    void withSpeculationOffFailuresCountAsInSpark() throws Exception {
+        for (boolean first : List.of(true, false)) {
+            try (FakeCluster cluster = new FakeCluster(Map.of("spark.yarnspec.speculation", "false"))) {
+                cluster.slot("1", "a").slot("2", "b");
+                JavaFutureAction<Long> job = count(cluster);
+                long original = cluster.offerUntilStarted().get(0);
+                assertEquals("", cluster.scheduler.askForCopy(0, 0, 0, new WatchedTaskSet.Copy(Set.of(), 2)));
+                long copy = cluster.offerUntilStarted().get(0);
+                cluster.fail(first ? original : copy);
+                assertThrows(ExecutionException.class, () -> job.get(30, TimeUnit.SECONDS));
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"elsewhere", "b"})
+    void aTaskThatSparkLetsRunNowhereFailsWhateverIsBlocked(String blocked) throws Exception {
+        try (FakeCluster cluster = new FakeCluster(EXCLUDING).slot("1", "a").slot("2", "b")) {
+            JavaFutureAction<Long> job = count(cluster);
+            failAndAwait(cluster, cluster.offerUntilStarted().get(0));
+            failAndAwait(cluster, cluster.offerUntilStarted().get(0)); // on the other: Spark has none left
+            block(cluster, "{\"hosts\":[\"" + blocked + "\"]}");
+            assertEquals(List.of(), cluster.offer());
+            String message = assertThrows(ExecutionException.class, () -> job.get(30, TimeUnit.SECONDS))
+                    .getCause()
+                    .getMessage();
+            assertTrue(message.contains("cannot run anywhere"), message);
+        }
+    }
+
+    @Test
+    void aTaskThatOnlyALostExecutorCouldRunDoesNotWaitForIt() throws Exception {
+        try (FakeCluster cluster = new FakeCluster(EXCLUDING).slot("1", "a").slot("2", "b")) {
+            block(cluster, "{\"hosts\":[\"b\"]}");
+            JavaFutureAction<Long> job = count(cluster);
+            failAndAwait(cluster, cluster.offerUntilStarted().get(0));
+            cluster.lose("2");
+            assertEquals(List.of(), cluster.offer());
+            assertThrows(ExecutionException.class, () -> job.get(30, TimeUnit.SECONDS));
+        }
+    }
+
+    @Test
     void aTaskThatMayRunOnlyWhereABlockHoldsWaitsForItsEnd() throws Exception {
-        Map<String, String> settings = Map.of(
-                "spark.task.maxFailures", "4",
-                "spark.excludeOnFailure.enabled", "true",
-                "spark.scheduler.excludeOnFailure.unschedulableTaskSetTimeout", "0");
-        try (FakeCluster cluster = new FakeCluster(settings).slot("1", "a").slot("2", "b")) {
+        try (FakeCluster cluster = new FakeCluster(EXCLUDING).slot("1", "a").slot("2", "b")) {
             block(cluster, "{\"hosts\":[\"b\"]}");
             JavaFutureAction<Long> job = count(cluster);
             failAndAwait(cluster, cluster.offerUntilStarted().get(0)); // Spark tries it on no executor twice

@@ -16,6 +16,8 @@ import org.apache.spark.api.java.JavaFutureAction;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Copies on demand in Spark's own scheduler, on hosts of the test's making; a task may fail not even once. */
 class CopiesTest {
@@ -112,12 +114,27 @@ class CopiesTest {
     }
 
     @Test
-    void anOriginalThatFailsStillCounts() throws Exception {
+    void anOriginalThatFailsCostsTheTaskNothingWhileItsCopyGoesOn() throws Exception {
         JavaFutureAction<Long> job = count(1);
         long original = startOnly();
         cluster.scheduler.askForCopy(0, 0, 0, ANYWHERE);
-        startOnly();
+        long copy = startOnly();
         cluster.fail(original);
+        FakeCluster.await(() -> !cluster.countsAsRunning(0, 0, original), "the original's end did not arrive");
+        assertEquals(List.of(), cluster.offer());
+        cluster.finish(copy, 4L);
+        assertEquals(4L, job.get(30, TimeUnit.SECONDS));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void theLastAttemptThatFailsCounts(boolean originalFirst) throws Exception {
+        JavaFutureAction<Long> job = count(1);
+        long original = startOnly();
+        cluster.scheduler.askForCopy(0, 0, 0, ANYWHERE);
+        long copy = startOnly();
+        cluster.fail(originalFirst ? original : copy);
+        cluster.fail(originalFirst ? copy : original);
         ExecutionException failure = assertThrows(ExecutionException.class, () -> job.get(30, TimeUnit.SECONDS));
         assertTrue(failure.getCause().getMessage().contains("broken"), failure.getCause().getMessage());
     }

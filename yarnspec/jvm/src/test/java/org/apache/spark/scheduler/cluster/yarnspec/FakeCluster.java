@@ -19,6 +19,7 @@ import org.apache.spark.TaskState;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.scheduler.DirectTaskResult;
+import org.apache.spark.scheduler.ExecutorProcessLost;
 import org.apache.spark.scheduler.ExecutorResourcesAmounts;
 import org.apache.spark.scheduler.ExternalClusterManager;
 import org.apache.spark.scheduler.MapStatus;
@@ -158,6 +159,7 @@ final class FakeCluster implements AutoCloseable {
                 .set("spark.driver.host", "127.0.0.1")
                 .set("spark.driver.bindAddress", "127.0.0.1")
                 .set("spark.ui.enabled", "false")
+                .set("spark.yarnspec.speculation", "true")
                 .set("spark.task.maxFailures", "1")
                 .set("spark.locality.wait", "0");
         settings.forEach(conf::set);
@@ -233,6 +235,12 @@ final class FakeCluster implements AutoCloseable {
     MapStatus mapOutput(long taskId, long[] sizes) {
         BlockManagerId place = BlockManagerId.apply(running.get(taskId).executorId(), hostOf(taskId), 1, Option.empty());
         return MapStatus$.MODULE$.apply(place, sizes, taskId, 0);
+    }
+
+    /** Loses an executor that runs nothing. */
+    void lose(String executorId) {
+        hosts.remove(executorId);
+        scheduler.executorLost(executorId, new ExecutorProcessLost("lost", Option.empty(), true));
     }
 
     void fail(long taskId) {

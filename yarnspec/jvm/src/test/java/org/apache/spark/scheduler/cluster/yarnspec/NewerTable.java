@@ -1,7 +1,13 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
+import org.apache.spark.internal.io.HadoopMapReduceCommitProtocol;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
@@ -24,7 +30,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
  * A data source of Spark's newer interface, for stages that are looked at and never run. Option {@code writer}: {@code
- * own}, or {@code files} for Spark's; {@code coordinated}: whether it asks for the commit coordinator.
+ * own}, or {@code files} for Spark's; {@code coordinated}: whether it asks for the commit coordinator; {@code set_up}: whether
+ * the job of Spark's files has a committer; {@code directory}: theirs.
  */
 public final class NewerTable implements TableProvider, SupportsWrite {
     private record OwnFactory() implements DataWriterFactory {
@@ -37,7 +44,21 @@ public final class NewerTable implements TableProvider, SupportsWrite {
     private record OwnWrite(CaseInsensitiveStringMap options) implements BatchWrite {
         @Override
         public DataWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
-            return options.get("writer").equals("files") ? new FileWriterFactory(null, null) : new OwnFactory();
+            return options.get("writer").equals("files") ? sparks() : new OwnFactory();
+        }
+
+        private DataWriterFactory sparks() {
+            try {
+                Job job = Job.getInstance();
+                FileOutputFormat.setOutputPath(job, new Path(options.get("directory")));
+                var protocol = new HadoopMapReduceCommitProtocol("job", options.get("directory"), false);
+                if (options.getBoolean("set_up", true)) {
+                    protocol.setupJob(job);
+                }
+                return new FileWriterFactory(null, protocol);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
         }
 
         @Override

@@ -35,6 +35,7 @@ class StageFactsTest {
     private FakeCluster cluster;
     private SparkSession session;
     private int stage;
+    private boolean setUp = true;
 
     @BeforeEach
     void start() throws Exception {
@@ -104,6 +105,46 @@ class StageFactsTest {
         assertEquals(StageFlags.COMMITS, flagsOf(() -> pairs().saveAsHadoopDataset(hadoop(TextOutputFormat.class))));
     }
 
+    private int flagsOfText(String committer, String planned) throws InterruptedException {
+        session.conf().set("spark.sql.sources.outputCommitterClass", committer);
+        session.conf().set("spark.sql.optimizer.plannedWrite.enabled", planned);
+        return flagsOf(() -> session.range(0, 10, 1, 2)
+                .selectExpr("cast(id as string)")
+                .write()
+                .text(directory.resolve("text" + stage).toString()));
+    }
+
+    @Test
+    void filesThatAnAttemptWritesWhereTheyStayAreNotCommitted() throws Exception {
+        for (String planned : List.of("true", "false")) {
+            assertEquals(StageFlags.COMMITS, flagsOfText(OtherCommits.Careful.class.getName(), planned));
+            assertEquals(StageFlags.WRITES, flagsOfText(OtherCommits.Direct.class.getName(), planned));
+            assertEquals(StageFlags.WRITES, flagsOfText(OtherCommits.InPlace.class.getName(), planned));
+        }
+        JobConf conf = hadoop(TextOutputFormat.class);
+        conf.set("mapred.output.committer.class", OtherCommits.OldDirect.class.getName());
+        assertEquals(StageFlags.WRITES, flagsOf(() -> pairs().saveAsHadoopDataset(conf)));
+    }
+
+    @Test
+    void howAProtocolOfOthersCommitsIsNotKnown() throws Exception {
+        session.conf().set("spark.sql.sources.commitProtocolClass", OtherCommits.Protocol.class.getName());
+        assertEquals(
+                StageFlags.WRITES,
+                flagsOf(() -> session.range(0, 10, 1, 2).write().parquet(directory.resolve("parquet").toString())));
+    }
+
+    @Test
+    void hadoopsNewerInterfaceCommitsFiles() throws Exception {
+        assertEquals(
+                StageFlags.COMMITS,
+                flagsOf(() -> pairs().saveAsNewAPIHadoopFile(
+                                directory.resolve("newer").toString(),
+                                NullWritable.class,
+                                Text.class,
+                                org.apache.hadoop.mapreduce.lib.output.TextOutputFormat.class)));
+    }
+
     @Test
     void whatTheProgramWritesItselfIsNot() throws Exception {
         assertEquals(StageFlags.WRITES, flagsOf(() -> lines().foreach(line -> {})));
@@ -152,6 +193,8 @@ class StageFactsTest {
         assertEquals(StageFlags.WRITES, flagsOf(() -> writeTo("own", true)));
         assertEquals(StageFlags.WRITES, flagsOf(() -> writeTo("files", false)));
         assertEquals(StageFlags.COMMITS, flagsOf(() -> writeTo("files", true)));
+        setUp = false;
+        assertEquals(StageFlags.WRITES, flagsOf(() -> writeTo("files", true))); // whose committer is not known
     }
 
     private void writeTo(String writer, boolean coordinated) {
@@ -160,6 +203,8 @@ class StageFactsTest {
                 .format(NewerTable.class.getName())
                 .option("writer", writer)
                 .option("coordinated", coordinated)
+                .option("set_up", setUp)
+                .option("directory", directory.resolve("table").toString())
                 .mode("append")
                 .save();
     }
