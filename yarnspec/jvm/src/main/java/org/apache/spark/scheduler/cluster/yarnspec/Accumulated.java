@@ -10,6 +10,7 @@ import java.util.Set;
 import org.apache.spark.api.python.PythonAccumulatorV2;
 import org.apache.spark.util.AccumulatorContext$;
 import org.apache.spark.util.AccumulatorV2;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Counts the accumulator updates of maps that ran in an earlier driver: each once, when a job first needs the shuffle, as
@@ -92,5 +93,14 @@ final class Accumulated {
             }
         }
         return found;
+    }
+
+    /** Updates without those of the program's accumulators in Python. */
+    static scala.collection.immutable.Seq<AccumulatorV2<?, ?>> withoutPrograms(
+            scala.collection.immutable.Seq<AccumulatorV2<?, ?>> updates) {
+        List<AccumulatorV2<?, ?>> others = CollectionConverters.asJava(updates).stream()
+                .filter(each -> !(each instanceof PythonAccumulatorV2))
+                .toList();
+        return CollectionConverters.asScala(others).toList();
     }
 }

@@ -1,17 +1,15 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.WeakHashMap;
 import org.apache.spark.api.python.PythonBroadcast;
 import org.apache.spark.api.python.PythonFunction;
@@ -50,6 +48,9 @@ final class PythonFunctions {
         }
         named.sort(Comparator.comparingInt(Named::place));
         into.add("python").add(function.pythonVer()).add(String.join("\n", function.pythonIncludes()));
+        // Workers have them in os.environ; null when the program gives none.
+        Map<String, String> environment = function.envVars();
+        new TreeMap<>(environment == null ? Map.of() : environment).forEach((name, value) -> into.add(name).add(value));
         for (Named each : named) {
             Arrays.fill(command, each.place(), each.place() + numberLength(command, each.place() - 1), (byte) 0);
             into.add("variable").add(each.place()).add(each.content());
@@ -115,16 +116,11 @@ final class PythonFunctions {
     }
 
     private static byte[] digest(String path) {
-        MessageDigest digest = Fingerprint.sha256();
-        try (InputStream in = Files.newInputStream(Path.of(path))) {
-            byte[] buffer = new byte[1 << 16];
-            for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
-                digest.update(buffer, 0, read);
-            }
+        try {
+            return Fingerprint.ofFile(Path.of(path));
         } catch (IOException | NullPointerException e) {
             throw new Unknown("a broadcast variable of the program cannot be read in the driver");
         }
-        return digest.digest();
     }
 
     private static boolean contains(byte[] bytes, byte[] part) {

@@ -32,6 +32,12 @@ final class Questions {
 
     private final Map<Integer, CompletableFuture<Answer>> open = new ConcurrentHashMap<>();
     private final AtomicInteger last = new AtomicInteger();
+    private volatile boolean givenUp;
+
+    /** Whether an answer did not come in time: to wait for each that follows would stop the program again and again. */
+    boolean givenUp() {
+        return givenUp;
+    }
 
     int ask() {
         int question = last.incrementAndGet();
@@ -50,8 +56,9 @@ final class Questions {
     /** The answer; that nothing is restored or recorded when it does not come in time. */
     Answer await(int question, long timeoutMs) {
         try {
-            return open.get(question).get(timeoutMs, TimeUnit.MILLISECONDS);
+            return open.get(question).get(givenUp ? 0 : timeoutMs, TimeUnit.MILLISECONDS);
         } catch (TimeoutException | ExecutionException e) {
+            givenUp = true;
             return Answer.NONE;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -28,6 +28,7 @@ import org.apache.spark.sql.execution.ShuffledRowRDDPartition;
 import org.apache.spark.sql.execution.datasources.FilePartition;
 import org.apache.spark.sql.execution.datasources.FileScanRDD;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.storage.StorageLevel$;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -77,6 +78,10 @@ final class RddGraph {
         into.add(rdd.outputDeterministicLevel().toString());
         if (rdd.isBarrier()) {
             throw new Unknown("a barrier stage is below it");
+        }
+        if (!rdd.getStorageLevel().equals(StorageLevel$.MODULE$.NONE())) {
+            // What is kept may hold other records than those that the next driver would compute, and others read it too.
+            throw new Unknown("it reads a cached RDD");
         }
         addOwn(rdd, functions);
         if (rdd.dependencies().isEmpty()) {

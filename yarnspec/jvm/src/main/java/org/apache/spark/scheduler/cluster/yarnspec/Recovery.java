@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -17,8 +18,6 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.DirectTaskResult;
 import org.apache.spark.scheduler.MapStatus;
-import org.apache.spark.util.AccumulatorV2;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Lets the next driver go on where this one ends, and this one where the last ended: tells the negotiator what each
@@ -123,21 +122,60 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         if (over || !isOurs(dependency.rdd().context())) {
             return sparksId;
         } else if (sparksId >= SHUFFLES_PER_EPOCH) {
-            int beyond = (EPOCH_MAX + 1) * SHUFFLES_PER_EPOCH + sparksId; // where no epoch's are
-            Fields.set(dependency, "shuffleId", beyond);
-            return beyond;
+            return renumbered(dependency, (EPOCH_MAX + 1) * SHUFFLES_PER_EPOCH + sparksId); // where no epoch's are
         }
         int fresh = epoch * SHUFFLES_PER_EPOCH + sparksId;
+        try {
+            return begin(fresh, dependency);
+        } catch (Exception | LinkageError | StackOverflowError e) { // Scala's methods do not declare what they throw
+            return beginPlainly(fresh, dependency, e);
+        }
+    }
+
+    private int begin(int fresh, ShuffleDependency<?, ?, ?> dependency) {
         Signature signature = described(dependency);
         Questions.Answer answer = ask(fresh, signature);
         Restoring.Restored restored = null;
-        if (answer.restore() && answer.shuffle() != null) {
-            List<Signature> below = below(signature);
-            restored = restoring.restore(answer, signature, dependency, below);
+        Set<Integer> tried = new HashSet<>();
+        while (restored == null && answer.restore() && answer.shuffle() != null && tried.add(answer.shuffle())) {
+            restored = restoring.restore(answer, signature, dependency, signatures.below(signature));
+            if (restored == null) {
+                // The shuffle goes on under the fresh number, and the negotiator has to know that one to record it.
+                answer = ask(fresh, signature);
+            }
         }
         int id = restored == null ? fresh : answer.shuffle();
         register(id, signature, dependency, answer.record() && signature.known(), restored);
         return id;
+    }
+
+    /** Lets the shuffle run as one of which nothing is known: no fault of ours is worth the program's job. */
+    private int beginPlainly(int fresh, ShuffleDependency<?, ?, ?> dependency, Throwable fault) {
+        int tried = dependency.shuffleId(); // the saved one's, when it had got it already
+        int number = renumbered(dependency, fresh);
+        System.err.println("yarnspec: nothing is recorded or used again of shuffle " + number + ": " + fault);
+        Set<Integer> ours = new LinkedHashSet<>(List.of(fresh));
+        if (saved.shuffle(tried) != null) {
+            ours.add(tried);
+        }
+        for (int each : ours) {
+            shuffles.remove(each);
+            signatures.forget(each);
+            restoring.takeOut(each);
+            outbox.add("recording_stopped", event -> event.put("shuffle", each)
+                    .put("why", Failures.shortened("it could not be begun: " + fault)));
+        }
+        return number;
+    }
+
+    /** The number that it has then: Spark's own when it cannot be given another. */
+    private static int renumbered(ShuffleDependency<?, ?, ?> dependency, int number) {
+        try {
+            Fields.set(dependency, "shuffleId", number);
+        } catch (RuntimeException e) {
+            System.err.println("yarnspec: a shuffle keeps Spark's number: " + e);
+        }
+        return dependency.shuffleId();
     }
 
     private Signature described(ShuffleDependency<?, ?, ?> dependency) {
@@ -149,6 +187,9 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     }
 
     private Questions.Answer ask(int fresh, Signature signature) {
+        if (questions.givenUp()) {
+            return Questions.Answer.NONE;
+        }
         int question = questions.ask();
         outbox.add("shuffle_declared", event -> {
             event.put("question", question)
@@ -173,7 +214,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             boolean wanted,
             Restoring.Restored restored) {
         Fields.set(dependency, "shuffleId", id);
-        signatures.registered(id, signature);
+        signatures.registered(id, signature, RangeBounds.of(dependency));
         ShuffleMetrics metrics = wanted ? ShuffleMetrics.of(dependency) : null;
         ShuffleRecord record = new ShuffleRecord(id, signature, metrics, wanted);
         shuffles.put(id, record);
@@ -203,22 +244,6 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         }
     }
 
-    /** The shuffles below, which need not run when this one is there as a whole, and itself. */
-    private List<Signature> below(Signature signature) {
-        Set<Signature> all = new LinkedHashSet<>();
-        addBelow(signature, all);
-        return List.copyOf(all);
-    }
-
-    private void addBelow(Signature signature, Set<Signature> all) {
-        for (int parent : signature.parents()) {
-            Signature below = signatures.get(parent);
-            if (below != null && all.add(below)) {
-                addBelow(below, all);
-            }
-        }
-    }
-
     /**
      * Takes what a finished map counted, until Spark's tracker has its output. Under the scheduler's lock, before Spark
      * itself hears of it.
@@ -233,7 +258,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         }
         // After it was kept: what is saved of a map has its updates, also when they have been counted already.
         if (record.signature.accumulates() && !accumulated.ran(shuffle, index)) {
-            result.accumUpdates_$eq(withoutPrograms(result.accumUpdates()));
+            result.accumUpdates_$eq(Accumulated.withoutPrograms(result.accumUpdates()));
         }
     }
 
@@ -252,14 +277,6 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         } else {
             results.put(new SavedOutputs.Key(record.id, task), counted);
         }
-    }
-
-    private static scala.collection.immutable.Seq<AccumulatorV2<?, ?>> withoutPrograms(
-            scala.collection.immutable.Seq<AccumulatorV2<?, ?>> updates) {
-        List<AccumulatorV2<?, ?>> others = CollectionConverters.asJava(updates).stream()
-                .filter(each -> !(each instanceof org.apache.spark.api.python.PythonAccumulatorV2))
-                .toList();
-        return CollectionConverters.asScala(others).toList();
     }
 
     @Override
@@ -324,7 +341,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         if (record != null && !record.restored().isEmpty() && accumulated.first(shuffle)) {
             count(record, saved.shuffle(shuffle), record.restored());
             if (record.whole()) {
-                for (Signature below : below(record.signature)) {
+                for (Signature below : signatures.below(record.signature)) {
                     countAll(below);
                 }
             }

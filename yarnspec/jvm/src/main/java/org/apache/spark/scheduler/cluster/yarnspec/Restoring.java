@@ -68,7 +68,7 @@ final class Restoring {
         } catch (Declined | Unknown e) {
             declined = e.getMessage();
             restored = null;
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | LinkageError e) {
             declined = "what is saved of it cannot be read";
             restored = null;
         } catch (InterruptedException e) {
@@ -189,6 +189,13 @@ final class Restoring {
             addMetrics(dependency, restored);
             removeLost(tracker, restored);
         }
+    }
+
+    /** Takes a shuffle out of Spark's list, as if it had not been put in. */
+    void takeOut(int id) {
+        scala.collection.concurrent.Map<Object, ShuffleStatus> all =
+                ((MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker()).shuffleStatuses();
+        all.remove(id);
     }
 
     private static void addMetrics(ShuffleDependency<?, ?, ?> dependency, Restored restored) {

@@ -1,5 +1,6 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -11,9 +12,11 @@ import org.apache.spark.rdd.DeterministicLevel$;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.KryoSerializer;
 import org.apache.spark.serializer.Serializer;
+import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnsafeRowSerializer;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import scala.Enumeration;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -37,6 +40,7 @@ final class Signatures implements ShuffleIdentities {
     private final Map<String, Integer> occurrences = new ConcurrentHashMap<>();
     private final Map<Integer, String> identities = new ConcurrentHashMap<>();
     private final Map<Integer, Signature> known = new ConcurrentHashMap<>();
+    private final AddedFiles added = new AddedFiles();
 
     /** What a shuffle is that is just being made. */
     Signature of(ShuffleDependency<?, ?, ?> dependency) {
@@ -68,14 +72,24 @@ final class Signatures implements ShuffleIdentities {
                 whyNot);
     }
 
-    /** Remembers under which number a shuffle goes in this driver. */
-    void registered(int shuffle, Signature signature) {
+    /**
+     * Remembers under which number a shuffle goes in this driver.
+     *
+     * @param bounds those of its ranges, after saved ones were put back; null when it does not sort
+     */
+    void registered(int shuffle, Signature signature, RangeBounds bounds) {
         known.put(shuffle, signature);
-        if (signature.known()) {
-            // Records of an indeterminate shuffle are others each time: those above it match only together with it.
-            boolean others = signature.determinism() == Signature.Determinism.INDETERMINATE;
-            identities.put(shuffle, others ? signature.text() + "#" + shuffle : signature.text());
+        if (!signature.known()) {
+            return;
         }
+        String identity = signature.text();
+        if (bounds != null) {
+            // By other bounds other rows meet in a partition: what was made above the one must not mix with the other.
+            identity += "/" + new Fingerprint().add(bounds.encode()).hex();
+        }
+        // Records of an indeterminate shuffle are others each time: those above it match only together with it.
+        boolean others = signature.determinism() == Signature.Determinism.INDETERMINATE;
+        identities.put(shuffle, others ? identity + "#" + shuffle : identity);
     }
 
     @Override
@@ -92,8 +106,20 @@ final class Signatures implements ShuffleIdentities {
         return why.startsWith("below it: ") ? why : "below it: " + why;
     }
 
-    Signature get(int shuffle) {
-        return known.get(shuffle);
+    /** The shuffles below, which need not run when this one is there as a whole, and itself. */
+    List<Signature> below(Signature signature) {
+        Set<Signature> all = new LinkedHashSet<>();
+        addBelow(signature, all);
+        return List.copyOf(all);
+    }
+
+    private void addBelow(Signature signature, Set<Signature> all) {
+        for (int parent : signature.parents()) {
+            Signature below = known.get(parent);
+            if (below != null && all.add(below)) {
+                addBelow(below, all);
+            }
+        }
     }
 
     void forget(int shuffle) {
@@ -111,6 +137,7 @@ final class Signatures implements ShuffleIdentities {
         values.add(dependency.keyOrdering());
         values.add(dependency.aggregator());
         into.add(dependency.rowBasedChecksums().length);
+        added.add(into, context);
         addSettings(values, context.conf().getAllAsJavaMap());
         SparkPlan exchange = null;
         if (ShuffleMetrics.ofQuery(dependency)) {
@@ -119,8 +146,20 @@ final class Signatures implements ShuffleIdentities {
             exchange = ExchangeOwner.find(query, dependency);
             values.addOwner(exchange);
         }
+        checkBounds(dependency, exchange);
         values.rdds().add(dependency.rdd(), exchange == null);
         return exchange;
+    }
+
+    /** Whoever sorts must have bounds that can be saved: what is above stands and falls with them. */
+    private static void checkBounds(ShuffleDependency<?, ?, ?> dependency, SparkPlan exchange) {
+        RangeBounds bounds = RangeBounds.of(dependency);
+        if (bounds != null) {
+            bounds.encode();
+        } else if (exchange instanceof ShuffleExchangeExec range
+                && range.outputPartitioning() instanceof RangePartitioning) {
+            throw new Unknown("the bounds of its ranges are not to be found");
+        }
     }
 
     private static void addSerializer(Fingerprint into, Serializer serializer) {

@@ -80,6 +80,24 @@ class RangeBoundsTest {
     }
 
     @Test
+    void byOtherBoundsItIsAnotherShuffleForThoseAbove() {
+        RangeBounds first = RangeBounds.of(shuffle(0, 1_000, true));
+        RangeBounds second = RangeBounds.of(shuffle(500, 1_500, true));
+        assertEquals(identity(first), identity(RangeBounds.of(shuffle(0, 1_000, true))));
+        assertNotEquals(identity(first), identity(second));
+        assertTrue(second.putBack(first.encode()));
+        assertEquals(identity(first), identity(second));
+    }
+
+    /** What stands for a sort in the signatures of those above it, if that were all in which two differ. */
+    private static String identity(RangeBounds bounds) {
+        var sort = new Signature("text", "sort", 2, 4, Signature.Determinism.DETERMINATE, List.of(), false, "");
+        Signatures signatures = new Signatures();
+        signatures.registered(1, sort, bounds);
+        return signatures.of(1);
+    }
+
+    @Test
     void boundsOfAnotherNumberDoNotFit() {
         byte[] saved = RangeBounds.of(shuffle(0, 1_000, true)).encode();
         session.conf().set("spark.sql.shuffle.partitions", "3");

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.apache.spark.Partitioner;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.scheduler.ExecutorProcessLost;
 import org.apache.spark.scheduler.MapStatus;
@@ -19,6 +20,7 @@ import org.apache.spark.util.LongAccumulator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import scala.Option;
+import scala.Tuple2;
 
 /** What is recorded of a driver's maps, and what the next driver does with it; in Spark's own scheduler. */
 class RecoveryTest {
@@ -131,6 +133,68 @@ class RecoveryTest {
             var told = life.cluster.events("shuffle_restored").get(0);
             assertEquals(2, told.get("restored").asInt());
             assertEquals(2, told.get("not_restored").get("missing data").asInt());
+        }
+    }
+
+    @Test
+    void aShuffleOfWhichNothingCameBackIsRecordedUnderItsNewNumber() throws Exception {
+        Path past;
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            shuffled(life);
+            finishMaps(life, 4);
+            life.awaitMaps(4);
+            past = life.save(directory.resolve("saved"));
+        }
+        try (DriverLife life = new DriverLife(2, past, Map.of())) {
+            life.adopt("7", "a", Set.of(0, 1, 2, 3));
+            life.adopt("8", "b", Set.of(0, 1, 2, 3));
+            shuffled(life);
+            finishMaps(life, 4);
+            life.awaitMaps(4);
+            assertEquals(0, awaitRestored(life).get("restored").asInt());
+            assertEquals(2, life.declared().size());
+            assertEquals(2_000_000, life.declared().get(1).get("shuffle").asInt());
+            assertEquals(life.declared().get(0).get("signature"), life.declared().get(1).get("signature"));
+            for (Frames.Frame frame : life.frames.values()) {
+                assertEquals(2_000_000, frame.header().get("shuffle").asInt());
+            }
+        }
+    }
+
+    /** Spreads records, but not while somebody works out what it is. */
+    private static final class Faulty extends Partitioner {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        public int numPartitions() {
+            boolean asked = StackWalker.getInstance()
+                    .walk(frames -> frames.anyMatch(frame -> frame.getClassName().equals(Recovery.class.getName())));
+            if (asked) {
+                throw new NoSuchFieldError("as of another version of Spark");
+            }
+            return 2;
+        }
+
+        @Override
+        public int getPartition(Object key) {
+            return 0;
+        }
+    }
+
+    @Test
+    void aFaultOfOursIsNotTheJobs() throws Exception {
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            var pairs = life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4).mapToPair(each -> new Tuple2<>(each, each));
+            JavaFutureAction<Long> job = pairs.partitionBy(new Faulty()).countAsync();
+            finishMaps(life, 4);
+            List<Long> reducers = new ArrayList<>();
+            FakeCluster.await(() -> reducers.addAll(life.cluster.offer()) && reducers.size() == 2, "no reducers");
+            reducers.forEach(task -> life.cluster.finish(task, 2L));
+            assertEquals(4, job.get(30, TimeUnit.SECONDS));
+            var told = life.cluster.events("recording_stopped");
+            assertEquals(1, told.size());
+            assertEquals(1_000_000, told.get(0).get("shuffle").asInt());
+            assertTrue(life.frames.isEmpty());
         }
     }
 

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
@@ -16,6 +17,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -194,6 +197,55 @@ class SignaturesTest {
         session.conf().set("spark.sql.adaptive.enabled", "false"); // else a job fills the table first
         Dataset<Row> cached = session.range(0, 10, 1, 2).toDF().cache();
         assertTrue(whyNot(() -> cached.repartition(2, col("id")).collectAsList()).contains("cached table"));
+    }
+
+    @Test
+    void whatReadsACachedRddIsNotReused() throws Exception {
+        JavaRDD<String> kept = life.cluster.context.parallelize(List.of("a", "b"), 2).cache();
+        assertEquals("it reads a cached RDD", whyNot(() -> kept.coalesce(3, true).count()));
+        JavaRDD<String> above = kept.glom().map(each -> each.get(0));
+        assertEquals("it reads a cached RDD", whyNot(() -> above.coalesce(3, true).count()));
+    }
+
+    @Test
+    void theContentOfAFileThatTheProgramAddsCounts() throws Exception {
+        String without = signature(() -> collection(List.of("a", "b")).count());
+        String first = withFile("one", "cutoff 1");
+        assertNotEquals(without, first);
+        assertEquals(first, withFile("two", "cutoff 1"));
+        assertNotEquals(first, withFile("three", "cutoff 2"));
+    }
+
+    /** The signature in another life, whose program adds a file of this content. */
+    private String withFile(String folder, String content) throws Exception {
+        stop();
+        start();
+        seen.clear();
+        Path file = Files.createDirectory(directory.resolve(folder)).resolve("settings.txt");
+        life.cluster.context.addFile(Files.writeString(file, content).toString());
+        return signature(() -> collection(List.of("a", "b")).count());
+    }
+
+    @Test
+    void anAddedArchiveCountsWithAllThatIsInIt() throws Exception {
+        String first = withArchive("one", "x = 1", 1_000_000);
+        assertEquals(first, withArchive("two", "x = 1", 2_000_000));
+        assertNotEquals(first, withArchive("three", "x = 2", 2_000_000));
+    }
+
+    private String withArchive(String folder, String content, long packedMs) throws Exception {
+        stop();
+        start();
+        seen.clear();
+        Path archive = Files.createDirectory(directory.resolve(folder)).resolve(folder + ".zip");
+        try (ZipOutputStream out = new ZipOutputStream(Files.newOutputStream(archive))) {
+            ZipEntry entry = new ZipEntry("inner/a.py");
+            entry.setTime(packedMs);
+            out.putNextEntry(entry);
+            out.write(content.getBytes(StandardCharsets.UTF_8));
+        }
+        life.cluster.context.sc().addArchive(archive + "#settings");
+        return signature(() -> collection(List.of("a", "b")).count());
     }
 
     @Test

@@ -1,0 +1,60 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkFiles;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The files and archives that the program gives to its executors while it runs ({@code addFile}, {@code addPyFile},
+ * {@code addArchive}): functions read and import them, and the next driver may have made them anew with another content.
+ */
+final class AddedFiles {
+    private final Map<String, byte[]> digests = new ConcurrentHashMap<>();
+
+    /** Adds the name and content of each; throws Unknown when one cannot be read. */
+    void add(Fingerprint into, SparkContext context) {
+        // Spark holds them under addresses of its driver, which are others in the next one.
+        Map<String, Long> when = new TreeMap<>();
+        CollectionConverters.asJava(context.allAddedFiles()).forEach((uri, time) -> when.put(uri, (Long) time));
+        CollectionConverters.asJava(context.allAddedArchives()).forEach((uri, time) -> when.put(uri, (Long) time));
+        List<byte[]> each = new ArrayList<>();
+        when.forEach((uri, time) -> each.add(digests.computeIfAbsent(uri + " " + time, key -> digest(uri))));
+        into.addUnordered(each);
+    }
+
+    private static byte[] digest(String uri) {
+        // An archive may be unpacked under a name of its own, which its address then ends with.
+        URI address = URI.create(uri);
+        String name = address.getFragment() == null
+                ? Path.of(address.getPath()).getFileName().toString()
+                : address.getFragment();
+        Path top = Path.of(SparkFiles.getRootDirectory()).resolve(name);
+        Fingerprint content = new Fingerprint().add(name);
+        try (Stream<Path> below = Files.walk(top)) {
+            for (Path file : below.sorted().toList()) {
+                content.add(top.relativize(file).toString());
+                if (Files.isSymbolicLink(file)) {
+                    content.add("link").add(Files.readSymbolicLink(file).toString());
+                    if (file.equals(top)) {
+                        content.add(Fingerprint.ofFile(file));
+                    }
+                } else {
+                    content.add(Files.isDirectory(file) ? new byte[0] : Fingerprint.ofFile(file));
+                }
+            }
+        } catch (IOException | RuntimeException e) {
+            throw new Unknown("a file that the program added, " + name + ", cannot be read in the driver");
+        }
+        return content.bytes();
+    }
+}
