@@ -130,6 +130,7 @@ def test_what_one_epoch_records_the_next_one_offers_to_its_driver(tmp_path: Path
         (7, "s7", {"h1": 1, "h2": 1}),
         (8, "s8", {}),
     ]
+    assert [(one.bounded, one.oldest, one.newest) for one in past.shuffles] == [(True, 101, 102), (False, 0, 0)]
     second.recording.perform(commands.OfferSaved(shuffles=(7,), reason="saved"))
     path = second.recording.saved_file
     assert path is not None

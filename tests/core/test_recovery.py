@@ -30,8 +30,8 @@ def replayed(*shuffles: rec.SavedShuffle, **fields: Any) -> rec.JournalReplayed:
 
 
 def declared(number: int = 0, **fields: Any) -> rec.ShuffleDeclared:
-    known = {"signature": f"s{number}", "maps": 4, "reduces": 3, "determinism": "determinate"}
-    return rec.ShuffleDeclared(question=number + 1, shuffle=NEW + number, **{**known, **fields})
+    known = {"question": number + 1, "signature": f"s{number}", "maps": 4, "reduces": 3, "determinism": "determinate"}
+    return rec.ShuffleDeclared(shuffle=NEW + number, **{**known, **fields})
 
 
 def restored(shuffle: int = OLD, wanted: int = 4, count: int = 4) -> rec.ShuffleRestored:
@@ -132,96 +132,6 @@ def test_a_map_output_is_progress_and_so_is_a_job_that_no_epoch_ended_before() -
     assert only(cm.RecordProgress, world.tell(ev.JobEnded(job=2))).jobs == 3
 
 
-# which shuffle is used again
-
-
-def test_the_same_shuffle_is_recorded_and_then_answered_with_what_is_saved() -> None:
-    world = second_epoch(saved())
-    answered = world.tell(declared())
-    assert names(answered) == ["RecordShuffle", "AnswerShuffle"]
-    assert only(cm.RecordShuffle, answered).shuffle == OLD
-    found = only(cm.AnswerShuffle, answered)
-    assert (found.shuffle, found.restore, found.whole, found.record) == (OLD, True, False, True)
-    assert "4 of its 4" in found.reason
-    assert not answer(world, declared(7, signature="s0")).restore  # one use of each
-
-
-@pytest.mark.parametrize(
-    ("fields", "why"),
-    [
-        ({"signature": "another"}, "nothing is saved"),
-        ({"maps": 5}, "maps were 4, now they are 5"),
-        ({"reduces": 1}, "reduces were 3"),
-        ({"determinism": "unordered"}, "determinism"),
-        ({"parents": (NEW,)}, "from 0 shuffles, now from 1"),
-        ({"reusable": False, "why_not": "it belongs to a stream"}, "a stream"),
-    ],
-)
-def test_what_is_not_the_same_runs(fields: dict[str, Any], why: str) -> None:
-    found = answer(second_epoch(saved()), declared(**fields))
-    assert (found.shuffle, found.restore) == (None, False)
-    assert why in found.reason
-    assert found.record is fields.get("reusable", True)
-
-
-def test_an_indeterminate_shuffle_comes_back_whole_or_not_at_all() -> None:
-    whole = answer(second_epoch(saved(determinism="indeterminate")), declared(determinism="indeterminate"))
-    assert (whole.restore, whole.whole) == (True, True)
-    part = second_epoch(saved(determinism="indeterminate", by_host={HOSTS[1]: 3}))
-    found = answer(part, declared(determinism="indeterminate"))
-    assert not found.restore
-    assert "whole or not at all, and 3 of 4" in found.reason
-
-
-def above(parent: int) -> tuple[rec.SavedShuffle, rec.SavedShuffle]:
-    return saved(determinism="indeterminate"), saved(OLD + 1, parents=(parent,))
-
-
-@pytest.mark.parametrize(("count", "used"), [(4, True), (3, False)])
-def test_what_is_above_an_indeterminate_shuffle_needs_exactly_that_one(count: int, used: bool) -> None:
-    world = second_epoch(*above(OLD))
-    assert answer(world, declared(determinism="indeterminate")).restore
-    world.tell(restored(count=count))
-    assert answer(world, declared(1, parents=(OLD,))).restore is used
-
-
-def test_nothing_is_used_above_an_indeterminate_shuffle_that_runs_again() -> None:
-    world = second_epoch(saved(OLD + 1, parents=(OLD,)))
-    assert not answer(world, declared(determinism="indeterminate")).restore
-    found = answer(world, declared(1, parents=(NEW,)))
-    assert not found.restore
-    assert "may hold something else" in found.reason
-    # Nor two above it, whatever Spark calls it.
-    assert not answer(world, declared(2, parents=(NEW + 1,))).restore
-
-
-def test_what_is_above_a_determinate_shuffle_that_is_gone_is_used() -> None:
-    world = second_epoch(saved(OLD + 1, parents=(OLD,)))
-    assert not answer(world, declared()).restore
-    assert answer(world, declared(1, parents=(NEW,))).restore
-
-
-@pytest.mark.parametrize("early", [True, False])
-def test_nothing_is_used_above_a_shuffle_that_cannot_be_restored_in_all_it_does(early: bool) -> None:
-    bottom = () if early else (saved(by_host={}, not_reusable="an accumulator of Scala's"),)
-    world = second_epoch(*bottom, saved(OLD + 1, parents=(OLD,)))
-    fields: dict[str, Any] = {"reusable": False, "why_not": "an accumulator of Scala's"} if early else {}
-    assert "accumulator" in answer(world, declared(**fields)).reason
-    found = answer(world, declared(1, parents=(NEW,)))
-    assert not found.restore
-    assert "has to run again in full" in found.reason
-
-
-def test_of_a_parent_that_nobody_knows_nothing_is_believed() -> None:
-    world = second_epoch(saved(OLD + 1, parents=(OLD,)))
-    assert not answer(world, declared(1, parents=(NEW,))).restore
-
-
-def test_the_newest_of_several_that_are_the_same_is_used() -> None:
-    world = second_epoch(saved(), saved(OLD + 500, signature="s0"))
-    assert answer(world, declared()).shuffle == OLD + 500
-
-
 # what ends the recording
 
 
@@ -231,6 +141,21 @@ def test_a_question_before_the_journal_was_read_is_answered_afterwards() -> None
     assert not of(cm.AnswerShuffle, world.tell(declared()))
     answered = world.tell(replayed(epochs=(), progress=0))
     assert names(answered) == ["RecordProgram", "RecordShuffle", "AnswerShuffle"]
+
+
+@pytest.mark.parametrize("epoch", [1, 2])
+def test_when_the_journal_does_not_come_each_question_is_answered_at_once(epoch: int) -> None:
+    world = World(recovery=ON)
+    due = next(one for one in of(cm.SetTimer, world.start(epoch)) if one.name == REPLAY_TIMER)
+    assert not of(cm.AnswerShuffle, world.tell(declared()))
+    overdue = world.fire(REPLAY_TIMER, due.at_ms)
+    assert only(cm.AnswerShuffle, overdue).question == 1
+    assert only(cm.AdmitLimit, overdue).reason
+    found = answer(world, declared(1))
+    assert (found.restore, found.record) == (False, False)
+    assert "not open yet" in found.reason
+    world.tell(replayed(epochs=(), progress=0))
+    assert answer(world, declared(2)).record
 
 
 def test_a_journal_that_cannot_be_opened_only_costs_the_recording() -> None:

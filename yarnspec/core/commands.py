@@ -235,7 +235,7 @@ class RefuseShuffles(Command, frozen=True):
 
 
 class ForgetShuffle(Command, frozen=True):
-    """Write to the journal that a shuffle's files are gone with Spark's interest in them."""
+    """Write to the journal that nothing of a shuffle is of use any more."""
 
     shuffle: int
 

@@ -5,7 +5,7 @@ since its driver is told at its start what is saved. Then:
 
     journal replayed ──▶ is it the same program? ──▶ offer what is saved, wait for the hosts that hold it
     shuffle declared ──▶ is it one that is saved? ──▶ record it (durable), then answer: take that one over, or run
-    shuffle restored ──▶ how much came back; what did not runs again
+    shuffle restored ──▶ how much came back; what did not runs again, and after nothing did the driver asks once more
 
 No answer goes out before what it says is durable in the journal. Where the journal cannot be written or read, or a
 fault of ours turns up, the job goes on without it, and ``status`` says so.
@@ -59,6 +59,7 @@ class Recovery:
         self._shuffles = Shuffles()
         self._began = ""
         self._replayed = False
+        self._overdue = False
         self._off = "recovery is off" if not settings.enabled else ""
         self._questions: list[rec.ShuffleDeclared] = []
         self._progressed = False
@@ -102,12 +103,16 @@ class Recovery:
                 *(self._admit(self._settings.off) if self._settings.off else ()),
                 StartDriver(epoch=epoch, reason=why),
             ]
-        if epoch == 1 or self._replayed:
+        if self._replayed:
             return [StartDriver(epoch=epoch, reason=why)]
-        self._began = why
         wait_ms = self._settings.replay_wait_ms
+        due_ms = now_ms + wait_ms
+        if epoch == 1:
+            said = f"shuffles are answered when the journal is open, in {wait_ms / 1000:g} s at the latest"
+            return [StartDriver(epoch=epoch, reason=why), self._timers.set(REPLAY_TIMER, due_ms, said)]
+        self._began = why
         said = f"epoch {epoch} begins when the journal of those before was read, in {wait_ms / 1000:g} s at the latest"
-        return [self._timers.set(REPLAY_TIMER, now_ms + wait_ms, said)]
+        return [self._timers.set(REPLAY_TIMER, due_ms, said)]
 
     def driver_ready(self, first: bool, now_ms: int) -> list[Command]:
         """A SparkContext has started; only the first of a driver can be recovered, as ids begin anew with each."""
@@ -202,8 +207,11 @@ class Recovery:
         )
 
     def _replay_overdue(self) -> list[Command]:
-        wait_ms = self._settings.replay_wait_ms
-        said = f"nothing of earlier epochs is used again: their journal was not read within {wait_ms / 1000:g} s"
+        self._overdue = True
+        within = f"within {self._settings.replay_wait_ms / 1000:g} s"
+        said = f"nothing of earlier epochs is used again: their journal was not read {within}"
+        if self._lifecycle.epoch == 1:
+            said = f"finished work is not recorded until the journal is open, which it was not {within}"
         answers = self._answer_all()
         return [*self._admit(said), *self._start(), *answers]
 
@@ -230,7 +238,7 @@ class Recovery:
     def _declared(self, event: rec.ShuffleDeclared, _now_ms: int) -> list[Command]:
         self._questions.append(event)
         # What is offered has to be known first; without recovery there is nothing to be known.
-        if self._settings.enabled and not self._replayed and not self._off:
+        if self._settings.enabled and not (self._replayed or self._overdue or self._off):
             return []
         return self._answer_all()
 
@@ -242,9 +250,10 @@ class Recovery:
 
     def _answer(self, declared: rec.ShuffleDeclared) -> list[Command]:
         saved, why = self._shuffles.declare(declared)
-        recorded = declared.reusable and not self._off
-        if declared.reusable and self._off:
-            why += f"; nothing is recorded: {self._off}"
+        unrecorded = self._off or ("" if self._replayed else "the journal is not open yet")
+        recorded = declared.reusable and not unrecorded
+        if declared.reusable and unrecorded:
+            why += f"; it is not recorded: {unrecorded}"
         shuffle = declared.shuffle if saved is None else saved.shuffle
         commands: list[Command] = []
         if recorded:
@@ -271,8 +280,11 @@ class Recovery:
         return [*commands, answer]
 
     def _restored(self, event: rec.ShuffleRestored, _now_ms: int) -> list[Command]:
-        self._shuffles.restored(event)
-        return []
+        useless = self._shuffles.restored(event)
+        if self._off:
+            return []
+        # A later epoch may find its outputs again, while what is computed from now on is another run.
+        return [ForgetShuffle(shuffle=one, reason=f"nothing of shuffle {event.shuffle} came back") for one in useless]
 
     def _dropped(self, event: rec.ShuffleDropped, _now_ms: int) -> list[Command]:
         if not self._shuffles.forget(event.shuffle) or self._off:

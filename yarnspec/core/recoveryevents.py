@@ -17,7 +17,9 @@ ALL_SHUFFLES = -1
 class SavedShuffle(msgspec.Struct, frozen=True, kw_only=True):
     """A shuffle of an earlier epoch, as the journal has it. ``by_host``: on which hosts its map outputs were written.
 
-    ``not_reusable`` says why nothing of it may be used; empty: nothing is known against it.
+    ``bounded``: it is sorted by bounds of its own. ``oldest`` and ``newest``: the numbers of the first and the last of
+    the tasks that wrote its map outputs. ``not_reusable`` says why nothing of it may be used; empty: nothing is known
+    against it.
     """
 
     shuffle: int
@@ -28,6 +30,9 @@ class SavedShuffle(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     parents: tuple[int, ...] = ()
     by_host: dict[str, int]
+    bounded: bool = False
+    oldest: int = 0
+    newest: int = 0
     not_reusable: str = ""
 
     @property

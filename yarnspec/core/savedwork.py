@@ -28,6 +28,7 @@ def saved_shuffles(recorded: Recorded) -> tuple[SavedShuffle, ...]:
 
 def _saved(shuffle: RecordedShuffle) -> SavedShuffle:
     registered = shuffle.registered
+    tasks = [output.map_id for output in shuffle.outputs.values()]
     return SavedShuffle(
         shuffle=registered.shuffle,
         signature=registered.signature,
@@ -37,6 +38,9 @@ def _saved(shuffle: RecordedShuffle) -> SavedShuffle:
         description=registered.description,
         parents=registered.parents,
         by_host=dict(Counter(output.host for output in shuffle.outputs.values())),
+        bounded=shuffle.facts is not None,
+        oldest=min(tasks, default=0),
+        newest=max(tasks, default=0),
         not_reusable=shuffle.not_reusable,
     )
 

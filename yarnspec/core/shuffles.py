@@ -4,7 +4,11 @@ A saved shuffle is one that an earlier epoch recorded. It is taken over when it 
 signature, and the same number of maps and reduces. Three things speak against it, and in doubt they win:
 
 * *It is uncertain*: INDETERMINATE, or computed from something that is. Then a map that ran again would not fit those
-  that did not: it comes back whole or not at all, and only above exactly what it was computed from.
+  that did not: it comes back whole or not at all.
+* *What it was computed from may be something else today.* Where another run of a shuffle's maps may give other rows
+  (UNORDERED counts as well: which of two equal rows comes first is chance) what is above it is used only when exactly
+  that one is back as a whole, and none of its maps ran after one of those above. One that is sorted by bounds may have
+  other bounds today unless it is the same one, and so for all above it.
 * *It is not reusable*, or something that it was computed from is not: a part of what that computation does (the updates
   of accumulators, for example) is known to nobody and would be missing.
 * Its maps' outputs may be gone. That is no reason: what does not come back is computed again.
@@ -21,9 +25,13 @@ from yarnspec.core.recoveryevents import SavedShuffle, ShuffleDeclared, ShuffleR
 class Known:
     """A shuffle of this epoch's driver."""
 
+    maps: int
     uncertain: bool
+    varies: bool
+    bounded: bool
     reusable: bool
     reused: bool = False
+    newest: int = 0
     whole: bool = False
 
 
@@ -34,6 +42,7 @@ class Shuffles:
         self._offered: dict[int, SavedShuffle] = {}
         self._by_signature: dict[str, list[int]] = {}
         self._refused: dict[str, str] = {}
+        self._bounded: set[str] = set()
         self._known: dict[int, Known] = {}
 
     @property
@@ -44,6 +53,8 @@ class Shuffles:
     def offer(self, saved: tuple[SavedShuffle, ...]) -> None:
         """Take what the journal holds of earlier epochs."""
         for one in sorted(saved, key=lambda each: each.shuffle):
+            if one.bounded:
+                self._bounded.add(one.signature)
             if one.not_reusable:
                 self._refused[one.signature] = one.not_reusable
             elif one.outputs:
@@ -56,22 +67,37 @@ class Shuffles:
         """The saved shuffle that the declared one takes over, or None, and the reason."""
         saved, why = self._match(declared)
         self._known[declared.shuffle if saved is None else saved.shuffle] = Known(
+            maps=declared.maps,
             uncertain=self.uncertain(declared),
+            varies=self._varies(declared),
+            bounded=self._has_bounds(declared),
             # What was refused before would have to be done again in full, and what is above would not let it.
             reusable=declared.reusable and declared.signature not in self._refused and not self._unreusable(declared),
             reused=saved is not None,
+            newest=0 if saved is None else saved.newest,
         )
         if saved is not None:
             del self._offered[saved.shuffle]
         return saved, why
 
-    def restored(self, event: ShuffleRestored) -> bool:
-        """Take how much of a shuffle came back; False when nobody had asked for it."""
+    def restored(self, event: ShuffleRestored) -> tuple[int, ...]:
+        """Take how much of a shuffle came back; the saved shuffles that are of no use to any epoch from now on.
+
+        One of which nothing came back is not used: the driver asks again, about the id that it goes on with.
+        """
         known = self._known.get(event.shuffle)
         if known is None or not known.reused:
-            return False
-        known.whole = event.restored == event.wanted
-        return True
+            return ()
+        known.whole = event.restored == known.maps
+        if event.restored:
+            return ()
+        del self._known[event.shuffle]
+        above: list[int] = []
+        if known.varies or known.bounded:
+            above = [one.shuffle for one in self._offered.values() if event.shuffle in one.parents]
+        for shuffle in above:
+            del self._offered[shuffle]
+        return (event.shuffle, *above)
 
     def refuse(self, shuffle: int) -> None:
         """Nothing of a shuffle of this epoch may be used by a later one, nor of those above it from now on."""
@@ -92,6 +118,16 @@ class Shuffles:
         parents = [self._known.get(parent) for parent in declared.parents]
         # Of a parent that nobody has declared nothing is known.
         return declared.determinism == "indeterminate" or any(one is None or one.uncertain for one in parents)
+
+    def _varies(self, declared: ShuffleDeclared) -> bool:
+        """Whether another run of all its maps may give other rows to those above."""
+        parents = [self._known.get(parent) for parent in declared.parents]
+        return declared.determinism != "determinate" or any(one is None or one.varies for one in parents)
+
+    def _has_bounds(self, declared: ShuffleDeclared) -> bool:
+        """Whether where its rows go follows from bounds that another run may not draw again."""
+        parents = [self._known.get(parent) for parent in declared.parents]
+        return declared.signature in self._bounded or any(one is not None and one.bounded for one in parents)
 
     def _unreusable(self, declared: ShuffleDeclared) -> bool:
         parents = [self._known.get(parent) for parent in declared.parents]
@@ -121,19 +157,23 @@ class Shuffles:
         if len(saved.parents) != len(declared.parents):
             return f"it was computed from {len(saved.parents)} shuffles, now from {len(declared.parents)}"
         for before, now in zip(saved.parents, declared.parents, strict=True):
-            why = self._objection_to_parent(before, now)
+            why = self._objection_to_parent(saved, before, now)
             if why:
                 return why
         if saved.outputs < saved.maps and self.uncertain(declared):
             return f"it comes back whole or not at all, and {saved.outputs} of {saved.maps} map outputs are saved"
         return ""
 
-    def _objection_to_parent(self, before: int, now: int) -> str:
+    def _objection_to_parent(self, saved: SavedShuffle, before: int, now: int) -> str:
         parent = self._known.get(now)
         if parent is None:
             return f"it is computed from shuffle {now}, of which nothing is known"
         if not parent.reusable:
             return f"it is computed from shuffle {now}, which has to run again in full"
-        if parent.uncertain and not (before == now and parent.whole):
+        same = before == now
+        if (parent.bounded and not same) or (parent.varies and not (same and parent.whole)):
             return f"it was computed from shuffle {before}, and shuffle {now} of today may hold something else"
+        # Numbers of tasks grow, from epoch to epoch as well.
+        if parent.varies and parent.newest > saved.oldest:
+            return f"a map of shuffle {now} ran again after it was computed from that"
         return ""

@@ -1,21 +1,25 @@
-"""What a driver that dies again and again is about: its program, the hosts, and its luck. Drawn from a seed."""
+"""What a driver that dies again and again is about: its program, the hosts, its luck, and what it leaves behind."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from yarnspec.core.journalrecords import Determinism
+from yarnspec.core.journalrecords import Determinism, JournalRecord
 
 
 @dataclass(frozen=True)
 class ShufflePlan:
-    """A shuffle of the program: its number in it, its maps, and the shuffles that it is computed from."""
+    """A shuffle of the program: its number in it, its maps, and the shuffles that it is computed from.
+
+    ``bounded``: it is sorted by bounds that every driver draws anew unless it goes on with a saved one.
+    """
 
     number: int
     maps: int
     determinism: Determinism
     parents: tuple[int, ...]
+    bounded: bool
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,9 @@ class Plan:
         """The plan of a seed."""
         rng = random.Random(seed)
         kinds: list[Determinism] = ["determinate", "determinate", "unordered", "indeterminate"]
-        if rng.random() < 0.3:
-            kinds = ["determinate"]
+        family = rng.random()
+        if family < 0.6:
+            kinds = ["determinate"] if family < 0.3 else ["determinate", "unordered"]
         shuffles: list[ShufflePlan] = []
         # Small programs, whose drivers die at each place sooner, and larger ones.
         small = rng.random() < 0.5
@@ -57,7 +62,9 @@ class Plan:
             # As Spark has it: what is computed from something indeterminate is indeterminate.
             if any(shuffles[parent].determinism == "indeterminate" for parent in parents):
                 determinism = "indeterminate"
-            shuffles.append(ShufflePlan(number, rng.randint(1, 2 if small else 4), determinism, parents))
+            shuffles.append(
+                ShufflePlan(number, rng.randint(1, 2 if small else 4), determinism, parents, rng.random() < 0.2)
+            )
         return cls(
             seed=seed,
             shuffles=tuple(shuffles),
@@ -68,3 +75,31 @@ class Plan:
             output_loss=rng.choice((0.0, 0.0, 0.05)),
             recording_stops=rng.choice((0.0, 0.0, 0.0, 0.03)),
         )
+
+
+@dataclass
+class Result:
+    """What came of a plan. ``ideal``: maps that would have run without any crash or loss."""
+
+    epochs: int = 0
+    ran: int = 0
+    ideal: int = 0
+    restored: int = 0
+    durable: list[int] = field(default_factory=list)
+    """How many outputs were saved at the start of each later epoch."""
+
+
+class Disk:
+    """What survives a driver: the journal's durable records, and the outputs on hosts."""
+
+    def __init__(self) -> None:
+        self.records: list[JournalRecord] = []
+        self.outputs: dict[tuple[int, int], Output] = {}
+        """By shuffle and map id."""
+
+    def suffer(self, plan: Plan, rng: random.Random) -> None:
+        """Hosts go with all that is on them, and files by themselves."""
+        lost = {host for host in plan.hosts if rng.random() < plan.host_loss}
+        self.outputs = {
+            key: one for key, one in self.outputs.items() if one.host not in lost and rng.random() >= plan.file_loss
+        }

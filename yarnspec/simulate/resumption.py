@@ -1,8 +1,8 @@
 """Lives of a driver that dies again and again, in which the real core decides what each life takes over from the last.
 
 A program is a list of shuffles, each computed from earlier ones. What a map gives is a number that follows from its
-inputs, and for an indeterminate shuffle from which run of it gave it. At the end every output must fit those that it
-was computed from: a mixture of two runs of something indeterminate is a wrong result.
+inputs, and unless the shuffle is determinate from which run of it gave it. At the end every output must fit those that
+it was computed from: a mixture of two runs of something that varies is a wrong result.
 
 A crash cuts the journal somewhere behind the last record that was told to be durable. Hosts come and go between lives.
 A driver may also live on for a while after its journal was sealed: what it does then has no effect, and when it wants
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from yarnspec.core import commands as cm
 from yarnspec.core import events as ev
@@ -23,6 +22,7 @@ from yarnspec.core.journalrecords import (
     JournalRecord,
     MapFinished,
     ShuffleDropped,
+    ShuffleFacts,
     ShuffleNotReusable,
     ShuffleRegistered,
 )
@@ -30,39 +30,11 @@ from yarnspec.core.journalstate import Recorded
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.savedwork import Progress, Taken, progress_of, progress_record, saved_shuffles
 from yarnspec.core.settings import RecoverySettings, Settings
-from yarnspec.simulate.lives import Output, Plan, ShufflePlan
+from yarnspec.simulate.lives import Disk, Output, Plan, Result, ShufflePlan
 from yarnspec.simulate.rules import BrokenRule
 
 _IDS = 1_000_000
 _TASKS = 100_000_000
-
-
-@dataclass
-class Result:
-    """What came of a plan. ``ideal``: maps that would have run without any crash or loss."""
-
-    epochs: int = 0
-    ran: int = 0
-    ideal: int = 0
-    restored: int = 0
-    durable: list[int] = field(default_factory=list)
-    """How many outputs were saved at the start of each later epoch."""
-
-
-class Disk:
-    """What survives a driver: the journal's durable records, and the outputs on hosts."""
-
-    def __init__(self) -> None:
-        self.records: list[JournalRecord] = []
-        self.outputs: dict[tuple[int, int], Output] = {}
-        """By shuffle and map id."""
-
-    def suffer(self, plan: Plan, rng: random.Random) -> None:
-        """Hosts go with all that is on them, and files by themselves."""
-        lost = {host for host in plan.hosts if rng.random() < plan.host_loss}
-        self.outputs = {
-            key: one for key, one in self.outputs.items() if one.host not in lost and rng.random() >= plan.file_loss
-        }
 
 
 class CrashedError(Exception):
@@ -133,6 +105,7 @@ class Life:
         self._durable = 0
         self._taken = Taken()
         self._taken.past(self._past)
+        self._questions = 0
         self._answers: dict[int, cm.AnswerShuffle] = {}
         self._offered: frozenset[int] = frozenset()
         self._started = False
@@ -143,6 +116,8 @@ class Life:
         self._sealed = False
         self._abandoned = False
         self._there: dict[int, dict[int, Output]] = {}
+        self._lost: set[tuple[int, int]] = set()
+        self._bounds: dict[int, int] = {}
         self._next_map = epoch * _TASKS
         self.ran = 0
         self.restored = 0
@@ -173,8 +148,9 @@ class Life:
         self._tell(ev.DriverReady(driver_url="spark://CoarseGrainedScheduler@h:1"))
         for shuffle in self._plan.shuffles:
             self._declare(shuffle)
-        for shuffle in self._plan.shuffles:
-            self._compute(shuffle.number)
+        while any(len(self._there[self._ids[one.number]]) < one.maps for one in self._plan.shuffles):
+            for shuffle in self._plan.shuffles:
+                self._compute(shuffle.number)
         self._check()
 
     @property
@@ -192,9 +168,31 @@ class Life:
     # the program
 
     def _declare(self, plan: ShufflePlan) -> None:
-        self._step()
         fresh = self._epoch * _IDS + plan.number
-        question = plan.number + 1
+        answer = self._ask(plan, fresh)
+        while answer.restore and answer.shuffle is not None:
+            if self._restore(plan, answer.shuffle, whole=answer.whole):
+                self._begin(plan, answer.shuffle, record=answer.record)
+                return
+            answer = self._ask(plan, fresh)
+        self._there[fresh] = {}
+        self._begin(plan, fresh, record=answer.record)
+
+    def _begin(self, plan: ShufflePlan, shuffle: int, *, record: bool) -> None:
+        self._ids[plan.number] = shuffle
+        if record:
+            self._recorded.add(shuffle)
+        if not plan.bounded:
+            return
+        saved = self._past.shuffles.get(shuffle)
+        self._bounds[plan.number] = int(saved.facts or b"") if saved is not None else self._rng.getrandbits(30)
+        if saved is None and record and self._taken.recorded(shuffle):
+            self._write(ShuffleFacts(shuffle=shuffle, blob=b"%d" % self._bounds[plan.number]), durable=False)
+
+    def _ask(self, plan: ShufflePlan, fresh: int) -> cm.AnswerShuffle:
+        self._step()
+        self._questions += 1
+        question = self._questions
         self._tell(
             rec.ShuffleDeclared(
                 question=question,
@@ -206,17 +204,11 @@ class Life:
                 parents=tuple(self._ids[parent] for parent in plan.parents),
             )
         )
-        answer = self._answers[question]
         self._step()
-        shuffle = fresh if answer.shuffle is None else answer.shuffle
-        self._ids[plan.number] = shuffle
-        self._there[shuffle] = {}
-        if answer.record:
-            self._recorded.add(shuffle)
-        if answer.restore:
-            self._restore(plan, shuffle, whole=answer.whole)
+        return self._answers[question]
 
-    def _restore(self, plan: ShufflePlan, shuffle: int, *, whole: bool) -> None:
+    def _restore(self, plan: ShufflePlan, shuffle: int, *, whole: bool) -> bool:
+        """Take what is there of a saved shuffle; False when that is nothing."""
         if shuffle not in self._offered:
             raise BrokenRule(f"seed {self._plan.seed}: shuffle {shuffle} was never offered")
         saved = self._past.shuffles[shuffle].outputs
@@ -225,20 +217,21 @@ class Life:
             for index, one in saved.items()
             if (shuffle, one.map_id) in self._disk.outputs
         }
-        if whole and len(found) < plan.maps:
+        if (whole and len(found) < plan.maps) or (plan.bounded and self._past.shuffles[shuffle].facts is None):
             found = {}
         self._there[shuffle] = found
         self.restored += len(found)
         self._tell(
             rec.ShuffleRestored(
                 shuffle=shuffle,
-                wanted=plan.maps,
+                wanted=len(saved),
                 restored=len(found),
                 waited_ms=1,
                 by_host={},
                 not_restored={},
             )
         )
+        return bool(found)
 
     def _compute(self, number: int) -> None:
         """Have all outputs of a shuffle; what is there is not computed again."""
@@ -255,30 +248,34 @@ class Life:
     def _finish(self, plan: ShufflePlan, index: int) -> None:
         self._step()
         shuffle = self._ids[plan.number]
-        run = self._next_map if plan.determinism == "indeterminate" else 0
-        output = Output(self._next_map, self._rng.choice(self._plan.hosts), self._contents(plan, index, run))
+        output = Output(self._next_map, self._rng.choice(self._plan.hosts), self._contents(plan, index, self._next_map))
         self._next_map += 1
         self._there[shuffle][index] = output
         self._disk.outputs[shuffle, output.map_id] = output
         self.ran += 1
+        if (shuffle, index) in self._lost and plan.determinism != "determinate":
+            # Spark sees that its checksum is another one, and makes again what was computed from it.
+            for each in self._above(plan.number) - {plan.number}:
+                self._there[self._ids[each]] = {}
         if self._rng.random() < self._plan.recording_stops:
             self._stop_recording(plan.number, "the queue was full")
         self._record(shuffle, index, output)
         self._step()
 
-    def _contents(self, plan: ShufflePlan, index: int, run: int) -> int:
+    def _contents(self, plan: ShufflePlan, index: int, map_id: int) -> int:
+        run = 0 if plan.determinism == "determinate" else map_id
         read = tuple(
             tuple(self._content_of(self._plan.shuffles[parent], one) for one in range(self._plan.shuffles[parent].maps))
             for parent in plan.parents
         )
-        return hash((plan.number, index, run, read))
+        return hash((plan.number, index, run, self._bounds.get(plan.number, 0), read))
 
     def _content_of(self, plan: ShufflePlan, index: int) -> int:
         """What an output holds, or would if somebody needed it."""
         output = self._there[self._ids[plan.number]].get(index)
         if output is not None:
             return output.contents
-        if plan.determinism == "indeterminate":
+        if plan.determinism != "determinate":
             raise BrokenRule(f"seed {self._plan.seed}: map {index} of shuffle {plan.number} was used and is gone")
         return self._contents(plan, index, 0)
 
@@ -291,6 +288,7 @@ class Life:
         index = self._rng.choice(sorted(there))
         self._disk.outputs.pop((self._ids[plan.number], there[index].map_id), None)
         if plan.determinism != "indeterminate":
+            self._lost.add((self._ids[plan.number], index))
             del there[index]
             return
         # Spark makes all of it again, and all that was computed from it; whose records nobody can use any more.
@@ -315,8 +313,7 @@ class Life:
         """Whether every output is what it would be, were it computed now from what it was computed from."""
         for plan in self._plan.shuffles:
             for index, output in self._there[self._ids[plan.number]].items():
-                run = output.map_id if plan.determinism == "indeterminate" else 0
-                if output.contents != self._contents(plan, index, run):
+                if output.contents != self._contents(plan, index, output.map_id):
                     message = f"seed {self._plan.seed}: map {index} of shuffle {plan.number} is of something else"
                     raise BrokenRule(message)
 
