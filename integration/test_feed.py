@@ -32,7 +32,8 @@ def test_no_task_of_many_is_missing(submit: Submit, yarnspec: Yarnspec, tmp_path
 
     (log,) = events.iterdir()
     spark = of_spark(log)
-    assert spark.tasks.total() >= TASKS + 9 + 3 + 3
+    # How many of the last job's attempts are told of before it is given up differs.
+    assert spark.tasks.total() > TASKS + 9 + 3
     assert {end.state for end in spark.tasks} == {"SUCCESS", "FAILED", "KILLED"}
     records = yarnspec("events", application, "-o", "json", timeout_s=120).expect(0).lines
     found = difference(spark, of_yarnspec(records))

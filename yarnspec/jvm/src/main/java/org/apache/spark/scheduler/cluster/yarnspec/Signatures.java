@@ -33,7 +33,9 @@ final class Signatures implements ShuffleIdentities {
             "spark.serializer", "spark.kryo", "spark.shuffle.compress", "spark.io.compression.", "spark.rdd.compress",
             "spark.python.", "spark.hadoop.mapred", "spark.hadoop.parquet", "spark.files.ignore", "spark.sql.");
 
-    private static final List<String> NO_SETTINGS = List.of("spark.sql.warehouse.dir", "spark.sql.artifact");
+    /** The last is the number of each driver's own tree of uncommitted output. */
+    private static final List<String> NO_SETTINGS = List.of(
+            "spark.sql.warehouse.dir", "spark.sql.artifact", "spark.hadoop.mapreduce.job.application.attempt.id");
 
     private static final Set<Class<?>> SERIALIZERS = Set.of(JavaSerializer.class, KryoSerializer.class);
 
