@@ -60,7 +60,8 @@ def kill(context: SparkContext, hit: Path) -> int:
     spark = context._jsc.sc()
     assert spark.killTaskAttempt(task_id, True, f"killed at {hit.name}")
     deadline = time.monotonic() + LONGEST_S
-    while status(spark, stage, task_id) == "RUNNING":
+    # Spark's status store lags behind: it may not know yet of a copy that has only just started.
+    while status(spark, stage, task_id) in (None, "RUNNING"):
         if time.monotonic() > deadline:
             raise TimeoutError(f"task {task_id} of stage {stage} runs on")
         time.sleep(0.02)
@@ -68,11 +69,11 @@ def kill(context: SparkContext, hit: Path) -> int:
     return task_id
 
 
-def status(spark: Any, stage: int, task_id: int) -> str:
-    """How an attempt of a task stands."""
+def status(spark: Any, stage: int, task_id: int) -> str | None:
+    """How an attempt of a task stands, as far as Spark's status store knows."""
     tasks = spark.statusStore().taskList(stage, 0, 1000)
     found = (tasks.apply(place) for place in range(tasks.size()))
-    return str(next(one.status() for one in found if one.taskId() == task_id))
+    return next((str(one.status()) for one in found if one.taskId() == task_id), None)
 
 
 def write(session: SparkSession, sink: str, step: str, directory: Path, output: str) -> None:
