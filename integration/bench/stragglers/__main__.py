@@ -76,6 +76,8 @@ def main(
     if not show:
         deadline = time.monotonic() + budget_s if budget_s is not None else None
         passes = (repeats,) if repeats else PASSES
+        if keep:
+            keep.mkdir(parents=True, exist_ok=True)
         workspace = Path(tempfile.mkdtemp(prefix="yarnspec-stragglers-", dir=keep))
         try:
             _measure(results, path, console, workspace, arms=arms, numbers=numbers, passes=passes, deadline=deadline)
