@@ -417,7 +417,7 @@ def python_without_yarnspec(place: Path) -> Path:
 def check_windows(found: dict[str, Any], python: Path) -> None:
     """What ``programs/windows.py`` printed."""
     assert found["python"] == [str(python)]
-    assert found["yarnspec_from"] == ["yarnspec-window.zip"]
+    assert found["yarnspec_from"] == ["yarnspec-tasks.zip"]
     assert found["sorted"] == [[0, 2, 4, 6, 8], [9, 7, 5, 3, 1]]
     assert found["spilled"]
     assert found["dataframe"] == list(range(9, -1, -1))

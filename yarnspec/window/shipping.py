@@ -1,8 +1,8 @@
-"""Bringing this package to the executors' Python, which need not have yarnspec installed.
+"""Bringing what tasks need of yarnspec to the executors' Python, which need not have it installed.
 
-Functions of this package are pickled by name, so that what Spark ships is small, and the same from one life of the
-driver to the next (a class pickled by value is not). The workers find the names in a zip file that goes with the
-application as ``--py-files`` do; user code that imports ``yarnspec.window`` finds it there, too.
+Functions of ``yarnspec.window`` and ``yarnspec.sink`` are pickled by name, so that what Spark ships is small, and the
+same from one life of the driver to the next (a class pickled by value is not). The workers find the names in a zip file
+that goes with the application as ``--py-files`` do; user code that imports one of the two finds it there, too.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-ZIP_NAME = "yarnspec-window.zip"
+ZIP_NAME = "yarnspec-tasks.zip"
+_PACKAGES = ("sink", "window")
 # Where a host's Python has yarnspec, the rest of it shall be found there.
-_PACKAGE = '''\
+_PARENT = '''\
 """The part of yarnspec that tasks need, as the driver has it."""
 
 from pkgutil import extend_path
@@ -34,7 +35,7 @@ _shipping = threading.Lock()
 
 
 def ship(context: SparkContext) -> None:
-    """Have all tasks from now on find this package; once per Spark context."""
+    """Have all tasks from now on find the packages; once per Spark context."""
     from pyspark import SparkFiles
 
     with _shipping:
@@ -49,15 +50,15 @@ def ship(context: SparkContext) -> None:
 
 
 def write_zip(path: Path) -> None:
-    """Write the modules that this package imports, itself included; the same bytes each time."""
+    """Write the packages and what they import; the same bytes each time."""
     root = importlib.resources.files("yarnspec")
-    window = sorted((each for each in (root / "window").iterdir() if each.name.endswith(".py")), key=_name)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        _add(archive, "yarnspec/__init__.py", _PACKAGE)
+        _add(archive, "yarnspec/__init__.py", _PARENT)
         for source in (root / "errors.py", root / "units.py"):
             _add(archive, f"yarnspec/{source.name}", source.read_text(encoding="utf-8"))
-        for source in window:
-            _add(archive, f"yarnspec/window/{source.name}", source.read_text(encoding="utf-8"))
+        for package in _PACKAGES:
+            for source in sorted((each for each in (root / package).iterdir() if each.name.endswith(".py")), key=_name):
+                _add(archive, f"yarnspec/{package}/{source.name}", source.read_text(encoding="utf-8"))
 
 
 def _name(source: Traversable) -> str:

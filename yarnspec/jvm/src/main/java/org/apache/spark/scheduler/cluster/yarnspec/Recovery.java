@@ -16,6 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.DirectTaskResult;
 import org.apache.spark.scheduler.MapStatus;
 
@@ -115,6 +116,11 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     void answer(int question, String json) throws JsonProcessingException {
         questions.answer(question, JSON.readTree(json));
+    }
+
+    /** Empty when it is not known. */
+    String identityOf(RDD<?> rdd) {
+        return !over && isOurs(rdd.context()) ? signatures.ofRecords(rdd) : "";
     }
 
     /** Gives a shuffle that is just being made its number, and what is left of an earlier driver's. */

@@ -9,6 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.DeterministicLevel$;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.KryoSerializer;
 import org.apache.spark.serializer.Serializer;
@@ -72,6 +73,27 @@ final class Signatures implements ShuffleIdentities {
                 List.copyOf(values.rdds().parents()),
                 values.accumulates(),
                 whyNot);
+    }
+
+    /**
+     * What the records of an RDD are; empty when that is not known, when they or their order may be others in another run,
+     * and when computing them counts in accumulators.
+     */
+    String ofRecords(RDD<?> rdd) {
+        Fingerprint into = new Fingerprint();
+        Values values = new Values(into, this);
+        try {
+            added.add(into, rdd.context());
+            addSettings(values, rdd.context().conf().getAllAsJavaMap());
+            values.rdds().add(rdd, true);
+        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+            return "";
+        }
+        boolean same = values.deterministic()
+                && !values.accumulates()
+                && values.rdds().parents().isEmpty()
+                && rdd.outputDeterministicLevel().equals(DeterministicLevel$.MODULE$.DETERMINATE());
+        return same ? into.hex() : "";
     }
 
     /**

@@ -1,0 +1,139 @@
+"""Drivers that save to one path, and may be killed at any operation on its file system."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from yarnspec.sink.attempts import Attempt, Task, sets_of
+from yarnspec.sink.claim import Owner
+from yarnspec.sink.decision import Decision, Mode, PublishedFile, file_name, published
+from yarnspec.sink.files import LocalFiles
+from yarnspec.sink.publication import Begun, Publication, Step
+
+APPLICATION = "application_1_0001"
+
+
+class Killed(BaseException):
+    """The driver is no more."""
+
+
+class MortalFiles(LocalFiles):
+    """The local file system, as long as the driver lives: it dies before or after its n-th operation.
+
+    ``seen`` has the step at which each operation was.
+    """
+
+    def __init__(self, dies_at: int | None = None, *, after: bool = False) -> None:
+        self.dies_at = dies_at
+        self.after = after
+        self.seen: list[tuple[Step, str]] = []
+        self.step: Callable[[], Step] = lambda: Step.CLAIM
+        self.before_each: Callable[[int], None] = lambda _n: None
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name not in ("exists", "is_directory", "names", "read", "write", "make_directories", "rename", "delete",
+                        "remove_empty"):  # fmt: skip
+            return found
+
+        def operate(*arguments: Any) -> Any:
+            number = len(self.seen)
+            if self.dies_at is not None and number > self.dies_at:
+                raise Killed
+            self.seen.append((self.step(), name))
+            self.before_each(number)
+            if number == self.dies_at and not self.after:
+                raise Killed
+            result = found(*arguments)
+            if number == self.dies_at:
+                raise Killed
+            return result
+
+        return operate
+
+
+@dataclass
+class Driver:
+    """One life of a program that saves some contents, one for each partition."""
+
+    target: str
+    epoch: int = 1
+    application: str = APPLICATION
+    mode: Mode = Mode.FAIL
+    ordinal: int = 1
+    identity: str = ""
+    files: LocalFiles = field(default_factory=LocalFiles)
+    take_over: bool = False
+    run: str = ""
+    losers: tuple[int, ...] = (0,)
+    ran: list[int] = field(default_factory=list)
+    on_running: Callable[[Publication], None] = lambda _publication: None
+
+    _runs = itertools.count(1)
+
+    def __post_init__(self) -> None:
+        self.run = self.run or f"{next(self._runs):016x}"
+        self.owner = Owner(self.run, self.application, self.epoch, f"process of {self.run}", "ann", "worker7", 4242, 0)
+        self.publication = Publication(self.files, self.target, self.owner, self.mode)
+        if isinstance(self.files, MortalFiles):
+            self.files.step = lambda: self.publication.step
+
+    def save(self, *contents: str) -> Decision:
+        """What ``PartitionFileSink.save`` does, with the tasks' files written here."""
+        publication = self.publication
+        publication.claim(take_over=self.take_over)
+        begun = Begun(self.application, self.epoch, self.ordinal, self.identity, len(contents))
+        usable = publication.recover(begun)
+        done = publication.earlier(self.ordinal)
+        if done is not None:
+            publication.leave()
+            return done
+        attempts = Path(publication.prepare(begun))
+        accepted = [*usable, *self._write(attempts, contents, {each.partition for each in usable})]
+        self.on_running(publication)
+        tasks = [Task(partition, f"e{self.epoch}.t9{partition}", True) for partition in self.losers]
+        decision = Decision(
+            self.run, self.mode, self.application, self.epoch, self.ordinal, "ann", "worker7", 1,
+            tuple(PublishedFile(file_name(each.partition, self.run, ".txt"), each.name, each.size_bytes)
+                  for each in sorted(accepted, key=lambda attempt: attempt.partition)),
+            sets_of(accepted, publication.names_of_attempts(), tasks),
+        )  # fmt: skip
+        publication.publish(decision)
+        publication.leave()
+        return decision
+
+    def _write(self, attempts: Path, contents: Iterable[str], there: set[int]) -> list[Attempt]:
+        accepted = []
+        for partition, content in enumerate(contents):
+            if partition in there:
+                continue
+            self.ran.append(partition)
+            name = f"{partition:05d}.e{self.epoch}.t{partition}"
+            (attempts / name).write_text(content)
+            accepted.append(Attempt(name, len(content)))
+            if partition in self.losers:
+                # A copy that came second, and one that is still at work.
+                (attempts / f"{partition:05d}.e{self.epoch}.t9{partition}").write_text("of a loser")
+                (attempts / f"{partition:05d}.e{self.epoch}.t8{partition}.writing").write_text("of a l")
+        return accepted
+
+
+def read(directory: Path) -> list[str] | None:
+    """What a reader sees who lists the directory: contents of the files that are not hidden; None without a directory."""
+    if not directory.exists():
+        return None
+    return sorted(file.read_text() for file in directory.iterdir() if not file.name.startswith(("_", ".")))
+
+
+def read_published(directory: Path) -> list[str]:
+    """What a reader sees who heeds the manifests."""
+    return sorted((directory / name).read_text() for name in published(LocalFiles(), str(directory)))
+
+
+def around(directory: Path) -> list[str]:
+    """What lies beside an output and is not it."""
+    return sorted(entry.name for entry in directory.parent.iterdir() if entry != directory)

@@ -1,0 +1,87 @@
+"""Attempts at the partitions of an output, and the four sets of them that seed 001 keeps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+WRITING = ".writing"
+"""How the name of a file ends that is not whole."""
+_NAME = re.compile(r"(\d+)\.(e\d+\.t\d+)")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A whole file of one attempt at a partition; its name says epoch and task: ``00007.e1.t42``."""
+
+    name: str
+    size_bytes: int
+
+    @property
+    def partition(self) -> int:
+        """The number of the partition."""
+        return int(_parts(self.name)[0])
+
+    @property
+    def id(self) -> str:
+        """Epoch and task, which no other attempt of the application has: ``e1.t42``."""
+        return _parts(self.name)[1]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What Spark knows of one attempt: ``id`` as in ``Attempt``."""
+
+    partition: int
+    id: str
+    speculative: bool
+
+
+@dataclass(frozen=True)
+class AttemptSets:
+    """Seed 001's four sets, of attempts' ids.
+
+    What is published is ``fast`` and ``finished``; everything else of ``all`` is deleted, and so is whatever turns up
+    later.
+    """
+
+    fast: tuple[str, ...]
+    """Accepted attempts at partitions that had copies."""
+    slow: tuple[str, ...]
+    """The other attempts at these that had finished their file."""
+    finished: tuple[str, ...]
+    """Accepted attempts at partitions without copies."""
+    all: tuple[str, ...]
+    """All that is known of, failed and killed ones as well."""
+
+
+def whole_files(names: dict[str, int]) -> list[Attempt]:
+    """The attempts that have finished their file, of what their directory holds."""
+    return [Attempt(name, size) for name, size in sorted(names.items()) if _NAME.fullmatch(name)]
+
+
+def sets_of(accepted: Iterable[Attempt], names: Collection[str], tasks: Iterable[Task]) -> AttemptSets:
+    """The four sets: by what Spark accepted, what the attempts' directory holds, and what Spark knows of its tasks."""
+    tasks = list(tasks)
+    copied = {task.partition for task in tasks if task.speculative}
+    accepted_ids = {attempt.id: attempt.partition for attempt in accepted}
+    whole = whole_files(dict.fromkeys(names, 0))
+    found = {_parts(name.removesuffix(WRITING))[1] for name in names if _NAME.fullmatch(name.removesuffix(WRITING))}
+    return AttemptSets(
+        fast=_sorted(each for each, partition in accepted_ids.items() if partition in copied),
+        slow=_sorted(each.id for each in whole if each.partition in copied and each.id not in accepted_ids),
+        finished=_sorted(each for each, partition in accepted_ids.items() if partition not in copied),
+        all=_sorted({*accepted_ids, *found, *(task.id for task in tasks)}),
+    )
+
+
+def _sorted(ids: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(ids, key=lambda each: [int(number) for number in re.findall(r"\d+", each)]))
+
+
+def _parts(name: str) -> tuple[str, str]:
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise ValueError(f"{name!r} is not an attempt's file")
+    return match[1], match[2]

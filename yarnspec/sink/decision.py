@@ -1,0 +1,132 @@
+"""What a sink has decided to publish, and the names around an output."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from yarnspec.sink.attempts import AttemptSets
+from yarnspec.sink.files import Files, split
+
+SUCCESS = "_SUCCESS"
+_MANIFEST = re.compile(r"_yarnspec-([0-9a-f]{16})\.json")
+_OURS = re.compile(r"part-\d{5,}-([0-9a-f]{16})(\..*|_.*|-.*|)", re.DOTALL)
+
+
+class Mode(StrEnum):
+    """What becomes of what is at the path."""
+
+    FAIL = "fail"
+    OVERWRITE = "overwrite"
+    APPEND = "append"
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """One file of an output, and the attempt that wrote it (its name among the attempts)."""
+
+    name: str
+    attempt: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of one ``save``: written before the first file moves, and kept with the files as manifest."""
+
+    run: str
+    mode: Mode
+    application: str
+    epoch: int
+    ordinal: int
+    user: str
+    host: str
+    decided_ms: int
+    files: tuple[PublishedFile, ...]
+    attempts: AttemptSets
+    schema: int = 1
+
+    @property
+    def manifest(self) -> str:
+        """The manifest's name in the output."""
+        return f"_yarnspec-{self.run}.json"
+
+    def encode(self) -> bytes:
+        """As JSON."""
+        return json.dumps(dataclasses.asdict(self), indent=1).encode()
+
+    @staticmethod
+    def decode(data: bytes) -> Decision:
+        """Read one back.
+
+        Raises:
+            ValueError: it is none, or of another schema.
+        """
+        try:
+            told: dict[str, Any] = json.loads(data)
+            if told["schema"] != 1:
+                raise ValueError(f"schema {told['schema']} is not known here")
+            told["mode"] = Mode(told["mode"])
+            told["files"] = tuple(PublishedFile(**each) for each in told["files"])
+            told["attempts"] = AttemptSets(**{name: tuple(ids) for name, ids in told["attempts"].items()})
+            return Decision(**told)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"this is not what a sink has decided: {error!r}") from None
+
+
+def file_name(partition: int, run: str, suffix: str) -> str:
+    """The name of a partition's file in the output: ``part-00007-0123456789abcdef.csv``."""
+    return f"part-{partition:05d}-{run}{suffix}"
+
+
+class Place:
+    """Where an output and what belongs to it are: all beside each other, so that each move is a rename."""
+
+    def __init__(self, target: str, run: str) -> None:
+        parent, name = split(target)
+        self.target = target
+        self.parent = parent
+        beside = f"{'' if parent == '/' else parent}/.{name}"
+        self.claim = f"{beside}.yarnspec-claim"
+        self.room = f"{beside}.yarnspec-sink"
+        """Everything that is not published; readers pass over names that begin with a dot."""
+        self.run = f"{self.room}/{run}"
+        self.attempts = f"{self.run}/attempts"
+        """Where tasks write; when it is gone, they cannot create a file any more."""
+        self.ready = f"{self.run}/ready"
+        self.begun = f"{self.run}/begun.json"
+        self.decision = f"{self.run}/decision.json"
+
+
+def manifests(files: Files, target: str) -> list[Decision]:
+    """What sinks have published in a directory.
+
+    Raises:
+        ValueError: one of the manifests cannot be read.
+    """
+    found = []
+    for name in sorted(files.names(target)):
+        if _MANIFEST.fullmatch(name):
+            content = files.read(f"{target}/{name}")
+            if content is not None:
+                found.append(Decision.decode(content))
+    return found
+
+
+def published(files: Files, target: str) -> list[str]:
+    """The names of the files in a directory that readers shall see: of each ``save`` all or none.
+
+    Files of sinks count when their manifest is there, and it comes last; files of others always do, hidden ones never.
+    """
+    # First the manifests: of a save that has one, all files are there by the time the directory is listed.
+    whole = {decision.run for decision in manifests(files, target)}
+    names = []
+    for name, size in files.names(target).items():
+        ours = _OURS.fullmatch(name)
+        if size >= 0 and not name.startswith(("_", ".")) and (ours is None or ours[1] in whole):
+            names.append(name)
+    return sorted(names)

@@ -1,0 +1,131 @@
+"""What a sink needs of a file system whose renames are atomic, and the local one; HDFS is in ``hadoop``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+from typing import Protocol
+
+
+class Files(Protocol):
+    """A file system with an atomic rename; paths are text, with ``/`` between names."""
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or a directory."""
+        ...
+
+    def is_directory(self, path: str) -> bool:
+        """Whether there is a directory."""
+        ...
+
+    def names(self, directory: str) -> dict[str, int]:
+        """What a directory holds, nothing when it is not there: name and size in bytes, -1 for a directory."""
+        ...
+
+    def read(self, path: str) -> bytes | None:
+        """All of a small file; None when it is not there."""
+        ...
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write a small file in a directory that is there, in the place of one that may be there. Not atomic."""
+        ...
+
+    def make_directories(self, path: str) -> None:
+        """Make a directory, and those above it."""
+        ...
+
+    def rename(self, source: str, target: str) -> bool:
+        """Give a file or a directory another name, at once or not at all; False when somebody has the name.
+
+        Raises:
+            FileNotFoundError: there is no source, or no directory to put it in.
+        """
+        ...
+
+    def delete(self, path: str) -> None:
+        """Delete a file, or a directory with all that it holds; nothing happens when it is not there."""
+        ...
+
+    def remove_empty(self, directory: str) -> None:
+        """Delete a directory if it is there and empty."""
+        ...
+
+
+class LocalFiles:
+    """The files of this machine, or a directory that all machines have mounted."""
+
+    def exists(self, path: str) -> bool:
+        """See ``Files``."""
+        return os.path.lexists(path)
+
+    def is_directory(self, path: str) -> bool:
+        """See ``Files``."""
+        return Path(path).is_dir()
+
+    def names(self, directory: str) -> dict[str, int]:
+        """See ``Files``."""
+        try:
+            with os.scandir(directory) as entries:
+                return {each.name: -1 if each.is_dir() else each.stat().st_size for each in entries}
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+
+    def read(self, path: str) -> bytes | None:
+        """See ``Files``."""
+        try:
+            return Path(path).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def write(self, path: str, data: bytes) -> None:
+        """See ``Files``."""
+        Path(path).write_bytes(data)
+
+    def make_directories(self, path: str) -> None:
+        """See ``Files``."""
+        Path(path).mkdir(parents=True, exist_ok=True)
+
+    def rename(self, source: str, target: str) -> bool:
+        """See ``Files``. A file is linked and unlinked, as rename(2) would replace another one.
+
+        An empty directory that comes to have the name in the last moment is replaced.
+        """
+        if Path(source).is_dir():
+            if os.path.lexists(target):
+                return False
+            try:
+                os.rename(source, target)  # noqa: PTH104 - Path.rename is this
+            except OSError:
+                if os.path.lexists(target) and os.path.lexists(source):
+                    return False
+                raise
+            return True
+        try:
+            os.link(source, target)
+        except FileExistsError:
+            # An earlier try may have ended between the two.
+            if not (os.path.lexists(source) and os.path.samefile(source, target)):  # noqa: PTH121
+                return False
+        os.unlink(source)  # noqa: PTH108
+        return True
+
+    def delete(self, path: str) -> None:
+        """See ``Files``."""
+        with contextlib.suppress(FileNotFoundError):
+            if Path(path).is_dir():
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)  # noqa: PTH108
+
+    def remove_empty(self, directory: str) -> None:
+        """See ``Files``."""
+        with contextlib.suppress(OSError):
+            os.rmdir(directory)  # noqa: PTH106
+
+
+def split(path: str) -> tuple[str, str]:
+    """The directory and the last name of a path."""
+    parent, _, name = path.rpartition("/")
+    return parent or "/", name

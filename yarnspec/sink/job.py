@@ -1,0 +1,139 @@
+"""The Spark job of a sink: the user's writer in every partition, and what each accepted attempt says of its file."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import threading
+import weakref
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from yarnspec.errors import UsageError, YarnspecError
+from yarnspec.sink.attempts import Attempt, Task
+from yarnspec.sink.tasks import CHUNK, Writer, arrow_chunks_of, chunks_of, row_chunks_of
+from yarnspec.window import full_window_partition
+from yarnspec.window.shipping import ship
+
+if TYPE_CHECKING:
+    from pyspark import RDD, SparkContext
+    from pyspark.sql import DataFrame
+
+Records = Literal["arrow", "rows"]
+
+_CLASS = "org.yarnspec.sink.SinkDriver"
+
+_drivers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+_loading = threading.Lock()
+
+
+def sink_driver(context: SparkContext) -> Any:
+    """Our object in the driver's JVM; the first time in a Spark context its executors get our jar, too."""
+    from yarnspec.jvm import jar_path
+
+    with _loading:
+        if context not in _drivers:
+            jar = jar_path()
+            jvm: Any = context._jvm
+            gateway: Any = context._gateway
+            context._jsc.addJar(str(jar))
+            urls = gateway.new_array(jvm.java.net.URL, 1)
+            urls[0] = jvm.java.io.File(str(jar)).toURI().toURL()
+            # Where the jar is on the class path already, its classes come from there.
+            loader = jvm.java.net.URLClassLoader(urls, jvm.Thread.currentThread().getContextClassLoader())
+            _drivers[context] = loader.loadClass(_CLASS).getDeclaredConstructors()[0].newInstance(None)
+        return _drivers[context]
+
+
+class SinkJob:
+    """The attempts at an RDD's or a DataFrame's partitions."""
+
+    def __init__(self, data: RDD[Any] | DataFrame, writer: Writer, records: Records | None) -> None:
+        from pyspark import RDD
+        from pyspark.sql.classic.dataframe import DataFrame
+
+        if isinstance(data, RDD):
+            if records is not None:
+                raise UsageError(f"records={records!r} is for DataFrames: an RDD's records are what they are")
+            self.context = data.context
+            ship(self.context)
+            chunks: Any = data.mapPartitions(partial(chunks_of, writer))
+            # Pieces of bytes reach the JVM as they are.
+            chunks._bypass_serializer = True
+            self._driver = sink_driver(self.context)
+            self._chunks = chunks._jrdd
+        elif isinstance(data, DataFrame):
+            if data.isStreaming:
+                raise UsageError("a streaming DataFrame has no end to publish: save the batches in foreachBatch")
+            self.context = data.sparkSession.sparkContext
+            view = full_window_partition(data)
+            arrow = records == "arrow" or (records is None and _takes_batches(writer))
+            task = partial(arrow_chunks_of if arrow else row_chunks_of, writer)
+            rows: Any = view.map_partition(task, f"{CHUNK} binary", records="arrow" if arrow else "rows")
+            self._driver = sink_driver(self.context)
+            self._chunks = self._driver.chunks(rows._jdf.toJavaRDD())
+        else:
+            raise TypeError(f"a DataFrame (not of Spark Connect) or an RDD can be saved, {type(data)} cannot")
+        self.partitions = int(self._chunks.getNumPartitions())
+        self._stages: set[tuple[int, int]] = set()
+
+    def identity(self) -> str:
+        """Equal in two drivers of an application only when each partition's records are the same; empty in doubt."""
+        return str(self._driver.identity(self._chunks))
+
+    def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
+        """Write these partitions; gives the attempts whose results Spark accepted, one of each.
+
+        ``attempts`` is the directory to write to, as Hadoop names it.
+        """
+        from pyspark.core.rdd import _load_from_socket
+        from pyspark.serializers import UTF8Deserializer
+
+        if not partitions:
+            return []
+        jvm: Any = self.context._jvm
+        with _named(self.context):
+            results = jvm.PythonRDD.runJob(
+                self.context._jsc.sc(), self._driver.attempts(self._chunks, attempts, epoch), partitions
+            )
+            with _load_from_socket(results, UTF8Deserializer()) as told:
+                accepted = [self._accepted(each) for each in told]
+        if sorted(each.partition for each in accepted) != sorted(partitions):
+            raise YarnspecError(f"Spark gave {len(accepted)} results for {len(partitions)} partitions")
+        return accepted
+
+    def tasks(self, epoch: int) -> list[Task]:
+        """What Spark knows of the tasks of the stages that wrote."""
+        found = []
+        for stage, last_attempt in self._stages:
+            for attempt in range(last_attempt + 1):
+                for line in str(self._driver.tasks(self.context._jsc.sc(), stage, attempt)).splitlines():
+                    partition, task, copy = line.split(" ")
+                    found.append(Task(int(partition), f"e{epoch}.t{task}", copy == "1"))
+        return found
+
+    def _accepted(self, told: str) -> Attempt:
+        name, size, stage, stage_attempt = told.split(" ")
+        self._stages.add((int(stage), int(stage_attempt)))
+        return Attempt(name, int(size))
+
+
+@contextlib.contextmanager
+def _named(context: SparkContext) -> Iterator[None]:
+    """The job goes by the name of the user's line, as Spark's own actions do."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(("yarnspec.sink", "contextlib")):
+        frame = frame.f_back
+    line = f" at {frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+    context._jsc.setCallSite(f"PartitionFileSink.save{line}")
+    try:
+        yield
+    finally:
+        context._jsc.clearCallSite()
+
+
+def _takes_batches(writer: Writer) -> bool:
+    from yarnspec.window.dataframe import _takes_batches as takes_batches
+
+    return takes_batches(writer)

@@ -1,0 +1,280 @@
+"""The driver's half of a sink: from the claim to the published output, in named steps.
+
+Whatever happens at whichever operation of whichever step, the next owner of the path comes to one of two ends: without
+a decision everything that was begun is deleted; with one it is carried out, each operation of it being one that may be
+repeated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import uuid
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+
+from yarnspec.errors import UsageError, YarnspecError
+from yarnspec.sink.attempts import Attempt, whole_files
+from yarnspec.sink.claim import Claim, Owner
+from yarnspec.sink.decision import SUCCESS, Decision, Mode, Place, manifests
+from yarnspec.sink.files import Files
+
+
+class Step(StrEnum):
+    """The named points of a ``save``, in their order; a killed driver stops at one of them.
+
+    Which of the four in the middle there are depends on the mode and on what is at the path.
+    """
+
+    CLAIM = "claim the path"
+    RECOVER = "end what earlier owners began"
+    PREPARE = "make the attempts' directory"
+    WRITE = "run the tasks"
+    DECIDE = "write down what is published"
+    GATHER = "take one attempt of each partition"
+    SWEEP = "delete the other attempts"
+    SEAL = "put the manifest to the files"
+    SET_ASIDE = "move the old output away"
+    PUBLISH = "give the output its name"
+    UNMARK = "take away _SUCCESS while files are added"
+    ADD = "move the files to those that are there"
+    COMMIT = "move the manifest to the files"
+    MARK = "put _SUCCESS back"
+    CLEAN = "delete what is not published"
+    RELEASE = "give up the claim"
+
+
+class OutputExists(UsageError):  # noqa: N818 - named for what happened
+    """There is something at the path, and the mode is ``fail``."""
+
+
+class Superseded(YarnspecError):  # noqa: N818
+    """Another driver has taken over while this one was at work."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What a run notes before its first task, for the next epoch: whose it is, and what it computes, where known."""
+
+    application: str
+    epoch: int
+    ordinal: int
+    identity: str
+    partitions: int
+
+    def continues(self, other: Begun) -> bool:
+        """Whether this is the same computation in a later life of the same application; never when in doubt."""
+        return (
+            bool(self.identity)
+            and self.identity == other.identity
+            and self.partitions == other.partitions
+            and self.application == other.application
+            and self.ordinal == other.ordinal
+            and 0 < other.epoch < self.epoch
+        )
+
+
+class Publication:
+    """One ``save`` to one path.
+
+    ``step`` is where it is, or where it stopped; ``decided``: from here on only carrying out is right.
+    """
+
+    def __init__(self, files: Files, target: str, owner: Owner, mode: Mode) -> None:
+        self._files = files
+        self._owner = owner
+        self._mode = mode
+        self.place = Place(target, owner.run)
+        self._claim = Claim(files, self.place.claim, self.place.room, owner)
+        self.step = Step.CLAIM
+        self.decided = False
+
+    def claim(self, active: Collection[str] = (), *, take_over: bool = False) -> None:
+        """Become the one who writes to the path.
+
+        Raises:
+            PathClaimed: somebody else does.
+        """
+        self.step = Step.CLAIM
+        self._files.make_directories(self.place.parent)
+        self._claim.take(active, take_over=take_over)
+
+    def recover(self, begun: Begun) -> list[Attempt]:
+        """End what earlier owners of the path left: publish what they had decided, delete the rest.
+
+        Returns:
+            What is left of the same computation by the driver before: whole files, now among the attempts of this run.
+        """
+        self.step = Step.RECOVER
+        usable: list[Attempt] = []
+        for name, size in sorted(self._files.names(self.place.room).items()):
+            left = f"{self.place.room}/{name}"
+            if size >= 0:
+                # Of somebody who claims the path, or wanted to.
+                self._files.delete(left)
+                continue
+            place = Place(self.place.target, name)
+            decided = self._files.read(place.decision)
+            if decided is not None:
+                # One whose mode is `fail` may find that others were quicker.
+                with contextlib.suppress(OutputExists):
+                    self._carry_out(Decision.decode(decided), place)
+            elif begun.continues(_begun(self._files.read(place.begun))) and not usable:
+                usable = self._adopt(place)
+            self.step = Step.RECOVER
+            self._sweep(left)
+        return usable
+
+    def earlier(self, ordinal: int) -> Decision | None:
+        """This very ``save`` as an earlier driver of the application has published it: it must not be done twice.
+
+        A save is known by its application, path and number. One that overwrites is done again when later ones of the
+        application are there already, which the driver before this one made of what came next.
+
+        Raises:
+            OutputExists: there is other output at the path, and the mode is ``fail``.
+        """
+        self.step = Step.RECOVER
+        done = [
+            each
+            for each in manifests(self._files, self.place.target)
+            if each.application == self._owner.application and 0 < each.epoch < self._owner.epoch
+        ]
+        later = any(each.ordinal > ordinal for each in done)
+        for each in done:
+            if each.ordinal == ordinal and not (later and self._mode is Mode.OVERWRITE):
+                return each
+        if self._mode is Mode.FAIL and self._files.exists(self.place.target):
+            raise OutputExists(
+                f"{self.place.target} exists: write elsewhere, or with mode='overwrite' or mode='append'"
+            )
+        target = self.place.target
+        if self._mode is Mode.APPEND and self._files.exists(target) and not self._files.is_directory(target):
+            raise UsageError(f"{target} is a file: nothing can be added to it")
+        return None
+
+    def prepare(self, begun: Begun) -> str:
+        """Make the directory for the attempts, and return it."""
+        self.step = Step.PREPARE
+        self._files.make_directories(self.place.attempts)
+        self._files.write(self.place.begun, json.dumps(begun.__dict__).encode())
+        self.step = Step.WRITE
+        return self.place.attempts
+
+    def names_of_attempts(self) -> dict[str, int]:
+        """What tasks have written so far."""
+        return self._files.names(self.place.attempts)
+
+    def publish(self, decision: Decision) -> None:
+        """Write the decision down and carry it out.
+
+        Raises:
+            OutputExists: somebody made an output there meanwhile, and the mode is ``fail``.
+            Superseded: another driver has taken over.
+        """
+        self.step = Step.DECIDE
+        self._still_ours()
+        self.decided = True
+        self._write_whole(self.place.decision, decision.encode())
+        self._carry_out(decision, self.place)
+
+    def leave(self) -> None:
+        """Delete what is not published, and give up the claim."""
+        self.step = Step.CLEAN
+        self._sweep(self.place.run)
+        self._files.remove_empty(self.place.room)
+        self.step = Step.RELEASE
+        self._claim.release()
+
+    # carrying out a decision: all of this may be begun again at any point
+
+    def _carry_out(self, decision: Decision, place: Place) -> None:
+        adding = decision.mode is Mode.APPEND
+        if not self._files.exists(f"{place.target}/{decision.manifest}"):
+            self._gather(decision, place)
+            self.step = Step.SWEEP
+            self._sweep(place.attempts)
+            self.step = Step.SEAL
+            self._files.write(f"{place.ready}/{decision.manifest}", decision.encode())
+            self._files.write(f"{place.ready}/{SUCCESS}", b"")
+            self._still_ours()
+            if not self._put_in_place(decision.mode, place):
+                self._add(decision, place)
+        if adding and not self._files.exists(f"{place.target}/{SUCCESS}"):
+            self.step = Step.MARK
+            self._files.write(f"{place.target}/{SUCCESS}", b"")
+
+    def _gather(self, decision: Decision, place: Place) -> None:
+        self.step = Step.GATHER
+        self._files.make_directories(place.ready)
+        there = self._files.names(place.ready)
+        if decision.mode is Mode.APPEND:
+            there |= self._files.names(place.target)  # where an earlier try may have brought them
+        for file in decision.files:
+            if file.name not in there:
+                self._files.rename(f"{place.attempts}/{file.attempt}", f"{place.ready}/{file.name}")
+
+    def _put_in_place(self, mode: Mode, place: Place) -> bool:
+        """Give the whole directory its name; False when it is one to add to."""
+        while True:
+            if not self._files.exists(place.target):
+                self.step = Step.PUBLISH
+                if self._files.rename(place.ready, place.target):
+                    return True
+            if mode is Mode.APPEND:
+                return False
+            if mode is Mode.FAIL:
+                raise OutputExists(f"{place.target} was made by somebody else meanwhile")
+            self.step = Step.SET_ASIDE
+            with contextlib.suppress(FileNotFoundError):
+                self._files.rename(place.target, f"{place.run}/old-{uuid.uuid4().hex}")
+
+    def _add(self, decision: Decision, place: Place) -> None:
+        """Move the files to those that are there: none is seen by whoever heeds ``_SUCCESS`` or the manifests."""
+        self.step = Step.UNMARK
+        self._files.delete(f"{place.target}/{SUCCESS}")
+        self.step = Step.ADD
+        left = self._files.names(place.ready)
+        for file in decision.files:
+            if file.name in left:
+                self._files.rename(f"{place.ready}/{file.name}", f"{place.target}/{file.name}")
+        self.step = Step.COMMIT
+        self._files.rename(f"{place.ready}/{decision.manifest}", f"{place.target}/{decision.manifest}")
+
+    # smaller parts
+
+    def _adopt(self, place: Place) -> list[Attempt]:
+        """Take the attempts' directory of the driver before: its tasks, if one still runs, find it gone."""
+        self._files.make_directories(self.place.run)
+        try:
+            self._files.rename(place.attempts, self.place.attempts)
+        except FileNotFoundError:
+            return []
+        first: dict[int, Attempt] = {}
+        for attempt in whole_files(self._files.names(self.place.attempts)):
+            first.setdefault(attempt.partition, attempt)
+        return list(first.values())
+
+    def _sweep(self, directory: str) -> None:
+        """Delete a directory in which tasks may still be writing: under another name, where they find nothing."""
+        away = f"{directory}.swept"
+        self._files.delete(away)
+        with contextlib.suppress(FileNotFoundError):
+            self._files.rename(directory, away)
+        self._files.delete(away)
+
+    def _write_whole(self, path: str, content: bytes) -> None:
+        self._files.write(f"{path}.new", content)
+        self._files.rename(f"{path}.new", path)
+
+    def _still_ours(self) -> None:
+        if not self._claim.is_ours():
+            raise Superseded(f"{self.place.claim} is not this driver's any more: another one has taken over")
+
+
+def _begun(content: bytes | None) -> Begun:
+    """What was noted; something that nothing continues where it cannot be read."""
+    with contextlib.suppress(ValueError, TypeError):
+        return Begun(**json.loads(content or b""))
+    return Begun("", 0, 0, "", 0)

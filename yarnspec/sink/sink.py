@@ -1,0 +1,237 @@
+"""``PartitionFileSink``: output files that user code writes itself, published whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from yarnspec.errors import UsageError, YarnspecError
+from yarnspec.sink.attempts import Attempt, AttemptSets, sets_of
+from yarnspec.sink.claim import Owner
+from yarnspec.sink.decision import Decision, Mode, PublishedFile, file_name, published
+from yarnspec.sink.hadoop import files_of
+from yarnspec.sink.job import Records, SinkJob, sink_driver
+from yarnspec.sink.publication import Begun, OutputExists, Publication
+from yarnspec.sink.tasks import Writer
+
+if TYPE_CHECKING:
+    from pyspark import RDD, SparkContext
+    from pyspark.sql import DataFrame, SparkSession
+
+_PROCESS = uuid.uuid4().hex
+
+_active: set[str] = set()
+_saved: Counter[tuple[str, str]] = Counter()
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a ``save`` came to.
+
+    ``written``: partitions that ran now; the others were left whole by the driver before (all of them, when it had
+    published already). ``attempts``: the four sets of seed 001.
+    """
+
+    path: str
+    files: tuple[str, ...]
+    size_bytes: int
+    written: int
+    attempts: AttemptSets
+
+
+class PartitionFileSink:
+    """Writes a file for each partition, by a function of yours, without Spark's committers.
+
+    Whatever fails, is run twice or is killed: readers see of each ``save`` all files or none, and of each partition the
+    file of exactly one attempt. Copies of slow tasks are safe (``docs/sink.md``).
+
+    Args:
+        path: a directory in HDFS or of local files (which all hosts see), where nobody else writes at that time.
+        writer: ``writer(records, file)``, called for each attempt at a partition, an empty one as well. ``records`` is
+            an iterator: of an RDD's objects; of a DataFrame's Rows, or of Arrow batches. ``file`` is a binary file,
+            open for writing and reading on the local disk of the task's container, and may be sought in; ``file.name``
+            is its path for libraries that want one. What the writer returns is not looked at.
+        mode: ``"fail"`` when there is something at the path, ``"overwrite"`` it once the new output is complete, or
+            ``"append"`` to it.
+        suffix: the end of the files' names, like ``".csv"``.
+        records: for a DataFrame ``"arrow"`` or ``"rows"``; by default Arrow when the annotation of the writer's first
+            parameter names RecordBatch, else rows.
+        take_over: the path is claimed by an application that has ended for certain.
+
+    Raises:
+        UsageError: a rename is not atomic at the path (s3a:, …), or an argument is wrong.
+
+    >>> def write_lines(records, file):
+    ...     for record in records:
+    ...         file.write(f"{record}\\n".encode())
+    >>> numbers = spark.sparkContext.parallelize(range(4), 2)
+    >>> done = PartitionFileSink(directory + "/numbers", write_lines, suffix=".txt").save(numbers)
+    >>> sorted(spark.read.text(done.path).collect())
+    [Row(value='0'), Row(value='1'), Row(value='2'), Row(value='3')]
+    """
+
+    def __init__(
+        self,
+        path: str,
+        writer: Writer,
+        *,
+        mode: Mode | str = Mode.FAIL,
+        suffix: str = "",
+        records: Records | None = None,
+        take_over: bool = False,
+    ) -> None:
+        if not callable(writer):
+            raise TypeError(f"a writer is a function of records and a file, not {writer!r}")
+        try:
+            self._mode = Mode(mode)
+        except ValueError:
+            raise UsageError(f"mode={mode!r}: say 'fail', 'overwrite' or 'append'") from None
+        if not re.fullmatch(r"([._-][^/:\0\n]*)?", suffix) or suffix.endswith((".writing", ".swept")):
+            raise UsageError(
+                f"suffix={suffix!r}: a name's end begins with '.', '-' or '_' and has no '/', ':' or line end"
+            )
+        if records not in (None, "arrow", "rows"):
+            raise UsageError(f"records={records!r}: say 'arrow' or 'rows'")
+        self._path = os.fspath(path)
+        self._writer = writer
+        self._suffix = suffix
+        self._records = records
+        self._take_over = take_over
+
+    def save(self, data: RDD[Any] | DataFrame) -> Published:
+        """Write every partition and publish the files; returns when they are there.
+
+        Raises:
+            OutputExists: there is something at the path, and the mode is ``fail``.
+            PathClaimed: another application writes to the path, or another ``save`` of this program.
+            Py4JJavaError: the job failed; nothing of it is left.
+        """
+        job = SinkJob(data, self._writer, self._records)
+        context = job.context
+        files, target = files_of(context, self._path, sink_driver(context))
+        owner = _owner(context)
+        publication = Publication(files, target, owner, self._mode)
+        with _active_run(owner.run):
+            publication.claim(_active, take_over=self._take_over)
+            with _ended_in_order(publication):
+                return self._publish(job, publication, owner)
+
+    def _publish(self, job: SinkJob, publication: Publication, owner: Owner) -> Published:
+        # Who has the claim is the only one to count.
+        saves = (owner.application, publication.place.target)
+        ordinal = _saved[saves] + 1
+        begun = Begun(owner.application, owner.epoch, ordinal, job.identity(), job.partitions)
+        usable = publication.recover(begun)
+        done = publication.earlier(ordinal)
+        if done is not None:
+            _saved[saves] = ordinal
+            return _published(publication.place.target, done, written=0)
+        directory = publication.prepare(begun)
+        left = sorted(set(range(job.partitions)) - {attempt.partition for attempt in usable})
+        accepted = [*usable, *job.run(_as_hadoop(directory), owner.epoch, left)]
+        names = publication.names_of_attempts()
+        _check_sizes(accepted, names)
+        decision = Decision(
+            run=owner.run,
+            mode=self._mode,
+            application=owner.application,
+            epoch=owner.epoch,
+            ordinal=ordinal,
+            user=owner.user,
+            host=owner.host,
+            decided_ms=time.time_ns() // 1_000_000,
+            files=tuple(
+                PublishedFile(file_name(each.partition, owner.run, self._suffix), each.name, each.size_bytes)
+                for each in sorted(accepted, key=lambda attempt: attempt.partition)
+            ),
+            attempts=sets_of(accepted, names, job.tasks(owner.epoch)),
+        )
+        publication.publish(decision)
+        _saved[saves] = ordinal
+        return _published(publication.place.target, decision, written=len(left))
+
+
+def published_files(spark: SparkSession, path: str) -> list[str]:
+    """The files of an output that readers shall see, of each ``save`` all or none; also while one is being added.
+
+    Files that others wrote to the directory are among them, hidden ones (``_…``, ``.…``) are not.
+
+    >>> [file.rpartition("/")[2][:11] for file in published_files(spark, directory + "/numbers")]
+    ['part-00000-', 'part-00001-']
+    """
+    context = spark.sparkContext
+    files, target = files_of(context, path, sink_driver(context))
+    return [f"{target}/{name}" for name in published(files, target)]
+
+
+@contextlib.contextmanager
+def _active_run(run: str) -> Iterator[None]:
+    """While it lasts, other saves of this process see that the run goes on."""
+    _active.add(run)
+    try:
+        yield
+    finally:
+        _active.discard(run)
+
+
+@contextlib.contextmanager
+def _ended_in_order(publication: Publication) -> Iterator[None]:
+    """What is not published goes. After an error in the midst of publishing it stays: the next owner carries it out."""
+    try:
+        yield
+    except OutputExists:
+        publication.leave()
+        raise
+    except BaseException:
+        if not publication.decided:
+            with contextlib.suppress(Exception):  # the error that led here is the one to be seen
+                publication.leave()
+        raise
+    publication.leave()
+
+
+def _owner(context: SparkContext) -> Owner:
+    told = context._jsc.sc().applicationAttemptId()
+    digits = re.search(r"(\d+)$", str(told.get())) if told.isDefined() else None
+    return Owner(
+        run=uuid.uuid4().hex[:16],
+        application=str(context.applicationId),
+        epoch=int(digits[1]) if digits else 0,
+        process=_PROCESS,
+        user=context.sparkUser(),
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        since_ms=time.time_ns() // 1_000_000,
+    )
+
+
+def _as_hadoop(directory: str) -> str:
+    return f"file://{directory}" if directory.startswith("/") else directory
+
+
+def _check_sizes(accepted: list[Attempt], names: dict[str, int]) -> None:
+    """What a task said it wrote must be there: else its file system does not keep what it has acknowledged."""
+    for attempt in accepted:
+        if names.get(attempt.name) != attempt.size_bytes:
+            raise YarnspecError(
+                f"{attempt.name} was written with {attempt.size_bytes} bytes, and {names.get(attempt.name, 'no file')} "
+                "is there: nothing is published. Do all hosts see the same directory?"
+            )
+
+
+def _published(target: str, decision: Decision, *, written: int) -> Published:
+    return Published(
+        path=target,
+        files=tuple(f"{target}/{file.name}" for file in decision.files),
+        size_bytes=sum(file.size_bytes for file in decision.files),
+        written=written,
+        attempts=decision.attempts,
+    )
