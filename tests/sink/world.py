@@ -123,7 +123,7 @@ class Driver:
 
 
 def read(directory: Path) -> list[str] | None:
-    """What a reader sees who lists the directory: contents of the files that are not hidden; None without a directory."""
+    """What a reader sees who lists the directory: the contents of files that are not hidden; None: no directory."""
     if not directory.exists():
         return None
     return sorted(file.read_text() for file in directory.iterdir() if not file.name.startswith(("_", ".")))

@@ -1,4 +1,4 @@
-"""The zip file that brings this package to a Python which has no yarnspec."""
+"""The zip file that brings yarnspec.window and yarnspec.sink to a Python which has no yarnspec."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ from operator import itemgetter
 from yarnspec.window import AggregateFunction, Order, full_window_partition
 from yarnspec.window.objects import map_objects
 from yarnspec.window.folds import reduced
+from yarnspec.sink import PartitionFileSink
+from yarnspec.sink.tasks import chunks_of
 from yarnspec.window.sort import ExternalSort
 assert sys.modules["yarnspec"].__file__.startswith({str(path)!r})
 records = [(number * 7919 % 1000, [number]) for number in range(1000)]
@@ -35,6 +37,7 @@ found = list(ExternalSort(itemgetter(0), Order.DESCENDING, 4096, ["/tmp"]).sort(
 assert found == sorted(records, key=itemgetter(0), reverse=True)
 assert list(map_objects(lambda records: map(str, records), 10, True, range(3))) == ["0", "1", "2"]
 assert list(reduced(max, [1, 3, 2])) == [3]
+assert list(chunks_of(lambda records, file: file.write(bytes(records)), range(3))) == [b"\\0\\1\\2"]
 assert not any(name.partition(".")[0] in ("pyspark", "pyarrow", "numpy", "msgspec") for name in sys.modules)
 """
     # No site-packages, no PYTHONPATH, and not the directory of the tests.
@@ -70,7 +73,7 @@ def test_it_holds_what_tasks_need_and_no_more(tmp_path: Path) -> None:
     path = tmp_path / "window.zip"
     write_zip(path)
     with zipfile.ZipFile(path) as archive:
-        others = [name for name in archive.namelist() if not name.startswith("yarnspec/window/")]
+        others = [name for name in archive.namelist() if not name.startswith(("yarnspec/sink/", "yarnspec/window/"))]
     assert others == ["yarnspec/__init__.py", "yarnspec/errors.py", "yarnspec/units.py"]
 
 
@@ -81,6 +84,7 @@ import hashlib
 from functools import partial
 from operator import itemgetter
 from pyspark import cloudpickle
+from yarnspec.sink.tasks import arrow_chunks_of, chunks_of, row_chunks_of
 from yarnspec.window.folds import aggregated, reduced
 from yarnspec.window.objects import map_objects, sort_objects
 from yarnspec.window.order import Order, field_of
@@ -90,6 +94,7 @@ tasks = [
     partial(sort_objects, itemgetter(0), Order.ASCENDING, 10),
     partial(aggregated, None),
     partial(reduced, max),
+    *(partial(each, len) for each in (arrow_chunks_of, chunks_of, row_chunks_of)),
 ]
 for task in tasks:
     pickled = cloudpickle.dumps(task)

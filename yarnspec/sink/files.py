@@ -85,7 +85,13 @@ class LocalFiles:
 
     def make_directories(self, path: str) -> None:
         """See ``Files``."""
-        Path(path).mkdir(parents=True, exist_ok=True)
+        while not Path(path).is_dir():
+            try:
+                Path(path).mkdir(parents=True)
+            except FileExistsError:
+                # Somebody was quicker, and may have removed it already; a file is in the way for good.
+                if os.path.lexists(path) and not Path(path).is_dir():
+                    raise
 
     def rename(self, source: str, target: str) -> bool:
         """See ``Files``. A file is linked and unlinked, as rename(2) would replace another one.

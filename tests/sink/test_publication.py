@@ -1,0 +1,233 @@
+"""What is published and what is not: attempts that lose, other applications, drivers that come back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.sink.world import APPLICATION, Driver, Killed, MortalFiles, around, read, read_published
+from yarnspec.errors import UsageError
+from yarnspec.sink.claim import PathClaimed
+from yarnspec.sink.decision import SUCCESS, Decision, Mode, manifests
+from yarnspec.sink.files import LocalFiles
+from yarnspec.sink.publication import Begun, OutputExists, Publication, Step
+
+STEPS = list(Step)
+
+
+def test_one_attempt_of_each_partition_and_the_four_sets(tmp_path: Path) -> None:
+    decision = Driver(str(tmp_path / "out"), losers=(0, 2)).save("a", "b", "c")
+    assert read(tmp_path / "out") == ["a", "b", "c"]
+    assert decision.attempts.fast == ("e1.t0", "e1.t2")
+    assert decision.attempts.slow == ("e1.t90", "e1.t92")
+    assert decision.attempts.finished == ("e1.t1",)
+    assert decision.attempts.all == ("e1.t0", "e1.t1", "e1.t2", "e1.t80", "e1.t82", "e1.t90", "e1.t92")
+    (manifest,) = manifests(LocalFiles(), str(tmp_path / "out"))
+    assert manifest == decision
+
+
+@pytest.mark.parametrize("name", ["an output", "100%", "a#b?c", "q'uo\"te$", "ünï", "{a,b}*[c]", "_x", "..."])
+def test_names_that_need_quoting(tmp_path: Path, name: str) -> None:
+    for mode in (Mode.FAIL, Mode.OVERWRITE, Mode.APPEND):
+        Driver(str(tmp_path / name), mode=mode).save("a", "b")
+    assert read(tmp_path / name) == read_published(tmp_path / name) == ["a", "a", "b", "b"]
+    assert around(tmp_path / name) == []
+
+
+def test_no_partition_at_all(tmp_path: Path) -> None:
+    Driver(str(tmp_path / "out"), losers=()).save()
+    assert read(tmp_path / "out") == []
+    assert (tmp_path / "out" / SUCCESS).exists()
+
+
+def test_what_exists_is_kept_unless_it_is_to_be_overwritten(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    Driver(str(out)).save("old")
+    again = Driver(str(out), application="application_1_0002")
+    with pytest.raises(OutputExists, match="mode='overwrite'"):
+        again.save("new")
+    again.publication.leave()
+    assert read(out) == ["old"]
+    assert again.ran == []
+    assert around(out) == []
+    (tmp_path / "a file").write_text("somebody's")
+    to_a_file = Driver(str(tmp_path / "a file"), mode=Mode.APPEND)
+    with pytest.raises(UsageError, match="nothing can be added"):
+        to_a_file.save("new")
+
+
+def test_somebody_makes_the_output_meanwhile(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    driver = Driver(str(out))
+
+    def meanwhile(_publication: Publication) -> None:
+        out.mkdir()
+        (out / "theirs").write_text("theirs")
+
+    driver.on_running = meanwhile
+    with pytest.raises(OutputExists, match="meanwhile"):
+        driver.save("new")
+    driver.publication.leave()
+    assert read(out) == ["theirs"]
+    assert around(out) == []
+    # The same in the midst of publishing, and the driver dies of it: the next one must not get stuck in what it left.
+    again = Driver(str(out), epoch=2, mode=Mode.OVERWRITE)
+    again.save("new")
+    assert read(out) == ["new"]
+
+
+def test_another_application_is_refused_while_one_writes(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    seen = []
+
+    def other(_publication: Publication) -> None:
+        for mode in Mode:
+            with pytest.raises(PathClaimed, match=APPLICATION):
+                Driver(str(out), application="application_1_0002", mode=mode).save("other")
+            seen.append(mode)
+
+    Driver(str(out), on_running=other).save("one")
+    assert seen == list(Mode)
+    assert read(out) == ["one"]
+    assert around(out) == []
+
+
+def test_an_append_to_what_others_wrote(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "part-00000").write_text("spark's")
+    (out / SUCCESS).write_text("")
+    Driver(str(out), mode=Mode.APPEND).save("ours")
+    assert read(out) == read_published(out) == ["ours", "spark's"]
+    (out / "part-00001").write_text("spark's")
+    assert len(read_published(out)) == 3
+
+
+def test_a_late_loser_cannot_write_a_file(tmp_path: Path) -> None:
+    """Not in the attempts' directory, which is gone, nor by a name that it has open."""
+    out = tmp_path / "out"
+    driver = Driver(str(out))
+    opened = []
+    places = []
+
+    def begin(publication: Publication) -> None:
+        places.append(Path(publication.place.attempts))
+        opened.append((places[0] / "00001.e1.t77.writing").open("w"))
+
+    driver.on_running = begin
+    driver.save("a", "b")
+    opened[0].write("late")
+    opened[0].close()
+    with pytest.raises(FileNotFoundError):
+        (places[0] / "00001.e1.t77.writing").rename(places[0] / "00001.e1.t77")
+    with pytest.raises(FileNotFoundError):
+        (places[0] / "00001.e1.t78.writing").write_text("later")
+    assert read(out) == ["a", "b"]
+    assert around(out) == []
+
+
+# a driver that comes back
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_what_an_earlier_driver_published_is_not_done_again(tmp_path: Path, mode: Mode) -> None:
+    out = tmp_path / "out"
+    first = Driver(str(out), mode=mode).save("a", "b")
+    again = Driver(str(out), epoch=2, mode=mode)
+    assert again.save("a", "b") == first
+    assert again.ran == []
+    assert read(out) == ["a", "b"]
+    assert around(out) == []
+
+
+def test_the_second_append_of_a_program_is_one_of_its_own(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for epoch in (1, 2, 3):
+        for ordinal, content in ((1, "first"), (2, "second")):
+            Driver(str(out), epoch=epoch, ordinal=ordinal, mode=Mode.APPEND).save(content)
+    assert read(out) == ["first", "second"]
+
+
+def test_an_overwrite_that_was_overwritten_is_done_again(tmp_path: Path) -> None:
+    """The program may read in between what it wrote first."""
+    out = tmp_path / "out"
+    Driver(str(out), ordinal=1, mode=Mode.OVERWRITE).save("first")
+    Driver(str(out), ordinal=2, mode=Mode.OVERWRITE).save("second")
+    first_again = Driver(str(out), epoch=2, ordinal=1, mode=Mode.OVERWRITE)
+    first_again.save("first")
+    assert first_again.ran == [0]
+    assert read(out) == ["first"]
+    Driver(str(out), epoch=2, ordinal=2, mode=Mode.OVERWRITE).save("second")
+    assert read(out) == ["second"]
+
+
+def dead_at(step: Step, out: Path, **facts: object) -> None:
+    """Leave what a driver of epoch 1 leaves that dies when it comes to a step."""
+    probe = MortalFiles()
+    Driver(str(out) + " probe", files=probe, **facts).save("a", "b")  # type: ignore[arg-type]
+    at = next(number for number, (seen, _) in enumerate(probe.seen) if seen is step)
+    with pytest.raises(Killed):
+        Driver(str(out), files=MortalFiles(at), **facts).save("a", "b")  # type: ignore[arg-type]
+
+
+def test_finished_partitions_of_the_same_computation_do_not_run_again(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    dead_at(Step.DECIDE, out, identity="same")
+    (room,) = (tmp_path / ".out.yarnspec-sink").iterdir()
+    (room / "attempts" / "00001.e1.t1").rename(room / "attempts" / "00001.e1.t1.writing")  # not whole
+    driver = Driver(str(out), epoch=2, identity="same")
+    decision = driver.save("not written", "b again")
+    assert driver.ran == [1]
+    assert read(out) == ["a", "b again"]
+    assert decision.attempts.all == ("e1.t0", "e1.t1", "e1.t80", "e1.t90", "e2.t1", "e2.t90")
+    assert around(out) == [f"{out.name} probe"]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"identity": "other"},
+        {"identity": ""},
+        {"identity": "same", "ordinal": 2},
+        {"identity": "same", "epoch": 1, "take_over": True},
+        {"identity": "same", "application": "application_1_0002", "take_over": True},
+    ],
+)
+def test_in_doubt_everything_runs_again(tmp_path: Path, facts: dict[str, object]) -> None:
+    out = tmp_path / "out"
+    dead_at(Step.DECIDE, out, identity="same")
+    driver = Driver(str(out), **{"epoch": 2, **facts})  # type: ignore[arg-type]
+    driver.save("new a", "new b")
+    assert driver.ran == [0, 1]
+    assert read(out) == ["new a", "new b"]
+
+
+def test_other_partitions_are_another_computation(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    dead_at(Step.DECIDE, out, identity="same")
+    driver = Driver(str(out), epoch=2, identity="same")
+    driver.save("new a", "new b", "new c")
+    assert driver.ran == [0, 1, 2]
+
+
+def test_a_computation_that_is_not_known_continues_none() -> None:
+    nothing = Begun("", 0, 0, "", 0)
+    assert not nothing.continues(nothing)
+    assert not Begun("a", 2, 1, "", 3).continues(Begun("a", 1, 1, "", 3))
+
+
+def test_a_decision_of_a_later_yarnspec_is_not_touched(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    dead_at(Step.GATHER, out)
+    (room,) = (tmp_path / ".out.yarnspec-sink").iterdir()
+    written = (room / "decision.json").read_text()
+    (room / "decision.json").write_text(written.replace('"schema": 1', '"schema": 2'))
+    driver = Driver(str(out), epoch=2)
+    with pytest.raises(ValueError, match="schema 2"):
+        driver.save("a", "b")
+    driver.publication.leave()
+    assert (room / "attempts").is_dir()
+    for damaged in (b"", b"[]", b"{}", b'{"schema": 1}'):
+        with pytest.raises(ValueError):  # noqa: PT011 - Python's own texts
+            Decision.decode(damaged)
