@@ -22,11 +22,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark import SparkContext, shuffle
+from pyspark import shuffle
 from pyspark.errors import PythonException
 from pyspark.sql import Row, SparkSession, functions
 
 import yarnspec.window
+from integration.localsession import local_session
 from integration.submitting import PROGRAMS, base_environment
 from yarnspec.errors import UsageError
 from yarnspec.window import AggregateFunction, Order, full_window_partition
@@ -47,21 +48,8 @@ def _nothing_left() -> None:
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One slot, so that all tasks meet the same Python worker; Spark's files in a directory of ours."""
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.memory", "1g")
-    builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-    builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.log.level", "OFF")
-    builder = builder.config("spark.local.dir", str(tmp_path_factory.mktemp("local")))
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = builder.getOrCreate()
-    yield session
-    session.stop()
-    gateway: Any = SparkContext._gateway
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait(30)
-    SparkContext._gateway = SparkContext._jvm = None
+    """One for all tests."""
+    yield from local_session(tmp_path_factory.mktemp("local"))
 
 
 @pytest.mark.parametrize("name", ["", ".dataframe", ".folds", ".order", ".rdd", ".sort", ".spill"])

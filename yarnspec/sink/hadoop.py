@@ -104,15 +104,17 @@ def files_of(context: SparkContext, path: str, lister: Any) -> tuple[Files, str]
     if not path:
         raise UsageError("an output needs a path")
     named = jvm.org.apache.hadoop.fs.Path(path)
-    file_system = named.getFileSystem(context._jsc.hadoopConfiguration())
-    named = file_system.makeQualified(named)
-    scheme = str(file_system.getScheme())
-    if named.isRoot():
-        raise UsageError(f"{path}: the root of a file system is no place for an output")
-    if scheme == "file":
-        return LocalFiles(), str(named.toUri().getPath())
-    if scheme == "hdfs" and str(file_system.getClass().getName()) == _DFS:
-        return HadoopFiles(context, file_system, lister), str(named.toString())
+    conf = context._jsc.hadoopConfiguration()
+    scheme = str(named.toUri().getScheme() or jvm.org.apache.hadoop.fs.FileSystem.getDefaultUri(conf).getScheme())
+    if scheme in ("file", "hdfs"):
+        file_system = named.getFileSystem(conf)
+        named = file_system.makeQualified(named)
+        if named.isRoot():
+            raise UsageError(f"{path}: the root of a file system is no place for an output")
+        if scheme == "file":
+            return LocalFiles(), str(named.toUri().getPath())
+        if str(file_system.getClass().getName()) == _DFS:
+            return HadoopFiles(context, file_system, lister), str(named.toString())
     raise UsageError(
         f"{path}: on {scheme}: a rename is not atomic, or not known to be, and a sink stands on that. Write to hdfs: "
         "or file: (for viewfs: name the hdfs: path that is mounted), or leave it to Spark: DataFrame.write has "

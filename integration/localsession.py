@@ -1,0 +1,30 @@
+"""A plain local Spark in the test's own process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+
+def local_session(scratch: Path) -> Iterator[SparkSession]:
+    """One slot, so that all tasks meet the same Python worker; Spark's files below ``scratch``. Ended with its JVM."""
+    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.memory", "1g")
+    builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.log.level", "OFF")
+    builder = builder.config("spark.local.dir", str(scratch))
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+    gateway: Any = SparkContext._gateway
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(30)
+    SparkContext._gateway = SparkContext._jvm = None

@@ -1,0 +1,69 @@
+"""yarnspec.sink in programs that `yarnspec submit` runs, on HDFS and on hosts whose Python has no yarnspec."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from integration.cluster import Cluster
+from integration.conftest import NUMBERS, Submit
+from integration.programs.sinks import PARTITIONS
+from integration.test_window import python_without_yarnspec
+from integration.waiting import wait_for
+
+
+def test_saves_with_copies(submit: Submit, tmp_path: Path) -> None:
+    """The original of a task is still writing when its copy's file has been published."""
+    python = python_without_yarnspec(tmp_path / "venv")
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    options = [
+        *("--conf", f"spark.pyspark.python={python}", "--conf", f"spark.pyspark.driver.python={sys.executable}"),
+        # Spark's own copies come when they are told to; a Python worker is not killed before it has written.
+        *("--set", "speculation.enabled=false", "--conf", "spark.speculation=true"),
+        *("--conf", "spark.speculation.quantile=0.5", "--conf", "spark.speculation.minTaskRuntime=500ms"),
+        *("--conf", "spark.python.task.killTimeout=120s"),
+    ]
+    directory = f"sinks-{next(NUMBERS)}"
+    told = submit("sinks.py", directory, str(marks), options=options).wait(180).expect(0).lines
+    first, read, listed = (line for line in told if line.pop("what"))
+    assert first["written"] == len(first["files"]) == PARTITIONS
+    sets = first["attempts"]
+    assert [attempt.split(".")[0] for attempt in sets["fast"]] == ["e1"]
+    assert (sets["slow"], len(sets["finished"])) == ([], PARTITIONS - 1)
+    assert len(sets["all"]) == PARTITIONS + 1
+    wait_for("the loser's writer", (marks / "loser wrote").exists, 30)
+    assert read == {"lines": list(range(12)), "published": 5}
+    assert listed["around"] == ["an output 100%"]
+    within = listed["within"]
+    assert sum(name.startswith("part-") and name.endswith(".txt") for name in within) == 5
+    assert sum(name.startswith("_yarnspec-") for name in within) == 3
+    assert len(within) == 5 + 3 + 1
+
+
+def test_a_driver_that_dies_in_the_midst_of_a_save(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
+    """The next one publishes what is whole, runs the one partition that is not, and appends nothing twice."""
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    directory = f"sinks-{next(NUMBERS)}"
+    submission = submit("sinks.py", directory, str(marks), "dies", options=["--set", "recovery.enabled=true"])
+    room = f"/user/{cluster.user}/{directory}/.saved.yarnspec-sink"
+
+    def others_are_whole() -> bool:
+        try:
+            (run,) = cluster.hdfs_list(room)
+            names = cluster.hdfs_list(f"{room}/{run}/attempts")
+        except (OSError, ValueError):
+            return False
+        return sum(not name.endswith(".writing") for name in names) == PARTITIONS - 1
+
+    wait_for("the other partitions' files", others_are_whole, 120)
+    (marks / "die").touch()
+    told = submission.wait(240).expect(0).lines
+    epoch, read, listed = (line for line in told if line.pop("what"))
+    assert (marks / "died").exists()
+    assert (epoch["appended"], epoch["saved"]) == (0, 1)
+    assert {attempt.split(".")[0] for attempt in epoch["attempts"]} == {"e1", "e2"}
+    assert read["appended"] == 12
+    assert read["saved"] == sorted(str([2 * number, 2 * number + 1]) for number in range(PARTITIONS))
+    assert listed["around"] == ["appended", "saved"]

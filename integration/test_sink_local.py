@@ -1,0 +1,226 @@
+"""yarnspec.sink in plain local Spark, without YARN."""
+
+from __future__ import annotations
+
+import doctest
+import errno
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+import yarnspec.sink.sink
+from integration.localsession import local_session
+from yarnspec.errors import UsageError
+from yarnspec.sink import OutputExists, PartitionFileSink, PathClaimed, published_files
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _hosts_back() -> None:
+    """No cluster here."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left() -> None:
+    """No cluster here."""
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One for all tests."""
+    yield from local_session(tmp_path_factory.mktemp("local"))
+
+
+def lines(records: Iterator[Any], file: BinaryIO) -> None:
+    for record in records:
+        file.write(f"{record}\n".encode())
+
+
+def batches(records: Iterator[pa.RecordBatch], file: BinaryIO) -> None:
+    for batch in records:
+        file.write(f"{batch.num_rows} rows\n".encode())
+
+
+def unannotated(records, file):  # type: ignore[no-untyped-def]
+    batches(records, file)
+
+
+def read(directory: Path) -> list[str]:
+    """The contents of the files, in the order of their partitions."""
+    return [file.read_text() for file in sorted(directory.glob("part-*"))]
+
+
+def test_the_examples(spark: SparkSession, tmp_path: Path) -> None:
+    told = {"spark": spark, "directory": str(tmp_path), "PartitionFileSink": PartitionFileSink}
+    assert doctest.testmod(yarnspec.sink.sink, extraglobs=told) == (0, 5)
+
+
+def test_objects_rows_and_batches(spark: SparkSession, tmp_path: Path) -> None:
+    context = spark.sparkContext
+    data = spark.range(4, numPartitions=2)
+    done = PartitionFileSink(str(tmp_path / "objects"), lines, suffix=".txt").save(context.parallelize([1, 2, 3], 4))
+    assert read(tmp_path / "objects") == ["", "1\n", "2\n", "3\n"]
+    assert (done.written, done.size_bytes, len(done.files)) == (4, 6, 4)
+    assert all(file.endswith(".txt") for file in done.files)
+    PartitionFileSink(str(tmp_path / "rows"), lines).save(data)
+    assert read(tmp_path / "rows") == ["Row(id=0)\nRow(id=1)\n", "Row(id=2)\nRow(id=3)\n"]
+    PartitionFileSink(str(tmp_path / "batches"), batches).save(data)
+    PartitionFileSink(str(tmp_path / "told"), unannotated, records="arrow").save(data)
+    assert read(tmp_path / "batches") == read(tmp_path / "told") == ["2 rows\n", "2 rows\n"]
+    none = data.where("id > 99")
+    PartitionFileSink(str(tmp_path / "none"), batches).save(none)
+    PartitionFileSink(str(tmp_path / "none of them"), lines).save(none)
+    assert read(tmp_path / "none") == read(tmp_path / "none of them") == ["", ""]
+
+
+def test_more_than_one_piece_comes_as_it_was(spark: SparkSession, tmp_path: Path) -> None:
+    whole = os.urandom(3_500_000)
+
+    def write(_records: Iterator[Any], file: BinaryIO) -> None:
+        file.write(whole)
+
+    PartitionFileSink(str(tmp_path / "rdd"), write).save(spark.sparkContext.parallelize([1], 1))
+    PartitionFileSink(str(tmp_path / "rows"), write).save(spark.range(1, numPartitions=1))
+    PartitionFileSink(str(tmp_path / "arrow"), write, records="arrow").save(spark.range(1, numPartitions=1))
+    for name in ("rdd", "rows", "arrow"):
+        (file,) = (tmp_path / name).glob("part-*")
+        assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", ["an output", "100%41", "a#b?c", "q'uo\"te$", "ünï", "{a,b}*[c]", "x=1&y"])
+def test_names_that_need_quoting(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    data = spark.sparkContext.parallelize(["a"], 1)
+    for mode in ("fail", "overwrite", "append"):
+        PartitionFileSink(str(tmp_path / name), lines, mode=mode, suffix=".é %20#?").save(data)
+    assert read(tmp_path / name) == ["a\n", "a\n"]
+    assert sorted(map(Path, published_files(spark, str(tmp_path / name)))) == sorted((tmp_path / name).glob("part-*"))
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
+def test_modes(spark: SparkSession, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    data = spark.sparkContext.parallelize(["new"], 1)
+    out.mkdir()
+    (out / "part-theirs").write_text("old\n")
+    with pytest.raises(OutputExists, match="exists"):
+        PartitionFileSink(str(out), lines).save(data)
+    PartitionFileSink(str(out), lines, mode="append").save(data)
+    assert sorted(read(out)) == ["new\n", "old\n"]
+    PartitionFileSink(f"file://{out}/", lines, mode="overwrite").save(data)
+    assert read(out) == ["new\n"]
+    assert {entry.name for entry in tmp_path.iterdir()} == {"out"}
+    assert (out / "_SUCCESS").exists()
+
+
+def test_spark_reads_it(spark: SparkSession, tmp_path: Path) -> None:
+    """Manifests are hidden from it."""
+    PartitionFileSink(str(tmp_path / "out"), lines, suffix=".txt").save(spark.sparkContext.parallelize(range(5), 2))
+    assert sorted(int(row.value) for row in spark.read.text(str(tmp_path / "out")).collect()) == list(range(5))
+    assert spark.sparkContext.textFile(str(tmp_path / "out")).count() == 5
+
+
+def fill_the_disk(_records: Iterator[Any], file: BinaryIO) -> None:
+    file.write(b"something")
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        full.write(b"too much")
+
+
+@pytest.mark.parametrize("mode", ["fail", "overwrite", "append"])
+def test_an_error_of_the_writer_leaves_everything_as_it_was(spark: SparkSession, tmp_path: Path, mode: str) -> None:
+    """A full disk, for example; the path can be written to afterwards."""
+    out = tmp_path / "out"
+    data = spark.sparkContext.parallelize(["new"], 2)
+    if mode != "fail":
+        PartitionFileSink(str(out), lines).save(spark.sparkContext.parallelize(["old"], 1))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(Py4JJavaError, match=os.strerror(errno.ENOSPC)):
+        PartitionFileSink(str(out), fill_the_disk, mode=mode).save(data)
+    with pytest.raises(Py4JJavaError, match="ZeroDivisionError"):
+        PartitionFileSink(str(out), lambda _rows, _file: 1 / 0, mode=mode).save(spark.range(1))  # type: ignore[arg-type,return-value]
+    assert sorted(tmp_path.rglob("*")) == before
+    PartitionFileSink(str(out), lines, mode=mode).save(data)
+    assert read(out)[-1] == "new\n"
+
+
+def test_a_full_disk_at_the_output(spark: SparkSession, tmp_path: Path) -> None:
+    """The task's error is the disk's; nothing is published, and what was there stays."""
+    small = tmp_path / "small"
+    small.mkdir()
+    if os.system(f"mount -t tmpfs -o size=256k none '{small}' 2>/dev/null"):  # noqa: S605 - a path of ours
+        pytest.skip("no file systems can be mounted here")
+    try:
+        data = spark.sparkContext.parallelize([1, 2], 2)
+        out = small / "out"
+        PartitionFileSink(str(out), lines).save(data)
+        with pytest.raises(Py4JJavaError, match="No space left"):
+            PartitionFileSink(str(out), lambda _some, file: file.write(bytes(200_000)), mode="overwrite").save(data)  # type: ignore[arg-type,return-value]
+        assert read(out) == ["1\n", "2\n"]
+        assert [entry.name for entry in small.iterdir()] == ["out"]
+    finally:
+        os.system(f"umount '{small}'")  # noqa: S605
+
+
+def test_two_saves_to_one_path_at_once(spark: SparkSession, tmp_path: Path) -> None:
+    """The second is refused, whichever thread or application it comes from, and disturbs nothing."""
+    out = str(tmp_path / "out")
+    began, may_end = tmp_path / "began", tmp_path / "may end"
+
+    def wait(_records: Iterator[Any], _file: BinaryIO) -> None:
+        began.touch()
+        for _ in range(600):
+            if may_end.exists():
+                return
+            threading.Event().wait(0.1)
+
+    data = spark.sparkContext.parallelize([1], 1)
+    first = threading.Thread(target=lambda: PartitionFileSink(out, wait).save(data))
+    first.start()
+    try:
+        for _ in range(600):
+            if began.exists():
+                break
+            threading.Event().wait(0.1)
+        with pytest.raises(PathClaimed, match=spark.sparkContext.applicationId):
+            PartitionFileSink(out, lines, mode="append").save(data)
+        # Another application's claim, as it would be found.
+        claim = tmp_path / ".out.yarnspec-claim"
+        other = tmp_path / ".elsewhere.yarnspec-claim"
+        other.write_text(claim.read_text().replace('"process": "', '"process": "not '))
+        with pytest.raises(PathClaimed):
+            PartitionFileSink(str(tmp_path / "elsewhere"), lines).save(data)
+        assert not (tmp_path / "elsewhere").exists()
+    finally:
+        may_end.touch()
+        first.join(60)
+    assert read(tmp_path / "out") == [""]
+    PartitionFileSink(str(tmp_path / "elsewhere"), lines, take_over=True).save(data)
+    assert read(tmp_path / "elsewhere") == ["1\n"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["began", "elsewhere", "may end", "out"]
+
+
+def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    data = spark.sparkContext.parallelize([1], 1)
+    out = str(tmp_path / "out")
+    for bad in ({"mode": "ignore"}, {"suffix": "/x"}, {"suffix": "csv"}, {"records": "pandas"}):
+        with pytest.raises(UsageError):
+            PartitionFileSink(out, lines, **bad)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a writer is a function"):
+        PartitionFileSink(out, "lines")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="can be saved"):
+        PartitionFileSink(out, lines).save([1])  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="records="):
+        PartitionFileSink(out, lines, records="rows").save(data)
+    with pytest.raises(UsageError, match="foreachBatch"):
+        PartitionFileSink(out, lines).save(spark.readStream.format("rate").load())
+    with pytest.raises(UsageError, match="the root"):
+        PartitionFileSink("file:///", lines).save(data)
+    for path in ("s3a://bucket/out", "viewfs:///out", "webhdfs://localhost/out", "ftp://localhost/out"):
+        with pytest.raises(UsageError, match="a rename is not atomic, or not known to be"):
+            PartitionFileSink(path, lines).save(data)
+    assert list(tmp_path.iterdir()) == []
