@@ -227,13 +227,12 @@ class Publication:
             if mode is Mode.FAIL:
                 raise OutputExists(f"{place.target} was made by somebody else meanwhile")
             self.step = Step.SET_ASIDE
-            with contextlib.suppress(FileNotFoundError):
-                self._files.rename(place.target, f"{place.run}/old-{uuid.uuid4().hex}")
+            self._move_away(place.target, place)
 
     def _add(self, decision: Decision, place: Place) -> None:
         """Move the files to those that are there: none is seen by whoever heeds ``_SUCCESS`` or the manifests."""
         self.step = Step.UNMARK
-        self._files.delete(f"{place.target}/{SUCCESS}")
+        self._move_away(f"{place.target}/{SUCCESS}", place)
         self.step = Step.ADD
         left = self._files.names(place.ready)
         for file in decision.files:
@@ -255,6 +254,14 @@ class Publication:
         for attempt in whole_files(self._files.names(self.place.attempts)):
             first.setdefault(attempt.partition, attempt)
         return list(first.values())
+
+    def _move_away(self, path: str, place: Place) -> None:
+        """Into our own directory: a driver whose directory is gone does no harm any more."""
+        try:
+            self._files.rename(path, f"{place.run}/old-{uuid.uuid4().hex}")
+        except FileNotFoundError:
+            if self._files.exists(path):
+                raise
 
     def _sweep(self, directory: str) -> None:
         """Delete a directory in which tasks may still be writing: under another name, where they find nothing."""

@@ -112,7 +112,7 @@ class PartitionFileSink:
         Raises:
             OutputExists: there is something at the path, and the mode is ``fail``.
             PathClaimed: another application writes to the path, or another ``save`` of this program.
-            Py4JJavaError: the job failed; nothing of it is left.
+            PythonException, Py4JJavaError: the job failed, as Spark tells it; nothing of it is left.
         """
         job = SinkJob(data, self._writer, self._records)
         context = job.context

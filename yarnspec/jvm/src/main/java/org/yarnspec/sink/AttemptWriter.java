@@ -4,11 +4,15 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Collections;
+import java.util.EnumSet;
 import java.util.Iterator;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RawLocalFileSystem;
+import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.util.SerializableConfiguration;
@@ -49,13 +53,7 @@ public final class AttemptWriter implements FlatMapFunction<Iterator<byte[]>, by
         Path writing = new Path(directory, name + WRITING);
         long size = 0;
         try {
-            try (OutputStream out = files.createNonRecursive(
-                    writing,
-                    false,
-                    files.getConf().getInt("io.file.buffer.size", 4096),
-                    files.getDefaultReplication(writing),
-                    files.getDefaultBlockSize(writing),
-                    null)) {
+            try (OutputStream out = create(files, writing)) {
                 while (some) {
                     byte[] chunk = chunks.next();
                     out.write(chunk);
@@ -75,6 +73,20 @@ public final class AttemptWriter implements FlatMapFunction<Iterator<byte[]>, by
             throw e;
         }
         return size;
+    }
+
+    /** Not by the method that takes a boolean: for local files that one makes missing directories. */
+    private static OutputStream create(FileSystem files, Path path) throws IOException {
+        // Null: the process's own; Hadoop would start a `chmod` to set another one.
+        FsPermission permission = files instanceof RawLocalFileSystem ? null : FsPermission.getFileDefault();
+        return files.createNonRecursive(
+                path,
+                permission,
+                EnumSet.of(CreateFlag.CREATE),
+                files.getConf().getInt("io.file.buffer.size", 4096),
+                files.getDefaultReplication(path),
+                files.getDefaultBlockSize(path),
+                null);
     }
 
     /** Local files without the checksums that Hadoop puts beside them. */

@@ -21,7 +21,6 @@ import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.FilterFileSystem;
-import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.util.Progressable;
@@ -43,7 +42,7 @@ class AttemptWriterTest {
     @BeforeEach
     void begin() throws IOException {
         attempts = Files.createDirectory(place.resolve("an attempts' directory %20"));
-        local = ((LocalFileSystem) FileSystem.getLocal(new Configuration())).getRawFileSystem();
+        local = FileSystem.getLocal(new Configuration()).getRawFileSystem();
     }
 
     private long write(FileSystem files, Iterator<byte[]> pieces) throws IOException {

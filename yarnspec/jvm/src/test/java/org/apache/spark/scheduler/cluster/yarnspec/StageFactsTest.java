@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.LongStream;
@@ -16,6 +17,7 @@ import org.apache.hadoop.mapred.lib.NullOutputFormat;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.python.PythonRDD;
 import org.apache.spark.scheduler.ShuffleMapTask;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
@@ -25,6 +27,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.yarnspec.sink.SinkDriver;
 import scala.Tuple2;
 
 /** What is found out about stages before their tasks start: how they write, and how much they will read. */
@@ -212,6 +215,13 @@ class StageFactsTest {
     @Test
     void aStageThatIsNotKnownCountsAsWriting() {
         assertEquals(StageFlags.WRITES, cluster.scheduler.stages().flags(99, 0));
+    }
+
+    @Test
+    void theAttemptsOfASinkMayBeCopied() throws Exception {
+        var attempts = new SinkDriver().attempts(lines().map(String::getBytes), directory.toString(), 1);
+        var partitions = new ArrayList<Object>(List.of(0, 1));
+        assertEquals(0, flagsOf(() -> PythonRDD.runJob(cluster.context.sc(), attempts, partitions)));
     }
 
     @Test
