@@ -71,7 +71,7 @@ def test_a_full_disk_and_an_error_give_no_piece() -> None:
             full.write(b"too much")
 
     for writer, error in ((fill, OSError), (lambda records, _file: 1 / next(records), ZeroDivisionError)):
-        pieces = chunks_of(writer, iter([0]))  # type: ignore[arg-type]
+        pieces = chunks_of(writer, iter([0]))
         with pytest.raises(error) as raised:
             next(pieces)
         assert getattr(raised.value, "errno", None) in (None, errno.ENOSPC)

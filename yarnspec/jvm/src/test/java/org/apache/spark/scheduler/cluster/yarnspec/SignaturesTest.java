@@ -102,6 +102,23 @@ class SignaturesTest {
     }
 
     @Test
+    void recordsAreKnownWhereEachRunGivesTheSameInTheSameOrder() throws Exception {
+        var context = life.cluster.context;
+        Path file = Files.writeString(directory.resolve("input"), "a\nb\n");
+        String ofTwo = RddIdentity.of(context.parallelize(List.of("a", "b"), 2).rdd());
+        assertNotEquals("", ofTwo);
+        assertEquals(ofTwo, RddIdentity.of(context.parallelize(List.of("a", "b"), 2).rdd()));
+        assertNotEquals(ofTwo, RddIdentity.of(context.parallelize(List.of("a", "c"), 2).rdd()));
+        assertNotEquals(ofTwo, RddIdentity.of(context.parallelize(List.of("a", "b"), 1).rdd()));
+        String ofFile = RddIdentity.of(context.textFile(file.toString(), 1).rdd());
+        assertNotEquals("", ofFile);
+        Files.setLastModifiedTime(file, FileTime.fromMillis(1_000));
+        assertNotEquals(ofFile, RddIdentity.of(context.textFile(file.toString(), 1).rdd()));
+        assertEquals("", RddIdentity.of(context.parallelize(List.of("a", "b"), 2).cache().rdd()));
+        assertEquals("", RddIdentity.of(session.range(0, 10, 1, 2).toDF().toJavaRDD().rdd()));
+    }
+
+    @Test
     void theSameQueryIsTheSameWhateverItsNumbers() throws Exception {
         String first = signature(() -> numbers(5).collectAsList());
         assertEquals(first, signature(() -> numbers(5).collectAsList()));
