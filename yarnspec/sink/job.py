@@ -14,6 +14,7 @@ from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink.attempts import Attempt, Task
 from yarnspec.sink.tasks import CHUNK, Writer, arrow_chunks_of, chunks_of, row_chunks_of
 from yarnspec.window import full_window_partition
+from yarnspec.window.dataframe import takes_batches
 from yarnspec.window.shipping import ship
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class SinkJob:
                 raise UsageError("a streaming DataFrame has no end to publish: save the batches in foreachBatch")
             self.context = data.sparkSession.sparkContext
             view = full_window_partition(data)
-            arrow = records == "arrow" or (records is None and _takes_batches(writer))
+            arrow = records == "arrow" or (records is None and takes_batches(writer))
             task = partial(arrow_chunks_of if arrow else row_chunks_of, writer)
             rows: Any = view.map_partition(task, f"{CHUNK} binary", records="arrow" if arrow else "rows")
             self._driver = sink_driver(self.context)
@@ -131,9 +132,3 @@ def _named(context: SparkContext) -> Iterator[None]:
         yield
     finally:
         context._jsc.clearCallSite()
-
-
-def _takes_batches(writer: Writer) -> bool:
-    from yarnspec.window.dataframe import _takes_batches as takes_batches
-
-    return takes_batches(writer)

@@ -81,7 +81,7 @@ class PartitionWindowedDataFrame:
         if records not in (None, "arrow", "rows"):
             raise UsageError(f"records={records!r}: say 'arrow' or 'rows'")
         results = self._format(schema)
-        if records == "arrow" or (records is None and _takes_batches(fn)):
+        if records == "arrow" or (records is None and takes_batches(fn)):
             return self._in_arrow(partial(map_batches, fn, queue_size), results.schema, fn)
         return self._in_arrow(partial(map_rows, fn, self._data.schema, results, queue_size), results.schema, fn)
 
@@ -224,7 +224,7 @@ def _check_queue_size(queue_size: int) -> None:
         raise UsageError(f"queue_size={queue_size}: a queue holds one record at least")
 
 
-def _takes_batches(fn: Callable[..., Any]) -> bool:
+def takes_batches(fn: Callable[..., Any]) -> bool:
     """Whether the annotation of the first parameter speaks of Arrow batches; it may be text that cannot be resolved."""
     try:
         parameters = list(inspect.signature(fn).parameters.values())
