@@ -2,14 +2,74 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import NUMBERS, Submit
+from integration.localsession import local_session
 from integration.programs.sinks import PARTITIONS
 from integration.test_window import python_without_yarnspec
 from integration.waiting import wait_for
+from tests.sink.world import Driver, Killed, MortalFiles
+from yarnspec.sink.decision import SUCCESS, Mode
+from yarnspec.sink.hadoop import HadoopFiles, files_of
+from yarnspec.sink.job import sink_driver
+from yarnspec.sink.publication import Step
+
+
+@pytest.fixture
+def hdfs(cluster: Cluster, tmp_path: Path) -> Iterator[tuple[HadoopFiles, str]]:
+    """The cluster's HDFS as a driver has it, and a directory there with a name that needs quoting."""
+    for session in local_session(tmp_path):
+        context = session.sparkContext
+        directory = f"{cluster.mini.default_fs}/user/{cluster.user}/sinks {next(NUMBERS)} 100%"
+        files, path = files_of(context, directory, sink_driver(context))
+        assert isinstance(files, HadoopFiles)
+        yield files, path
+
+
+def read(files: HadoopFiles, directory: str) -> list[str] | None:
+    """The contents of the files that are not hidden; None: no directory."""
+    if not files.exists(directory):
+        return None
+    shown = [name for name in files.names(directory) if not name.startswith(("_", "."))]
+    return sorted((files.read(f"{directory}/{name}") or b"").decode() for name in shown)
+
+
+def test_a_driver_killed_before_every_operation(hdfs: tuple[HadoopFiles, str]) -> None:
+    """As tests/sink/test_killed.py has it for local files, with the operations of HDFS."""
+    files, path = hdfs
+    steps = set()
+    old, new = ["", "old b"], ["new a", "new b"]
+    for mode, wanted in ((Mode.OVERWRITE, new), (Mode.APPEND, sorted(old + new))):
+        for number in itertools.count():
+            target = f"{path}/{mode} {number}/out"
+            Driver(target, application="application_0_0001", files=files).save(*old)
+            mortal = MortalFiles(number, files=files)
+            try:
+                Driver(target, mode=mode, files=mortal).save(*new)
+                break
+            except Killed:
+                steps.add(mortal.seen[-1][0])
+            seen = read(files, target)
+            if mode is Mode.OVERWRITE:
+                assert seen in (None, old, new)
+            elif files.exists(f"{target}/{SUCCESS}"):
+                assert seen in (old, wanted)
+            Driver(target, epoch=2, mode=mode, files=files).save(*new)
+            assert read(files, target) == wanted
+            assert SUCCESS in files.names(target)
+            assert list(files.names(f"{path}/{mode} {number}")) == ["out"]
+    assert steps == set(Step)
+    with pytest.raises(FileNotFoundError):
+        files.rename(f"{path}/none", f"{path}/new")
+    assert not files.rename(f"{path}/overwrite 0", f"{path}/overwrite 1")
+    assert sorted(files.names(f"{path}/overwrite 0")) == ["out"]
 
 
 def test_saves_with_copies(submit: Submit, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from yarnspec.sink.attempts import Attempt, Task, sets_of
 from yarnspec.sink.claim import Owner
 from yarnspec.sink.decision import Decision, Mode, PublishedFile, file_name, published
-from yarnspec.sink.files import LocalFiles
+from yarnspec.sink.files import Files, LocalFiles
 from yarnspec.sink.publication import Begun, Publication, Step
 
 APPLICATION = "application_1_0001"
@@ -21,24 +21,22 @@ class Killed(BaseException):
     """The driver is no more."""
 
 
-class MortalFiles(LocalFiles):
-    """The local file system, as long as the driver lives: it dies before or after its n-th operation.
+class MortalFiles:
+    """A file system, as long as the driver lives: it dies before or after its n-th operation.
 
     ``seen`` has the step at which each operation was.
     """
 
-    def __init__(self, dies_at: int | None = None, *, after: bool = False) -> None:
+    def __init__(self, dies_at: int | None = None, *, after: bool = False, files: Files | None = None) -> None:
         self.dies_at = dies_at
         self.after = after
+        self.files: Files = LocalFiles() if files is None else files
         self.seen: list[tuple[Step, str]] = []
         self.step: Callable[[], Step] = lambda: Step.CLAIM
         self.before_each: Callable[[int], None] = lambda _n: None
 
-    def __getattribute__(self, name: str) -> Any:
-        found = super().__getattribute__(name)
-        if name not in ("exists", "is_directory", "names", "read", "write", "make_directories", "rename", "delete",
-                        "remove_empty"):  # fmt: skip
-            return found
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.files, name)
 
         def operate(*arguments: Any) -> Any:
             number = len(self.seen)
@@ -66,7 +64,7 @@ class Driver:
     mode: Mode = Mode.FAIL
     ordinal: int = 1
     identity: str = ""
-    files: LocalFiles = field(default_factory=LocalFiles)
+    files: Any = field(default_factory=LocalFiles)
     take_over: bool = False
     run: str = ""
     losers: tuple[int, ...] = (0,)
@@ -92,7 +90,7 @@ class Driver:
         if done is not None:
             publication.leave()
             return done
-        attempts = Path(publication.prepare(begun))
+        attempts = publication.prepare(begun)
         accepted = [*usable, *self._write(attempts, contents, {each.partition for each in usable})]
         self.on_running(publication)
         tasks = [Task(partition, f"e{self.epoch}.t9{partition}", True) for partition in self.losers]
@@ -106,19 +104,20 @@ class Driver:
         publication.leave()
         return decision
 
-    def _write(self, attempts: Path, contents: Iterable[str], there: set[int]) -> list[Attempt]:
+    def _write(self, attempts: str, contents: Iterable[str], there: set[int]) -> list[Attempt]:
+        files: Files = self.files.files if isinstance(self.files, MortalFiles) else self.files
         accepted = []
         for partition, content in enumerate(contents):
             if partition in there:
                 continue
             self.ran.append(partition)
             name = f"{partition:05d}.e{self.epoch}.t{partition}"
-            (attempts / name).write_text(content)
+            files.write(f"{attempts}/{name}", content.encode())
             accepted.append(Attempt(name, len(content)))
             if partition in self.losers:
                 # A copy that came second, and one that is still at work.
-                (attempts / f"{partition:05d}.e{self.epoch}.t9{partition}").write_text("of a loser")
-                (attempts / f"{partition:05d}.e{self.epoch}.t8{partition}.writing").write_text("of a l")
+                files.write(f"{attempts}/{partition:05d}.e{self.epoch}.t9{partition}", b"of a loser")
+                files.write(f"{attempts}/{partition:05d}.e{self.epoch}.t8{partition}.writing", b"of a l")
         return accepted
 
 
