@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,35 +40,61 @@ def read(files: HadoopFiles, directory: str) -> list[str] | None:
     return sorted((files.read(f"{directory}/{name}") or b"").decode() for name in shown)
 
 
-def test_a_driver_killed_before_every_operation(hdfs: tuple[HadoopFiles, str]) -> None:
-    """As tests/sink/test_killed.py has it for local files, with the operations of HDFS."""
+def dying_at(step: Step, files: HadoopFiles) -> MortalFiles:
+    """Dies before the first operation of a step that changes something."""
+    mortal = MortalFiles(files=files)
+
+    def before_each(number: int) -> None:
+        at, operation = mortal.seen[-1]
+        if mortal.dies_at is None and at is step and operation in ("rename", "delete", "write", "make_directories"):
+            mortal.dies_at = number
+
+    mortal.before_each = before_each
+    return mortal
+
+
+def kill_at(hdfs: tuple[HadoopFiles, str], steps: dict[Mode, list[Step]]) -> None:
+    """Save over and over to one path, killed each time at another step; the next driver brings it to its end."""
     files, path = hdfs
-    steps = set()
-    old, new = ["", "old b"], ["new a", "new b"]
-    for mode, wanted in ((Mode.OVERWRITE, new), (Mode.APPEND, sorted(old + new))):
-        for number in itertools.count():
-            target = f"{path}/{mode} {number}/out"
-            Driver(target, application="application_0_0001", files=files).save(*old)
-            mortal = MortalFiles(number, files=files)
-            try:
-                Driver(target, mode=mode, files=mortal).save(*new)
-                break
-            except Killed:
-                steps.add(mortal.seen[-1][0])
+    for mode, chosen in steps.items():
+        target = f"{path}/{mode}/out"
+        Driver(target, files=files, losers=()).save("0")
+        there = ["0"]
+        for number, step in enumerate(chosen, 1):
+            application = f"application_2_{number:04d}"
+            wanted = [str(number)] if mode is Mode.OVERWRITE else [*there, str(number)]
+            dying = Driver(target, application=application, mode=mode, files=dying_at(step, files), losers=())
+            with pytest.raises(Killed):
+                dying.save(str(number))
             seen = read(files, target)
             if mode is Mode.OVERWRITE:
-                assert seen in (None, old, new)
+                assert seen in (None, there, wanted)
             elif files.exists(f"{target}/{SUCCESS}"):
-                assert seen in (old, wanted)
-            Driver(target, epoch=2, mode=mode, files=files).save(*new)
-            assert read(files, target) == wanted
+                assert seen in (there, wanted)
+            Driver(target, application=application, epoch=2, mode=mode, files=files, losers=()).save(str(number))
+            there = sorted(wanted)
+            assert read(files, target) == there
             assert SUCCESS in files.names(target)
-            assert list(files.names(f"{path}/{mode} {number}")) == ["out"]
-    assert steps == set(Step)
+            assert list(files.names(f"{path}/{mode}")) == ["out"]
+
+
+def test_a_driver_killed_in_the_midst_of_publishing(hdfs: tuple[HadoopFiles, str]) -> None:
+    """As tests/sink/test_killed.py has it for local files, with the operations of HDFS."""
+    kill_at(hdfs, {Mode.OVERWRITE: [Step.PUBLISH], Mode.APPEND: [Step.COMMIT]})
+    files, path = hdfs
     with pytest.raises(FileNotFoundError):
         files.rename(f"{path}/none", f"{path}/new")
-    assert not files.rename(f"{path}/overwrite 0", f"{path}/overwrite 1")
-    assert sorted(files.names(f"{path}/overwrite 0")) == ["out"]
+    assert not files.rename(f"{path}/overwrite", f"{path}/append")
+    assert sorted(files.names(f"{path}/append")) == ["out"]
+
+
+@pytest.mark.soak
+def test_a_driver_killed_at_every_step(hdfs: tuple[HadoopFiles, str]) -> None:
+    """Each new file costs HDFS some tenths of a second."""
+    # Of RECOVER there is nothing to change after an orderly end, and WRITE is the tasks'.
+    steps = [step for step in Step if step not in (Step.RECOVER, Step.WRITE)]
+    adding = [Step.UNMARK, Step.ADD, Step.COMMIT, Step.MARK]
+    kill_at(hdfs, {Mode.OVERWRITE: [step for step in steps if step not in adding], Mode.APPEND: adding})
 
 
 def test_saves_with_copies(submit: Submit, tmp_path: Path) -> None:
