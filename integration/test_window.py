@@ -396,7 +396,7 @@ def python_without_yarnspec(place: Path) -> Path:
     (packages / "from-here.pth").write_text("\n".join(here) + "\n")
     python = place / "bin" / "python"
     found = subprocess.run(
-        [str(python), "-c", "import pyarrow, yarnspec"], capture_output=True, text=True, check=False, cwd=place
+        [str(python), "-E", "-c", "import pyarrow, yarnspec"], capture_output=True, text=True, check=False, cwd=place
     )
     assert "No module named 'yarnspec'" in found.stderr
     return python
