@@ -16,6 +16,7 @@ from integration.waiting import wait_for
 # Two executors do not fit on one host.
 SPREAD = ["--executor-memory", "4g"]
 SLOWER = 10
+BLOCK_S = 15
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +85,51 @@ def test_slow_host_is_found_blocked_and_copied_around(
     result = submission.wait().expect(0)
     assert result.lines[-1]["wrong"] == 0
     assert {each["host"] for each in of_type("BlockHost") if each["level"] == "application"} == {slow}
+
+
+def test_a_block_ends_early_with_proof_of_health_and_else_when_its_time_is_over(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """Long tasks that run on through the block and end well end it; without such tasks it lasts its whole time."""
+    options = [
+        *SPREAD, "--num-executors", "3", "--executor-cores", "8", "--set", f"blocklist.slow_duration={BLOCK_S}s",
+        # No copies: what runs on the blocked host is to run to its end there.
+        "--set", "speculation.max_concurrent_executions=1",
+    ]  # fmt: skip
+    submission = submit("recovers.py", str(tmp_path), options=options)
+    application = submission.application_id()
+    wait_for("rounds on three hosts", lambda: len(_last_hosts(submission)) == 3, 90)
+    am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
+    slow = next(host for host in _last_hosts(submission) if host != am_host)
+
+    def blocks(kind: str) -> list[dict[str, Any]]:
+        told = yarnspec("events", application, "-o", "json", "--type", kind).lines
+        return [each for each in told if each["level"] == "application"]
+
+    (tmp_path / "long").touch()
+    wait_for("long tasks on all hosts", lambda: '"long"' in submission.stdout, 60)
+    (tmp_path / "slow").write_text(slow)
+    wait_for("a block", lambda: len(blocks("BlockHost")) >= 1, 60)
+    (tmp_path / "slow").unlink()
+    (tmp_path / "go").touch()
+    wait_for("its end", lambda: len(blocks("UnblockHost")) >= 1, 60)
+    wait_for("rounds with the host again", lambda: slow in _last_hosts(submission), 60)
+
+    (tmp_path / "slow").write_text(slow)
+    wait_for("a second block", lambda: len(blocks("BlockHost")) >= 2, 60)
+    wait_for("its end", lambda: len(blocks("UnblockHost")) >= 2, BLOCK_S + 30)
+    (tmp_path / "slow").unlink()
+    wait_for("rounds with the host once more", lambda: slow in _last_hosts(submission), 60)
+    (tmp_path / "stop").touch()
+    assert submission.wait().expect(0).lines[-1] == {"wrong": 0}
+
+    began, ended = blocks("BlockHost")[:2], blocks("UnblockHost")[:2]
+    assert {(each["host"], each["cause"]) for each in began} == {(slow, "slow")}
+    lasted_s = [(last["time_ms"] - first["time_ms"]) / 1000 for first, last in zip(began, ended, strict=True)]
+    assert "proved healthy" in ended[0]["reason"]
+    assert lasted_s[0] < BLOCK_S
+    assert "is over" in ended[1]["reason"]
+    assert lasted_s[1] >= BLOCK_S - 1
 
 
 @pytest.mark.parametrize("slow", [False, True], ids=["healthy-hosts", "a-slow-host"])
