@@ -293,6 +293,29 @@ def test_a_lost_map_output_cancels_the_copies_of_the_stage_that_reads_it() -> No
     assert only(LaunchCopy, world.pass_ms(1_500)).stage_attempt == 1
 
 
+def test_a_lost_map_output_cancels_the_copies_of_every_stage_that_reads_it() -> None:
+    world = Stragglers(slots=8, speculation={"max_share_of_application": 1.0})
+    world.tell(ev.JobStarted(job=0, stages=(0, 3), parents={3: (0,)}))
+    world.tell(ev.JobStarted(job=1, stages=(0, 1, 4), parents={4: (0, 1)}))
+    world.tell(ev.JobStarted(job=2, stages=(1, 5), parents={5: (1,)}))
+    tasks = {stage: world.fill(stage, 4) for stage in (3, 4, 5)}
+    world.pass_ms(900)
+    for stage in tasks:
+        for task_id in tasks[stage][2:]:
+            world.end(task_id)
+    asked = {(one.stage, one.index): one for one in of(LaunchCopy, world.pass_ms(1_200))}
+    assert asked.keys() == {(stage, index) for stage in tasks for index in (0, 1)}
+    running = world.launch(4, 0, "3", copy=True)
+    answer = world.end(tasks[3][1], State.FAILED, Failure.FETCH_FAILED)
+    assert {(one.stage, one.index) for one in of(WithdrawCopy, answer)} == {(3, 0), (3, 1), (4, 1)}
+    killed = only(KillAttempt, answer)
+    assert (killed.stage, killed.index, killed.task_id) == (4, 0, running)
+    world.end(running, State.KILLED, Failure.KILLED)
+    # Stage 5 reads something else; of stage 4 only the originals are left.
+    assert of(LaunchCopy, world.pass_ms(5_000)) == []
+    assert of(WithdrawCopy, world.end(tasks[4][0]) + world.end(tasks[5][0]) + world.pass_ms(1_000))[0].stage == 5
+
+
 def test_a_copy_that_waits_is_withdrawn_when_its_task_ends() -> None:
     world, tasks = one_slow_task()
     world.pass_ms(1_100)

@@ -53,7 +53,10 @@ METRICS = {
 
 LOG: list[dict[str, Any]] = [
     {"Event": "SparkListenerLogStart", "Spark Version": "4.3.0"},
-    {"Event": "SparkListenerJobStart", "Job ID": 4, "Submission Time": 990, "Stage IDs": [7, 8]},
+    {
+        "Event": "SparkListenerJobStart", "Job ID": 4, "Submission Time": 990, "Stage IDs": [7, 8],
+        "Stage Infos": [stage_info(7, **{"Parent IDs": []}), stage_info(8, **{"Parent IDs": [7]})],
+    },
     {"Event": "SparkListenerStageSubmitted", "Stage Info": stage_info(7)},
     task("Start", 20),
     task("Start", 21, 1),
@@ -126,7 +129,7 @@ def write(directory: Path, name: str, data: bytes) -> Path:
 
 def test_everything_that_the_log_holds(tmp_path: Path) -> None:
     told = events(write(tmp_path, "app-1", encoded()))
-    assert told[0] == JobStarted(job=4, stages=(7, 8))
+    assert told[0] == JobStarted(job=4, stages=(7, 8), parents={8: (7,)})
     assert told[-1] == JobEnded(job=4, failure="no disk")
     (observed,) = told[1:-1]
     assert isinstance(observed, Observed)

@@ -7,7 +7,9 @@ A copied task's record, and what moves a copy along:
 
 Failures follow seed 000's three rules. While any attempt of a task can still finish, the others just go on; Spark
 restarts a task only when none can, and a copy's failure does not count against the task. A lost map output is restarted
-at its producer; as in seed 001 the copies in the stage that consumes it are cancelled, and only originals come back.
+at its producer; as in seed 001 the copies in all stages that consume it are cancelled, and only originals come back.
+Spark ends the attempt of the stage that could not fetch, and leaves the other consumers alone: what has fetched already
+goes on. A copy there would begin to fetch now, and its failure would end the attempt of that stage as well.
 A failed copy is taken off the record, which makes room for another one, up to a number of copies for each task.
 """
 
@@ -16,6 +18,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -61,7 +64,8 @@ class CopiedTask:
 class Copies:
     """The copied tasks of running stages, and the ledger of all.
 
-    ``factor`` gives a host's slowdown; ``note`` takes what happened to a task's copies.
+    ``factor`` gives a host's slowdown; ``readers_beside`` the stages that read what a stage reads; ``note`` takes what
+    happened to a task's copies.
     """
 
     def __init__(
@@ -69,11 +73,13 @@ class Copies:
         settings: SpeculationSettings,
         table: TaskTable,
         factor: Callable[[str], float],
+        readers_beside: Callable[[int], AbstractSet[int]],
         note: Callable[[TaskKey, str, str, int], None],
     ) -> None:
         self._settings = settings
         self._table = table
         self._factor = factor
+        self._readers_beside = readers_beside
         self._note = note
         self._tasks: dict[TaskKey, CopiedTask] = {}
         self._live: Counter[StageKey] = Counter()
@@ -241,7 +247,7 @@ class Copies:
         commands: list[Command] = []
         # Where speculation is off the copies are Spark's own, and its own rules hold for them.
         lost = self._settings.enabled and attempt.failure is Failure.FETCH_FAILED
-        if lost and stage.key not in self._banned:
+        if lost:
             commands += self._map_output_lost(stage, attempt)
         key = (*stage.key, attempt.index)
         task = self._tasks.get(key)
@@ -303,6 +309,7 @@ class Copies:
         for task in [task for task in self._tasks.values() if task.key[:2] == key]:
             del self._tasks[task.key]
         self._live.pop(key, None)
+        self._banned.pop(key, None)
         ledger = self.stage_ledgers.pop(key, None)
         if ledger is not None:
             ledger.copies_cancelled += ledger.copies_running
@@ -335,17 +342,20 @@ class Copies:
         said = (
             f"task {stage.stage}.{attempt.index} could not fetch a map output, which was lost: only originals come back"
         )
-        self._banned[stage.key] = said
+        # Of the stage itself a further attempt may run already, which waited for the output to be there again.
+        others = self._readers_beside(stage.stage) - {stage.stage}
+        keys = {stage.key, *(key for key in self._table.stages if key[0] in others)} - self._banned.keys()
+        self._banned.update(dict.fromkeys(keys, said))
         commands: list[Command] = []
         for task in self._tasks.values():
-            if task.key[:2] != stage.key:
+            if task.key[:2] not in keys:
                 continue
             if task.asked_ms is not None:
                 commands.append(self._withdraw(task, said))
             commands += [
                 KillAttempt(
-                    stage=stage.stage,
-                    stage_attempt=stage.stage_attempt,
+                    stage=task.key[0],
+                    stage_attempt=task.key[1],
                     index=copy.index,
                     task_id=copy.task_id,
                     reason=said,

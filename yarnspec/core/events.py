@@ -250,10 +250,14 @@ class Observed(Event, frozen=True):
 
 
 class JobStarted(Event, frozen=True):
-    """Spark began a job: one action of the program."""
+    """Spark began a job: one action of the program. ``parents``: the stages whose map outputs each of its stages reads.
+
+    A stage that reads none is not among them.
+    """
 
     job: int
     stages: tuple[int, ...]
+    parents: dict[int, tuple[int, ...]] = {}
 
 
 class JobEnded(Event, frozen=True):

@@ -11,6 +11,7 @@ class Jobs:
     def __init__(self) -> None:
         self._stages: dict[int, frozenset[int]] = {}
         self._known: set[int] = set()
+        self._parents: dict[int, dict[int, tuple[int, ...]]] = {}
         self.over: set[int] = set()
         """Stages whose jobs have all ended; whoever has seen to it that they have ended too takes them out."""
 
@@ -22,20 +23,31 @@ class Jobs:
     def started(self, event: JobStarted) -> None:
         """A job began."""
         self._stages[event.job] = frozenset(event.stages)
+        self._parents[event.job] = event.parents
         self._known.update(event.stages)
         self.over.difference_update(event.stages)
 
     def ended(self, event: JobEnded) -> None:
         """A job ended."""
         ended = self._stages.pop(event.job, frozenset())
+        self._parents.pop(event.job, None)
         self._known -= ended
         self.over |= ended.difference(*self._stages.values())
 
     def forget(self) -> None:
         """The SparkContext is gone."""
         self._stages.clear()
+        self._parents.clear()
         self._known.clear()
         self.over.clear()
+
+    def readers_beside(self, stage: int) -> set[int]:
+        """The stages of running jobs that read any of the map outputs that a stage reads, itself among them."""
+        parents = {parent for of_job in self._parents.values() for parent in of_job.get(stage, ())}
+        beside = {
+            other for of_job in self._parents.values() for other, reads in of_job.items() if parents.intersection(reads)
+        }
+        return beside | {stage}
 
     def needs(self, stage: int) -> bool:
         """Whether a running job may still read what a stage wrote; a stage of no known job may belong to any."""

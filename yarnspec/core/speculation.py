@@ -75,9 +75,11 @@ class Speculation:
         self.task_notes: Notes[TaskKey] = Notes(_TASKS_NOTED)
         self.host_notes: Notes[str] = Notes(_HOSTS_NOTED)
         self._slots = Slots(settings, containers, self.table)
-        self.copies = Copies(settings.speculation, self.table, self.speeds.factor, self.task_notes.add)
-        self.metrics = StageMetrics(self.table, self.copies, self.detector)
         self._jobs = Jobs()
+        self.copies = Copies(
+            settings.speculation, self.table, self.speeds.factor, self._jobs.readers_beside, self.task_notes.add
+        )
+        self.metrics = StageMetrics(self.table, self.copies, self.detector)
         self.extras = Extras(
             settings,
             containers=containers,

@@ -53,6 +53,7 @@ class _Stage(_Logged):
     stage_id: int
     stage_attempt_id: int = 0
     stage_name: str = ""
+    parent_ids: list[int] = msgspec.field(default_factory=list, name="Parent IDs")
     number_of_tasks: int = msgspec.field(default=0, name="Number of Tasks")
     rdd_info: list[_Rdd] = msgspec.field(default_factory=list, name="RDD Info")
     submission_time: int = NONE
@@ -152,6 +153,7 @@ class _Line(_Logged):
     task_metrics: _Metrics | None = None
     job_id: int = NONE
     stage_ids: list[int] = msgspec.field(default_factory=list, name="Stage IDs")
+    stage_infos: list[_Stage] = []
     job_result: _Result | None = None
 
 
@@ -195,7 +197,8 @@ class _Replay:
     def _take(self, line: _Line) -> None:
         kind = line.event.removeprefix("SparkListener")
         if kind == "JobStart":
-            self._between(JobStarted(job=line.job_id, stages=tuple(line.stage_ids)))
+            parents = {one.stage_id: tuple(one.parent_ids) for one in line.stage_infos if one.parent_ids}
+            self._between(JobStarted(job=line.job_id, stages=tuple(line.stage_ids), parents=parents))
         elif kind == "JobEnd":
             ended = line.job_result or _Result(result="")
             failed = ended.result != "JobSucceeded"

@@ -20,7 +20,7 @@ from yarnspec.core.commands import (
     WithdrawCopy,
 )
 from yarnspec.core.events import CopyRefused, Event, HostsReported, Observed
-from yarnspec.core.observations import Observations, RowKind, StageFlag, State
+from yarnspec.core.observations import Failure, Observations, RowKind, StageFlag, State
 from yarnspec.simulate.scenario import USER, Scenario
 
 TaskKey = tuple[int, int, int]
@@ -39,7 +39,10 @@ class Rules:
         self._seed = scenario.seed
         self._settings = scenario.settings
         self._flags = {stage.stage: stage.flags for job in scenario.jobs for stage in job.stages}
+        self._parents = {stage.stage: set(stage.parents) for job in scenario.jobs for stage in job.stages}
         self.now_ms = 0
+        self._stages: set[tuple[int, int]] = set()  # that run
+        self._originals_only: set[tuple[int, int]] = set()  # since a map output that they read was lost
         self._running: dict[TaskKey, dict[int, str]] = {}  # as the negotiator was told
         self._finished: dict[TaskKey, int] = {}  # and since when
         self._asked: set[TaskKey] = set()
@@ -78,21 +81,32 @@ class Rules:
 
     def _observed(self, rows: Observations) -> None:
         columns = (rows.stage, rows.stage_attempt, rows.index, rows.kind, rows.task_id, rows.host, rows.speculative)
-        states = rows.state.tolist()
+        states, failures = rows.state.tolist(), rows.failure.tolist()
         for row, (*task, kind, task_id, host, speculative) in enumerate(
             zip(*(column.tolist() for column in columns), strict=True)
         ):
             key = (task[0], task[1], task[2])
-            if kind == RowKind.TASK_STARTED:
+            if kind == RowKind.STAGE_STARTED:
+                self._stages.add(key[:2])
+            elif kind == RowKind.STAGE_ENDED:
+                self._stages.discard(key[:2])
+            elif kind == RowKind.TASK_STARTED:
                 self._running.setdefault(key, {})[task_id] = rows.hosts[host]
                 if speculative == 1:
                     self._asked.discard(key)
             elif kind == RowKind.TASK_ENDED:
                 was_running = self._running.get(key, {}).pop(task_id, None) is not None
+                if failures[row] == Failure.FETCH_FAILED and was_running:
+                    self._output_lost(key[:2])
                 if states[row] == State.SUCCESS:
                     self._finished[key] = self.now_ms
                 elif not was_running:  # a success whose output was lost
                     self._finished.pop(key, None)
+
+    def _output_lost(self, key: tuple[int, int]) -> None:
+        read = self._parents[key[0]]
+        beside = {one for one in self._stages if one[0] != key[0] and read & self._parents[one[0]]}
+        self._originals_only |= beside | {key}
 
     def _decided_on(self, command: Command) -> None:
         if not command.reason.strip():
@@ -119,6 +133,8 @@ class Rules:
         self._ever[key] += 1
         if flags & (StageFlag.WRITES | StageFlag.BARRIER):
             self.broken(f"a copy in a stage that is never copied ({flags!r}): {copy}")
+        if key[:2] in self._originals_only:
+            self.broken(f"a copy in a stage that reads a map output that was lost: {copy}")
         if key in self._asked or key in self._finished or not running:
             self.broken(f"a copy of a task that has one to come, has ended or does not run: {copy}")
         if len(running) >= cap or copy.attempts_max != cap:

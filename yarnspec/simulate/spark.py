@@ -68,7 +68,9 @@ class Spark:
         if self._job is None:
             self._over()
             return
-        self._tell(ev.JobStarted(job=self._job.job, stages=tuple(stage.stage for stage in self._job.stages)))
+        stages = self._job.stages
+        parents = {stage.stage: stage.parents for stage in stages if stage.parents}
+        self._tell(ev.JobStarted(job=self._job.job, stages=tuple(stage.stage for stage in stages), parents=parents))
         self._advance()
 
     def cancel(self) -> None:

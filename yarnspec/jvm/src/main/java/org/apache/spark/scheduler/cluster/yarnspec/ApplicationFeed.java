@@ -2,6 +2,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import com.codahale.metrics.Counter;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.spark.scheduler.JobFailed;
 import org.apache.spark.scheduler.LiveListenerBus;
 import org.apache.spark.scheduler.SparkListener;
@@ -68,6 +69,13 @@ final class ApplicationFeed extends SparkListener {
         outbox.add("job_started", event -> {
             ArrayNode stages = event.put("job", started.jobId()).putArray("stages");
             CollectionConverters.asJava(started.stageIds()).forEach(stage -> stages.add((Integer) stage));
+            ObjectNode parents = event.putObject("parents");
+            for (StageInfo stage : CollectionConverters.asJava(started.stageInfos())) {
+                if (!stage.parentIds().isEmpty()) {
+                    ArrayNode read = parents.putArray(String.valueOf(stage.stageId()));
+                    CollectionConverters.asJava(stage.parentIds()).forEach(parent -> read.add((Integer) parent));
+                }
+            }
         });
     }
 
