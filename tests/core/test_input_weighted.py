@@ -75,7 +75,8 @@ def test_a_stage_without_known_input_is_judged_by_time() -> None:
     those.launch(3, "h2", input_bytes=100 * MB)
     assert those.judge(1499) == []
     (verdict,) = those.judge(1500)
-    assert "its input is not known" in verdict.reason
+    assert "inputs unknown: by time alone" in verdict.reason
+    assert verdict.numbers["input_bytes"] == 100 * MB
     assert those.detector.threshold_ms(those.running(), 0) == 1500
 
 

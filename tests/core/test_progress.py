@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.core.tasks import NO_FLAGS, Launched, TaskWorld
-from yarnspec.core.observations import Failure, StageFlag, State
+from yarnspec.core.observations import NONE, Failure, StageFlag, State
 from yarnspec.core.settings import DetectorSettings
 
 MB = 1 << 20
@@ -42,6 +42,32 @@ def test_the_two_tasks_of_a_slow_host_are_found_at_one_and_a_half_times_the_medi
     assert numbers["remaining_ms"] >= numbers["copy_ms"] + 300
     assert numbers["host_probability"] > 0.3
     assert "1.5 x the 2.0 s" in found[0].reason
+
+
+@pytest.mark.parametrize(
+    ("told", "read", "said"),
+    [
+        (NONE, 0, "inputs unknown: by time alone"),
+        (NONE, 3 * MB, "inputs unknown: by the 2.0 MB that it has read so far"),
+        (3 * MB, 3 * MB, "3.0 MB of input"),
+    ],
+)
+def test_a_verdict_says_by_what_inputs_tasks_were_compared(told: int, read: int, said: str) -> None:
+    those = world()
+    those.stage(8)
+    tasks = [those.launch(index, HOSTS[index % 4], input_bytes=told) for index in range(8)]
+    for task in tasks:
+        if task.host != "h4":
+            those.end(task, 2000, bytes_read=read)
+        else:
+            those.count(task, 1000, min(read, 2 * MB))
+    found = those.judge(5000)
+    assert [each.index for each in found] == [3, 7]
+    assert said in found[0].reason
+    assert found[0].numbers.get("input_bytes", NONE) == told
+    explained = those.detector.explain(those.running(), 3, those.running().started_ms + 5000)
+    assert said in explained.text
+    assert explained.numbers == found[0].numbers
 
 
 def test_with_short_tasks_the_copy_must_gain_more_than_its_start() -> None:

@@ -71,6 +71,11 @@ class References:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def by_read(self) -> bool:
+        """Whether tasks are compared by what they have read, as their inputs are not known before."""
+        return not self.by_estimate and bool(self.size.any())
+
     def is_cold(self, rows: Column) -> Column:
         """Whether an attempt began before the first one of its executor had ended well."""
         columns = self.stage.rows

@@ -15,13 +15,21 @@ from yarnspec.core.columns import Column
 from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.baseline import FirstFinishedMedian, execution_ms, needed
 from yarnspec.core.detectors.execution_time import running_text
-from yarnspec.core.detectors.protocol import Explanation, Judged, Suspects, seconds, verdict, worst_first
+from yarnspec.core.detectors.protocol import (
+    MB,
+    Explanation,
+    Judged,
+    Suspects,
+    input_numbers,
+    input_said,
+    seconds,
+    verdict,
+    worst_first,
+)
 from yarnspec.core.observations import NONE, StageFlag, State
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import TaskTable
-
-_MB = 1 << 20
 
 
 class InputWeighted:
@@ -51,7 +59,8 @@ class InputWeighted:
 
         def judge(position: int) -> Verdict:
             at = int(slow[position])
-            own = numbers | {"baseline_ms": float(baseline_ms[at]), "input_bytes": float(size[at])}
+            own = numbers | {"baseline_ms": float(baseline_ms[at])}
+            own |= input_numbers(stage, int(rows[at]), float(size[at]))
             reason = f"it has run for {seconds(float(elapsed_ms[at]))}, and {self._said(own)}"
             return verdict(stage, int(rows[at]), now_ms, detector=self.name, numbers=own, reason=reason)
 
@@ -67,7 +76,7 @@ class InputWeighted:
         if elapsed_ms is not None and "median_ms" in numbers:
             running = [row for row in stage.rows_of(index) if stage.rows["state"][row] == State.RUNNING]
             baseline_ms, size = self._baselines(stage, np.array(running[:1]), numbers)
-            numbers |= {"baseline_ms": float(baseline_ms[0]), "input_bytes": float(size[0])}
+            numbers |= {"baseline_ms": float(baseline_ms[0])} | input_numbers(stage, running[0], float(size[0]))
             slow = elapsed_ms >= numbers["baseline_ms"]
         return Explanation(
             stage=stage.stage, stage_attempt=stage.stage_attempt, index=index, detector=self.name, slow=slow,
@@ -93,7 +102,7 @@ class InputWeighted:
             numbers["median_ms"] = self._median_ms.of(stage, count) or 0.0
             per_byte = self._median_ms_per_byte.of(stage, count)
             if per_byte is not None:
-                numbers["median_ms_per_mb"] = per_byte * _MB
+                numbers["median_ms_per_mb"] = per_byte * MB
         return numbers
 
     def _shortest_ms(self, numbers: dict[str, float]) -> float:
@@ -115,7 +124,7 @@ class InputWeighted:
             size = np.zeros(len(rows))
             typical_ms = np.full(len(rows), numbers["median_ms"])
         else:
-            typical_ms = np.where(size > 0, size * (per_mb / _MB), numbers["median_ms"])
+            typical_ms = np.where(size > 0, size * (per_mb / MB), numbers["median_ms"])
         baseline_ms: Column = np.maximum(typical_ms * settings.baseline_multiplier, settings.baseline_lower_bound_ms)
         return baseline_ms, size
 
@@ -128,10 +137,12 @@ class InputWeighted:
             )
         if "baseline_ms" not in numbers:
             return f"the {numbers['needed']:.0f} that finished first took {seconds(numbers['median_ms'])} in the median"
-        if numbers["input_bytes"] > 0:
-            typical = f"{numbers['input_bytes'] / _MB:.1f} MB x {numbers['median_ms_per_mb']:.1f} ms/MB, the median"
+        size = numbers.get("input_bytes", numbers.get("read_bytes", 0.0))
+        if size > 0 and "median_ms_per_mb" in numbers:
+            typical = f"{size / MB:.1f} MB x {numbers['median_ms_per_mb']:.1f} ms/MB, the median"
+            typical += "" if "input_bytes" in numbers else f" ({input_said(numbers)})"
         else:
-            typical = f"{seconds(numbers['median_ms'])}, the median time (its input is not known)"
+            typical = f"{seconds(numbers['median_ms'])}, the median time ({input_said({})})"
         return (
             f"its baseline is {seconds(numbers['baseline_ms'])}: the larger of {settings.baseline_multiplier:g} x "
             f"{typical} of the {numbers['needed']:.0f} of {numbers['tasks']:.0f} tasks that finished first, and "

@@ -26,7 +26,16 @@ import numpy as np
 from yarnspec.core.columns import Column
 from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.execution_time import running_text
-from yarnspec.core.detectors.protocol import Explanation, Judged, Suspects, seconds, verdict, worst_first
+from yarnspec.core.detectors.protocol import (
+    Explanation,
+    Judged,
+    Suspects,
+    input_numbers,
+    input_said,
+    seconds,
+    verdict,
+    worst_first,
+)
 from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.core.observations import State
 from yarnspec.core.pace import Pace
@@ -57,6 +66,9 @@ class _Assessment:
     probability: Column
     factor: Column
     by_counters: Column
+    by_input: Column
+    read_bytes: Column
+    """What has been read so far, where that stands in for inputs that are not known; else NaN."""
     slow: Column
 
     def numbers(self) -> _Numbers:
@@ -64,6 +76,7 @@ class _Assessment:
             "elapsed_ms": self.elapsed_ms, "expected_ms": self.expected_ms, "ratio": self.ratio,
             "late_from": self.late_from, "remaining_ms": self.remaining_ms, "copy_ms": self.copy_ms,
             "host_probability": self.probability, "host_factor": self.factor, "by_counters": self.by_counters,
+            "by_input": self.by_input, "read_bytes": self.read_bytes,
         }  # fmt: skip
         # Three digits after the point are plenty.
         return _Numbers(tuple(named), np.round(np.stack(list(named.values()), axis=1), 3))
@@ -120,7 +133,7 @@ class Progress:
 
         def judge(position: int) -> Verdict:
             at = int(slow[position])
-            numbers = numbered.of(at)
+            numbers = numbered.of(at) | input_numbers(stage, int(rows[at]))
             reason = self._said(numbers)
             return verdict(stage, int(rows[at]), now_ms, detector=self.name, numbers=numbers, reason=reason)
 
@@ -136,7 +149,7 @@ class Progress:
             assessed = self._assess(stage, np.array(running), now_ms)
             at = int(np.argmax(assessed.slow))
             slow = bool(assessed.slow[at])
-            numbers = assessed.numbers().of(at)
+            numbers = assessed.numbers().of(at) | input_numbers(stage, running[at])
             text = f"{text}: {self._said(numbers)}"
         return Explanation(
             stage=stage.stage, stage_attempt=stage.stage_attempt, index=index, detector=self.name, slow=slow,
@@ -196,6 +209,7 @@ class Progress:
         sized = np.zeros(len(rows), dtype=bool)
         by_counters = np.zeros(len(rows), dtype=bool)
         total_ms = np.full(len(rows), np.nan)
+        read_bytes = np.full(len(rows), np.nan)
         if pace is not None:
             references = pace.references
             cold = references.is_cold(rows)
@@ -206,6 +220,8 @@ class Progress:
             sized = (size > 0) & references.by_estimate
             by_counters, total_ms = _by_counters(pace, rows, expected_ms)
             sized |= by_counters
+            if references.by_read:
+                read_bytes = np.where(size > 0, size, np.nan)
         known = ~np.isnan(expected_ms)
         # Without anything to compare with: by its host's speed, and by the guess that it is half done.
         guessed_ms = 2.0 * own_ms / np.maximum(factor, 1.0)
@@ -232,6 +248,8 @@ class Progress:
             probability=probability,
             factor=factor,
             by_counters=by_counters,
+            by_input=sized,
+            read_bytes=read_bytes,
             slow=pays & ((late & suspected) | stuck | victim),
         )
 
@@ -241,7 +259,7 @@ class Progress:
             judged = "by its counters it takes" if numbers["by_counters"] else "so far it took"
             facts = (
                 f"{judged} {numbers['ratio']:.1f} x the {seconds(numbers['expected_ms'])} of such a task on other "
-                f"hosts (late from {numbers['late_from']:.1f} x)"
+                f"hosts (late from {numbers['late_from']:.1f} x; {_inputs(numbers)})"
             )
         else:
             facts = "there is nothing to compare it with but the speed of its host"
@@ -251,6 +269,12 @@ class Progress:
             f"probability {numbers['host_probability']:.2f} (at least {settings.task_proof:g} is asked for) and by a "
             f"factor of {numbers['host_factor']:.1f}"
         )
+
+
+def _inputs(numbers: dict[str, float]) -> str:
+    """By what tasks of different inputs were compared; an input that is known of this task alone does not help."""
+    used = "input_bytes" if numbers["by_input"] else "read_bytes"
+    return input_said({name: numbers[name] for name in numbers if name == used})
 
 
 def _by_counters(pace: Pace, rows: Column, expected_ms: Column) -> tuple[Column, Column]:

@@ -14,6 +14,7 @@ from yarnspec.core.commands import Verdict
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import StageKey, TaskTable
 
+MB = 1 << 20
 MAX_VERDICTS = 200
 """Of one pass; the worst come first, and the rest come with a later pass if they are still slow then."""
 
@@ -60,7 +61,7 @@ class Detector(Protocol):
 def verdict(
     stage: StageTasks, row: int, now_ms: int, *, detector: str, numbers: Mapping[str, float], reason: str
 ) -> Verdict:
-    """The verdict on the attempt of one row."""
+    """The verdict on the attempt of one row; what is known of its input is among the numbers."""
     rows = stage.rows
     return Verdict(
         stage=stage.stage,
@@ -72,7 +73,7 @@ def verdict(
         executor_id=stage.places.executor_names[int(rows["executor"][row])],
         detector=detector,
         elapsed_ms=now_ms - int(rows["launch_ms"][row]),
-        numbers=dict(numbers),
+        numbers={**numbers, **input_numbers(stage, row)},
         reason=reason,
     )
 
@@ -112,6 +113,23 @@ def _tasks(found: Suspects, several: Column) -> int:
     return (
         len(several) - int(np.count_nonzero(several)) + len(np.unique(found.stage.rows["index"][found.rows[several]]))
     )
+
+
+def input_numbers(stage: StageTasks, row: int, read_bytes: float = 0.0) -> dict[str, float]:
+    """The input of an attempt as known before it read, or else what it has read so far, where that stands in for it."""
+    told = int(stage.rows["input_bytes"][row])
+    if told >= 0:
+        return {"input_bytes": float(told)}
+    return {"read_bytes": read_bytes} if read_bytes > 0 else {}
+
+
+def input_said(numbers: Mapping[str, float]) -> str:
+    """What is known of an attempt's input, or what stands in for it, for a sentence."""
+    if "input_bytes" in numbers:
+        return f"{numbers['input_bytes'] / MB:.1f} MB of input"
+    if "read_bytes" in numbers:
+        return f"inputs unknown: by the {numbers['read_bytes'] / MB:.1f} MB that it has read so far"
+    return "inputs unknown: by time alone"
 
 
 def seconds(value_ms: float) -> str:
