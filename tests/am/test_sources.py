@@ -188,7 +188,7 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         [
             {"seq": 3, "type": "executor_registered", "executor_id": "5", "host": "h", "cores": 2},
             {"seq": 4, "type": "kill_executors", "ids": ["5"]},
-            {"seq": 5, "type": "job_started", "job": 2, "stages": [1, 3], "parents": {"3": [1]}},
+            {"seq": 5, "type": "job_started", "job": 2, "stages": [1, 3], "parents": [[3, [1]]]},
             {"seq": 6, "type": "copy_refused", "stage": 1, "stage_attempt": 0, "index": 7, "why": "it has ended"},
             {"seq": 7, "type": "job_ended", "job": 2, "failure": None},
             {"seq": 8, "type": "executor_removed", "executor_id": "5", "reason": "x"},
@@ -207,7 +207,7 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         events.TargetExecutorsChanged(count=4),
         events.ContainerStarted(executor_id="5", container_id="", host="h", cores=2),
         events.ExecutorsUnwanted(executor_ids=("5",)),
-        events.JobStarted(job=2, stages=(1, 3), parents={3: (1,)}),
+        events.JobStarted(job=2, stages=(1, 3), parents=((3, (1,)),)),
         events.CopyRefused(stage=1, stage_attempt=0, index=7, why="it has ended"),
         events.JobEnded(job=2),
         events.ExecutorRemoved(executor_id="5", reason="x"),

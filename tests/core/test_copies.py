@@ -295,9 +295,9 @@ def test_a_lost_map_output_cancels_the_copies_of_the_stage_that_reads_it() -> No
 
 def test_a_lost_map_output_cancels_the_copies_of_every_stage_that_reads_it() -> None:
     world = Stragglers(slots=8, speculation={"max_share_of_application": 1.0})
-    world.tell(ev.JobStarted(job=0, stages=(0, 3), parents={3: (0,)}))
-    world.tell(ev.JobStarted(job=1, stages=(0, 1, 4), parents={4: (0, 1)}))
-    world.tell(ev.JobStarted(job=2, stages=(1, 5), parents={5: (1,)}))
+    world.tell(ev.JobStarted(job=0, stages=(0, 3), parents=((3, (0,)),)))
+    world.tell(ev.JobStarted(job=1, stages=(0, 1, 4), parents=((4, (0, 1)),)))
+    world.tell(ev.JobStarted(job=2, stages=(1, 5), parents=((5, (1,)),)))
     tasks = {stage: world.fill(stage, 4) for stage in (3, 4, 5)}
     world.pass_ms(900)
     for stage in tasks:
@@ -370,6 +370,22 @@ def test_a_stage_with_slow_tasks_is_told_at_its_end() -> None:
     world.end(tasks[1])
     told = only(Summarize, world.stage_ends(0))
     assert [(one.stage, one.state, one.speculative_executions) for one in told.stages] == [(0, "SUCCESS", 1)]
+    assert told.ledger is not None
+
+
+def test_a_stage_in_which_nothing_was_slow_is_told_with_its_metrics_as_well() -> None:
+    world = Stragglers()
+    for index, task_id in enumerate(world.fill(0, 40)):
+        world.pass_ms(1 + index // 30)
+        world.end(task_id)
+    (told,) = of(Summarize, world.stage_ends(0))
+    assert told.ledger is None
+    (stage,) = told.stages
+    assert (stage.finished_executions, stage.min_finished_for_speculation, stage.fastest_copies) == (40, 20, 0)
+    assert stage.running_ms_by_index == {index: 30 + 2 * (index - 29) for index in range(39, 19, -1) if index >= 29} | {
+        index: index + 1 for index in range(28, 19, -1)
+    }
+    assert of(Summarize, Stragglers(speculation={"enabled": False}).stage_ends(0)) == []
 
 
 def test_a_new_context_begins_with_nothing_but_what_was_learnt_of_hosts() -> None:

@@ -129,7 +129,7 @@ def write(directory: Path, name: str, data: bytes) -> Path:
 
 def test_everything_that_the_log_holds(tmp_path: Path) -> None:
     told = events(write(tmp_path, "app-1", encoded()))
-    assert told[0] == JobStarted(job=4, stages=(7, 8), parents={8: (7,)})
+    assert told[0] == JobStarted(job=4, stages=(7, 8), parents=((8, (7,)),))
     assert told[-1] == JobEnded(job=4, failure="no disk")
     (observed,) = told[1:-1]
     assert isinstance(observed, Observed)

@@ -292,7 +292,7 @@ def _note_in_log(command: Command) -> None:
             _log.info(type(command).__name__, executor=command.executor_id, reason=command.reason)
         case commands.AdmitLimit():
             _log.warning("recovery", limit=command.reason)
-        case commands.Summarize():
+        case commands.Summarize(ledger=ledger) if ledger is not None or not command.stages:
             _log.info("speculation so far", said=command.reason)
 
 

@@ -223,7 +223,7 @@ class DriverEvents:
             case "feed_dropped":
                 event = events.FeedLagged(count=told["count"])
             case "job_started":
-                parents = {int(stage): tuple(read) for stage, read in told.get("parents", {}).items()}
+                parents = tuple((stage, tuple(read)) for stage, read in told.get("parents", ()))
                 event = events.JobStarted(job=told["job"], stages=tuple(told["stages"]), parents=parents)
             case "job_ended":
                 event = events.JobEnded(job=told["job"], failure=told.get("failure") or "")

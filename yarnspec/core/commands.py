@@ -183,8 +183,8 @@ class JudgeTasks(Command, frozen=True):
 class Summarize(Command, frozen=True):
     """What speculation did so far, for the log; ``reason`` is the text.
 
-    Now and then while stages run, at the end of each stage that had slow tasks or copies (``stages`` has it), and when
-    the SparkContext or the program ends.
+    Now and then while stages run, at the end of each stage (``stages`` has its metrics; without a ``ledger`` when it
+    had neither slow tasks nor copies), and when the SparkContext or the program ends.
     """
 
     stages: tuple[StageSpeculation, ...] = ()

@@ -250,14 +250,11 @@ class Observed(Event, frozen=True):
 
 
 class JobStarted(Event, frozen=True):
-    """Spark began a job: one action of the program. ``parents``: the stages whose map outputs each of its stages reads.
-
-    A stage that reads none is not among them.
-    """
+    """Spark began a job: one action of the program. ``parents``: its stages that read map outputs, and whose."""
 
     job: int
     stages: tuple[int, ...]
-    parents: dict[int, tuple[int, ...]] = {}
+    parents: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
 
 class JobEnded(Event, frozen=True):

@@ -23,7 +23,7 @@ class Jobs:
     def started(self, event: JobStarted) -> None:
         """A job began."""
         self._stages[event.job] = frozenset(event.stages)
-        self._parents[event.job] = event.parents
+        self._parents[event.job] = dict(event.parents)
         self._known.update(event.stages)
         self.over.difference_update(event.stages)
 

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from itertools import islice
+
+import msgspec
 
 from yarnspec.core import events as ev
 from yarnspec.core.blocklist import Blocklist
@@ -45,6 +48,7 @@ SETTLE_TIMER = "ended-jobs"
 _TASKS_NOTED = 5_000
 _HOSTS_NOTED = 5_000
 _VERDICTS_TOLD = 100
+_SPANS_OF_UNEVENTFUL = 20
 _SILENT_MS = 60_000
 """An attempt of an ended job that no heartbeat has named for so long has ended; Spark's own interval is 10 s."""
 
@@ -227,12 +231,17 @@ class Speculation:
         key = stage.key
         commands = self.copies.stage_ended(key)
         figures = self.metrics.stage_ended(stage, now_ms)
-        if figures is not None:
+        if figures.slow_tasks or figures.speculative_executions:
             said = (
                 f"stage {key[0]} ended with {figures.slow_tasks} slow tasks and {figures.speculative_executions} "
                 f"copies, {figures.effective_copies} of which won"
             )
             commands.append(Summarize(reason=said, stages=(figures,), ledger=self.copies.total().figures()))
+        elif self.settings.speculation.enabled:
+            # For the event log alone, and brief: of most stages there is nothing to tell.
+            longest = dict(islice(figures.running_ms_by_index.items(), _SPANS_OF_UNEVENTFUL))
+            brief = msgspec.structs.replace(figures, running_ms_by_index=longest)
+            commands.append(Summarize(reason=f"stage {key[0]} ended without slow tasks and copies", stages=(brief,)))
         self.extras.stage_ended(stage)
         self.suspects.stage_ended(key)
         if not any(other[0] == key[0] for other in self.table.stages):

@@ -35,8 +35,8 @@ class StageMetrics:
         """Tasks that were slow in the last pass, in all stages."""
         return sum(self.slow.values())
 
-    def stage_ended(self, stage: StageTasks, now_ms: int) -> StageSpeculation | None:
-        """Keep what is to be seen of a stage attempt after its end; gives it when there were slow tasks or copies."""
+    def stage_ended(self, stage: StageTasks, now_ms: int) -> StageSpeculation:
+        """Keep what is to be seen of a stage attempt after its end; gives it as it is now."""
         figures = self._of(stage, now_ms)
         self._ended.pop(stage.key, None)
         self._ended[stage.key] = figures
@@ -48,7 +48,7 @@ class StageMetrics:
                 self._settled.discard(key)
             else:
                 self._copies.forget_stage(key)
-        return figures if figures.slow_tasks or figures.speculative_executions else None
+        return figures
 
     def settle(self) -> None:
         """The SparkContext is about to be forgotten: what its stages came to stays to be seen as it is now.

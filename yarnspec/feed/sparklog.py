@@ -197,7 +197,7 @@ class _Replay:
     def _take(self, line: _Line) -> None:
         kind = line.event.removeprefix("SparkListener")
         if kind == "JobStart":
-            parents = {one.stage_id: tuple(one.parent_ids) for one in line.stage_infos if one.parent_ids}
+            parents = tuple((one.stage_id, tuple(one.parent_ids)) for one in line.stage_infos if one.parent_ids)
             self._between(JobStarted(job=line.job_id, stages=tuple(line.stage_ids), parents=parents))
         elif kind == "JobEnd":
             ended = line.job_result or _Result(result="")

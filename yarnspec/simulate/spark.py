@@ -69,7 +69,7 @@ class Spark:
             self._over()
             return
         stages = self._job.stages
-        parents = {stage.stage: stage.parents for stage in stages if stage.parents}
+        parents = tuple((stage.stage, stage.parents) for stage in stages if stage.parents)
         self._tell(ev.JobStarted(job=self._job.job, stages=tuple(stage.stage for stage in stages), parents=parents))
         self._advance()
 

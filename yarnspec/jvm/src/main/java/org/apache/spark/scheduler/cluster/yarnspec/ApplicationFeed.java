@@ -2,7 +2,6 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import com.codahale.metrics.Counter;
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.spark.scheduler.JobFailed;
 import org.apache.spark.scheduler.LiveListenerBus;
 import org.apache.spark.scheduler.SparkListener;
@@ -69,10 +68,10 @@ final class ApplicationFeed extends SparkListener {
         outbox.add("job_started", event -> {
             ArrayNode stages = event.put("job", started.jobId()).putArray("stages");
             CollectionConverters.asJava(started.stageIds()).forEach(stage -> stages.add((Integer) stage));
-            ObjectNode parents = event.putObject("parents");
+            ArrayNode parents = event.putArray("parents");
             for (StageInfo stage : CollectionConverters.asJava(started.stageInfos())) {
                 if (!stage.parentIds().isEmpty()) {
-                    ArrayNode read = parents.putArray(String.valueOf(stage.stageId()));
+                    ArrayNode read = parents.addArray().add(stage.stageId()).addArray();
                     CollectionConverters.asJava(stage.parentIds()).forEach(parent -> read.add((Integer) parent));
                 }
             }
