@@ -103,8 +103,69 @@ def test_where_one_executor_of_several_fails_only_that_one_is_blocked(world: Str
     assert only(UpdateTaskBlocks, answer).executors == ("2",)
     assert of(BlockHost, answer) == []
     gone = world.lose("2", 1, host=H3)
-    assert only(UnblockExecutor, gone).executor_id == "2"
+    assert {(one.executor_id, one.level) for one in of(UnblockExecutor, gone)} == {("2", "stage"), ("2", "application")}
     assert only(UpdateTaskBlocks, gone).executors == ()
+
+
+def blocked(world: Stragglers) -> set[tuple[str, str, str, int | None, int | None]]:
+    return {(one.level, one.host, one.executor_id, one.stage, one.index) for one in world.view().blocks}
+
+
+def test_a_task_that_failed_is_tried_elsewhere_until_it_succeeds(world: Stragglers) -> None:
+    world.tell_target(5)
+    world.executor("5", H3)
+    block = only(BlockExecutor, world.end(world.launch(0, 7, "2"), State.FAILED, Failure.EXCEPTION))
+    assert (block.executor_id, block.cause, block.level, block.stage, block.index) == ("2", "faulty", "task", 0, 7)
+    explanation = world.negotiator.explain_task(0, 7, world.now_ms)
+    assert explanation is not None
+    assert any("kept off executor 2" in line and "failed there" in line for line in explanation.lines)
+    # In another executor of the host as well: it is the host that it is kept off.
+    assert only(BlockHost, world.end(world.launch(0, 7, "5"), State.FAILED, Failure.EXCEPTION)).level == "task"
+    assert blocked(world) == {("task", H3, "2", 0, 7), ("task", H3, "", 0, 7)}
+    world.end(world.launch(0, 7, "1"))
+    assert blocked(world) == set()
+
+
+def test_a_task_that_fails_on_two_hosts_is_kept_off_none(world: Stragglers) -> None:
+    world.end(world.launch(0, 7, "2"), State.FAILED, Failure.EXCEPTION)
+    assert blocked(world) == {("task", H3, "", 0, 7)}
+    world.end(world.launch(0, 7, "1"), State.FAILED, Failure.EXCEPTION)
+    assert blocked(world) == set()
+
+
+def test_a_stage_of_which_two_tasks_failed_in_an_executor_is_kept_off_it(world: Stragglers) -> None:
+    world.tell_target(5)
+    world.executor("5", H3)
+    world.end(world.launch(0, 0, "1"))
+    world.end(world.launch(0, 1, "2"), State.FAILED, Failure.EXCEPTION)
+    world.end(world.launch(0, 2, "2"), State.FAILED, Failure.EXCEPTION)
+    assert ("stage", H3, "2", 0, None) in blocked(world)
+    # And where they failed in two executors of the host, the host.
+    world.end(world.launch(0, 3, "5"), State.FAILED, Failure.EXCEPTION)
+    assert ("stage", H3, "", 0, None) in blocked(world)
+    assert "3 tasks of stage 0 failed there" in next(
+        one.reason for one in world.view().blocks if one.level == "stage" and not one.executor_id
+    )
+    world.stage_ends(0)
+    assert blocked(world) == set()
+
+
+def test_a_stage_is_not_kept_off_where_most_of_its_tasks_end_well(world: Stragglers) -> None:
+    for index in range(4):
+        world.end(world.launch(0, index, "2"))
+        world.end(world.launch(0, 10 + index, "1"))
+    for index in (20, 21):
+        world.end(world.launch(0, index, "2"), State.FAILED, Failure.EXCEPTION)
+    assert {one.level for one in world.view().blocks} == {"task"}
+
+
+def test_a_task_that_failed_can_always_run_somewhere(world: Stragglers) -> None:
+    world.end(world.launch(0, 7, "2"), State.FAILED, Failure.EXCEPTION)
+    for executor_id, host in (("1", H2), ("3", H4)):
+        world.lose(executor_id, 143, host=host)
+        assert blocked(world) == {("task", H3, "", 0, 7)}
+    world.lose("4", 143, host=world.where["4"])
+    assert blocked(world) == set()
 
 
 def test_the_next_faulty_executor_of_a_host_is_blocked_longer(world: Stragglers) -> None:

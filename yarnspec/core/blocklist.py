@@ -201,7 +201,24 @@ class Blocklist:
                     f"{first.by}'s was a guess"
                 )
                 done.append(self.lift(first.key, said))
+        return done + self._keep_executors()
+
+    def _keep_executors(self) -> list[Command]:
+        """Lift faults' blocks of stages and tasks, the next to expire first, where they leave no executor that runs."""
+        done: list[Command] = []
+        executors = self._executors()
+        guesses = [block for block in self._blocks.values() if block.automatic and _of_fault(block)]
+        for block in sorted(guesses, key=lambda block: (block.until_ms or 0, _order(block))):
+            if executors and not self._executors_left(block.key):
+                said = f"none of the {len(executors)} running executors was left{block.key.reach}; it was a guess"
+                done.append(self.lift(block.key, said))
         return done
+
+    def _executors_left(self, scope: Key) -> list[str]:
+        """The running executors where tasks of what ``scope`` is about may start."""
+        covering = list(self._covering(scope))
+        hosts, executors = {key.host for key in covering}, {key.executor_id for key in covering}
+        return [one for one, host in self._executors().items() if one not in executors and host not in hosts]
 
     def nothing_left(self, key: Key) -> str:
         """Why a host cannot be blocked because no running host would be left, or an empty string."""
@@ -227,9 +244,11 @@ class Blocklist:
 
     def _within(self, scope: Key) -> Iterator[Key]:
         """The blocks of hosts that hold for whatever ``scope`` is about."""
+        return (key for key in self._covering(scope) if key.host)
+
+    def _covering(self, scope: Key) -> Iterator[Key]:
+        """The blocks that hold for whatever ``scope`` is about."""
         for key in self._blocks:
-            if not key.host:
-                continue
             if key.level in WIDE or (scope.stage == key.stage and key.task in (None, scope.task)):
                 yield key
 
@@ -245,7 +264,14 @@ class Blocklist:
             return f"a block of {duration_ms} ms is none"
         if known_already:
             return ""
-        return self._executor_objection(wish) if key.executor_id else self._host_objection(wish, key)
+        if key.executor_id:
+            return self._executor_objection(wish, key)
+        if wish.automatic and wish.cause == "faulty" and key.level not in WIDE:
+            # A task that failed has no attempt that runs, unlike a slow one: it must be able to start now.
+            executors = self._executors()
+            if not any(executors[one] != key.host for one in self._executors_left(key)):
+                return f"none of the {len(executors)} running executors would be left{key.reach}"
+        return self._host_objection(wish, key)
 
     def _host_objection(self, wish: BlockRequested, key: Key) -> str:
         if wish.by == SUBMIT or wish.earlier:
@@ -263,16 +289,16 @@ class Blocklist:
             return said
         return "" if wish.force else f"{said}; force it (--force) if you mean it"
 
-    def _executor_objection(self, wish: BlockRequested) -> str:
+    def _executor_objection(self, wish: BlockRequested, key: Key) -> str:
         executors = self._executors()
         if wish.executor_id not in executors:
             return f"executor {wish.executor_id} does not run (running: {', '.join(executors) or 'none'})"
-        blocked = {key.executor_id for key in self._blocks if key.executor_id}
-        left = [one for one, host in executors.items() if one not in blocked and host not in self]
+        blocked = {one.executor_id for one in self._covering(key) if one.executor_id}
+        left = self._executors_left(key)
         if left == [wish.executor_id] or not left:
             return f"none of the {len(executors)} running executors would be left to run tasks on"
         limit = blocked_limit(self._share, len(executors))
-        if wish.automatic and len(blocked & executors.keys()) + 1 > limit:
+        if wish.automatic and key.level != "task" and len(blocked & executors.keys()) + 1 > limit:
             return f"{limit} of {len(executors)} running executors may be blocked (share {self._share:g})"
         return ""
 
@@ -297,6 +323,10 @@ def _scopes(host: str, executor_id: str, stage: int, index: int) -> tuple[Key, .
 
 def _order(block: Block) -> tuple[str, str, int, int, str]:
     return block.executor_id, block.host, *block.key.scope, block.level
+
+
+def _of_fault(block: Block) -> bool:
+    return block.cause == "faulty" and block.level not in WIDE
 
 
 def _later(new_ms: int | None, old_ms: int | None) -> bool:

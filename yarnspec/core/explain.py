@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yarnspec.core.attemptstate import stands_for, winner
+from yarnspec.core.blocks import Block
 from yarnspec.core.observations import NONE
 from yarnspec.core.speculation import Speculation
 from yarnspec.core.speculationview import Explanation, SpeculationView
@@ -47,6 +48,11 @@ def explain_task(speculation: Speculation, stage: int, index: int, now_ms: int) 
         lines.append("speculation is off (speculation.enabled)")
     if speculation.stopped:
         lines.append(f"speculation stopped: {speculation.stopped}")
+    lines += [
+        f"kept off {_target(block)}{block.key.reach} by {block.by} {_how_long(block, now_ms)}: {block.reason}"
+        for block in speculation.blocklist.blocks
+        if block.key.scope in ((stage, -1), (stage, index))
+    ]
     objection = speculation.copies.objection(newest, index, attempts, now_ms)
     if objection and attempts:
         lines.append(f"no (further) copy may be started now: {objection}")
@@ -64,8 +70,7 @@ def explain_host(speculation: Speculation, host: str, now_ms: int, *, known: boo
     if not (known or blocks or noted):
         return None
     lines = [
-        f"blocked{block.key.reach} by {block.by} "
-        + (f"for {max(0, block.until_ms - now_ms) / 1000:.0f} s more" if block.until_ms else "until it is unblocked")
+        f"blocked{block.key.reach} by {block.by} {_how_long(block, now_ms)}"
         + (f" (executor {block.executor_id} only)" if block.executor_id else "")
         + f": {block.reason}"
         for block in blocks
@@ -85,6 +90,14 @@ def explain_host(speculation: Speculation, host: str, now_ms: int, *, known: boo
         "most_blocked_hosts": float(limit),
     }
     return Explanation(subject=f"host {host}", verdict=verdict, numbers=numbers, lines=(*lines, *noted))
+
+
+def _target(block: Block) -> str:
+    return f"executor {block.executor_id} ({block.host})" if block.executor_id else block.host
+
+
+def _how_long(block: Block, now_ms: int) -> str:
+    return f"for {max(0, block.until_ms - now_ms) / 1000:.0f} s more" if block.until_ms else "until it is unblocked"
 
 
 def _attempt(one: Attempt, now_ms: int) -> str:

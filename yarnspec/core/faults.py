@@ -5,6 +5,14 @@ neither want of memory, the driver, preemption nor YARN's own decisions explain.
 kills never do; nor do failed copies, whose originals may hold what they need (a file, a lock, a key); nor tasks that
 fail about as often on other hosts, for then it is the program or its data. Where all failures happened in one executor
 of several on the host, that executor is the one to block.
+
+What is blocked is as much as has been shown, as in Spark's ``excludeOnFailure``:
+
+* a task failed: it is kept off that executor, and where it failed in two executors of a host, off the host, until it
+  succeeds. Whose fault it was is not known then, and trying elsewhere tells: when it fails there too, that is over;
+* two tasks of a stage failed there, no fewer than ended well there, and others end well elsewhere: the stage is kept
+  off, for what it needs may be missing (a library, a mount, memory of its own);
+* tasks failed there and succeeded elsewhere, as many as ``faulty_tasks``: the application is kept off.
 """
 
 from __future__ import annotations
@@ -13,7 +21,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 
 from yarnspec.core.blame import SIGKILL_EXIT
-from yarnspec.core.blocks import Block
+from yarnspec.core.blocks import WIDE, Block, Key
 from yarnspec.core.deaths import YoungDeath
 from yarnspec.core.events import BlockRequested
 from yarnspec.core.observations import Failure, State
@@ -24,6 +32,9 @@ BY_FAILURES = "failed-task detector"
 BY_DEATHS = "young-death detector"
 
 _TASKS_KEPT = 10_000
+_TASKS_OF_STAGE = 2
+_SINGLE_TASKS_MAX = 50
+"""So many tasks at most are kept off by themselves at once: where more fail it is not a host."""
 _TIMES_THE_OTHERS = 2
 """So many times as many tasks must have failed here as on all other hosts together."""
 _DISKS_FAILED = -101
@@ -41,6 +52,8 @@ class Faults:
         self._window_ms = settings.failure_window_ms
         self._executors = executors
         self._failed: OrderedDict[Task, dict[str, set[str]]] = OrderedDict()  # where each task failed: host, executors
+        self._in_stage: defaultdict[int, dict[str, dict[str, set[int]]]] = defaultdict(dict)  # the same by stage
+        self._single: set[Key] = set()
         self._proven: defaultdict[str, dict[Task, tuple[int, frozenset[str]]]] = defaultdict(dict)
         self._deaths: defaultdict[str, list[YoungDeath]] = defaultdict(list)
         self._blocked: set[str] = set()
@@ -48,32 +61,99 @@ class Faults:
 
     def blocks_changed(self, added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
         """Count how often each host, or an executor there, was blocked as faulty; what led to it counts once only."""
-        self._blocked.difference_update(block.key.target for block in lifted if block.cause == "faulty")
+        self._single.difference_update(block.key for block in lifted)
+        self._single.update(block.key for block in added if block.cause == "faulty" and block.level == "task")
+        self._blocked.difference_update(block.key.target for block in lifted if _wide(block))
         for block in added:
-            if block.cause == "faulty" and block.key.target not in self._blocked:
+            if _wide(block) and block.key.target not in self._blocked:
                 self._blocked.add(block.key.target)
                 self._rounds[block.host] += 1
                 self._proven.pop(block.host, None)
                 self._deaths.pop(block.host, None)
 
-    def attempt_ended(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> BlockRequested | None:
-        """A task attempt ended; the wish that follows from it, if any."""
+    def attempt_ended(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[BlockRequested]:
+        """A task attempt ended; the wishes that follow from it."""
         task = (stage.stage, attempt.index)
         if attempt.state is State.FAILED and attempt.failure is Failure.EXCEPTION and attempt.host:
-            self._failed.setdefault(task, {}).setdefault(attempt.host, set()).add(attempt.executor_id)
-            self._failed.move_to_end(task)
-            if len(self._failed) > _TASKS_KEPT:
-                self._failed.popitem(last=False)
-            return None
+            return self._task_failed(stage, attempt)
         if attempt.state is not State.SUCCESS:
-            return None
+            return []
         wish = None
         for host, executors in self._failed.pop(task, {}).items():
             # Where it failed and then succeeded it was not the host.
             if host != attempt.host:
                 self._proven[host][task] = (now_ms, frozenset(executors))
                 wish = self._judge(host, attempt.host, now_ms) or wish
-        return wish
+        return [wish] if wish is not None else []
+
+    def acquitted(self, stage: int, index: int) -> set[Key]:
+        """The blocks of a task that failed: it has succeeded, or failed on another host as well."""
+        if len(self._failed.get((stage, index), ())) == 1:
+            return set()
+        return {key for key in self._single if key.scope == (stage, index)}
+
+    def stage_ended(self, stage: int) -> None:
+        """No attempt of a stage runs any more."""
+        self._in_stage.pop(stage, None)
+
+    def _task_failed(self, stage: StageTasks, attempt: Attempt) -> list[BlockRequested]:
+        task, host, executor_id = (stage.stage, attempt.index), attempt.host, attempt.executor_id
+        where = self._failed.setdefault(task, {})
+        where.setdefault(host, set()).add(executor_id)
+        self._failed.move_to_end(task)
+        if len(self._failed) > _TASKS_KEPT:
+            self._failed.popitem(last=False)
+        self._in_stage[stage.stage].setdefault(host, {}).setdefault(executor_id, set()).add(attempt.index)
+        wishes = []
+        if len(where) == 1 and len(self._single) < _SINGLE_TASKS_MAX:
+            several = self._several(host)
+            all_of_host = len(where[host]) > 1 or not several
+            said = f"task {stage.stage}.{attempt.index} failed there"
+            wishes.append(
+                self._narrow(
+                    stage.stage,
+                    attempt.index,
+                    host,
+                    "" if all_of_host else executor_id,
+                    f"{said}, and is tried elsewhere",
+                )
+            )
+        wish = self._judge_in_stage(stage, host, executor_id)
+        return [*wishes, wish] if wish is not None else wishes
+
+    def _judge_in_stage(self, stage: StageTasks, host: str, executor_id: str) -> BlockRequested | None:
+        by_host = self._in_stage[stage.stage]
+        here = set().union(*by_host[host].values())
+        only_one = self._several(host) and len(by_host[host]) == 1
+        if len(here) < _TASKS_OF_STAGE:
+            return None
+        others = set().union(*(each for one, of in by_host.items() if one != host for each in of.values()))
+        there = stage.succeeded_on(executor_id) if only_one else stage.succeeded_on_host(host)
+        if len(here) <= _TIMES_THE_OTHERS * len(others) or len(here) < there or stage.finished <= there:
+            return None
+        named = ", ".join(f"{stage.stage}.{index}" for index in sorted(here)[:5])
+        said = (
+            f"{len(here)} tasks of stage {stage.stage} failed there ({named}) and {there} ended well; elsewhere "
+            f"{len(others)} failed and {stage.finished - there} ended well"
+        )
+        return self._narrow(stage.stage, None, host, executor_id if only_one else "", said)
+
+    def _narrow(self, stage: int, index: int | None, host: str, executor_id: str, said: str) -> BlockRequested:
+        return BlockRequested(
+            host=host,
+            executor_id=executor_id,
+            reason=said,
+            by=BY_FAILURES,
+            automatic=True,
+            cause="faulty",
+            level="stage" if index is None else "task",
+            stage=stage,
+            index=index,
+        )
+
+    def _several(self, host: str) -> bool:
+        """Whether more than one executor runs on a host."""
+        return sum(one == host for one in self._executors().values()) > 1
 
     def died_young(self, death: YoungDeath, healthy_hosts: set[str]) -> BlockRequested | None:
         """An executor died young; ``healthy_hosts`` have executors that proved healthy."""
@@ -96,12 +176,13 @@ class Faults:
         self._proven.pop(host, None)
         self._deaths.pop(host, None)
         self._rounds.pop(host, None)
-        for hosts in self._failed.values():
-            hosts.pop(host, None)
+        for hosts in (*self._failed.values(), *self._in_stage.values()):
+            hosts.pop(host, None)  # type: ignore[attr-defined]
 
     def context_over(self) -> None:
         """The SparkContext is gone: the tasks that failed will not succeed elsewhere. What is proven stays so."""
         self._failed.clear()
+        self._in_stage.clear()
 
     def explain(self, host: str, now_ms: int) -> str:
         """What there is against a host, in a sentence."""
@@ -126,8 +207,7 @@ class Faults:
             return None
         named = ", ".join(f"{stage}.{index}" for stage, index in sorted(proven)[:5])
         where = set().union(*proven.values())
-        several = sum(one == host for one in self._executors().values()) > 1
-        executor_id = next(iter(where)) if several and len(where) == 1 else ""
+        executor_id = next(iter(where)) if self._several(host) and len(where) == 1 else ""
         said = (
             f"{len(proven)} tasks failed there and succeeded elsewhere (a host is faulty at "
             f"{self._settings.faulty_tasks}): {named}; the last one on {elsewhere}"
@@ -151,3 +231,7 @@ class Faults:
             automatic=True,
             cause="faulty",
         )
+
+
+def _wide(block: Block) -> bool:
+    return block.cause == "faulty" and block.level in WIDE

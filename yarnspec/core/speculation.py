@@ -32,9 +32,10 @@ from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.core.hosts import Hosts
 from yarnspec.core.jobs import Jobs
 from yarnspec.core.notes import Notes
+from yarnspec.core.observations import State
 from yarnspec.core.settings import Settings
 from yarnspec.core.stagemetrics import StageMetrics
-from yarnspec.core.stagetasks import StageTasks
+from yarnspec.core.stagetasks import Attempt, StageTasks
 from yarnspec.core.suspects import Suspects
 from yarnspec.core.taskblocks import TaskBlocks
 from yarnspec.core.tasks import Happened, StageKey, TaskTable
@@ -137,9 +138,10 @@ class Speculation:
     def executor_gone(self, row: Executor, now_ms: int) -> list[Command]:
         """An executor left the table of containers: what was said of it is over."""
         ended = self._guard.run(self._forget_executor, row, now_ms)
-        return ended + self.blocklist.end(
+        ended += self.blocklist.end(
             f"executor {row.executor_id} is gone", lambda key: key.executor_id == row.executor_id
         )
+        return ended + self.blocklist.keep_enough()
 
     def died_young(self, death: YoungDeath, now_ms: int) -> list[Command]:
         """An executor died young: perhaps its host is faulty."""
@@ -209,12 +211,24 @@ class Speculation:
         for stage, attempt in happened.attempts_ended:
             commands += self.copies.ended(stage, attempt, now_ms)
             if self.settings.blocks.enabled:
-                commands += self._block(self.faults.attempt_ended(stage, attempt, now_ms), now_ms)
+                commands += self._faults_of(stage, attempt, now_ms)
         for stage, _ in happened.stages_ended:
             commands += self._stage_ended(stage, now_ms)
         if happened.stages_started and self.settings.speculation.enabled:
             commands += self._begin(happened.stages_started[0], now_ms)
         return commands + self._look_at_extras(now_ms)
+
+    def _faults_of(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[Command]:
+        commands: list[Command] = []
+        for wish in self.faults.attempt_ended(stage, attempt, now_ms):
+            # Of a stage that is over nothing starts any more.
+            if wish.level not in ("stage", "task") or stage.stage in {key[0] for key in self.table.stages}:
+                commands += self._block(wish, now_ms)
+        acquitted = self.faults.acquitted(stage.stage, attempt.index)
+        if acquitted:
+            how = "has ended well" if attempt.state is State.SUCCESS else "failed on another host as well"
+            commands += self.blocklist.end(f"task {stage.stage}.{attempt.index} {how}", acquitted.__contains__)
+        return commands
 
     def _begin(self, stage: StageTasks, now_ms: int) -> list[Command]:
         commands: list[Command] = []
@@ -246,6 +260,7 @@ class Speculation:
         self.suspects.stage_ended(key)
         if not any(other[0] == key[0] for other in self.table.stages):
             commands += self.blocklist.end(f"stage {key[0]} has ended", lambda one: one.stage == key[0])
+            self.faults.stage_ended(key[0])
         self._judged.pop(key, None)
         if not self.table.stages:
             self._timers.cancel(JUDGE_TIMER)

@@ -206,6 +206,13 @@ class StageTasks:
             return 0
         return int(np.count_nonzero(self.rows["executor"][self.succeeded()] == number))
 
+    def succeeded_on_host(self, host: str) -> int:
+        """How many tasks' successful attempts ran on a host."""
+        number = self.places.host_names.find(host)
+        if number is None:
+            return 0
+        return int(np.count_nonzero(self.rows["host"][self.succeeded()] == number))
+
     def find(self, task_ids: Column) -> Column:
         """The row of each task id; -1 where it is not known."""
         known = self.rows["task_id"]
