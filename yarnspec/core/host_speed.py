@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from yarnspec.core.columns import Column, Columns
+from yarnspec.core.likelihood import add_up
 from yarnspec.core.pace import HostEvidence, Pace
 from yarnspec.core.places import Names
 from yarnspec.core.references import SAMPLE, References, reference_state
@@ -126,6 +127,8 @@ class HostSpeeds:
         self._pool = _Pool()
         for pace in self._paces.values():
             self._pool.add(pace, self._own)
+        if len(self._paces) > 1:
+            self._pool.join(list(self._paces.values()), self._own)
 
     def pace(self, stage: StageTasks) -> Pace | None:
         """What the last look saw of a running stage; None while there is nothing to compare with."""
@@ -315,6 +318,17 @@ class _Pool:
         columns["log_odds"][hosts] += evidence.worst
         columns["whole"][hosts] += evidence.whole
         self._count(hosts, evidence, columns)
+
+    def join(self, paces: Sequence[Pace], own: Column) -> None:
+        """Take the tasks of all running stages for one sequence: each stage's worst run by itself is its worst luck."""
+        told = np.concatenate([pace.told[pace.evidence.rows] for pace in paces])
+        host = np.concatenate([own[pace.host[pace.evidence.rows]] for pace in paces])
+        end_ms = np.concatenate([pace.end_ms[pace.evidence.rows] for pace in paces])
+        launch_ms = np.concatenate([pace.evidence.launch_ms for pace in paces])
+        hosts, number = np.unique(host, return_inverse=True)
+        sums = add_up(number, len(hosts), told, launch_ms, end_ms)
+        self._columns["log_odds"][hosts] = sums.worst
+        self._columns["whole"][hosts] = sums.whole
 
     def take(self, pace: Pace, own: Column) -> None:
         """What a stage that is over says, upon what those before said."""

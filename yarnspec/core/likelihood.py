@@ -14,12 +14,14 @@ one that fits it best, at a discount.
 * Tasks of a host count as one witness a second together, however many they are: they suffered the same hiccups.
 * Of the others each host has the same say, for a quick one does most of the tasks.
 * A host may become slow, or recover, at any time: what counts is its worst run of tasks up to now (a cumulative sum,
-  Page 1954); what was before it counts for little.
+  Page 1954); what was before it counts for little. They are in the order of their launch: by their ends, those that run
+  late now would all come last, behind the normal ones that were launched after them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -112,22 +114,36 @@ def weigh(sample: Sample, apart: Column) -> Weighed:
     ``apart``: the hosts whose own tasks would bend the distribution of all; they are compared with the others alone.
     Each host must have an observation.
     """
-    each = _log_ratios(sample, apart)
-    weight = _weights(sample)
-    order = np.lexsort((sample.end_ms, sample.host))
-    sums = np.cumsum((each * weight[sample.host])[order])
-    sizes = np.bincount(sample.host, minlength=sample.hosts)
+    told = _log_ratios(sample, apart)
+    sums = add_up(sample.host, sample.hosts, told, sample.launch_ms, sample.end_ms)
+    return Weighed(told=told, in_run=sums.in_run, worst=sums.worst, whole=sums.whole)
+
+
+class Sums(NamedTuple):
+    """See ``Weighed``."""
+
+    in_run: Column
+    worst: Column
+    whole: Column
+
+
+def add_up(host: Column, hosts: int, told: Column, launch_ms: Column, end_ms: Column) -> Sums:
+    """What the evidence of single observations comes to; each of the hosts 0 to ``hosts`` - 1 must have one."""
+    weight = _weights(host, hosts, launch_ms, end_ms)
+    order = np.lexsort((launch_ms, host))
+    sums = np.cumsum((told * weight[host])[order])
+    sizes = np.bincount(host, minlength=hosts)
     last = np.cumsum(sizes) - 1
     first = last - sizes + 1
     before = np.concatenate([[0.0], sums])
     lowest = np.minimum(np.minimum.reduceat(before[:-1], first), sums[last])
     # The worst run begins where the sum is lowest: up to there it has not reached that yet, or not for the last time.
-    below = np.where(before[:-1] <= lowest[sample.host[order]], np.arange(len(sums)), -1)
+    below = np.where(before[:-1] <= lowest[host[order]], np.arange(len(sums)), -1)
     begins = np.maximum.reduceat(below, first) if len(first) else below
     worst = sums[last] - lowest
     in_run = np.zeros(len(sums), dtype=bool)
-    in_run[order] = (np.arange(len(sums)) >= begins[sample.host[order]]) & (worst > 0)[sample.host[order]]
-    return Weighed(told=each, in_run=in_run, worst=worst, whole=sums[last] - before[first])
+    in_run[order] = (np.arange(len(sums)) >= begins[host[order]]) & (worst > 0)[host[order]]
+    return Sums(in_run, worst, sums[last] - before[first])
 
 
 def _log_ratios(sample: Sample, apart: Column) -> Column:
@@ -164,12 +180,12 @@ def _log_ratios(sample: Sample, apart: Column) -> Column:
     return found
 
 
-def _weights(sample: Sample) -> Column:
+def _weights(host: Column, hosts: int, launch_ms: Column, end_ms: Column) -> Column:
     """By host: what one of its tasks counts, by how many they are in their time."""
-    begin = np.full(sample.hosts, np.inf)
-    end = np.full(sample.hosts, -np.inf)
-    np.minimum.at(begin, sample.host, sample.launch_ms)
-    np.maximum.at(end, sample.host, sample.end_ms)
-    count = np.bincount(sample.host, minlength=sample.hosts)
+    begin = np.full(hosts, np.inf)
+    end = np.full(hosts, -np.inf)
+    np.minimum.at(begin, host, launch_ms)
+    np.maximum.at(end, host, end_ms)
+    count = np.bincount(host, minlength=hosts)
     found: Column = 1.0 / np.maximum(count * _WITNESS_MS / (end - begin + _WITNESS_MS), 1.0)
     return found

@@ -38,6 +38,9 @@ _TELLING_NOISES = 2
 class HostEvidence:
     """What one stage says about hosts, by the numbers of the table's hosts."""
 
+    rows: Column
+    """The observations that it rests on, the latest of each host, by their places in the pace."""
+    launch_ms: Column
     host: Column
     worst: Column
     """From its worst run of tasks up to now; 0 when that is none."""
@@ -220,6 +223,8 @@ class Pace:
         weight = np.bincount(host[telling], minlength=count)
         strong = weighed.told > MOST / 4
         return HostEvidence(
+            rows=rows,
+            launch_ms=sample.launch_ms,
             host=hosts,
             worst=weighed.worst,
             whole=weighed.whole,

@@ -108,7 +108,7 @@ def spans(stage: StageTasks, count: int, now_ms: int) -> list[tuple[int, int]]:
     else:
         longest = np.arange(len(took_ms))
     longest = longest[np.argsort(-took_ms[longest], kind="stable")]
-    return [(int(rows["index"][originals[each]]), int(took_ms[each])) for each in longest]
+    return list(zip(rows["index"][originals[longest]].tolist(), took_ms[longest].tolist(), strict=True))
 
 
 def _newest(index: Column, rows: Column) -> Column:
