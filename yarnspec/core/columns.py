@@ -50,6 +50,11 @@ class Columns:
         self.size = max(self.size, size)
 
 
+def distinct(numbers: Column) -> Column:
+    """The different ones among small numbers from 0 on, sorted: much quicker than looking at them one by one."""
+    return np.flatnonzero(np.bincount(numbers))
+
+
 def median_by(group: Column, values: Column, count: int) -> Column:
     """The median of the values of each group; 0 for an empty one."""
     order = np.lexsort((values, group))

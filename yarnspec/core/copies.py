@@ -21,8 +21,6 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from yarnspec.core.attemptstate import representative
 from yarnspec.core.commands import Command, KillAttempt, LaunchCopy, Verdict, WithdrawCopy
 from yarnspec.core.ledger import Ledger, gained_ms, original_end_ms
@@ -284,7 +282,7 @@ class Copies:
         commands: list[Command] = []
         for task in self.waiting:
             stage = self._table.stages.get(task.key[:2])
-            if stage is None or not stage.active(np.array([task.key[2]]))[0]:
+            if stage is None or not stage.runs(task.key[2]):
                 commands.append(self._withdraw(task, "its task does not run any more"))
                 self._note(task.key, "withdrawn", "the copy had not started when the task ended", now_ms)
         return commands

@@ -20,7 +20,7 @@ from yarnspec.core.blocks import WIDE
 from yarnspec.core.capacity import Slots
 from yarnspec.core.commands import Command, ReleaseContainer
 from yarnspec.core.containers import IDS_PER_EPOCH, Containers, Executor
-from yarnspec.core.copies import CopiedTask, TaskKey, hosts_of
+from yarnspec.core.copies import CopiedTask, TaskKey
 from yarnspec.core.hosts import Hosts
 from yarnspec.core.jobs import Jobs
 from yarnspec.core.observations import StageFlag, State
@@ -129,7 +129,7 @@ class Extras:
             stage = self._table.stages.get(task.key[:2])
             if stage is None:
                 continue
-            taken = hosts_of(stage.attempts_of(task.key[2]))
+            taken = stage.hosts_of(task.key[2])
             found = next((row for row in rows if self._fits(row, task.key, taken)), None)
             if found is not None:
                 free[found.executor_id] -= 1
@@ -153,7 +153,7 @@ class Extras:
         if not needy:
             return None
         usable = self._hosts.running - set(self._blocklist.hosts)
-        each = [set(hosts_of(stage.attempts_of(task.key[2]))) for task, stage in needy]
+        each = [set(stage.hosts_of(task.key[2])) for task, stage in needy]
         for taken in (set().union(*each), each[0]):
             if usable - taken:
                 return tuple(sorted(taken))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from yarnspec.core.columns import Column, median_by
+from yarnspec.core.columns import Column, distinct, median_by
 from yarnspec.core.observations import NONE, StageFlag, State
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
@@ -103,10 +103,10 @@ class References:
         if len(self.rows) < self._enough:
             return found
         host = self.stage.rows["host"][rows]
-        group = np.where(np.isin(host, self._exact), host, _ANY) * 2 + cold
-        for each in np.unique(group).tolist():
+        group = self._groups(host, cold)
+        for each in distinct(group).tolist():
             inside = group == each
-            median_ms, per_byte = self._baseline(each >> 1, bool(each & 1))
+            median_ms, per_byte = self._baseline(_host_of(each), bool(each & 1))
             found[inside] = np.maximum(median_ms, per_byte * size[inside])
         return found
 
@@ -122,10 +122,10 @@ class References:
     def fair(self, rows: Column, cold: Column) -> Column:
         """Whether what attempts are compared with are tasks on other hosts, and as cold or warm as they."""
         host = self.stage.rows["host"][rows]
-        group = np.where(np.isin(host, self._exact), host, _ANY) * 2 + cold
+        group = self._groups(host, cold)
         found = np.zeros(len(rows), dtype=bool)
-        for each in np.unique(group).tolist():
-            alike = (self.host != (each >> 1)) & (self.cold == bool(each & 1))
+        for each in distinct(group).tolist():
+            alike = (self.host != _host_of(each)) & (self.cold == bool(each & 1))
             found[group == each] = np.count_nonzero(alike) >= self._enough
         return found
 
@@ -135,6 +135,11 @@ class References:
         groups += [self._baseline(host, cold)[0] for host in self._exact.tolist() for cold in (False, True)]
         known = [each for each in groups if not np.isnan(each)]
         return min(known, default=float("nan"))
+
+    def _groups(self, host: Column, cold: Column) -> Column:
+        """Which attempts are compared with the same ones: by whether they are cold, and by a weighty host."""
+        groups: Column = np.where(np.isin(host, self._exact), host - _ANY, 0) * 2 + cold
+        return groups
 
     def _baseline(self, host: int, cold: bool) -> tuple[float, float]:
         """The median time of the other hosts' tasks, and their time per byte."""
@@ -159,9 +164,15 @@ class References:
         return max(least, min(float(np.exp(_SPREADS * spread)), _MULTIPLIER_MAX))
 
 
+def _host_of(group: int) -> int:
+    return (group >> 1) + _ANY
+
+
 def weighty_hosts(host: Column) -> Column:
     """The hosts whose own share could bend a median over all: every one of few, and those with much of it."""
-    hosts, counts = np.unique(host, return_counts=True)
+    counts = np.bincount(host)
+    hosts = np.flatnonzero(counts)
+    counts = counts[hosts]
     return hosts if len(hosts) <= _EXACT_HOSTS else hosts[counts > _EXACT_SHARE * len(host)]
 
 

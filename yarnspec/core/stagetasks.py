@@ -112,8 +112,7 @@ class StageTasks:
     @property
     def unlaunched(self) -> int:
         """Tasks that wait for a slot: no attempt runs and none has succeeded."""
-        cared_for = np.count_nonzero((self._active["attempts"] > 0) | (self._by_index["won"] >= 0))
-        return max(0, self.tasks - int(cared_for))
+        return max(0, self.tasks - self.running_tasks - self.finished)
 
     @property
     def running_tasks(self) -> int:
@@ -168,6 +167,16 @@ class StageTasks:
         old = old[rows["state"][old] == State.RUNNING]
         found: Column = old[launch_ms[old] != NONE]
         return found
+
+    def runs(self, index: int) -> bool:
+        """Whether an attempt of a task runs."""
+        return bool(self._active["attempts"][index] > 0)
+
+    def hosts_of(self, index: int) -> tuple[str, ...]:
+        """The hosts on which attempts of a task run, sorted."""
+        state, host = self.rows["state"], self.rows["host"]
+        numbers = {int(host[row]) for row in self.rows_of(index) if state[row] == State.RUNNING}
+        return tuple(sorted(filter(None, self.places.host_names.texts(numbers))))
 
     def attempts_of(self, index: int) -> tuple[Attempt, ...]:
         """The attempts of a task in the order of their launch."""

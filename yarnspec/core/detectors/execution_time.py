@@ -12,7 +12,15 @@ from collections.abc import Iterator
 
 from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.baseline import FirstFinishedMedian, execution_ms, needed
-from yarnspec.core.detectors.protocol import Explanation, Judged, Suspects, seconds, verdict, worst_first
+from yarnspec.core.detectors.protocol import (
+    Explanation,
+    Judged,
+    Suspects,
+    input_numbers,
+    seconds,
+    verdict,
+    worst_first,
+)
 from yarnspec.core.observations import State
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
@@ -45,7 +53,8 @@ class ExecutionTime:
 
         def judge(at: int) -> Verdict:
             reason = f"it has run for {seconds(int(elapsed_ms[at]))}, and {said}"
-            return verdict(stage, int(slow[at]), now_ms, detector=self.name, numbers=numbers, reason=reason)
+            own = numbers | input_numbers(stage, int(slow[at]))
+            return verdict(stage, int(slow[at]), now_ms, detector=self.name, numbers=own, reason=reason)
 
         yield Suspects(stage, slow, elapsed_ms / max(baseline_ms, 1.0), judge)
 

@@ -61,7 +61,7 @@ class Detector(Protocol):
 def verdict(
     stage: StageTasks, row: int, now_ms: int, *, detector: str, numbers: Mapping[str, float], reason: str
 ) -> Verdict:
-    """The verdict on the attempt of one row; what is known of its input is among the numbers."""
+    """The verdict on the attempt of one row."""
     rows = stage.rows
     return Verdict(
         stage=stage.stage,
@@ -73,7 +73,7 @@ def verdict(
         executor_id=stage.places.executor_names[int(rows["executor"][row])],
         detector=detector,
         elapsed_ms=now_ms - int(rows["launch_ms"][row]),
-        numbers={**numbers, **input_numbers(stage, row)},
+        numbers=dict(numbers),
         reason=reason,
     )
 
