@@ -129,7 +129,7 @@ class Extras:
             stage = self._table.stages.get(task.key[:2])
             if stage is None:
                 continue
-            taken = stage.hosts_of(task.key[2])
+            taken = stage.hosts_of(task.key[2]) if rows else ()
             found = next((row for row in rows if self._fits(row, task.key, taken)), None)
             if found is not None:
                 free[found.executor_id] -= 1

@@ -37,6 +37,8 @@ GOOD_MIN, LATE_MAX = -1.0, 8.0
 """What all of a host's tasks count at least and at most: it may have become slow just now, or have recovered."""
 _SINGLE_MAX = 1.0
 """One late task of a stage that is over leaves no more than this behind: it may just have had more to do."""
+_JOINED_FROM = 1.0
+"""What stages say together of a host is worth adding up properly from here: below it nobody is suspected."""
 _NOBODY = -1
 _SAMPLE_MIN = 256
 _STAGES_AT_ONCE = 3
@@ -321,10 +323,16 @@ class _Pool:
 
     def join(self, paces: Sequence[Pace], own: Column) -> None:
         """Take the tasks of all running stages for one sequence: each stage's worst run by itself is its worst luck."""
-        told = np.concatenate([pace.told[pace.evidence.rows] for pace in paces])
-        host = np.concatenate([own[pace.host[pace.evidence.rows]] for pace in paces])
-        end_ms = np.concatenate([pace.end_ms[pace.evidence.rows] for pace in paces])
-        launch_ms = np.concatenate([pace.evidence.launch_ms for pace in paces])
+        suspected = self._columns["log_odds"] >= _JOINED_FROM
+        if not suspected.any():
+            return
+        parts = []
+        for pace in paces:
+            numbers = own[pace.host[pace.evidence.rows]]
+            here = np.flatnonzero(suspected[numbers])
+            rows = pace.evidence.rows[here]
+            parts.append((numbers[here], pace.told[rows], pace.evidence.launch_ms[here], pace.end_ms[rows]))
+        host, told, launch_ms, end_ms = (np.concatenate(column) for column in zip(*parts, strict=True))
         hosts, number = np.unique(host, return_inverse=True)
         sums = add_up(number, len(hosts), told, launch_ms, end_ms)
         self._columns["log_odds"][hosts] = sums.worst

@@ -259,7 +259,10 @@ def _others_rate(by_rate: Rates, host: Column) -> Column:
 
 
 def _without(rows: Column, values: Column, others: Column) -> tuple[Column, Column]:
-    kept = ~np.isin(rows, others)
+    """Those of the rows that are not among the others, which are sorted."""
+    if not len(others):
+        return rows, values
+    kept = others[np.minimum(np.searchsorted(others, rows), len(others) - 1)] != rows
     return rows[kept], values[kept]
 
 

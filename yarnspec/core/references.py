@@ -138,6 +138,8 @@ class References:
 
     def _groups(self, host: Column, cold: Column) -> Column:
         """Which attempts are compared with the same ones: by whether they are cold, and by a weighty host."""
+        if not len(self._exact):
+            return cold.astype(np.int64)
         groups: Column = np.where(np.isin(host, self._exact), host - _ANY, 0) * 2 + cold
         return groups
 
