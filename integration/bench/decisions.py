@@ -3,7 +3,9 @@
 No cluster: columns as the feed brings them, the core's own negotiator, and a clock round each pass. A pass is all that
 the negotiator does at a check: what is learnt of the hosts' speed, the detector, blocks, copies, containers for them,
 and the commands that follow. Before each, not measured, a thousand tasks end and a thousand start, so that nothing can
-be kept from the pass before. One host in a hundred is slow, so that each pass has verdicts to give.
+be kept from the pass before. One host in a hundred is slow, so that each pass has verdicts to give: on all that runs
+there from the beginning, and on what starts there and is late later on. Of all others none is, as each has as much
+input as goes with the time that it will have.
 """
 
 from __future__ import annotations
@@ -68,9 +70,11 @@ class Crowd:
         self._next = running // stages + running // stages // 10
         self._ids = 100_000_000
         self._stages = stages
+        self._ended = running // stages // 10
+        self._begun_ms = self.now_ms
         self._start()
         for stage in range(stages):
-            self._fill(stage, self._next, running // stages // 10)
+            self._fill(stage, self._next, self._ended)
 
     def _start(self) -> None:
         self._tell(
@@ -131,8 +135,14 @@ class Crowd:
         return batch(
             len(ids), kind=RowKind.TASK_STARTED, stage=stage, stage_attempt=0, time_ms=launch_ms, index=index,
             attempt=0, task_id=ids, host=ids % HOSTS, executor=ids % (HOSTS * SLOTS), speculative=0,
-            launch_ms=launch_ms, input_bytes=INPUT_BYTES,
+            launch_ms=launch_ms, input_bytes=self._input_bytes(index, launch_ms),
         )  # fmt: skip
+
+    def _input_bytes(self, index: Any, launch_ms: Any) -> Any:
+        """What a task reads until its turn to end has come; all but those of the slow host end in their order."""
+        turn = (index - self._ended) * (HOSTS - 1) // (HOSTS * (CHURN // self._stages))
+        end_ms = np.where(index < self._ended, T0 + TASK_MS, self._begun_ms + turn * CHECK_MS)
+        return np.maximum(end_ms - np.maximum(launch_ms, end_ms - TASK_MS), 1) * (INPUT_BYTES // TASK_MS)
 
     def _ends(self, stage: int, ids: Any, index: Any, finish_ms: Any) -> Observations:
         return batch(
