@@ -148,6 +148,11 @@ class Rules:
     def _block_is_allowed(self, block: BlockHost) -> None:
         if block.by in (USER, "submit") or _key(block) in self._decided:
             return
+        if block.level == "cluster":
+            left = self._hosts - {host for level, host, *_ in self._decided if level in _WIDE} - {block.host}
+            if self._hosts and not left:
+                self.broken(f"the cluster's list takes the last of {sorted(self._hosts)}: {block}")
+            return
         if block.until_ms is None or block.until_ms < self.now_ms:
             self.broken(f"an automatic block that does not end: {block}")
         wide = {host for level, host, *_ in self._decided if level in _WIDE}

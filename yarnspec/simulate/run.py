@@ -35,6 +35,8 @@ from yarnspec.simulate.spark import Spark
 from yarnspec.simulate.trace import Trace
 
 _JOBS_END_WITHIN_MS = 3_600_000
+_IDLE_MS, _IDLE_FOR_MS = 2_000, 3_600_000
+"""How often Spark looks for idle executors that are too many, and for how long."""
 _REST_MS = 4 * 3_600_000
 """Longer than any block that ends."""
 
@@ -90,6 +92,7 @@ class Run:
         )
         self._timers: dict[str, int] = {}
         self._ended_ms: int | None = None
+        self._wanted = scenario.settings.initial_executors
         self._finished: Command | None = None
 
     def to_the_end(self) -> Result:
@@ -105,7 +108,7 @@ class Run:
             pass
         self._check_tasks()
         ledger = self._core.speculation_view(self._clock.now_ms).ledger
-        self._rules.at_rest(self._cluster.live, self._scenario.settings.initial_executors, ledger.copies_running)
+        self._rules.at_rest(self._cluster.live, self._wanted, ledger.copies_running)
         self._end_program()
         return Result(
             seed=self._scenario.seed,
@@ -135,8 +138,28 @@ class Run:
         self._clock.after(100, self._cluster.begin)
         for at_ms, wish in self._scenario.wishes:
             self._clock.at(START_MS + at_ms, partial(self._tell, wish))
+        for at_ms, read in self._scenario.lists:
+            self._clock.at(START_MS + at_ms, partial(self._tell, read))
+        for at_ms, count in self._scenario.targets:
+            self._clock.at(START_MS + at_ms, partial(self._want, count))
         if self._scenario.cancelled_ms is not None:
             self._clock.at(START_MS + self._scenario.cancelled_ms, self._cancel)
+
+    def _want(self, count: int) -> None:
+        """Dynamic allocation wants another number of executors."""
+        if self._ended_ms is None:
+            self._wanted = count
+            self._tell(ev.TargetExecutorsChanged(count=count))
+            self._let_go(count, self._clock.now_ms + _IDLE_FOR_MS)
+
+    def _let_go(self, count: int, until_ms: int) -> None:
+        """Spark lets executors go once they are idle: those that are busy now, a while later."""
+        if self._wanted != count or self._clock.now_ms > until_ms:
+            return
+        unwanted = self._spark.let_go(count)
+        if unwanted:
+            self._tell(ev.ExecutorsUnwanted(executor_ids=unwanted))
+        self._clock.after(_IDLE_MS, partial(self._let_go, count, until_ms))
 
     def _cancel(self) -> None:
         if self._ended_ms is None:

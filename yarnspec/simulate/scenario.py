@@ -8,9 +8,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from yarnspec.core.events import BlockRequested, UnblockRequested
+from yarnspec.core.events import BlockRequested, ClusterBlock, ClusterBlocksRead, UnblockRequested
 from yarnspec.core.observations import NONE, StageFlag
 from yarnspec.core.settings import BlockSettings, DetectorKind, DetectorSettings, Settings, SpeculationSettings
+from yarnspec.simulate.clock import START_MS
 
 USER = "user"
 
@@ -86,11 +87,17 @@ class Scenario:
     heartbeat_ms: int = 2_000
     cancelled_ms: int | None = None
     """When somebody cancels the job that runs then; no job after it starts."""
+    lists: tuple[tuple[int, ClusterBlocksRead], ...] = ()
+    """The cluster's list of blocked hosts as it is read at these times; nobody is on the last one."""
+    targets: tuple[tuple[int, int], ...] = ()
+    """How many executors dynamic allocation wants from these times on; of those that are too many the idle ones go."""
 
     @classmethod
     def draw(cls, seed: int) -> Scenario:
         """The scenario of a seed."""
         rng = random.Random(seed)
+        # What came later has a stream of its own, so that scenarios stay what they were.
+        later = random.Random(seed + (1 << 33))
         hosts = _hosts(rng)
         slots = rng.choice((1, 2, 2, 4))
         executors = rng.randint(2, max(2, len(hosts)))
@@ -114,7 +121,31 @@ class Scenario:
             refused_ms=rng.choice((5, 100, 5_000)),
             heartbeat_ms=settings.detector.heartbeat_interval_ms,
             cancelled_ms=rng.randint(3_000, 15_000) if rng.random() < 0.04 else None,
+            lists=_lists(later, hosts) if later.random() < 0.15 else (),
+            targets=_targets(later, executors) if later.random() < 0.15 else (),
         )
+
+
+def _lists(rng: random.Random, hosts: tuple[HostPlan, ...]) -> tuple[tuple[int, ClusterBlocksRead], ...]:
+    reads = []
+    at_ms = 0
+    for _ in range(rng.randint(1, 3)):
+        at_ms += rng.randint(10, 8_000)
+        names = rng.sample([host.name for host in hosts], rng.randint(1, len(hosts)))
+        entries = [
+            ClusterBlock(
+                host=name, reason="a disk", by="ann", since_ms=START_MS + rng.randint(-5_000, at_ms),
+                until_ms=START_MS + at_ms + rng.randint(1_000, 60_000), admin=rng.random() < 0.3,
+            )
+            for name in names
+        ]  # fmt: skip
+        reads.append((at_ms, ClusterBlocksRead(blocks=tuple(entries))))
+    return (*reads, (at_ms + rng.randint(1_000, 30_000), ClusterBlocksRead(blocks=())))
+
+
+def _targets(rng: random.Random, executors: int) -> tuple[tuple[int, int], ...]:
+    times = sorted(rng.randint(2_000, 20_000) for _ in range(rng.randint(1, 4)))
+    return tuple((at_ms, rng.randint(2, executors + 2)) for at_ms in times)
 
 
 def _hosts(rng: random.Random) -> tuple[HostPlan, ...]:

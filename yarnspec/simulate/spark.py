@@ -59,6 +59,7 @@ class Spark:
         self.successes: Counter[tuple[int, int]] = Counter()
         self.losses: Counter[tuple[int, int]] = Counter()
         self.cancelled = False
+        self._leaving: set[str] = set()
 
     # jobs and stages
 
@@ -137,6 +138,14 @@ class Spark:
         self._executors[executor_id] = host
         self._offer()
 
+    def let_go(self, count: int) -> tuple[str, ...]:
+        """Of the executors that are more than so many those without a task: none starts there any more."""
+        busy = {one.executor_id for run in self._feed.runs() for one in run.running.values()}
+        idle = [one for one in self._executors if one not in busy and one not in self._leaving]
+        found = tuple(idle[: max(0, len(self._executors) - len(self._leaving) - count)])
+        self._leaving.update(found)
+        return found
+
     def host_dies(self, host: str) -> None:
         """Nothing ends on a host any more; Spark does not know yet."""
         self._dead.add(host)
@@ -145,6 +154,7 @@ class Spark:
         """An executor is gone, with what runs in it and the map outputs that it held."""
         if self._executors.pop(executor_id, None) is None:
             return
+        self._leaving.discard(executor_id)
         for run in self._feed.runs():
             lost = [one for one in run.running.values() if one.executor_id == executor_id]
             for attempt in lost:
@@ -240,6 +250,7 @@ class Spark:
             (executor_id, host)
             for executor_id, host in self._executors.items()
             if host not in self._blocks.hosts and executor_id not in self._blocks.executors
+            if executor_id not in self._leaving
         ]
         self._rng.shuffle(executors)
         started = True
