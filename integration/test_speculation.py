@@ -120,19 +120,8 @@ def test_a_block_ends_early_with_proof_of_health_and_else_when_its_time_is_over(
     wait_for("its end", lambda: len(blocks("UnblockHost")) >= 2, BLOCK_S + 30)
     (tmp_path / "slow").unlink()
     wait_for("rounds with the host once more", lambda: slow in _last_hosts(submission), 60)
-    (tmp_path / "fail").touch()
-    wait_for("a task that failed is tried elsewhere", lambda: _of_single_tasks(yarnspec, application, "faulty"), 30)
     (tmp_path / "stop").touch()
     assert submission.wait().expect(0).lines[-1] == {"wrong": 0}
-    (failed,) = [
-        each
-        for each in yarnspec("events", application, "-o", "json", "--type", "TaskFinished").lines
-        if each["state"] == "FAILED"
-    ]
-    kept_off = _of_single_tasks(yarnspec, application, "faulty")
-    assert [(each["host"], each["stage"], each["index"]) for each in kept_off] == [
-        (failed["host"], failed["stage"], failed["index"])
-    ]
 
     began, ended = blocks("BlockHost")[:2], blocks("UnblockHost")[:2]
     assert {(each["host"], each["cause"]) for each in began} == {(slow, "slow")}
@@ -166,11 +155,6 @@ def test_skewed_data_are_not_a_slow_host(
     else:
         assert [each["reason"] for each in copies] == []
         assert [each["reason"] for each in blocks] == []
-
-
-def _of_single_tasks(yarnspec: Yarnspec, application: str, cause: str) -> list[dict[str, Any]]:
-    told = yarnspec("events", application, "-o", "json", "--type", "BlockHost").lines
-    return [each for each in told if (each["level"], each["cause"]) == ("task", cause)]
 
 
 def _write_sizes(directory: Path, sizes: list[int]) -> None:

@@ -3,8 +3,7 @@
 A round has 8 tasks of 0.3 s; on the host that DIRECTORY/slow names, while it is there, they take 8 times as long.
 Rounds go on until DIRECTORY/stop appears. When DIRECTORY/long appears, 21 tasks start before the next round, and end
 when DIRECTORY/go appears. Prints a JSON line for each round (`round`, `hosts`), one when all long tasks run (`long`:
-how many run on each host) and a last one (`wrong`: rounds with a wrong result). One task that finds DIRECTORY/fail
-takes it away and fails.
+how many run on each host) and a last one (`wrong`: rounds with a wrong result).
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from pyspark import InheritableThread, SparkContext
@@ -38,9 +36,6 @@ def short(directory: Path, numbers: Iterator[int]) -> Iterator[tuple[str, int]]:
     """One short task."""
     here = os.environ["NM_HOST"]
     for number in numbers:
-        with suppress(FileNotFoundError):
-            (directory / "fail").unlink()
-            raise ValueError(f"task {number} was asked to fail")
         for _ in range(RECORDS):
             time.sleep(RECORD_S * (SLOWER if host_of(directory) == here else 1))
         yield here, number

@@ -115,10 +115,6 @@ def changed(kind: type[Command], **fields: Any) -> Callable[[list[Command]], lis
     return change
 
 
-def copies_before_blocks(commands: list[Command]) -> list[Command]:
-    return sorted(commands, key=lambda one: isinstance(one, UpdateTaskBlocks))
-
-
 def copies_twice(commands: list[Command]) -> list[Command]:
     return [*commands, *(one for one in commands if isinstance(one, LaunchCopy))]
 
@@ -128,7 +124,6 @@ def copies_twice(commands: list[Command]) -> list[Command]:
     [
         pytest.param(changed(UpdateTaskBlocks, hosts=()), "is in force", id="a task or copy starts on a blocked host"),
         pytest.param(changed(UpdateTaskBlocks, stages=()), "is in force", id="a block for a stage or task only"),
-        pytest.param(copies_before_blocks, "is in force", id="a copy goes out before the blocks of its pass"),
         pytest.param(changed(UpdatePlacement, blocked_hosts=()), "which is none for it", id="a container comes there"),
         pytest.param(changed(LaunchCopy, not_hosts=()), "the task runs on", id="a copy beside its original"),
         pytest.param(changed(LaunchCopy, attempts_max=9), "attempts run", id="more attempts than may be"),
