@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from yarnspec.errors import UsageError
 from yarnspec.sink.claim import PathClaimed
 from yarnspec.sink.decision import SUCCESS, Decision, Mode, manifests
 from yarnspec.sink.files import LocalFiles
-from yarnspec.sink.publication import Begun, OutputExists, Publication, Step
+from yarnspec.sink.publication import Begun, OutputExists, Publication, Step, Unfinished
 
 STEPS = list(Step)
 
@@ -47,7 +49,6 @@ def test_what_exists_is_kept_unless_it_is_to_be_overwritten(tmp_path: Path) -> N
     again = Driver(str(out), application="application_1_0002")
     with pytest.raises(OutputExists, match="mode='overwrite'"):
         again.save("new")
-    again.publication.leave()
     assert read(out) == ["old"]
     assert again.ran == []
     assert around(out) == []
@@ -68,7 +69,6 @@ def test_somebody_makes_the_output_meanwhile(tmp_path: Path) -> None:
     driver.on_running = meanwhile
     with pytest.raises(OutputExists, match="meanwhile"):
         driver.save("new")
-    driver.publication.leave()
     assert read(out) == ["theirs"]
     assert around(out) == []
     # The same in the midst of publishing, and the driver dies of it: the next one must not get stuck in what it left.
@@ -217,6 +217,51 @@ def test_a_computation_that_is_not_known_continues_none() -> None:
     assert not Begun("a", 2, 1, "", 3).continues(Begun("a", 1, 1, "", 3))
 
 
+class BrokenFiles(LocalFiles):
+    """A file system that says no from some operation on."""
+
+    def __init__(self, begin: Step) -> None:
+        self.begin = begin
+        self.step: list[Publication] = []
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("write", "rename", "delete") and self.step and self.step[0].step is self.begin:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("step", [step for step in Step if step not in (Step.CLAIM, Step.RECOVER)])
+def test_an_error_at_each_step(tmp_path: Path, step: Step) -> None:
+    """Before the decision nothing is left; after it, the next save publishes it first, and says so to who saved."""
+    mode = Mode.OVERWRITE if step in (Step.SET_ASIDE, Step.PUBLISH) else Mode.APPEND
+    out = tmp_path / "out"
+    Driver(str(out), application="application_0_0001").save("old")
+    files = BrokenFiles(step)
+    driver = Driver(str(out), mode=mode, files=files)
+    files.step.append(driver.publication)
+    wanted = ["new"] if mode is Mode.OVERWRITE else ["new", "old"]
+    early = step in (Step.PREPARE, Step.WRITE, Step.DECIDE)
+    never = {Step.WRITE: ValueError("of the job's")}.get(step)
+
+    def fail(_publication: Publication) -> None:
+        if never is not None:
+            raise never
+
+    driver.on_running = fail
+    with pytest.raises((OSError, ValueError) if early else Unfinished) as raised:
+        driver.save("new")
+    assert early or str(step) in str(raised.value)
+    if early:
+        assert read_published(out) == ["old"]
+        assert around(out) == []
+    else:
+        # The same process, another save.
+        again = Driver(str(out), application="application_0_0003", mode=Mode.APPEND, take_over=True)
+        again.save("more")
+        assert read(out) == sorted([*wanted, "more"])
+        assert around(out) == []
+
+
 def test_a_decision_of_a_later_yarnspec_is_not_touched(tmp_path: Path) -> None:
     out = tmp_path / "out"
     dead_at(Step.GATHER, out)
@@ -226,7 +271,6 @@ def test_a_decision_of_a_later_yarnspec_is_not_touched(tmp_path: Path) -> None:
     driver = Driver(str(out), epoch=2)
     with pytest.raises(ValueError, match="schema 2"):
         driver.save("a", "b")
-    driver.publication.leave()
     assert (room / "attempts").is_dir()
     for damaged in (b"", b"[]", b"{}", b'{"schema": 1}'):
         with pytest.raises(ValueError):  # noqa: PT011 - Python's own texts

@@ -82,13 +82,16 @@ class Driver:
 
     def save(self, *contents: str) -> Decision:
         """What ``PartitionFileSink.save`` does, with the tasks' files written here."""
+        self.publication.claim(take_over=self.take_over)
+        with self.publication.ended():
+            return self._publish(contents)
+
+    def _publish(self, contents: tuple[str, ...]) -> Decision:
         publication = self.publication
-        publication.claim(take_over=self.take_over)
         begun = Begun(self.application, self.epoch, self.ordinal, self.identity, len(contents))
         usable = publication.recover(begun)
         done = publication.earlier(self.ordinal)
         if done is not None:
-            publication.leave()
             return done
         attempts = publication.prepare(begun)
         accepted = [*usable, *self._write(attempts, contents, {each.partition for each in usable})]
@@ -101,7 +104,6 @@ class Driver:
             sets_of(accepted, publication.names_of_attempts(), tasks),
         )  # fmt: skip
         publication.publish(decision)
-        publication.leave()
         return decision
 
     def _write(self, attempts: str, contents: Iterable[str], there: set[int]) -> list[Attempt]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from yarnspec.sink.attempts import AttemptSets
 from yarnspec.sink.claim import PathClaimed
 from yarnspec.sink.decision import Mode
-from yarnspec.sink.publication import OutputExists, Superseded
+from yarnspec.sink.publication import OutputExists, Superseded, Unfinished
 from yarnspec.sink.sink import PartitionFileSink, Published, published_files
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "PathClaimed",
     "Published",
     "Superseded",
+    "Unfinished",
     "published_files",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -51,6 +51,10 @@ class OutputExists(UsageError):  # noqa: N818 - named for what happened
 
 class Superseded(YarnspecError):  # noqa: N818
     """Another driver has taken over while this one was at work."""
+
+
+class Unfinished(YarnspecError):  # noqa: N818
+    """An error in the midst of publishing: it is decided, and whoever writes to the path next carries it out first."""
 
 
 @dataclass(frozen=True)
@@ -175,9 +179,37 @@ class Publication:
         """
         self.step = Step.DECIDE
         self._still_ours()
-        self.decided = True
         self._write_whole(self.place.decision, decision.encode())
+        self.decided = True
         self._carry_out(decision, self.place)
+
+    @contextlib.contextmanager
+    def ended(self) -> Iterator[None]:
+        """At the end what is not published goes, and the claim, also after an error; unless it is decided and not done.
+
+        Raises:
+            Unfinished: that is so.
+        """
+        try:
+            yield
+            self.leave()
+        except (OutputExists, Superseded):
+            self.leave()
+            raise
+        except BaseException as error:
+            if not self.decided:
+                with contextlib.suppress(Exception):  # the error that led here is the one to be seen
+                    self.leave()
+                raise
+            if not isinstance(error, Exception):
+                raise
+            if self.step in (Step.CLEAN, Step.RELEASE):
+                what = "everything is published; what is left beside it is deleted by the next save to the path"
+            else:
+                what = (
+                    "what it is to publish is decided: the next save to the path does it first, so do not add it again"
+                )
+            raise Unfinished(f"{self.place.target}: could not {self.step}: {error}; {what}") from error
 
     def leave(self) -> None:
         """Delete what is not published, and give up the claim."""

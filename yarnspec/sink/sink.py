@@ -19,7 +19,7 @@ from yarnspec.sink.claim import Owner
 from yarnspec.sink.decision import Decision, Mode, PublishedFile, file_name, published
 from yarnspec.sink.hadoop import files_of
 from yarnspec.sink.job import Records, SinkJob, sink_driver
-from yarnspec.sink.publication import Begun, OutputExists, Publication
+from yarnspec.sink.publication import Begun, Publication
 from yarnspec.sink.tasks import Writer
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ class PartitionFileSink:
         Raises:
             OutputExists: there is something at the path, and the mode is ``fail``.
             PathClaimed: another application writes to the path, or another ``save`` of this program.
+            Unfinished: an error in the midst of publishing; the next ``save`` to the path publishes this one first.
             PythonException, Py4JJavaError: the job failed, as Spark tells it; nothing of it is left.
         """
         job = SinkJob(data, self._writer, self._records)
@@ -121,7 +122,7 @@ class PartitionFileSink:
         publication = Publication(files, target, owner, self._mode)
         with _active_run(owner.run):
             publication.claim(_active, take_over=self._take_over)
-            with _ended_in_order(publication):
+            with publication.ended():
                 return self._publish(job, publication, owner)
 
     def _publish(self, job: SinkJob, publication: Publication, owner: Owner) -> Published:
@@ -180,22 +181,6 @@ def _active_run(run: str) -> Iterator[None]:
         yield
     finally:
         _active.discard(run)
-
-
-@contextlib.contextmanager
-def _ended_in_order(publication: Publication) -> Iterator[None]:
-    """What is not published goes. After an error in the midst of publishing it stays: the next owner carries it out."""
-    try:
-        yield
-    except OutputExists:
-        publication.leave()
-        raise
-    except BaseException:
-        if not publication.decided:
-            with contextlib.suppress(Exception):  # the error that led here is the one to be seen
-                publication.leave()
-        raise
-    publication.leave()
 
 
 def _owner(context: SparkContext) -> Owner:
