@@ -131,6 +131,13 @@ class Cluster:
         with urllib.request.urlopen(url, timeout=REST_TIMEOUT_S) as answer:  # noqa: S310 - our own NameNode
             return cast("bytes", answer.read())
 
+    def hdfs_truncate(self, path: str, size_bytes: int) -> bool:
+        """Cut a file; False when HDFS still has to cut its last block."""
+        url = f"{self._hdfs_url}{quote(path)}?op=TRUNCATE&newlength={size_bytes}&user.name={self.user}"
+        request = urllib.request.Request(url, method="POST")  # noqa: S310 - our own NameNode
+        with urllib.request.urlopen(request, timeout=REST_TIMEOUT_S) as answer:  # noqa: S310
+            return bool(json.load(answer)["boolean"])
+
     def hdfs_put(self, local: Path, target: str) -> str:
         """Upload a directory or file and return its URI."""
         self.command("hdfs", "dfs", "-mkdir", "-p", target.rpartition("/")[0] or "/")

@@ -5,9 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shutil
+import subprocess
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from integration.cluster import Cluster
@@ -149,6 +153,22 @@ def watch(cluster: Cluster) -> Watch:
 def tpch_small() -> Path:
     """TPC-H data at scale 0.01 on this machine."""
     return tpch_data(0.01)
+
+
+@pytest.fixture(scope="session")
+def commit_steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A jar with output committers that hold a copy at a step of its commit."""
+    directory = tmp_path_factory.mktemp("commitsteps")
+    sources = sorted(map(str, (Path(__file__).parent / "commitsteps").glob("*.java")))
+    jars = Path(pyspark.__file__).parent / "jars"
+    compiler = shutil.which("javac")
+    assert compiler, "a JDK is needed"
+    subprocess.run([compiler, "-cp", f"{jars}/*", "-d", str(directory / "classes"), *sources], check=True, timeout=120)
+    jar = directory / "commitsteps.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        for path in (directory / "classes").rglob("*.class"):
+            archive.write(path, path.relative_to(directory / "classes"))
+    return jar
 
 
 def leftovers(cluster: Cluster, application_id: str | None = None) -> list[str]:

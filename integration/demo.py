@@ -1,4 +1,4 @@
-"""`make demo`: TPC-H queries on a YARN of four hosts on this machine with one kept out, then a job with a slow one.
+"""`make demo`: TPC-H on a YARN of four hosts on this machine with one kept out, a job with a slow one, a killed master.
 
 Starts the cluster, puts the data into HDFS, submits through the command line that users have, and shows what came out
 and where it ran. A second run finds the data where the first one left it.
@@ -23,7 +23,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from integration import slow_host_demo
+from integration import killed_master_demo, slow_host_demo
 from integration.cluster import Cluster
 from integration.submitting import PROGRAMS, YARNSPEC, base_environment
 from integration.tpch.data import tpch_data
@@ -58,7 +58,7 @@ console = Console(highlight=False)
 
 
 def main() -> int:
-    """Run the demo; 0 when every query gave a result, the blocked host got nothing, and the slow one cost little."""
+    """Run the demo; 0 when all gave results, and blocked, slow and dead hosts did what they should."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     mini = MiniCluster(_home(), nodes=HOSTS, memory_mb=HOST_MEMORY_MB, say=_talk)
@@ -117,7 +117,8 @@ def _run(mini: MiniCluster) -> int:
         console.print(f"[red]the application failed[/red]: exit code {process.returncode}")
         return process.returncode
     faster = slow_host_demo.show(cluster, console, _step)
-    return 0 if kept_out and faster and len(lines) == len(QUERIES) else 1
+    resumed = killed_master_demo.show(cluster, console, _step)
+    return 0 if kept_out and faster and resumed and len(lines) == len(QUERIES) else 1
 
 
 def _environment() -> dict[str, str]:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import zipfile
 from collections import Counter
 from io import BytesIO
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pyspark
-import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
@@ -22,22 +17,6 @@ COMMITTERS = {
     "spark.sql.sources.outputCommitterClass": "TextSteps",
     "spark.hadoop.mapred.output.committer.class": "OldSteps",
 }
-
-
-@pytest.fixture(scope="session")
-def commit_steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A jar with output committers that hold a copy at a step of its commit."""
-    directory = tmp_path_factory.mktemp("commitsteps")
-    sources = sorted(map(str, (Path(__file__).parent / "commitsteps").glob("*.java")))
-    jars = Path(pyspark.__file__).parent / "jars"
-    compiler = shutil.which("javac")
-    assert compiler, "a JDK is needed"
-    subprocess.run([compiler, "-cp", f"{jars}/*", "-d", str(directory / "classes"), *sources], check=True, timeout=120)
-    jar = directory / "commitsteps.jar"
-    with zipfile.ZipFile(jar, "w") as archive:
-        for path in (directory / "classes").rglob("*.class"):
-            archive.write(path, path.relative_to(directory / "classes"))
-    return jar
 
 
 def test_output_is_whole_wherever_a_copy_is_killed(

@@ -2,7 +2,8 @@
 
 `python -m integration.bench feed` measures the feed of tasks (``integration/bench/feed``), `decisions` how long the
 core looks at many running tasks (``integration/bench/decisions.py``), and `stragglers` jobs beside a slow host (as
-`python -m integration.bench.stragglers` does, which has more options). `window` compares yarnspec.window with what
+`python -m integration.bench.stragglers` does, which has more options), `recovery` jobs whose application master is
+killed (as `python -m integration.bench.recovery`). `window` compares yarnspec.window with what
 Spark has (``integration/bench/window.py``).
 """
 
@@ -22,6 +23,7 @@ from rich.console import Console
 from integration.bench import decisions, journal, window
 from integration.bench.feed import __main__ as feed
 from integration.bench.measured import Bench, Measured, Sample, load, setup, store
+from integration.bench.recovery import __main__ as recovery
 from integration.bench.sides import SIDES, RunFailedError, Side, run
 from integration.bench.stragglers import __main__ as stragglers
 from integration.bench.tables import print_tables
@@ -108,7 +110,7 @@ def interleaved(
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument(
     "which",
-    type=click.Choice(["start", "tpch", "all", "feed", "decisions", "journal", "stragglers", "window"]),
+    type=click.Choice(["start", "tpch", "all", "feed", "decisions", "journal", "stragglers", "recovery", "window"]),
     default="all",
 )
 @click.option("--repeats", type=click.IntRange(min=1), help="Pairs of runs; 7 for start and 5 for tpch by default.")
@@ -131,9 +133,10 @@ def main(which: str, repeats: int | None, scale: float, results: Path, fresh: bo
         sys.exit(0 if window.measure(console, repeats or window.REPEATS) else 1)
     if which == "journal":
         sys.exit(0 if journal.run(console) else 1)
-    if which == "stragglers":
+    if which in ("stragglers", "recovery"):
         options = [*(["--repeats", str(repeats)] if repeats else []), *(["--fresh"] if fresh else [])]
-        stragglers.main(options, prog_name="integration.bench stragglers")
+        chosen = stragglers.main if which == "stragglers" else recovery.main
+        chosen(options, prog_name=f"integration.bench {which}")
     if which == "feed":
         sys.exit(0 if feed.measure(console, repeats or feed.REPEATS, feed.COMPARED_TASKS) else 1)
     if fresh:

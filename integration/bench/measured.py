@@ -83,8 +83,8 @@ def load(path: Path, now: Setup) -> Measured:
     return Measured(setup=now)
 
 
-def store(path: Path, measured: Measured) -> None:
-    """Write the file by rename."""
+def store(path: Path, measured: msgspec.Struct) -> None:
+    """Write a file of results by rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     new.write_bytes(msgspec.json.format(msgspec.json.encode(measured), indent=1))

@@ -2,6 +2,7 @@ package yarnspec.commitsteps;
 
 import java.io.IOException;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapreduce.JobContext;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
 import org.apache.parquet.hadoop.ParquetOutputCommitter;
 
@@ -28,5 +29,11 @@ public class ParquetSteps extends ParquetOutputCommitter {
         Steps.reached("commitTask");
         super.commitTask(context);
         Steps.reached("committed");
+    }
+
+    @Override
+    public void commitJob(JobContext context) throws IOException {
+        Steps.hold(context.getConfiguration(), "commitJob");
+        super.commitJob(context);
     }
 }

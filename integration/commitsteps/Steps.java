@@ -4,15 +4,19 @@ import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.TaskContext;
 
 /**
  * Holds a second attempt of partition 0 where it comes to the step of the commit that its job names, until it is killed.
+ * Once for each job: the file that says so has the stage's id and the attempt's task id in it.
  *
- * <p>Once for each job: the file that says so has the stage's id and the attempt's task id in it.
+ * <p>And holds the driver where it commits a job, when it is told a directory for that: it makes at-STEP there and goes
+ * on when there is go-STEP.
  */
 final class Steps {
     private static final long LONGEST_MS = 60_000;
+    private static final long POLL_MS = 20;
 
     private Steps() {}
 
@@ -40,5 +44,25 @@ final class Steps {
             throw new IOException("killed at " + step, e);
         }
         throw new IOException("nobody killed the attempt at " + step);
+    }
+
+    static void hold(Configuration conf, String step) throws IOException {
+        String directory = conf.get("commitsteps.directory");
+        if (directory == null) {
+            return;
+        }
+        Files.write(Path.of(directory, "at-" + step), new byte[0]);
+        long deadline = System.nanoTime() + LONGEST_MS * 1_000_000;
+        while (!Files.exists(Path.of(directory, "go-" + step))) {
+            if (System.nanoTime() > deadline) {
+                throw new IOException("nobody let the driver go on at " + step);
+            }
+            try {
+                Thread.sleep(POLL_MS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IOException("interrupted at " + step, e);
+            }
+        }
     }
 }

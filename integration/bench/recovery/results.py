@@ -1,0 +1,57 @@
+"""What has been measured so far: a JSON file that grows by one application at a time, so that a run can be taken up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from integration.bench.recovery.work import Twice
+
+
+class Kill(msgspec.Struct, frozen=True, kw_only=True):
+    """An application whose master was killed when so much of the job's work was done, with recovery or without."""
+
+    recovery: bool
+    share: float
+    twice: Twice
+    total_s: float
+    saved: int = 0
+    restored: int = 0
+    right: bool
+
+
+class Pair(msgspec.Struct, frozen=True, kw_only=True):
+    """The same job with recovery and without, right after each other, without a kill."""
+
+    with_s: float
+    without_s: float
+    right: bool
+
+
+class Results(msgspec.Struct, kw_only=True):
+    """The content of the file."""
+
+    schema: int = 1
+    setup: dict[str, str]
+    kills: list[Kill] = []
+    pairs: list[Pair] = []
+
+    def of(self, recovery: bool, share: float) -> list[Kill]:
+        """The kills of one kind."""
+        return [one for one in self.kills if (one.recovery, one.share) == (recovery, share)]
+
+
+def load(path: Path, setup: dict[str, str], *, keep_others: bool) -> Results:
+    """Take up the file again if it was measured with this setup; else begin anew and keep the old one beside it.
+
+    ``keep_others``: whatever it was measured with.
+    """
+    try:
+        results = msgspec.json.decode(path.read_bytes(), type=Results)
+    except FileNotFoundError:
+        return Results(setup=setup)
+    if keep_others or results.setup == setup:
+        return results
+    path.replace(path.with_suffix(f".before{path.suffix}"))
+    return Results(setup=setup)

@@ -1,0 +1,112 @@
+"""The applications of the bench: one whose master is killed in the middle of a job, and two that are left alone."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from integration import faults
+from integration.bench.recovery import work
+from integration.bench.recovery.results import Kill, Pair
+from integration.cluster import Cluster
+from integration.submitting import ENDED, Submission, run_yarnspec, start_submit
+from integration.waiting import wait_for
+
+PROGRAM = Path(__file__).with_name("program.py")
+HOSTS, SLOTS = 4, 2
+# An executor on each host, and each of them has two slots.
+TASKS, RECORDS, STAGES = 24, 200, 3
+FLUSH_MS = 1_000
+QUIET_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+READY_S, JOB_S, END_S = 180, 300, 120
+POLL_S = 0.05
+
+
+def kill(cluster: Cluster, directory: Path, *, recovery: bool, share: float) -> Kill:
+    """Run the job, kill the application master when so much of its work is done, and let the next one finish."""
+    begun = time.monotonic()
+    with _application(cluster, directory, executors=0, recovery=recovery) as submission:
+        _order(directory, 1)
+        application = submission.application_id()
+        every = TASKS * RECORDS * STAGES
+
+        def done() -> bool:
+            assert submission.process.poll() is None, submission.stderr[-3_000:]
+            return sum(one.records for one in _worked(directory)) >= share * every
+
+        wait_for(f"{share:.0%} of the work", done, READY_S, POLL_S)
+        victims = faults.master(cluster, application)
+        killed_ms = time.time_ns() // 10**6
+        faults.kill(victims)
+        answer = submission.document(directory / "done-1.json", JOB_S)
+        (directory / "stop").touch()
+        submission.wait(END_S).expect(0)
+        total_s = time.monotonic() - begun
+        told = run_yarnspec(cluster, "status", application, "-o", "json").expect(0).document["recovery"] or {}
+    return Kill(
+        recovery=recovery, share=share, total_s=total_s, right=answer["right"],
+        twice=work.twice(_worked(directory), killed_ms=killed_ms, records=RECORDS, flush_ms=FLUSH_MS),
+        saved=told.get("saved_outputs", 0), restored=told.get("restored_outputs", 0),
+    )  # fmt: skip
+
+
+def pairs(cluster: Cluster, directory: Path, wanted: int) -> Iterator[Pair]:
+    """Start an application with recovery and one without, and run the job in both by turns."""
+    sides = (directory / "with", directory / "without")
+    with contextlib.ExitStack() as stack:
+        for side in sides:
+            side.mkdir()
+            submission = stack.enter_context(_application(cluster, side, executors=HOSTS, recovery=side.name == "with"))
+            wait_for(f"{side.name}: executors", (side / "ready").exists, READY_S)
+            stack.callback(submission.wait, END_S)
+            stack.callback((side / "stop").touch)
+        for number in range(1, wanted + 1):
+            took: dict[str, float] = {}
+            right = True
+            # By turns: who comes second may find the machine in another state.
+            for side in sides if number % 2 else sides[::-1]:
+                _order(side, number)
+                done = side / f"done-{number}.json"
+                wait_for(f"job {number}", done.exists, JOB_S)
+                answer = json.loads(done.read_text())
+                took[side.name] = answer["seconds"]
+                right &= answer["right"]
+            yield Pair(with_s=took["with"], without_s=took["without"], right=right)
+
+
+@contextlib.contextmanager
+def _application(cluster: Cluster, directory: Path, *, executors: int, recovery: bool) -> Iterator[Submission]:
+    flags = [
+        "--driver-memory", "512m", "--driver-java-options", QUIET_JVM, "--executor-memory", "512m",
+        "--executor-cores", str(SLOTS), "--num-executors", str(HOSTS),
+        "--conf", f"spark.executor.extraJavaOptions={QUIET_JVM}", "--conf", "spark.ui.enabled=false",
+        "--conf", "spark.ui.showConsoleProgress=false", "--conf", "spark.locality.wait=0s",
+        "--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0",
+        "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore",
+        "--set", "speculation.enabled=false", "--set", f"recovery.enabled={str(recovery).lower()}",
+        "--set", f"recovery.flush_interval={FLUSH_MS}ms",
+    ]  # fmt: skip
+    name = f"recovery-bench-{time.time_ns() // 10**6}"
+    submission = start_submit(cluster, name, [*flags, str(PROGRAM), str(directory), str(executors)], directory)
+    try:
+        yield submission
+    finally:
+        submission.stop()
+        left = cluster.application_named(name)
+        if left and cluster.application(left)["state"] not in ENDED:
+            run_yarnspec(cluster, "kill", left)
+
+
+def _worked(directory: Path) -> list[work.Worked]:
+    progress = directory / "progress"
+    return work.read(progress) if progress.exists() else []
+
+
+def _order(directory: Path, number: int) -> None:
+    path = directory / f"go-{number}.json"
+    scratch = path.with_suffix(".new")
+    scratch.write_text(json.dumps({"tasks": TASKS, "records": RECORDS, "stages": STAGES}))
+    scratch.rename(path)

@@ -1,0 +1,93 @@
+"""The results as a table for the terminal, and as Markdown for the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from rich.console import Console
+from rich.table import Table
+
+from integration.bench.ratio import paired_ratio
+from integration.bench.recovery.results import Kill, Results
+from integration.bench.recovery.running import HOSTS, RECORDS, SLOTS, STAGES, TASKS
+
+SHARES = (0.25, 0.5, 0.75)
+HEADINGS = (
+    "killed at", "", "done before", "in flight", "done twice", "twice ÷ in flight", "to the first task", "in all",
+    "runs",
+)  # fmt: skip
+MOST_TWICE = 1.1
+MOST_COST = 1.01
+ENOUGH_PAIRS = 5
+
+
+def print_results(results: Results, console: Console) -> None:
+    """Print what the kills and the journal cost, and how the aims are met."""
+    rows = [row for share in SHARES for recovery in (True, False) if (row := _row(results, recovery, share))]
+    title = (
+        f"the application master killed in a job of {STAGES} stages, {TASKS} tasks of {RECORDS / 100:g} s each, "
+        f"{HOSTS * SLOTS} at a time; seconds of tasks; median (min-max)"
+    )
+    table = Table(title=title, title_justify="left")
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    lines = [title, "", "| " + " | ".join(HEADINGS) + " |", "|" + "---:|" * len(HEADINGS)]
+    # Markdown is for copying: it must not be wrapped.
+    console.out("\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]), highlight=False)
+    for line in [*_kills(results), *_cost(results)]:
+        console.print(f"  {line}", markup=False)
+
+
+def _row(results: Results, recovery: bool, share: float) -> tuple[str, ...] | None:
+    found = results.of(recovery, share)
+    if not found:
+        return None
+    costs = [one.twice for one in found]
+    wrong = sum(not one.right for one in found)
+    return (
+        f"{share:.0%}",
+        ("yarnspec" if recovery else "as Spark on YARN") + (f" ({wrong} WRONG RESULTS)" if wrong else ""),
+        _spread([one.before_s for one in costs]),
+        _spread([one.in_flight_s for one in costs]),
+        _spread([one.twice_s for one in costs]),
+        _spread([one.ratio for one in costs], digits=2),
+        _spread([one.to_first_s for one in costs], " s"),
+        _spread([one.total_s for one in found], " s"),
+        str(len(found)),
+    )
+
+
+def _kills(results: Results) -> list[str]:
+    with_recovery: list[Kill] = [one for one in results.kills if one.recovery]
+    if not with_recovery:
+        return []
+    worst = max(with_recovery, key=lambda one: one.twice.ratio)
+    value = median(one.twice.ratio for one in with_recovery)
+    verdict = "met" if value <= MOST_TWICE else "NOT MET"
+    return [
+        f"{verdict}: done twice, to what was in flight {value:.2f}, aim ≤ {MOST_TWICE}; worst {worst.twice.ratio:.2f}",
+        f"{sum(one.restored for one in with_recovery)} of {sum(one.saved for one in with_recovery)} saved map outputs "
+        "were used again",
+    ]
+
+
+def _cost(results: Results) -> list[str]:
+    if not results.pairs:
+        return []
+    with_s, without_s = ([getattr(one, name) for one in results.pairs] for name in ("with_s", "without_s"))
+    wrong = sum(not one.right for one in results.pairs)
+    said = f"{len(results.pairs)} pairs: {_spread(with_s)} s with recovery, {_spread(without_s)} s without"
+    if len(results.pairs) < ENOUGH_PAIRS:
+        return [f"too few for a ratio: {said}"]
+    ratio = paired_ratio(with_s, without_s)
+    verdict = "met" if ratio.value <= MOST_COST and not wrong else "NOT MET"
+    interval = f"{ratio.value:.4f} [{ratio.low:.4f}, {ratio.high:.4f}]"
+    return [f"{verdict}: the journal's cost, with to without {interval}, aim ≤ {MOST_COST}; {said}"]
+
+
+def _spread(values: Sequence[float], unit: str = "", *, digits: int = 1) -> str:
+    return f"{median(values):.{digits}f} ({min(values):.{digits}f}-{max(values):.{digits}f}){unit}"

@@ -1,0 +1,88 @@
+"""What the tasks of a job have noted of themselves, and what of it was done twice. Pure, but for reading the notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+_PARTS = 5
+
+
+class Worked(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt of a task: in which attempt of the application, what it was, and how far it came until when."""
+
+    life: int
+    job: int
+    stage: int
+    index: int
+    records: int
+    began_ms: int
+    last_ms: int
+
+    @property
+    def task(self) -> tuple[int, int, int]:
+        """Which task it is an attempt of."""
+        return self.job, self.stage, self.index
+
+    def spent_ms(self, until_ms: int) -> int:
+        """How long it had worked at a moment."""
+        return max(0, min(self.last_ms, until_ms) - self.began_ms)
+
+
+def read(progress: Path) -> list[Worked]:
+    """All attempts of the jobs that were ordered."""
+    found = []
+    for path in progress.iterdir():
+        if path.name.count("-") != _PARTS - 1:  # a job that warms up has a negative number
+            continue
+        life, job, stage, index, _task = map(int, path.name.split("-"))
+        lines = [line.split() for line in path.read_text().split("\n")[:-1]]  # the last one may not be whole yet
+        if lines:
+            (_, began), (records, last) = lines[0], lines[-1]
+            found.append(
+                Worked(life=life, job=job, stage=stage, index=index, records=int(records), began_ms=int(began),
+                       last_ms=int(last))
+            )  # fmt: skip
+    return found
+
+
+class Twice(msgspec.Struct, frozen=True, kw_only=True):
+    """What a kill cost, in seconds of tasks; ``to_first_s`` is the time from the kill to the first task after it."""
+
+    before_s: float
+    in_flight_s: float
+    twice_s: float
+    to_first_s: float
+
+    @property
+    def ratio(self) -> float:
+        """What was done twice, to what was in flight: 1 is all that nobody could have saved."""
+        return self.twice_s / self.in_flight_s
+
+
+def twice(worked: Iterable[Worked], *, killed_ms: int, records: int, flush_ms: int) -> Twice:
+    """What was done before the kill in the application's first life, and done again in the second.
+
+    In flight are the tasks that ran at the kill, and those that had ended so shortly before (``flush_ms``) that no
+    journal could have them yet.
+    """
+    every = list(worked)
+    first = [one for one in every if one.life == 1 and one.began_ms < killed_ms]
+    second = [one for one in every if one.life > 1]
+    again = {one.task for one in second}
+
+    def in_flight(one: Worked) -> bool:
+        ended = one.records == records and one.last_ms <= killed_ms
+        return not ended or one.last_ms > killed_ms - flush_ms
+
+    def seconds(chosen: Iterable[Worked]) -> float:
+        return sum(one.spent_ms(killed_ms) for one in chosen) / 1000
+
+    return Twice(
+        before_s=seconds(first),
+        in_flight_s=seconds(one for one in first if in_flight(one)),
+        twice_s=seconds(one for one in first if one.task in again),
+        to_first_s=(min(one.began_ms for one in second) - killed_ms) / 1000,
+    )

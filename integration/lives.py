@@ -1,0 +1,145 @@
+"""What the lives of an application's driver left to each other: out of its journal, its events and its shuffle files.
+
+An *output* is named by its shuffle's number and its map's number, as its files are; a *map* by its shuffle's number and
+its index. The journal can be read when the application has ended, the files while it lives.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from integration.cluster import Cluster
+from integration.submitting import run_yarnspec
+from yarnspec.core.journalrecords import MapFinished
+from yarnspec.core.journalstate import Recorded
+from yarnspec.journal.directory import JOURNAL_DIRECTORY
+from yarnspec.journal.layout import Layout
+from yarnspec.journal.replay import replay
+from yarnspec.yarn.files import open_files
+from yarnspec.yarn.hadoop_conf import HadoopConf
+
+Output = tuple[int, int]
+TOLD = {
+    "JournalReplayed", "ShuffleDeclared", "AnswerShuffle", "ShuffleRestored", "OutputsReported", "RecordingStopped",
+    "RecordingEnded", "SavedUnreadable", "AdoptionOff", "AdmitLimit", "GiveUpHost", "OfferSaved", "AbandonAttempt",
+}  # fmt: skip
+_INDEX_FILE = re.compile(r"shuffle_(\d+)_(\d+)_0\.index")
+
+
+class Lives:
+    """An application that has ended."""
+
+    def __init__(self, cluster: Cluster, application: str) -> None:
+        self.records = run_yarnspec(cluster, "events", application, "-o", "json").expect(0).lines
+        self._journal = journal_of(cluster, application)
+
+    @cached_property
+    def epochs(self) -> list[int]:
+        """The lives that began, first to last."""
+        return self._journal.epochs()
+
+    @property
+    def last(self) -> int:
+        """The one in which the program came to its end."""
+        return self.epochs[-1]
+
+    def saved(self, before: int) -> Recorded:
+        """What was durable when this life began; nothing when that could not be read to its end."""
+        return replay(self._journal, [epoch for epoch in self.epochs if epoch < before]).recorded
+
+    def ran(self, epoch: int) -> set[tuple[int, int]]:
+        """The maps that ran in a life, as far as it has recorded them: shuffle and index."""
+        records = map(self._journal.record, self._journal.scan(epoch, self._journal.seal_of(epoch)))
+        return {(one.shuffle, one.index) for one in records if isinstance(one, MapFinished) and one.epoch == epoch}
+
+    def of(self, kind: str, epoch: int) -> list[dict[str, Any]]:
+        """A life's events or commands of one type."""
+        return [one for one in self.records if one["type"] == kind and one["epoch"] == epoch]
+
+    def launched(self, epoch: int) -> int:
+        """How many attempts of tasks a life that came to its end has launched: all of them have ended."""
+        return len(self.of("TaskFinished", epoch))
+
+    @property
+    def said(self) -> str:
+        """What was told and decided about kept work, for a test that fails."""
+        return "\n".join(json.dumps(one)[:600] for one in self.records if one["type"] in TOLD)
+
+    def check(self, tasks: int, gone: Collection[Output] = ()) -> Recorded:
+        """No life has run what was saved, and the last one exactly the rest; returns what was saved for that.
+
+        ``tasks``: of the undisturbed program. ``gone``: recorded outputs whose files are not there, or are damaged.
+        """
+        for epoch in self.epochs:
+            good = usable(self.saved(epoch), gone)
+            again = {(shuffle, index) for shuffle, indexes in good.items() for index in indexes} & self.ran(epoch)
+            assert not again, f"maps ran again in epoch {epoch} that were saved: {sorted(again)}\n{self.said}"
+        saved = self.saved(self.last)
+        expected = tasks_left(saved, good, tasks)
+        assert self.launched(self.last) == expected, f"{expected} tasks of {tasks} were left\n{self.said}"
+        return saved
+
+
+def journal_of(cluster: Cluster, application: str) -> Layout:
+    """The files of an application's journal."""
+    files = open_files(HadoopConf.read(cluster.environment))
+    return Layout(files, f"{files.home}/.yarnspec/history/{application}/{JOURNAL_DIRECTORY}")
+
+
+def outputs(saved: Recorded) -> set[Output]:
+    """All that is saved."""
+    return {(number, one.map_id) for number, shuffle in saved.shuffles.items() for one in shuffle.outputs.values()}
+
+
+def usable(saved: Recorded, gone: Collection[Output] = ()) -> dict[int, set[int]]:
+    """By shuffle, the maps whose outputs the next life has to use (docs/recovery.md, "What is used again")."""
+    good: dict[int, set[int]] = {}
+    varies: dict[int, bool] = {}
+    for number in sorted(saved.shuffles):  # those that a shuffle is computed from are registered before it
+        shuffle = saved.shuffles[number]
+        below = shuffle.registered.parents
+        varies[number] = shuffle.registered.determinism != "determinate" or any(varies.get(one, True) for one in below)
+        there = {index for index, one in shuffle.outputs.items() if (number, one.map_id) not in gone}
+        whole = [one in good and len(good[one]) == saved.shuffles[one].registered.maps for one in below]
+        good[number] = there if all(is_whole or not varies.get(one, True)
+                                    for one, is_whole in zip(below, whole, strict=True)) else set()  # fmt: skip
+        if shuffle.registered.determinism == "indeterminate" and len(there) < shuffle.registered.maps:
+            good[number] = set()
+    return good
+
+
+def tasks_left(saved: Recorded, good: dict[int, set[int]], tasks: int) -> int:
+    """How many tasks of a program of so many run when these maps' outputs are used again.
+
+    What is below a whole shuffle does not run, be it there or not.
+    """
+    above: dict[int, list[int]] = {number: [] for number in good}
+    for number in good:
+        for below in saved.shuffles[number].registered.parents:
+            above.setdefault(below, []).append(number)
+    left = tasks
+    needed: set[int] = set()
+    for number in sorted(good, reverse=True):
+        maps = saved.shuffles[number].registered.maps
+        if above[number] and not any(one in needed for one in above[number]):
+            left -= maps
+            continue
+        left -= len(good[number])
+        if len(good[number]) < maps:
+            needed.add(number)
+    return left
+
+
+def output_files(cluster: Cluster, application: str) -> dict[Output, Path]:
+    """The index files of the map outputs that lie on the hosts now."""
+    found = {}
+    for path in cluster.home.glob(f"hosts/*/local/usercache/*/appcache/{application}/blockmgr-*/*/shuffle_*_0.index"):
+        name = _INDEX_FILE.fullmatch(path.name)
+        if name is not None:
+            found[int(name[1]), int(name[2])] = path
+    return found

@@ -1,0 +1,153 @@
+"""What was kept is damaged, cut or lost, or the cluster fails meanwhile: nothing wrong is used, and all else is.
+
+These take long: `make soak` runs them.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from integration import faults
+from integration.bench.recovery import program as waiting
+from integration.cluster import Cluster
+from integration.conftest import Submit, leftovers
+from integration.lives import Lives, Output, journal_of, output_files, outputs
+from integration.soak.programs import shuffles
+from integration.waiting import wait_for
+
+pytestmark = pytest.mark.soak
+
+OPTIONS = (
+    "--set", "recovery.enabled=true", "--set", "recovery.flush_interval=500ms", "--set", "am.max_attempts=6",
+    "--set", "speculation.enabled=false", "--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0",
+)  # fmt: skip
+APART = ("--executor-memory", "4g")
+"""Two such executors do not fit on one host."""
+SEED = 5
+SHUFFLE_TASKS = shuffles.TASKS * (shuffles.STEPS + 1)
+WAIT_S = 120
+CUT_BYTES = 700
+"""About two records of finished maps."""
+AWAY_S = 20
+
+
+def wait_for_outputs(cluster: Cluster, application: str, number: int) -> set[Output]:
+    """Wait for so many map outputs; returns what there is."""
+
+    def enough() -> set[Output] | None:
+        found = set(output_files(cluster, application))
+        return found if len(found) >= number else None
+
+    return wait_for(f"{number} map outputs", enough, WAIT_S, poll_s=0.05)
+
+
+def test_damaged_outputs_and_a_cut_journal(submit: Submit, cluster: Cluster) -> None:
+    """One output is deleted, one is cut, in two a bit is flipped; later the journal loses its end."""
+    submission = submit(shuffles.__file__, str(SEED), options=[*OPTIONS, *APART])
+    application = submission.application_id()
+    wait_for_outputs(cluster, application, 2 * shuffles.TASKS + 5)
+    # Without the ResourceManager the next life cannot begin before everything is as it shall be.
+    cluster.mini.rm_stop(kill=True)
+    faults.kill(faults.master(cluster, application))
+    files = output_files(cluster, application)
+    first, second = sorted({shuffle for shuffle, _ in files})[:2]
+    oldest = [next(each for each in sorted(files) if each[0] == first)]
+    oldest += [each for each in sorted(files) if each[0] == second][:3]
+    damaged = dict(zip(oldest, (flip, delete, cut, flip), strict=True))
+    for output, damage in damaged.items():
+        damage(files[output].with_suffix(".data"))
+    cluster.mini.rm_start()
+
+    journal = journal_of(cluster, application)
+    second_life = wait_for("the second life", lambda: journal.epochs()[1:2], WAIT_S)[0]
+    there = output_files(cluster, application).keys()
+    wait_for(
+        "outputs of the second life",
+        lambda: len(output_files(cluster, application).keys() - there) >= shuffles.TASKS,
+        WAIT_S,
+    )
+    cluster.mini.rm_stop(kill=True)
+    faults.kill(faults.master(cluster, application))
+    log = f"{journal.directory(second_life)}/log"
+    journal.recover(second_life)
+    before = len(list(journal.scan(second_life, None)))
+    size_bytes = journal.sizes(second_life)["log"] - CUT_BYTES
+    cluster.hdfs_truncate(log, size_bytes)
+    wait_for("the cut", lambda: len(cluster.hdfs_read(log)) == size_bytes, 30)
+    cluster.mini.rm_start()
+    ended = submission.wait(180).expect(0)
+
+    lives = Lives(cluster, application)
+    assert ended.lines[-1]["result"] == shuffles.expected(SEED), lives.said
+    assert len(lives.epochs) == 3, lives.said
+    refused: Counter[str] = Counter()
+    for told in lives.of("OutputsReported", second_life):
+        refused.update(told["refused"])
+    assert refused == {"checksum differs": 2, "missing data": 1, "length differs": 1}, lives.said
+    assert outputs(lives.saved(second_life)) > damaged.keys()
+    assert len(list(journal.scan(second_life, journal.seal_of(second_life)))) < before
+    lives.check(SHUFFLE_TASKS)
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
+def flip(path: Path) -> None:
+    """Change one bit of the content."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def delete(path: Path) -> None:
+    """Remove the file."""
+    path.unlink()
+
+
+def cut(path: Path) -> None:
+    """Keep half of the content."""
+    with path.open("r+b") as stream:
+        stream.truncate(path.stat().st_size // 2)
+
+
+def test_hdfs_is_away_then_a_host_dies_with_the_master_and_the_resource_manager_restarts(
+    submit: Submit, cluster: Cluster, tmp_path: Path
+) -> None:
+    """The job goes on without HDFS; what was on the dead host runs again; the rest is used, whoever restarts."""
+    order = {"tasks": 20, "records": 100, "stages": 3}
+    tasks = order["tasks"] * (order["stages"] + 1)
+    (tmp_path / "go-1.json").write_text(json.dumps(order))
+    (tmp_path / "stop").touch()
+    submission = submit(waiting.__file__, str(tmp_path), "0", options=[*OPTIONS, *APART])
+    application = submission.application_id()
+    wait_for_outputs(cluster, application, 4)
+    with faults.held(faults.daemons(cluster, "namenode", "datanode")):
+        begun = time.monotonic()
+        before = len(output_files(cluster, application))
+        wait_for("twenty seconds without HDFS", lambda: time.monotonic() >= begun + AWAY_S, AWAY_S + 5)
+        assert len(output_files(cluster, application)) > before
+    wait_for_outputs(cluster, application, 2 * order["tasks"] + 5)
+    lost = min(faults.executors(cluster, application), key=lambda each: each.container_id).host
+    gone = {each for each, path in output_files(cluster, application).items() if f"/hosts/{lost}/" in str(path)}
+    faults.kill(faults.master(cluster, application))
+    cluster.mini.host_stop(lost, kill=True)
+    journal = journal_of(cluster, application)
+    second_life = wait_for("the second life", lambda: journal.epochs()[1:2], WAIT_S)[0]
+    cluster.mini.rm_restart(kill=True)
+    done = submission.document(tmp_path / "done-1.json", 180)
+    submission.wait(60).expect(0)
+    cluster.mini.host_start(lost)
+
+    lives = Lives(cluster, application)
+    assert done["right"], lives.said
+    saved = lives.saved(second_life)
+    if not outputs(saved):  # HDFS was away for too long: that is told, and all runs again
+        assert lives.of("RecordingEnded", lives.epochs[0]), lives.said
+    assert lives.of("GiveUpHost", second_life) or not outputs(saved), lives.said
+    assert lives.of("ResourceManagerReconnected", second_life), lives.said
+    lives.check(tasks, gone)
+    print(f"{len(outputs(saved))} saved, {len(outputs(saved) & gone)} of them on the lost host")
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 20)

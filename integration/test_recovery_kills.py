@@ -1,0 +1,130 @@
+"""Programs of all kinds are killed at moments drawn from a seed: the result is right, and only what is missing runs.
+
+What is asserted each time: the last line of the output is that of an undisturbed run, and the tasks that the next life
+launches are all tasks without the map outputs that were durable at the kill.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration import faults
+from integration.cluster import Cluster
+from integration.conftest import Submit, leftovers
+from integration.lives import Lives, Output, output_files, outputs
+from integration.programs import resumes, stages
+from integration.soak.programs import frames
+from integration.submitting import Submission
+from integration.waiting import wait_for
+
+FLUSH_MS = 1_000
+WRITTEN_MS = 1_500
+"""What ended so long before a kill, beside the flush interval, is durable: so long writing may take."""
+OPTIONS = (
+    "--set", "recovery.enabled=true", "--set", f"recovery.flush_interval={FLUSH_MS}ms",
+    "--set", "speculation.enabled=false", "--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0",
+    "--conf", "spark.sql.shuffle.partitions=5", "--conf", "spark.sql.files.maxPartitionBytes=16k",
+    "--conf", "spark.sql.files.openCostInBytes=16k",
+)  # fmt: skip
+SEED = 7
+KINDS = (
+    "stages", "frames false", "frames true", "rdd true", "lines true", "tables true", "tables false", "udf true",
+    "order true", "order false", "subquery true", "few true",
+)  # fmt: skip
+"""A program, and whether execution is adaptive; `stages` decides that itself."""
+QUICK = (0, 1)
+SEEDS = range(2 * len(KINDS))
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """What a program does when nothing happens to it."""
+
+    result: Any
+    tasks: int
+    maps: int
+
+
+KNOWN = {
+    "stages": Undisturbed({"result": stages.expected()}, stages.TASKS, stages.ALL_MAPS),
+    "frames false": Undisturbed({"result": frames.expected(SEED)}, 0, 0),
+    "frames true": Undisturbed({"result": frames.expected(SEED)}, 0, 0),
+}
+
+Start = Callable[[str], Submission]
+
+
+@pytest.fixture
+def start(submit: Submit, cluster: Cluster, tmp_path: Path) -> Start:
+    """Submits a program of one of the kinds."""
+
+    def start(kind: str) -> Submission:
+        name, _, adaptive = kind.partition(" ")
+        options = [*OPTIONS, *(["--conf", f"spark.sql.adaptive.enabled={adaptive}"] if adaptive else [])]
+        if name == "stages":
+            for gate in (1, 2, 3, 4):
+                (tmp_path / f"go-{gate}").touch()
+            target = f"{cluster.mini.default_fs}/test/{tmp_path.name}"
+            return submit("stages.py", str(tmp_path), target, options=options)
+        if name == "frames":
+            return submit(frames.__file__, str(SEED), options=options)
+        if not (tmp_path / "inputs").exists():
+            resumes.write_inputs(tmp_path / "inputs")
+        return submit(resumes.__file__, name, (tmp_path / "inputs").as_uri(), adaptive, options=options)
+
+    return start
+
+
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[] if seed in QUICK else pytest.mark.soak) for seed in SEEDS]
+)
+def test_killed_at_a_random_moment(seed: int, start: Start, cluster: Cluster) -> None:
+    dice = random.Random(seed)  # noqa: S311 - repeatable on purpose
+    kind = KINDS[seed % len(KINDS)]
+    undisturbed = KNOWN.get(kind) or run_undisturbed(start(kind), cluster)
+    wanted = dice.randrange(1, undisturbed.maps)
+    victim = dice.choice(["driver", "master"])
+    submission = start(kind)
+    application = submission.application_id()
+    seen: set[Output] = set()
+
+    def enough() -> bool:
+        assert submission.process.poll() is None, submission.stderr[-3_000:]
+        seen.update(output_files(cluster, application))
+        return len(seen) >= wanted
+
+    wait_for(f"{wanted} map outputs", enough, 120, poll_s=0.03)
+    oldest_ms = (time.time() - min(path.stat().st_mtime for path in output_files(cluster, application).values())) * 1000
+    faults.strike(cluster, application, victim)
+    there = output_files(cluster, application).keys()
+    ended = submission.wait(180).expect(0)
+
+    lives = Lives(cluster, application)
+    story = f"{kind}, the {victim} killed after {wanted} of {undisturbed.maps} outputs\n{lives.said}"
+    assert result(ended.stdout) == undisturbed.result, story
+    assert len(lives.epochs) == 2, story
+    durable = outputs(lives.saved(lives.last))
+    if victim == "driver" or oldest_ms > FLUSH_MS + WRITTEN_MS:
+        assert durable, story
+    lives.check(undisturbed.tasks, durable - there)
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
+def run_undisturbed(submission: Submission, cluster: Cluster) -> Undisturbed:
+    """The same program, left alone."""
+    ended = submission.wait(180).expect(0)
+    lives = Lives(cluster, submission.application_id())
+    return Undisturbed(result(ended.stdout), lives.launched(lives.last), len(lives.ran(lives.last)))
+
+
+def result(stdout: str) -> Any:
+    """What a program printed last."""
+    return json.loads(stdout.splitlines()[-1].removeprefix("RESULT "))

@@ -1,0 +1,89 @@
+"""An application master that YARN takes for dead lives on, and goes on when the next one has long been at work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from integration import faults
+from integration.cluster import Cluster
+from integration.conftest import Submit, leftovers
+from integration.lives import Lives, journal_of
+from integration.processes import ContainerProcess
+from integration.programs import stages
+from integration.test_recovery_steps import OPTIONS, Stages, rows
+from integration.waiting import wait_for
+
+WAIT_S = 120
+PENDING_S = 15
+"""So long records wait to be written: the old master still has some when it goes on."""
+
+
+@pytest.mark.soak
+def test_a_master_that_was_only_stopped_does_no_harm(
+    submit: Submit, cluster: Cluster, tmp_path: Path, commit_steps: Path
+) -> None:
+    """It is stopped with its host when its driver is about to publish; the next one publishes, then it goes on."""
+    target = f"/test/{tmp_path.name}"
+    options = [
+        *OPTIONS, "--set", f"recovery.flush_interval={PENDING_S}s", "--jars", str(commit_steps),
+        "--conf", "spark.sql.parquet.output.committer.class=yarnspec.commitsteps.ParquetSteps",
+        "--conf", f"spark.hadoop.commitsteps.directory={tmp_path}",
+    ]  # fmt: skip
+    submission = submit("stages.py", str(tmp_path), f"{cluster.mini.default_fs}{target}", options=options)
+    running = Stages(cluster, submission, tmp_path)
+    for gate in (1, 2, 3):
+        running.go(gate)
+    running.reached("commitJob")
+    old = faults.master(cluster, running.application)
+    host = old[0].host
+    journal = journal_of(cluster, running.application)
+    (first,) = journal.epochs()
+    with faults.held(faults.daemons(cluster, f"nodemanager-{host}")):
+        with faults.held(each.pid for each in old):
+            wait_for("the next life", lambda: len(journal.epochs()) > 1, WAIT_S)
+            running.go("commitJob")
+            running.reached(4)
+            published = listing(cluster, target)
+            assert rows(cluster, target) == stages.written()
+        # From here on it runs, while the next one waits before its end.
+        assert {each.what for each in old if alive(each)} >= {"skein-am", "negotiator", "driver-jvm"}
+        wait_for("the old one's refusal", lambda: refusals(cluster, old[0].container_id), WAIT_S)
+        wait_for("its end", lambda: not any(alive(each) for each in old if each.what == "negotiator"), WAIT_S)
+        wait_for("the end of its driver", lambda: not any(alive(each) for each in old if each.what == "driver-jvm"),
+                 WAIT_S)  # fmt: skip
+        assert listing(cluster, target) == published
+        running.go(4)
+        ended = submission.wait(WAIT_S).expect(0)
+
+    lives = Lives(cluster, running.application)
+    assert ended.lines[-1]["result"] == stages.expected(), lives.said
+    assert rows(cluster, target) == stages.written()
+    assert len(lives.epochs) == 2
+    seal = journal.seal_of(first)
+    assert seal is not None
+    assert seal.by == lives.last
+    assert lives.launched(lives.last) < stages.TASKS, lives.said
+    wait_for("nothing left", lambda: not leftovers(cluster, running.application), 30)
+
+
+def alive(process: ContainerProcess) -> bool:
+    """Whether it runs, neither stopped nor ended."""
+    try:
+        stat = Path(f"/proc/{process.pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "TZX"
+
+
+def refusals(cluster: Cluster, container: str) -> list[str]:
+    """What the negotiator of a container has logged about being refused, because a later life has begun."""
+    logs = cluster.home.glob(f"hosts/*/logs/application_*/{container}/negotiator.log")
+    return [line for path in logs for line in path.read_text().splitlines() if "has begun" in line]
+
+
+def listing(cluster: Cluster, target: str) -> list[tuple[str, int, int]]:
+    """What is in the directory: names, sizes, and when each was changed."""
+    found = cluster.hdfs_statuses(target)
+    return sorted((each["pathSuffix"], each["length"], each["modificationTime"]) for each in found)
