@@ -80,10 +80,11 @@ class Stages:
     def kill_flushing(self) -> set[Output]:
         """Some outputs are on their way to the journal when HDFS stops; returns all that are on disk at the end."""
         self.reached(3)
+        hdfs = faults.daemons(self.cluster, "namenode", "datanode")
         known = self.files()
         self.go(3)
-        wait_for("an output of the last job", lambda: self.files() - known, STEP_S)
-        with faults.held(faults.daemons(self.cluster, "namenode", "datanode")):
+        wait_for("an output of the last job", lambda: self.files() - known, STEP_S, poll_s=0.02)
+        with faults.held(hdfs):
             known = self.files()
             wait_for("more of them", lambda: len(self.files() - known) >= MEANWHILE, STEP_S)
             on_disk = self.files()

@@ -41,19 +41,22 @@ def test_a_master_that_was_only_stopped_does_no_harm(
     journal = journal_of(cluster, running.application)
     (first,) = journal.epochs()
     with faults.held(faults.daemons(cluster, f"nodemanager-{host}")):
-        with faults.held(each.pid for each in old):
-            wait_for("the next life", lambda: len(journal.epochs()) > 1, WAIT_S)
-            running.go("commitJob")
-            running.reached(4)
-            published = listing(cluster, target)
-            assert rows(cluster, target) == stages.written()
-        # From here on it runs, while the next one waits before its end.
-        assert {each.what for each in old if alive(each)} >= {"skein-am", "negotiator", "driver-jvm"}
-        wait_for("the old one's refusal", lambda: refusals(cluster, old[0].container_id), WAIT_S)
-        wait_for("its end", lambda: not any(alive(each) for each in old if each.what == "negotiator"), WAIT_S)
-        wait_for("the end of its driver", lambda: not any(alive(each) for each in old if each.what == "driver-jvm"),
-                 WAIT_S)  # fmt: skip
+        # Skein goes on last: YARN refuses it, and it takes the others with it.
+        with faults.held(each.pid for each in old if each.what == "skein-am"):
+            with faults.held(each.pid for each in old if each.what != "skein-am"):
+                wait_for("the next life", lambda: len(journal.epochs()) > 1, WAIT_S)
+                running.go("commitJob")
+                running.reached(4)
+                published = listing(cluster, target)
+                assert rows(cluster, target) == stages.written()
+            # From here on it runs, while the next one waits before its end.
+            assert {each.what for each in old if alive(each)} >= {"negotiator", "driver-jvm"}
+            wait_for("the old one's refusal", lambda: refusals(cluster, old[0].container_id), WAIT_S)
+        assert [each.what for each in old if each.what == "skein-am" and alive(each)]
+        wait_for("its end", lambda: not any(alive(each) for each in old), WAIT_S)
         assert listing(cluster, target) == published
+        assert "result.json" not in cluster.hdfs_list(str(Path(journal.path).parent))
+        assert running.application in cluster.staging
         running.go(4)
         ended = submission.wait(WAIT_S).expect(0)
 

@@ -31,8 +31,8 @@ def main(directory: Path, executors: int) -> None:
     if executors:
         tracker = context._jsc.sc().statusTracker()
         until(lambda: len(tracker.getExecutorInfos()) > executors)  # the driver is in the list as well
-        for number in range(2):
-            job(context, directory, -number, tasks=executors * 4, records=20, stages=2)
+        for number in (-1, -2):
+            job(context, directory, number, tasks=executors * 4, records=20, stages=2)
     (directory / "ready").touch()
     number = 0
     while True:
