@@ -6,7 +6,7 @@ import pytest
 
 from tests.am.test_shell import Make, World, make
 from tests.spark.plans import plan
-from yarnspec.am.attempts import CRASHED, ending_of, for_good
+from yarnspec.am.attempts import CRASHED, ending_of, for_good, unless_replaced
 from yarnspec.core import commands, events
 from yarnspec.core.commands import AbandonAttempt, FinishApplication
 
@@ -60,3 +60,24 @@ def test_where_yarn_forgets_failures_no_attempt_is_known_to_be_the_last() -> Non
 def test_a_programs_end_stays_what_it_is() -> None:
     done = commands.FinishApplication(reason="r", status="SUCCEEDED", exit_code=0)
     assert for_good(done, plan(max_attempts=1), 1) is done
+
+
+def test_an_attempt_that_was_replaced_does_not_end_the_application() -> None:
+    """It was stopped for so long that YARN started the next one; its program's failure is nobody's business."""
+    failed = FinishApplication(status="FAILED", exit_code=1, reason="FileNotFoundException")
+    assert unless_replaced(failed, 2, lambda: [1, 2]) is failed
+    assert unless_replaced(failed, 1, list) is failed
+    replaced = unless_replaced(failed, 2, lambda: [1, 2, 6])
+    assert isinstance(replaced, AbandonAttempt)
+    assert replaced.exit_code == CRASHED
+    assert replaced.reason == "epoch 2 of the application is over: epoch 6 has begun (FileNotFoundException)"
+    assert unless_replaced(LOST, 2, lambda: [1, 2, 6]) is LOST
+
+
+def test_a_file_system_that_does_not_answer_does_not_keep_an_application_from_its_end() -> None:
+    done = FinishApplication(status="SUCCEEDED", exit_code=0, reason="r")
+
+    def away() -> list[int]:
+        raise TimeoutError
+
+    assert unless_replaced(done, 1, away) is done

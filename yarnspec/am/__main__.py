@@ -14,7 +14,7 @@ import structlog
 
 from yarnspec.am.allocations import Allocations
 from yarnspec.am.answers import Answers
-from yarnspec.am.attempts import CRASHED, ending_of, for_good
+from yarnspec.am.attempts import CRASHED, ending_of, for_good, unless_replaced
 from yarnspec.am.containers import ExecutorContainers
 from yarnspec.am.doors import Doors
 from yarnspec.am.earlier import EarlierBlocks
@@ -143,7 +143,7 @@ def negotiate(place: Place) -> int:
     )
     doors.open()
 
-    ending = for_good(ending_of(shell), plan, place.attempt)
+    ending = unless_replaced(for_good(ending_of(shell), plan, place.attempt), epoch, history.epochs)
     _log.info("ending", command=type(ending).__name__, reason=ending.reason)
     driver.stop()
     kept.begin_close()

@@ -1,6 +1,8 @@
-"""What the end of an attempt means for the application: whether another attempt follows."""
+"""What the end of an attempt means for the application: whether another attempt follows, or has begun already."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import structlog
 
@@ -36,3 +38,22 @@ def for_good(ending: Ending, plan: Plan, attempt: int) -> Ending:
         return ending
     reason = f"{ending.reason} (attempt {attempt} of {granted}, the last one)"
     return FinishApplication(status="FAILED", exit_code=1, reason=reason, diagnostics=ending.diagnostics)
+
+
+def unless_replaced(ending: Ending, epoch: int, begun: Callable[[], list[int]]) -> Ending:
+    """An attempt that YARN took for dead while it was only stopped has no say in how the application ends.
+
+    Its program may well have failed since, and what it would write and delete is the next attempt's. ``epoch``: its
+    last one; ``begun``: all that have begun.
+    """
+    if not isinstance(ending, FinishApplication):
+        return ending
+    try:
+        later = max(begun(), default=epoch)
+    except Exception:
+        _log.exception("whether a later attempt has begun is not known")
+        return ending
+    if later <= epoch:
+        return ending
+    reason = f"epoch {epoch} of the application is over: epoch {later} has begun ({ending.reason})"
+    return AbandonAttempt(exit_code=CRASHED, reason=reason, diagnostics=reason)

@@ -78,6 +78,10 @@ class ApplicationHistory:
         path = f"{self._history.path(self._place.application_id)}/{JOURNAL_DIRECTORY}"
         return JournalDirectory(self._files, path).begin(began, options=options, on_stopped=on_stopped)
 
+    def epochs(self) -> list[int]:
+        """Those that have begun, in whichever attempt."""
+        return self._history.epochs(self._place.application_id)
+
     def finish(self, command: FinishApplication, document: StatusDocument) -> None:
         """Write how the application ended and its last status."""
         result = Result(
