@@ -102,15 +102,21 @@ def usable(saved: Recorded, gone: Collection[Output] = ()) -> dict[int, set[int]
     varies: dict[int, bool] = {}
     for number in sorted(saved.shuffles):  # those that a shuffle is computed from are registered before it
         shuffle = saved.shuffles[number]
-        below = shuffle.registered.parents
+        maps, below = shuffle.registered.maps, shuffle.registered.parents
         varies[number] = shuffle.registered.determinism != "determinate" or any(varies.get(one, True) for one in below)
         there = {index for index, one in shuffle.outputs.items() if (number, one.map_id) not in gone}
-        whole = [one in good and len(good[one]) == saved.shuffles[one].registered.maps for one in below]
-        good[number] = there if all(is_whole or not varies.get(one, True)
-                                    for one, is_whole in zip(below, whole, strict=True)) else set()  # fmt: skip
-        if shuffle.registered.determinism == "indeterminate" and len(there) < shuffle.registered.maps:
-            good[number] = set()
+        oldest = min((one.map_id for one in shuffle.outputs.values()), default=0)
+        fits = all(not varies.get(one, True) or _is_what_it_was(saved, good, one, oldest) for one in below)
+        whole = shuffle.registered.determinism != "indeterminate" or len(there) == maps
+        good[number] = there if fits and whole else set()
     return good
+
+
+def _is_what_it_was(saved: Recorded, good: dict[int, set[int]], number: int, oldest: int) -> bool:
+    """Whether a shuffle is there as a whole, and none of its maps ran after the oldest of those above it."""
+    if number not in good or len(good[number]) < saved.shuffles[number].registered.maps:
+        return False
+    return max(one.map_id for one in saved.shuffles[number].outputs.values()) < oldest or not oldest
 
 
 def tasks_left(saved: Recorded, good: dict[int, set[int]], tasks: int) -> int:

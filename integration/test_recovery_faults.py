@@ -91,7 +91,7 @@ def test_damaged_outputs_and_a_cut_journal(submit: Submit, cluster: Cluster) -> 
     assert refused == {"checksum differs": 2, "missing data": 1, "length differs": 1}, lives.said
     assert outputs(lives.saved(second_life)) > damaged.keys()
     assert len(list(journal.scan(second_life, journal.seal_of(second_life)))) < before
-    lives.check(SHUFFLE_TASKS)
+    lives.check(SHUFFLE_TASKS, damaged.keys())
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 

@@ -55,6 +55,15 @@ def test_what_is_left_of_a_chain(finished: tuple[int, ...], gone: set[tuple[int,
     assert tasks_left(saved, usable(saved, gone), TASKS) == left
 
 
+def test_what_was_computed_before_a_map_below_ran_again_is_not_used() -> None:
+    saved = chain(4, 4, 2)
+    again = MapFinished(
+        shuffle=2, index=0, map_id=200, stage=0, executor_id="1", host="h", epoch=2, size_bytes=1, blob=b""
+    )
+    saved.apply(again)
+    assert usable(saved) == {1: {0, 1, 2, 3}, 2: {0, 1, 2, 3}, 3: set()}
+
+
 def test_an_indeterminate_shuffle_is_used_whole_or_not_at_all() -> None:
     assert usable(chain(3, 0, 0, first="indeterminate"))[1] == set()
     whole = chain(4, 2, 0, first="indeterminate")
