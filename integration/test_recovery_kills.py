@@ -36,7 +36,7 @@ OPTIONS = (
 )  # fmt: skip
 SEED = 7
 KINDS = (
-    "stages", "frames false", "frames true", "rdd true", "lines true", "tables true", "tables false", "udf true",
+    "stages", "tables false", "frames true", "frames false", "rdd true", "lines true", "tables true", "udf true",
     "order true", "order false", "subquery true", "few true",
 )  # fmt: skip
 """A program, and whether execution is adaptive; `stages` decides that itself."""
@@ -54,6 +54,7 @@ class Undisturbed:
 
 
 KNOWN = {
+    "tables false": Undisturbed(resumes.expected_tables(), 50, 37),
     "stages": Undisturbed({"result": stages.expected()}, stages.TASKS, stages.ALL_MAPS),
     "frames false": Undisturbed({"result": frames.expected(SEED)}, 150, 75),
 }

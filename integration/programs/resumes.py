@@ -18,6 +18,8 @@ from pyspark.sql import SparkSession, functions
 from pyspark.sql.types import LongType
 
 PAUSE_S = 0.15
+PARTS, ROWS, KEYS, NAMES = 8, 2_000, 1_000, 10
+"""Of the tables: their files, and the rows in each."""
 
 
 def slowly(records: Iterable[Any]) -> Iterator[Any]:
@@ -70,6 +72,19 @@ def tables(spark: SparkSession, directory: Path) -> Any:
     )
     rows = joined.groupBy("name").agg(functions.sum("v"), functions.sum("n"), functions.sum("top"))
     return sorted([list(row) for row in rows.collect()])
+
+
+def expected_tables() -> list[list[Any]]:
+    """What `tables` gives, without Spark."""
+    values: dict[int, list[int]] = {}
+    for row in range(PARTS * ROWS):
+        values.setdefault(row % KEYS, []).append(_value(row))
+    found: dict[str, list[int]] = {}
+    for key, those in values.items():
+        sums = found.setdefault(_name(key % NAMES), [0, 0, 0])
+        for place, more in enumerate((sum(those), len(those), max(those))):
+            sums[place] += more
+    return sorted([name, *sums] for name, sums in found.items())
 
 
 def _pause(value: int) -> int:
@@ -148,13 +163,21 @@ def write_inputs(directory: Path) -> None:
         words = (f"word{(part * 1_000 + i) % 137}" for i in range(1_000))
         (directory / "text" / f"part-{part}.txt").write_text("\n".join(words) + "\n")
     (directory / "facts").mkdir()
-    for part in range(8):
-        keys = [(part * 2_000 + i) % 1_000 for i in range(2_000)]
-        values = [(part * 2_000 + i) * 7_919 % 100_003 for i in range(2_000)]
+    for part in range(PARTS):
+        rows = range(part * ROWS, (part + 1) * ROWS)
+        keys, values = [row % KEYS for row in rows], [_value(row) for row in rows]
         pq.write_table(pa.table({"k": keys, "v": values}), directory / "facts" / f"part-{part}.parquet")
     (directory / "names").mkdir()
-    names = pa.table({"id": list(range(10)), "name": [f"name{i % 4}" for i in range(10)]})
+    names = pa.table({"id": list(range(NAMES)), "name": [_name(number) for number in range(NAMES)]})
     pq.write_table(names, directory / "names" / "part-0.parquet")
+
+
+def _value(row: int) -> int:
+    return row * 7_919 % 100_003
+
+
+def _name(number: int) -> str:
+    return f"name{number % 4}"
 
 
 if __name__ == "__main__":
