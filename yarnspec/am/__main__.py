@@ -143,7 +143,7 @@ def negotiate(place: Place) -> int:
     )
     doors.open()
 
-    ending = unless_replaced(for_good(ending_of(shell), plan, place.attempt), epoch, history.epochs)
+    ending = unless_replaced(for_good(ending_of(shell), plan, place.attempt), place.attempt, history.announced_attempt)
     _log.info("ending", command=type(ending).__name__, reason=ending.reason)
     driver.stop()
     kept.begin_close()

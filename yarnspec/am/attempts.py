@@ -40,20 +40,20 @@ def for_good(ending: Ending, plan: Plan, attempt: int) -> Ending:
     return FinishApplication(status="FAILED", exit_code=1, reason=reason, diagnostics=ending.diagnostics)
 
 
-def unless_replaced(ending: Ending, epoch: int, begun: Callable[[], list[int]]) -> Ending:
+def unless_replaced(ending: Ending, attempt: int, announced: Callable[[], int]) -> Ending:
     """An attempt that YARN took for dead while it was only stopped has no say in how the application ends.
 
-    Its program may well have failed since, and what it would write and delete is the next attempt's. ``epoch``: its
-    last one; ``begun``: all that have begun.
+    Its program may well have failed since, and what it would write and delete is the next attempt's. ``announced`` is
+    asked for the attempt that has said last where it listens.
     """
     if not isinstance(ending, FinishApplication):
         return ending
     try:
-        later = max(begun(), default=epoch)
+        later = announced()
     except Exception:
         _log.exception("whether a later attempt has begun is not known")
         return ending
-    if later <= epoch:
+    if later <= attempt:
         return ending
-    reason = f"epoch {epoch} of the application is over: epoch {later} has begun ({ending.reason})"
+    reason = f"attempt {attempt} is over: attempt {later} has begun ({ending.reason})"
     return AbandonAttempt(exit_code=CRASHED, reason=reason, diagnostics=reason)

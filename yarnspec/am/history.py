@@ -39,8 +39,15 @@ class ApplicationHistory:
 
     def announce(self, endpoint: Endpoint) -> None:
         """Tell the gateway where the negotiator of this attempt listens."""
-        directory = staging_directory(self._files.home, self._place.application_id)
-        self._files.write(f"{directory}/{ENDPOINT_FILE}", msgspec.json.encode(endpoint))
+        self._files.write(self._endpoint_file, msgspec.json.encode(endpoint))
+
+    def announced_attempt(self) -> int:
+        """The attempt that has told so last: a later one, when YARN has replaced this one."""
+        return msgspec.json.decode(self._files.read(self._endpoint_file), type=Endpoint).attempt
+
+    @property
+    def _endpoint_file(self) -> str:
+        return f"{staging_directory(self._files.home, self._place.application_id)}/{ENDPOINT_FILE}"
 
     def earlier_blocks(self) -> EarlierBlocks:
         """Which blocks of earlier attempts still hold; without the history the attempt starts with none of them."""
@@ -77,10 +84,6 @@ class ApplicationHistory:
         """Begin this epoch's journal (``JournalDirectory.begin``); takes some seconds."""
         path = f"{self._history.path(self._place.application_id)}/{JOURNAL_DIRECTORY}"
         return JournalDirectory(self._files, path).begin(began, options=options, on_stopped=on_stopped)
-
-    def epochs(self) -> list[int]:
-        """Those that have begun, in whichever attempt."""
-        return self._history.epochs(self._place.application_id)
 
     def finish(self, command: FinishApplication, document: StatusDocument) -> None:
         """Write how the application ended and its last status."""
