@@ -5,9 +5,11 @@ These take long: `make soak` runs them.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,17 +53,15 @@ def test_damaged_outputs_and_a_cut_journal(submit: Submit, cluster: Cluster) -> 
     submission = submit(shuffles.__file__, str(SEED), options=[*OPTIONS, *APART])
     application = submission.application_id()
     wait_for_outputs(cluster, application, 2 * shuffles.TASKS + 5)
-    # Without the ResourceManager the next life cannot begin before everything is as it shall be.
-    cluster.mini.rm_stop(kill=True)
-    faults.kill(faults.master(cluster, application))
-    files = output_files(cluster, application)
-    first, second = sorted({shuffle for shuffle, _ in files})[:2]
-    oldest = [next(each for each in sorted(files) if each[0] == first)]
-    oldest += [each for each in sorted(files) if each[0] == second][:3]
-    damaged = dict(zip(oldest, (flip, delete, cut, flip), strict=True))
-    for output, damage in damaged.items():
-        damage(files[output].with_suffix(".data"))
-    cluster.mini.rm_start()
+    with no_next_life(cluster):
+        faults.kill(faults.master(cluster, application))
+        files = output_files(cluster, application)
+        first, second = sorted({shuffle for shuffle, _ in files})[:2]
+        oldest = [next(each for each in sorted(files) if each[0] == first)]
+        oldest += [each for each in sorted(files) if each[0] == second][:3]
+        damaged = dict(zip(oldest, (flip, delete, cut, flip), strict=True))
+        for output, damage in damaged.items():
+            damage(data_file(files[output]))
 
     journal = journal_of(cluster, application)
     second_life = wait_for("the second life", lambda: journal.epochs()[1:2], WAIT_S)[0]
@@ -71,15 +71,14 @@ def test_damaged_outputs_and_a_cut_journal(submit: Submit, cluster: Cluster) -> 
         lambda: len(output_files(cluster, application).keys() - there) >= shuffles.TASKS,
         WAIT_S,
     )
-    cluster.mini.rm_stop(kill=True)
-    faults.kill(faults.master(cluster, application))
-    log = f"{journal.directory(second_life)}/log"
-    journal.recover(second_life)
-    before = len(list(journal.scan(second_life, None)))
-    size_bytes = journal.sizes(second_life)["log"] - CUT_BYTES
-    cluster.hdfs_truncate(log, size_bytes)
-    wait_for("the cut", lambda: len(cluster.hdfs_read(log)) == size_bytes, 30)
-    cluster.mini.rm_start()
+    with no_next_life(cluster):
+        faults.kill(faults.master(cluster, application))
+        log = f"{journal.directory(second_life)}/log"
+        journal.recover(second_life)
+        before = len(list(journal.scan(second_life, None)))
+        size_bytes = journal.sizes(second_life)["log"] - CUT_BYTES
+        cluster.hdfs_truncate(log, size_bytes)
+        wait_for("the cut", lambda: len(cluster.hdfs_read(log)) == size_bytes, 30)
     ended = submission.wait(180).expect(0)
 
     lives = Lives(cluster, application)
@@ -93,6 +92,21 @@ def test_damaged_outputs_and_a_cut_journal(submit: Submit, cluster: Cluster) -> 
     assert len(list(journal.scan(second_life, journal.seal_of(second_life)))) < before
     lives.check(SHUFFLE_TASKS, damaged.keys())
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
+@contextlib.contextmanager
+def no_next_life(cluster: Cluster) -> Iterator[None]:
+    """There is no ResourceManager meanwhile: the next life begins when everything is as it shall be."""
+    cluster.mini.rm_stop(kill=True)
+    try:
+        yield
+    finally:
+        cluster.mini.rm_start()
+
+
+def data_file(index: Path) -> Path:
+    """The records of the map output with this index: Spark spreads files over directories by their names."""
+    return next(index.parent.parent.glob(f"*/{index.stem}.data"))
 
 
 def flip(path: Path) -> None:
