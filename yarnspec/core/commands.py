@@ -48,6 +48,17 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class BeginEpoch(Command, frozen=True):
+    """The driver died and gets another life in this attempt, its ``restart``-th.
+
+    Whatever belongs to one life begins anew: the epoch's events and journal, the driver's address and its bridge. The
+    driver itself is started by ``StartDriver``, when it is known what is saved.
+    """
+
+    epoch: int
+    restart: int
+
+
 class StartDriver(Command, frozen=True):
     """Start the user's program and its JVM for this epoch."""
 

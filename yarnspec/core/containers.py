@@ -122,6 +122,11 @@ class Containers:
         """One executor."""
         return self._rows.get(executor_id)
 
+    @property
+    def left_over(self) -> tuple[str, ...]:
+        """The executors of SparkContexts that are gone whose containers have not ended yet."""
+        return tuple(row.executor_id for row in self._rows.values() if row.of_earlier_context)
+
     def running(self) -> dict[str, str]:
         """The executors that are registered and stay, with their hosts."""
         return {row.executor_id: row.host for row in self._rows.values() if row.state == "running"}

@@ -33,6 +33,12 @@ class YoungDeaths:
         self._rounds = 0
         self.total = 0
 
+    def forget(self) -> None:
+        """Whatever they died of is over."""
+        self._deaths.clear()
+        self._healthy_ms = None
+        self._rounds = 0
+
     def saw_healthy(self, now_ms: int) -> None:
         """An executor that has proved healthy is or was alive now: deaths up to now do not end the application."""
         self._healthy_ms = now_ms

@@ -21,6 +21,7 @@ from yarnspec.core.settings import Settings
 from yarnspec.core.timers import Timers
 
 BACKOFF_TIMER = "replacement-backoff"
+LEFT_OVER_TIMER = "left-over-executors"
 
 
 class Executors:
@@ -77,6 +78,28 @@ class Executors:
     def removal_overdue(self, executor_id: str) -> list[Command]:
         """YARN has not told of the end of a container whose executor Spark gave up."""
         return self._removals.overdue(executor_id)
+
+    def driver_lost(self, now_ms: int) -> list[Command]:
+        """The driver died and gets another life: nothing that its executors did counts against those of the next one.
+
+        They end by themselves when their connection breaks; whoever has not after a while is made to.
+        """
+        self._containers.held = 0
+        self._timers.cancel(BACKOFF_TIMER)
+        self._deaths.forget()
+        left = self._containers.left_over
+        if not left:
+            return []
+        wait_ms = self._settings.removed_wait_ms
+        said = f"{len(left)} executors of the driver that was lost have to end within {wait_ms / 1000:g} s"
+        return [self._timers.set(LEFT_OVER_TIMER, now_ms + wait_ms, said)]
+
+    def left_over_overdue(self) -> list[Command]:
+        """Executors of a driver that was lost ought to have ended by now."""
+        return [
+            ReleaseContainer(executor_id=one, reason=f"executor {one} has not ended although its driver was lost")
+            for one in self._containers.left_over
+        ]
 
     def release_held(self) -> None:
         """Ask for what was held back for want of a driver."""

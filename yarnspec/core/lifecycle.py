@@ -2,7 +2,7 @@
 
     new ──▶ waiting ──first executor──▶ executing ──Spark stops──▶ finishing ──program ends──▶ finished
                ▲                           │
-               └────── all executors lost ─┘        anything ──driver lost──▶ abandoned
+               └────── all executors lost ─┘        anything ──driver lost──▶ abandoned, or waiting for its next life
 
 *Desired* is Spark's target; *sufficient*, at this level, is one registered executor. While resources are
 insufficient a deadline runs.
@@ -23,7 +23,7 @@ WAIT_TIMER = "resource-wait"
 EXIT_FAILED = 1
 EXIT_NO_RESOURCES = 6
 
-Driver = Literal["none", "starting", "ready", "stopping"]
+Driver = Literal["none", "starting", "ready", "stopping", "lost"]
 Phase = Literal["new", "waiting", "executing", "finishing", "finished", "abandoned"]
 
 
@@ -49,6 +49,15 @@ class Lifecycle:
     def started(self) -> bool:
         """Whether the attempt has begun."""
         return self.driver != "none"
+
+    @property
+    def lives(self) -> bool:
+        """Whether there is a driver, or one is about to be started."""
+        return self.driver not in ("none", "lost")
+
+    def hears(self, epoch: int) -> bool:
+        """Whether the driver of this epoch is the one that lives: what another one told is of no meaning any more."""
+        return epoch == self.epoch and self.lives
 
     @property
     def ready(self) -> bool:
@@ -120,7 +129,7 @@ class Lifecycle:
         return self._timers.set(WAIT_TIMER, now_ms + limit_ms, reason)
 
     def _insufficient(self, containers: Containers) -> bool:
-        if not self.started or self.stopping or self.over or containers.target <= 0 or self.sufficient(containers):
+        if not self.lives or self.stopping or self.over or containers.target <= 0 or self.sufficient(containers):
             return False
         # Before the driver listens no executor can register, however long the program takes to get there: until then
         # only containers that YARN does not give are waited for.

@@ -22,7 +22,7 @@ from yarnspec.core.commands import Command, ReleaseContainer, RequestContainers
 from yarnspec.core.containers import IDS_PER_EPOCH, Containers
 from yarnspec.core.datahosts import DataHosts
 from yarnspec.core.driver import Driver
-from yarnspec.core.executors import BACKOFF_TIMER, Executors
+from yarnspec.core.executors import BACKOFF_TIMER, LEFT_OVER_TIMER, Executors
 from yarnspec.core.hosts import Hosts
 from yarnspec.core.lifecycle import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
 from yarnspec.core.placement import Placement
@@ -40,13 +40,17 @@ _KEPT_WARNINGS = 50
 
 
 class Negotiator:
-    """Decides, for one attempt of one application, what is to be done about what happened."""
+    """Decides, for one attempt of one application, what is to be done about what happened.
+
+    ``refused_late``: how many messages of a driver came after its end.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._warnings: deque[str] = deque(maxlen=_KEPT_WARNINGS)
         self._counters: Counter[str] = Counter()
         self._timers = Timers()
+        self.refused_late = 0
         self._hosts = Hosts()
         self._containers = Containers(settings)
         self._blocklist = Blocklist(self._hosts, self._timers, settings, self._containers.running)
@@ -92,9 +96,12 @@ class Negotiator:
             settings,
             self._lifecycle,
             self._containers,
+            self._timers,
             release_held=self._executors.release_held,
             context_over=self._speculation.context_over,
             context_begun=self._recovery.driver_ready,
+            life_over=self._life_over,
+            life_begun=self._recovery.begin,
         )
         # Blocks that wait for the first report of hosts; no container is asked for before they are decided.
         self._exclusions = [
@@ -128,9 +135,17 @@ class Negotiator:
             BACKOFF_TIMER: self._backoff_over,
             HOSTS_TIMER: self._hosts_unknown,
             WAIT_TIMER: self._wait_over,
+            LEFT_OVER_TIMER: lambda _: self._executors.left_over_overdue(),
+            **self._driver.timers,
             **self._recovery.timers,
             **self._speculation.timers,
         }
+
+    def hears(self, epoch: int) -> bool:
+        """Whether what the driver of this epoch tells is to be handed over; it is counted when not."""
+        heard = self._lifecycle.hears(epoch)
+        self.refused_late += not heard
+        return heard
 
     def handle(self, event: ev.Event, now_ms: int) -> list[Command]:
         """Take one event and give the commands that follow from it, in the order in which they are to be done."""
@@ -167,6 +182,10 @@ class Negotiator:
         self._containers.begin_epoch(event.epoch)
         said = f"attempt {event.attempt} runs on {event.host}; epoch {event.epoch} begins"
         return self._recovery.begin(event.epoch, said, now_ms) + self._await_hosts(now_ms)
+
+    def _life_over(self, now_ms: int) -> list[Command]:
+        self._recovery.over()
+        return self._executors.driver_lost(now_ms)
 
     def _await_hosts(self, now_ms: int) -> list[Command]:
         if not self._undecided or not self._lifecycle.started or self._timers.wanted(HOSTS_TIMER):
@@ -264,7 +283,7 @@ class Negotiator:
         asked: tuple[str, ...] = ()
         containers = self._containers
         waits = self._undecided or self._recovery.waits
-        if self._lifecycle.started and not self._lifecycle.stopping and not waits:
+        if self._lifecycle.lives and not self._lifecycle.stopping and not waits:
             before = containers.summary()
             commands += [
                 ReleaseContainer(executor_id=executor_id, reason=f"more asked for than wanted ({before})")

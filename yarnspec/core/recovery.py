@@ -43,7 +43,7 @@ REPLAY_TIMER = "journal-replay"
 
 
 class Recovery:
-    """Decides what is recorded and what is used again, for one epoch."""
+    """Decides what is recorded and what is used again, for one epoch after the other."""
 
     def __init__(
         self,
@@ -56,11 +56,14 @@ class Recovery:
         self._lifecycle = lifecycle
         self._timers = timers
         self._data_hosts = data_hosts
+        self._know_nothing()
+
+    def _know_nothing(self) -> None:
         self._shuffles = Shuffles()
         self._began = ""
         self._replayed = False
         self._overdue = False
-        self._off = "recovery is off" if not settings.enabled else ""
+        self._off = "recovery is off" if not self._settings.enabled else ""
         self._questions: list[rec.ShuffleDeclared] = []
         self._progressed = False
         self._jobs = 0
@@ -114,6 +117,12 @@ class Recovery:
         said = f"epoch {epoch} begins when the journal of those before was read, in {wait_ms / 1000:g} s at the latest"
         return [self._timers.set(REPLAY_TIMER, due_ms, said)]
 
+    def over(self) -> None:
+        """The driver has died, and another life of it will come: all that was known was about this one."""
+        self._data_hosts.close()
+        self._timers.cancel(REPLAY_TIMER)
+        self._know_nothing()
+
     def driver_ready(self, first: bool, now_ms: int) -> list[Command]:
         """A SparkContext has started; only the first of a driver can be recovered, as ids begin anew with each."""
         if first:
@@ -139,7 +148,7 @@ class Recovery:
 
     def _broken(self) -> list[Command]:
         """Go on as if there were no recovery: the driver starts and gets its answers, and nobody waits for anything."""
-        self._off = self._off or f"recovery stopped for the rest of this attempt: {self._guard.fault}"
+        self._off = self._off or f"recovery stopped for the rest of this epoch: {self._guard.fault}"
         self._data_hosts.close()
         questions, self._questions = self._questions, []
         return [*self._admit(self._off), *self._start(), *(self._plain_answer(one) for one in questions)]
