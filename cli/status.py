@@ -99,6 +99,8 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
         row("tasks", _tasks(document))
     if document.speculation is not None:
         row("slow tasks", _speculation(document.speculation))
+    if document.driver_restarts is not None:
+        row("driver", document.driver_restarts.why, "yellow")
     if document.recovery is not None:
         row("kept work", _recovery(document.recovery))
     if document.dropped_containers:
@@ -116,6 +118,8 @@ def _state(document: StatusDocument) -> str:
         words += f" ({document.phase})"
     if document.attempt:
         words += f", attempt {document.attempt}"
+    if document.epoch != document.attempt:
+        words += f", epoch {document.epoch}"
     return words if document.final is None else f"{words}, exit code {document.final.exit_code}"
 
 

@@ -20,7 +20,7 @@ from yarnspec.core.events import Event, HostReport
 from yarnspec.core.figures import LedgerFigures, StageSpeculation
 from yarnspec.core.speculationview import Explanation, SpeculationView
 from yarnspec.observe.document import BlockedHost, ContainerStatus, StageStatus, StatusDocument
-from yarnspec.observe.eventlog import EventLog
+from yarnspec.observe.eventlogs import EventLogs
 from yarnspec.observe.rest import BlockBody, UnblockBody
 from yarnspec.observe.speculation import with_speculation
 
@@ -83,7 +83,7 @@ class Loop:
 class Desk:
     def __init__(self, directory: Path) -> None:
         self.loop = Loop()
-        self.log = EventLog(2)
+        self.log = EventLogs(2)
         self.stdout = directory / "driver.stdout"
         self.document = StatusDocument(application_id="application_1_0001", state="RUNNING")
         self.hosts: list[HostReport] = []
@@ -93,7 +93,7 @@ class Desk:
             document=lambda: self.document,
             hosts=lambda: self.hosts,
             streams={"stdout": self.stdout, "stderr": directory / "driver.stderr"},
-            epoch=2,
+            attempt=2,
         )
 
 
@@ -136,7 +136,7 @@ def test_output_by_offset(desk: Desk) -> None:
     assert (empty.data, empty.next_offset, empty.ended) == (b"", 0, False)
     desk.stdout.write_bytes(b"0123456789")
     piece = desk.answers.output("stdout", 2, 5, "me")
-    assert (piece.data, piece.next_offset, piece.ended, piece.epoch) == (b"23456", 7, False, 2)
+    assert (piece.data, piece.next_offset, piece.ended, piece.attempt) == (b"23456", 7, False, 2)
 
 
 def test_output_ends_after_its_last_byte(desk: Desk) -> None:
@@ -191,7 +191,7 @@ def test_hosts_with_what_is_on_them(desk: Desk) -> None:
 def test_events_of_this_epoch(desk: Desk) -> None:
     desk.log.append(events.DriverStarted(pid=1), 5)
     desk.log.append(events.DriverStopping(), 6)
-    chunk = desk.answers.events(1, 1000)
+    chunk = desk.answers.events(2, 1, 1000)
     assert (chunk.epoch, [line.seq for line in chunk.lines]) == (2, [2])
     assert desk.answers.status().application_id == desk.document.application_id
 

@@ -14,7 +14,7 @@ from yarnspec.am.placement import PlacementFile
 from yarnspec.am.readers import Patience
 from yarnspec.core.commands import FinishApplication
 from yarnspec.observe.document import StatusDocument
-from yarnspec.observe.eventlog import EventLog
+from yarnspec.observe.eventlogs import EventLogs
 from yarnspec.plan import PLACEMENT_FILE
 from yarnspec.yarn.am_client import ContainerServiceError
 
@@ -85,7 +85,7 @@ class Around:
         return ending.finish_application(
             command,
             answers=cast(Answers, self),
-            log=cast(EventLog, self),
+            log=cast(EventLogs, self),
             placement=self.placement,
             master=self.skein,
             history=self,

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from yarnspec.am.inbox import Inbox, Question
+from yarnspec.am.inbox import Inbox, Question, Told
 from yarnspec.core import events
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.observations import RowKind
@@ -24,7 +24,9 @@ def observed(*indices: int) -> events.Observed:
 def taken(inbox: Inbox) -> list[object]:
     found: list[object] = []
     while (message := inbox.get(0)) is not None:
-        found.append(message.rows.index.tolist() if isinstance(message, events.Observed) else message)
+        assert isinstance(message, Told)
+        event = message.event
+        found.append(event.rows.index.tolist() if isinstance(event, events.Observed) else event)
     return found
 
 
@@ -34,6 +36,14 @@ def test_observations_that_follow_each_other_are_joined_and_nothing_changes_plac
     for event in (observed(1), observed(2, 3), stopping, observed(4), observed(5)):
         inbox.put(event)
     assert taken(inbox) == [[1, 2, 3], stopping, [4, 5]]
+
+
+def test_what_two_lives_of_a_driver_saw_is_never_joined() -> None:
+    inbox = Inbox()
+    for number, epoch in ((1, 1), (2, 1), (3, 2)):
+        inbox.put(observed(number), epoch)
+    told = [inbox.get(0), inbox.get(0)]
+    assert [(one.epoch, len(one.event.rows)) for one in told if isinstance(one, Told)] == [(1, 2), (2, 1)]  # type: ignore[attr-defined]
 
 
 def test_a_piece_does_not_grow_beyond_its_bound() -> None:

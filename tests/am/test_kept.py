@@ -9,7 +9,7 @@ import pytest
 
 from tests.spark.plans import keeping, plan
 from yarnspec.am.history import ApplicationHistory
-from yarnspec.am.kept import KeptWork
+from yarnspec.am.kept import KeptWork, why_off
 from yarnspec.am.place import Place
 
 NOBODY = cast(ApplicationHistory, None)  # it is not asked before something is kept
@@ -34,11 +34,11 @@ def test_where_nothing_is_kept_everything_does_nothing(tmp_path: Path, enabled: 
     assert kept.saved_file() is None
     kept.begin_close()
     kept.close()
-    assert bool(kept.off) is enabled
+    assert bool(why_off(epoch)) is enabled
     assert list(tmp_path.iterdir()) == []
 
 
 def test_where_something_is_kept_nothing_is_saved_for_the_first_driver(tmp_path: Path) -> None:
     kept = KeptWork.of(plan(options=keeping(True)), place(tmp_path), 1, NOBODY)
     assert kept.recording is not None
-    assert (kept.saved_file(), kept.off) == (None, "")
+    assert (kept.saved_file(), why_off(1)) == (None, "")

@@ -20,7 +20,7 @@ from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.settings import Settings
-from yarnspec.observe.eventlog import EventLog
+from yarnspec.observe.eventlogs import EventLogs
 from yarnspec.observe.status import About, StatusFold
 from yarnspec.plan import PLACEMENT_FILE
 from yarnspec.spark.bridge import DriverBridge
@@ -35,6 +35,12 @@ class Script:
     def __init__(self, answers: dict[type[Event], list[Command]]) -> None:
         self.answers = answers
         self.told: list[Event] = []
+        self.refused_late = 0
+        self.dead: set[int] = set()
+
+    def hears(self, epoch: int) -> bool:
+        self.refused_late += epoch in self.dead
+        return epoch not in self.dead
 
     def handle(self, event: Event, now_ms: int) -> list[Command]:  # noqa: ARG002
         self.told.append(event)
@@ -42,8 +48,9 @@ class Script:
 
 
 class Driver:
-    def __init__(self, done: list[str]) -> None:
+    def __init__(self, done: list[str], recording: Recording) -> None:
         self.address = "h:1"
+        self.recording = recording
         self.done = done
         self.fails = False
 
@@ -52,6 +59,11 @@ class Driver:
             raise FileNotFoundError("no java")
         self.done.append("driver started")
         return 42
+
+    def begin(self, epoch: int) -> None:
+        if self.fails:
+            raise OSError("no port is free")
+        self.done.append(f"epoch {epoch}")
 
     def listens_at(self, address: str) -> None:
         self.address = address
@@ -65,13 +77,9 @@ class Kept:
 
     def __init__(self) -> None:
         self.done: list[str] = []
-        self.bridges: list[object] = []
 
     def perform(self, command: Command) -> None:
         self.done.append(type(command).__name__)
-
-    def connected(self, bridge: object) -> None:
-        self.bridges.append(bridge)
 
 
 class World:
@@ -82,10 +90,10 @@ class World:
         self.core = core
         self.done: list[str] = []
         self.service = HandMadeService()
-        self.driver = Driver(self.done)
-        self.log = EventLog(1)
-        self.now_ms = 1_000_000
         self.kept = Kept()
+        self.driver = Driver(self.done, cast(Recording, self.kept))
+        self.log = EventLogs(1)
+        self.now_ms = 1_000_000
         self.shell = Shell(
             negotiator=cast(Negotiator, core),
             log=self.log,
@@ -94,7 +102,6 @@ class World:
             placement=PlacementFile(directory, "blacklist", "a"),
             driver=self.driver,
             executor_environment=lambda executor_id: {"ID": executor_id},
-            recording=cast(Recording, self.kept),
             clock_ms=self._clock,
         )
 
@@ -111,7 +118,7 @@ class World:
 
     @property
     def logged(self) -> list[str]:
-        lines = self.log.after(0, 1 << 20).lines
+        lines = self.log.after(1, 0, 1 << 20).lines
         return [msgspec.json.decode(line.data)["type"] for line in lines]
 
     @property
@@ -413,7 +420,7 @@ def test_the_log_holds_the_hosts_once_and_then_what_changed(make: Make) -> None:
     reports = [events.HostsReported(hosts=hosts) for hosts in ((a, b), (a, lost), (a,))]
     world.run(*reports, events.DriverStopping())
     assert told(world)[:3] == reports  # the core has each one whole
-    records = [msgspec.json.decode(line.data) for line in world.log.after(0, 1 << 20).lines[:3]]
+    records = [msgspec.json.decode(line.data) for line in world.log.after(1, 0, 1 << 20).lines[:3]]
     assert [([one["host"] for one in record["hosts"]], record["whole"], record["gone"]) for record in records] == [
         (["a", "b"], True, []),
         (["b"], False, []),
@@ -442,8 +449,40 @@ def test_what_is_to_be_kept_goes_to_the_journal_in_order_and_the_answers_with_it
     assert world.done == ["driver started"]
 
 
-def test_the_journal_gets_the_bridge_for_its_answers(make: Make) -> None:
-    world = make({})
+def test_what_a_dead_driver_told_is_neither_decided_on_nor_logged_but_counted(make: Make) -> None:
+    world = make({events.DriverStopping: [FINISH]})
+    assert isinstance(world.core, Script)
+    world.core.dead.add(1)
+    world.shell.post(events.TargetExecutorsChanged(count=9), epoch=1)
+    world.shell.post(events.TargetExecutorsChanged(count=4), epoch=2)
+    world.run(events.DriverStopping())
+    assert told(world) == [events.TargetExecutorsChanged(count=4), events.DriverStopping()]
+    assert world.logged == ["TargetExecutorsChanged", "DriverStopping", "FinishApplication"]
+    assert world.shell.document(About()).refused_late == 1
+
+
+def test_a_new_epoch_begins_with_a_log_of_its_own_before_its_driver_starts(make: Make) -> None:
+    begins = commands.BeginEpoch(epoch=2, restart=1, reason="the driver of epoch 1 was lost")
+    again = [begins, commands.StartDriver(epoch=2, reason="again")]
+    world = make({events.DriverLost: again, events.DriverStarted: [FINISH]})
     bridge = HandMadeBridge()
     world.shell.driver_connected(cast(DriverBridge, bridge))
-    assert world.kept.bridges == [bridge]
+    world.run(events.DriverLost(exit_code=-9, reason="killed"))
+    assert world.done == ["epoch 2", "driver started"]
+    assert world.logged == ["DriverLost"]
+    second = [msgspec.json.decode(line.data) for line in world.log.after(2, 0).lines]
+    kinds = ["BeginEpoch", "StartDriver", "DriverStarted", "FinishApplication"]
+    assert [(one["type"], one["epoch"], one["seq"]) for one in second] == [
+        (kind, 2, number) for number, kind in enumerate(kinds, 1)
+    ]
+    # Nothing is told to the dead driver any more.
+    world.shell.document(About())
+    assert world.shell.in_force(0)
+
+
+def test_a_life_that_cannot_begin_is_a_lost_one(make: Make) -> None:
+    begins = commands.BeginEpoch(epoch=2, restart=1, reason="the driver of epoch 1 was lost")
+    world = make({events.DriverLost: [FINISH], STARTED.__class__: [begins]})
+    world.driver.fails = True
+    world.run(STARTED)
+    assert isinstance(told(world)[-1], events.DriverLost)

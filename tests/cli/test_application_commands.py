@@ -307,7 +307,7 @@ class TestEvents:
     def test_a_gap_is_told(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
         from yarnspec.observe.eventlog import EventLog
 
-        negotiator.log = EventLog(1, others_bytes=100)
+        negotiator.log._logs = (EventLog(1, others_bytes=100),)
         negotiator.happened([STARTED, BLOCKED, BLOCKED])
         ran = yarnspec("events", APP, "-o", "json")
         assert "2 records of epoch 1 are not in the negotiator's memory" in ran.err

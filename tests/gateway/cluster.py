@@ -17,6 +17,7 @@ from yarnspec.errors import NotAllowed, NotFound
 from yarnspec.gateway.cluster import Cluster
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import EventChunk, EventLog
+from yarnspec.observe.eventlogs import EventLogs
 from yarnspec.observe.history import ApplicationRecord, History
 from yarnspec.observe.rest import ENDPOINT_FILE, Answer, BlockBody, Endpoint, HostEntry, OutputChunk, UnblockBody
 from yarnspec.observe.server import RestServer
@@ -171,7 +172,7 @@ class HandMadeNegotiator:
     """Serves what a test put into it."""
 
     def __init__(self, epoch: int = 1) -> None:
-        self.log = EventLog(epoch)
+        self.log = EventLogs(epoch)
         self.document = StatusDocument(application_id=APP, state="RUNNING", phase="executing", attempt=epoch)
         self.stdout = b""
         self.ended = False
@@ -184,9 +185,9 @@ class HandMadeNegotiator:
     def status(self) -> StatusDocument:
         return self.document
 
-    def events(self, after: int, limit_bytes: int, /) -> EventChunk:
+    def events(self, epoch: int, after: int, limit_bytes: int, /) -> EventChunk:
         self.polled.set()
-        return self.log.after(after, limit_bytes)
+        return self.log.after(epoch, after, limit_bytes)
 
     def output(self, stream: str, offset: int, limit_bytes: int, reader: str, /) -> OutputChunk:
         assert stream == "stdout"
@@ -194,7 +195,7 @@ class HandMadeNegotiator:
         self.polled.set()
         ended = self.ended
         data = self.stdout[offset : offset + limit_bytes]
-        return OutputChunk(data=data, next_offset=offset + len(data), ended=ended, epoch=self.log.epoch)
+        return OutputChunk(data=data, next_offset=offset + len(data), ended=ended, attempt=self.document.attempt)
 
     def hosts(self) -> list[HostEntry]:
         return [HostEntry(host=host, state="RUNNING") for host in HOSTS]

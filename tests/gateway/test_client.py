@@ -30,7 +30,7 @@ class Negotiators:
         server = RestServer(negotiator, token, "127.0.0.1")
         server.start()
         self._servers.append(server)
-        self._cluster.announce(server, attempt=negotiator.log.epoch, token=announced or token)
+        self._cluster.announce(server, attempt=negotiator.document.attempt, token=announced or token)
         return server
 
     def stop_all(self) -> None:
@@ -143,15 +143,15 @@ class TestOutput:
         first.stdout = b"one\n"
         negotiators.start(first)
         pieces = client.output(lambda: False)
-        assert next(pieces) == OutputPiece(data=b"one\n", epoch=1)
+        assert next(pieces) == OutputPiece(data=b"one\n", attempt=1)
         negotiators.stop_all()
         second = HandMadeNegotiator(2)
         second.stdout = b"one\ntwo\n"
         second.ended = True
         negotiators.start(second)
         assert list(pieces) == [
-            OutputPiece(data=b"", epoch=2, restarted=True),
-            OutputPiece(data=b"one\ntwo\n", epoch=2),
+            OutputPiece(data=b"", attempt=2, restarted=True),
+            OutputPiece(data=b"one\ntwo\n", attempt=2),
         ]
 
     def test_two_readers_have_two_names(self, client: NegotiatorClient, negotiators: Negotiators) -> None:

@@ -137,9 +137,9 @@ def follow_it(running: Any, screen: Screen, *, output: bool = True, **more: Any)
 
 def test_the_whole_output_and_the_last_status() -> None:
     pieces: list[OutputPiece | Exception] = [
-        OutputPiece(data=b"one\n", epoch=1),
-        OutputPiece(data=b"", epoch=2, restarted=True),
-        OutputPiece(data=b"two\n", epoch=2),
+        OutputPiece(data=b"one\n", attempt=1),
+        OutputPiece(data=b"", attempt=2, restarted=True),
+        OutputPiece(data=b"two\n", attempt=2),
     ]
     screen = Screen()
     followed = follow_it(Running(3, pieces), screen)
@@ -160,7 +160,7 @@ def test_who_waits_clears_what_the_application_left() -> None:
 
 
 def test_in_cluster_mode_the_output_is_not_asked_for() -> None:
-    running = Running(1, [OutputPiece(data=b"one", epoch=1)])
+    running = Running(1, [OutputPiece(data=b"one", attempt=1)])
     screen = Screen()
     follow_it(running, screen, output=False)
     assert screen.written == b""
@@ -177,8 +177,8 @@ def test_a_status_that_cannot_be_had_is_said_and_asked_again() -> None:
 
 def test_a_cut_output_is_completed_from_the_log() -> None:
     screen = Screen()
-    running = Running(2, [OutputPiece(data=b"one\n", epoch=1), OutputCutOff("it ended")])
-    running.rest = [OutputPiece(data=b"two\n", epoch=1)]
+    running = Running(2, [OutputPiece(data=b"one\n", attempt=1), OutputCutOff("it ended")])
+    running.rest = [OutputPiece(data=b"two\n", attempt=1)]
     followed = follow_it(running, screen)
     assert (followed.whole_output, followed.exit_code) == (True, 0)
     assert screen.written == b"one\ntwo\n"
@@ -188,8 +188,8 @@ def test_a_cut_output_is_completed_from_the_log() -> None:
 
 def test_output_that_cannot_be_had_is_no_success() -> None:
     screen = Screen()
-    running = Running(2, [OutputPiece(data=b"one\n", epoch=1), OutputCutOff("it ended")])
-    running.rest = [OutputPiece(data=b"tw", epoch=1), NotFound("the log is gone")]
+    running = Running(2, [OutputPiece(data=b"one\n", attempt=1), OutputCutOff("it ended")])
+    running.rest = [OutputPiece(data=b"tw", attempt=1), NotFound("the log is gone")]
     followed = follow_it(running, screen)
     assert (followed.last.state, followed.whole_output, followed.exit_code) == ("SUCCEEDED", False, 1)
     assert screen.said == ["the output breaks off after 6 bytes: the log is gone"]
@@ -197,8 +197,8 @@ def test_output_that_cannot_be_had_is_no_success() -> None:
 
 def test_output_that_cannot_be_followed_comes_after_the_end() -> None:
     screen = Screen()
-    running = Running(2, [OutputPiece(data=b"one", epoch=1), UsageError("another version")])
-    running.rest = [OutputPiece(data=b"", epoch=2, restarted=True), OutputPiece(data=b"all", epoch=2)]
+    running = Running(2, [OutputPiece(data=b"one", attempt=1), UsageError("another version")])
+    running.rest = [OutputPiece(data=b"", attempt=2, restarted=True), OutputPiece(data=b"all", attempt=2)]
     assert follow_it(running, screen).exit_code == 0
     assert screen.written == b"oneall"
     assert "another version" in screen.said[0]
@@ -261,7 +261,7 @@ def test_when_nobody_reads_the_output_waiting_ends() -> None:
     screen = Screen()
     screen.closed = True
     with pytest.raises(BrokenPipeError):
-        follow_it(Running(1_000_000, [OutputPiece(data=b"one", epoch=1)]), screen)
+        follow_it(Running(1_000_000, [OutputPiece(data=b"one", attempt=1)]), screen)
 
 
 @pytest.mark.parametrize(

@@ -102,8 +102,8 @@ def test_what_is_used_again_is_told_as_it_comes_back() -> None:
         )
         for restored in (0, 6)
     )
-    assert list(changes(RUNNING, saved)) == ["0 of 9 map outputs of earlier attempts are used again"]
-    assert list(changes(saved, some)) == ["6 of 9 map outputs of earlier attempts are used again"]
+    assert list(changes(RUNNING, saved)) == ["0 of 9 map outputs of earlier epochs are used again"]
+    assert list(changes(saved, some)) == ["6 of 9 map outputs of earlier epochs are used again"]
     assert list(changes(some, some)) == []
     console = Console(width=100, record=True)
     with console.capture() as capture:

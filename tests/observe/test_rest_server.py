@@ -31,16 +31,16 @@ class Negotiator:
     def status(self) -> StatusDocument:
         return StatusDocument(application_id="application_1_0001", state="RUNNING")
 
-    def events(self, after: int, limit_bytes: int, /) -> EventChunk:
+    def events(self, epoch: int, after: int, limit_bytes: int, /) -> EventChunk:
         self.polled.set()
         assert limit_bytes > 0
-        return EventChunk(3, [line for line in self.lines if line.seq > after])
+        return EventChunk(3, [line for line in self.lines if epoch not in (0, 3) or line.seq > after])
 
     def output(self, stream: str, offset: int, limit_bytes: int, reader: str, /) -> OutputChunk:
         self.polled.set()
         self.readers.append(reader)
         data = self.stdout[offset : offset + limit_bytes] if stream == "stdout" else b""
-        return OutputChunk(data=data, next_offset=offset + len(data), ended=self.ended, epoch=3)
+        return OutputChunk(data=data, next_offset=offset + len(data), ended=self.ended, attempt=3)
 
     def hosts(self) -> list[HostEntry]:
         return [HostEntry(host="127.0.0.2", state="RUNNING")]
@@ -106,7 +106,7 @@ def test_two_tokens_are_refused(server: RestServer) -> None:
 def test_output_goes_on_where_the_last_answer_ended(client: httpx2.Client, negotiator: Negotiator) -> None:
     negotiator.stdout = b"one\ntwo\n"
     first = client.get("/output", params={"limit": 4})
-    assert (first.content, first.headers[rest.ENDED_HEADER], first.headers[rest.EPOCH_HEADER]) == (b"one\n", "0", "3")
+    assert (first.content, first.headers[rest.ENDED_HEADER], first.headers[rest.ATTEMPT_HEADER]) == (b"one\n", "0", "3")
     second = client.get("/output", params={"offset": first.headers[rest.OFFSET_HEADER], "reader": "me"})
     assert second.content == b"two\n"
     assert negotiator.readers == ["", "me"]

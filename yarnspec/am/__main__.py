@@ -20,26 +20,27 @@ from yarnspec.am.doors import Doors
 from yarnspec.am.earlier import EarlierBlocks
 from yarnspec.am.ending import finish_application
 from yarnspec.am.history import ApplicationHistory
-from yarnspec.am.kept import KeptWork
-from yarnspec.am.life import DriverLifeInContainer
+from yarnspec.am.kept import why_off
+from yarnspec.am.lives import DriverLives
 from yarnspec.am.place import Place
 from yarnspec.am.placement import PlacementFile
 from yarnspec.am.sharedblocks import SharedBlocks
 from yarnspec.am.shell import Shell
 from yarnspec.am.sigterm import end_on_sigterm
-from yarnspec.am.sources import DriverEvents, ProgramReports, ProviderEvents, TaskFeed
+from yarnspec.am.sources import ProgramReports, ProviderEvents
 from yarnspec.am.watch import ClusterWatch
 from yarnspec.core import events
 from yarnspec.core.commands import FinishApplication
 from yarnspec.core.negotiator import Negotiator
+from yarnspec.core.restarts import first_epoch
 from yarnspec.core.settings import BlockSettings, DetectorSettings, RecoverySettings, Settings, SpeculationSettings
-from yarnspec.observe.eventlog import EventLog
+from yarnspec.observe.eventlogs import EventLogs
 from yarnspec.observe.rest import Endpoint
 from yarnspec.observe.server import RestServer
 from yarnspec.observe.status import About, StatusFold
 from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, Plan
-from yarnspec.spark.driver import BRIDGE_FILE
 from yarnspec.spark.executor import container_environment
+from yarnspec.spark.properties import EPOCH_MAX
 from yarnspec.yarn.am_client import SkeinContainers
 from yarnspec.yarn.hadoop_conf import HadoopConf
 from yarnspec.yarn.resource_manager import ResourceManager
@@ -49,9 +50,16 @@ _log = structlog.get_logger()
 _SHARED_LIST_S = 5.0
 
 
-def settings_of(plan: Plan, earlier: EarlierBlocks, recovery_off: str = "") -> Settings:
-    """The core's settings for an attempt; ``recovery_off`` says why this one can keep nothing."""
+def epoch_of(plan: Plan, attempt: int) -> int:
+    """The number of the driver's first life in an attempt: the same whoever asks, in every attempt."""
+    recovery = plan.options.recovery
+    return first_epoch(attempt, recovery.driver_restarts if recovery.enabled else 0)
+
+
+def settings_of(plan: Plan, earlier: EarlierBlocks, epoch: int = 1) -> Settings:
+    """The core's settings for the attempt whose first epoch this is."""
     options = plan.options
+    recovery_off = why_off(epoch) if options.recovery.enabled else ""
     return Settings(
         initial_executors=plan.initial_executors,
         executor_memory_mb=plan.executors.container_memory_mb,
@@ -75,6 +83,7 @@ def settings_of(plan: Plan, earlier: EarlierBlocks, recovery_off: str = "") -> S
             enabled=options.recovery.enabled and not recovery_off,
             off=plan.recovery_off or recovery_off,
             window_ms=options.recovery.window_ms,
+            driver_restarts=max(0, min(options.recovery.driver_restarts, EPOCH_MAX - epoch)),
         ),
     )
 
@@ -83,42 +92,38 @@ def negotiate(place: Place) -> int:
     """Run one attempt of an application; returns the process's exit code, which Skein reads."""
     plan = msgspec.json.decode((place.directory / PLAN_FILE).read_bytes(), type=Plan)
     os.environ["HADOOP_CONF_DIR"] = str(place.unpack_hadoop_configuration())
-    epoch = place.attempt
+    epoch = epoch_of(plan, place.attempt)
     conf = HadoopConf.read()
-    history = ApplicationHistory(conf, plan, place, epoch)
-    earlier = history.earlier_blocks()
-    log = EventLog(epoch, history.open_events)
+    history = ApplicationHistory(conf, plan, place)
+    earlier = history.earlier_blocks(epoch)
+    log = EventLogs(epoch, history.open_events)
     master = SkeinContainers.from_current()
     containers = ExecutorContainers(master)
     # Connected: from here on nothing in this container needs the key pair, and the program must not find it.
     place.remove_credentials()
     placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
-    kept = KeptWork.of(plan, place, epoch, history)
-    driver = DriverLifeInContainer(plan, place, epoch, saved=kept.saved_file)
+    driver = DriverLives(plan, place, history, containers)
     shell = Shell(
-        negotiator=Negotiator(settings_of(plan, earlier, kept.off)),
+        negotiator=Negotiator(settings_of(plan, earlier, epoch)),
         log=log,
         fold=StatusFold(place.application_id),
         containers=containers,
         placement=placement,
         driver=driver,
-        executor_environment=lambda executor_id: container_environment(executor_id, driver.address, epoch),
-        recording=kept.recording,
+        executor_environment=lambda executor_id: container_environment(executor_id, driver.address, driver.epoch),
     )
-    feed = TaskFeed(place.directory / BRIDGE_FILE, shell.post)
-    driver.post = feed.post_last
+    driver.listener = shell
     end_on_sigterm(lambda: driver.stop(grace_s=0.2), log.close)
 
     shared = SharedBlocks.of(conf, plan.options, shell.post)
     _begin(shell, plan, place, epoch, shared=shared, earlier=earlier)
-    kept.start(shell.post)
+    driver.begin(epoch)
     rm = ResourceManager.from_conf(conf)
     watch = ClusterWatch(rm, place.application_id, shell.post, lambda: containers.waiting)
     allocations = Allocations(containers, shell.post)
     provider = ProviderEvents(place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon)
-    told_by_driver = DriverEvents(place.directory / BRIDGE_FILE, containers, shell.post, shell.driver_connected, feed)
     reports = ProgramReports(place.directory / PROGRAM_REPORT_FILE, shell.post)
-    watchers = [each.watcher for each in (watch, provider, allocations, told_by_driver, feed, reports)]
+    watchers = [each.watcher for each in (watch, provider, allocations, reports)]
     for watcher in watchers:
         watcher.start()
     watchers.append(shared.watcher)
@@ -131,8 +136,8 @@ def negotiate(place: Place) -> int:
         log=log,
         document=lambda: shell.document(about, [log.warning] if log.warning else []),
         hosts=lambda: watch.hosts,
-        streams={"stdout": driver.stdout, "stderr": driver.stderr},
-        epoch=epoch,
+        streams=driver.streams,
+        attempt=place.attempt,
         reader_expected=plan.streams,
     )
     token = secrets.token_urlsafe(32)
@@ -146,7 +151,7 @@ def negotiate(place: Place) -> int:
     ending = unless_replaced(for_good(ending_of(shell), plan, place.attempt), place.attempt, history.announced_attempt)
     _log.info("ending", command=type(ending).__name__, reason=ending.reason)
     driver.stop()
-    kept.begin_close()
+    driver.begin_close()
     doors.close()
     code = CRASHED
     if isinstance(ending, FinishApplication):
@@ -162,7 +167,7 @@ def negotiate(place: Place) -> int:
         code = 0 if told else CRASHED
     else:
         log.close(10.0)
-    kept.close()
+    driver.close()
     for watcher in watchers:
         watcher.stop()
     server.stop()

@@ -14,7 +14,8 @@ from yarnspec.core.commands import Command
 from yarnspec.core.events import Event, HostReport
 from yarnspec.core.speculationview import Explanation, SpeculationView
 from yarnspec.observe.document import StatusDocument
-from yarnspec.observe.eventlog import EventChunk, EventLog
+from yarnspec.observe.eventlog import EventChunk
+from yarnspec.observe.eventlogs import EventLogs
 from yarnspec.observe.rest import Answer, BlockBody, HostEntry, OutputChunk, UnblockBody
 from yarnspec.observe.speculation import joined
 
@@ -33,11 +34,11 @@ class Answers:
         self,
         *,
         shell: Shell,
-        log: EventLog,
+        log: EventLogs,
         document: Callable[[], StatusDocument],
         hosts: Callable[[], Sequence[HostReport]],
         streams: dict[str, Path],
-        epoch: int,
+        attempt: int,
         reader_expected: bool = False,
     ) -> None:
         self._shell = shell
@@ -45,7 +46,7 @@ class Answers:
         self._document = document
         self._hosts = hosts
         self._streams = streams
-        self._epoch = epoch
+        self._attempt = attempt
         self._readers = OutputReaders(expected=reader_expected)
         self._stream_ended = False
         self._view: SpeculationView | None = None
@@ -59,9 +60,9 @@ class Answers:
         document = self._document()
         return document if self._view is None else joined(document, self._view)
 
-    def events(self, after: int, limit_bytes: int, /) -> EventChunk:
-        """Records of this epoch that are newer than ``after``."""
-        return self._event_log.after(after, limit_bytes)
+    def events(self, epoch: int, after: int, limit_bytes: int, /) -> EventChunk:
+        """Records that follow the one numbered ``after`` of an epoch."""
+        return self._event_log.after(epoch, after, limit_bytes)
 
     def output(self, stream: str, offset: int, limit_bytes: int, reader: str, /) -> OutputChunk:
         """A piece of the driver's output."""
@@ -74,7 +75,7 @@ class Answers:
             data = b""
         if stream == "stdout":
             self._readers.came(reader, offset, complete=ended and not data)
-        return OutputChunk(data=data, next_offset=offset + len(data), ended=ended and not data, epoch=self._epoch)
+        return OutputChunk(data=data, next_offset=offset + len(data), ended=ended and not data, attempt=self._attempt)
 
     def hosts(self) -> list[HostEntry]:
         """The cluster's hosts, with what is on them and which are blocked."""

@@ -13,7 +13,7 @@ from yarnspec.am.placement import Finish, PlacementFile
 from yarnspec.am.readers import Patience
 from yarnspec.core.commands import FinishApplication
 from yarnspec.observe.document import StatusDocument
-from yarnspec.observe.eventlog import EventLog
+from yarnspec.observe.eventlogs import EventLogs
 from yarnspec.yarn.am_client import ContainerServiceError
 
 _log = structlog.get_logger()
@@ -41,7 +41,7 @@ def finish_application(
     command: FinishApplication,
     *,
     answers: Answers,
-    log: EventLog,
+    log: EventLogs,
     placement: PlacementFile,
     master: Master,
     history: History,

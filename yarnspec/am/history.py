@@ -30,12 +30,11 @@ _log = structlog.get_logger()
 class ApplicationHistory:
     """The application's directory in the history, and its endpoint in the staging directory."""
 
-    def __init__(self, conf: HadoopConf, plan: Plan, place: Place, epoch: int) -> None:
+    def __init__(self, conf: HadoopConf, plan: Plan, place: Place) -> None:
         self._files: Files = open_files(conf)
         self._history = History(self._files, path_of(plan.history_directory))
         self._plan = plan
         self._place = place
-        self._epoch = epoch
 
     def announce(self, endpoint: Endpoint) -> None:
         """Tell the gateway where the negotiator of this attempt listens."""
@@ -49,21 +48,23 @@ class ApplicationHistory:
     def _endpoint_file(self) -> str:
         return f"{staging_directory(self._files.home, self._place.application_id)}/{ENDPOINT_FILE}"
 
-    def earlier_blocks(self) -> EarlierBlocks:
+    def earlier_blocks(self, before_epoch: int) -> EarlierBlocks:
         """Which blocks of earlier attempts still hold; without the history the attempt starts with none of them."""
-        records = (
-            record
-            for epoch in range(1, self._epoch)
-            for record in self._history.events(self._place.application_id, epoch, writer_gone=True, task_ends=False)
-        )
+        application_id = self._place.application_id
         try:
+            records = (
+                record
+                for epoch in self._history.epochs(application_id)
+                if epoch < before_epoch
+                for record in self._history.events(application_id, epoch, writer_gone=True, task_ends=False)
+            )
             return earlier_blocks(records, int(time.time() * 1000))
         except Exception:
             _log.exception("the blocks of earlier attempts could not be read; they are not kept")
             return EarlierBlocks()
 
-    def open_events(self) -> LineWriter:
-        """The event log of this epoch; the epoch before may have died with its file open."""
+    def open_events(self, epoch: int) -> LineWriter:
+        """The event log of an epoch; the epoch before may have died with its file open."""
         application_id = self._place.application_id
         self._history.begin(
             ApplicationRecord(
@@ -76,7 +77,7 @@ class ApplicationHistory:
                 options=msgspec.to_builtins(self._plan.options),
             )
         )
-        return self._history.open_events(application_id, self._epoch)
+        return self._history.open_events(application_id, epoch)
 
     def begin_journal(
         self, began: EpochBegan, options: JournalOptions, on_stopped: Callable[[Stopped], None]

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from yarnspec.core.events import Event, Observed
 from yarnspec.core.negotiator import Negotiator
@@ -53,27 +53,37 @@ class Question(Generic[T]):
         return cast(T, self._answer)
 
 
+class Told(NamedTuple):
+    """An event, and of which epoch's driver it is; None: of none."""
+
+    event: Event
+    epoch: int | None = None
+
+
 class Inbox:
     """First in, first out. Observations that follow each other are joined: the core has work for each batch."""
 
     def __init__(self, *, waiting_rows_max: int = _WAITING_ROWS_MAX, joined_rows_max: int = _JOINED_ROWS_MAX) -> None:
         self._waiting_rows_max = waiting_rows_max
         self._joined_rows_max = joined_rows_max
-        self._waiting: deque[Event | Question[Any]] = deque()
+        self._waiting: deque[Told | Question[Any]] = deque()
         self._waiting_rows = 0
         self._closed = False
         self._changed = threading.Condition()
 
-    def put(self, message: Event | Question[Any]) -> None:
-        """Add an event or a question; returns at once, but for observations of which too many wait."""
+    def put(self, message: Event | Question[Any], epoch: int | None = None) -> None:
+        """Add an event, of that epoch's driver, or a question.
+
+        Returns at once, but for observations of which too many wait.
+        """
         with self._changed:
             if isinstance(message, Observed):
                 self._changed.wait_for(lambda: self._closed or self._waiting_rows < self._waiting_rows_max)
                 self._waiting_rows += len(message.rows)
-            self._waiting.append(message)
+            self._waiting.append(message if isinstance(message, Question) else Told(message, epoch))
             self._changed.notify_all()
 
-    def get(self, timeout_s: float) -> Event | Question[Any] | None:
+    def get(self, timeout_s: float) -> Told | Question[Any] | None:
         """What is next; None when there is nothing in time."""
         deadline_s = time.monotonic() + timeout_s
         with self._changed:
@@ -83,11 +93,11 @@ class Inbox:
                     return None
                 self._changed.wait(left_s)
             first = self._waiting.popleft()
-            if not isinstance(first, Observed):
+            if isinstance(first, Question) or not isinstance(first.event, Observed):
                 return first
-            batches = self._take_rows(first.rows)
+            batches = self._take_rows(first.event.rows, first.epoch)
             self._changed.notify_all()
-        return Observed(rows=join(batches))
+        return Told(Observed(rows=join(batches)), first.epoch)
 
     @property
     def closed(self) -> bool:
@@ -101,15 +111,17 @@ class Inbox:
             self._closed = True
             self._changed.notify_all()
 
-    def _take_rows(self, first: Observations) -> list[Observations]:
+    def _take_rows(self, first: Observations, epoch: int | None) -> list[Observations]:
         batches = [first]
         rows = len(first)
         while self._waiting:
             following = self._waiting[0]
-            if not isinstance(following, Observed) or rows + len(following.rows) > self._joined_rows_max:
+            if isinstance(following, Question) or following.epoch != epoch:
                 break
-            batches.append(following.rows)
-            rows += len(following.rows)
+            if not isinstance(following.event, Observed) or rows + len(following.event.rows) > self._joined_rows_max:
+                break
+            batches.append(following.event.rows)
+            rows += len(following.event.rows)
             self._waiting.popleft()
         self._waiting_rows -= rows
         return batches

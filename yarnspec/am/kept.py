@@ -15,10 +15,11 @@ from yarnspec.am.program import identify
 from yarnspec.am.recording import Recording
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import EpochBegan
-from yarnspec.journal.writer import JournalOptions
+from yarnspec.journal.replay import Past
+from yarnspec.journal.writer import Journal, JournalOptions, Stopped
 from yarnspec.plan import OWN_NAMES, SPARK_PROPERTIES_FILE, Plan
 from yarnspec.spark import properties
-from yarnspec.spark.driver import BRIDGE_FILE
+from yarnspec.spark.driver import bridge_file
 
 _log = structlog.get_logger()
 
@@ -28,35 +29,36 @@ _JOURNAL_S = 10.0
 
 
 class KeptWork:
-    """What is kept of the work of one epoch; where recovery is off nothing is, and every method does nothing.
+    """What is kept of the work of one epoch; where recovery is off nothing is, and every method does nothing."""
 
-    ``off`` says why this epoch keeps nothing although that was wanted.
-    """
-
-    def __init__(self, recording: Recording | None, announcement: Path, off: str = "") -> None:
+    def __init__(self, recording: Recording | None, announcement: Path) -> None:
         self.recording = recording
-        self.off = off
         self._outputs: MapOutputs | None = None
         if recording is not None:
             self._outputs = MapOutputs(announcement, recording.take, _lost)
 
     @classmethod
-    def of(cls, plan: Plan, place: Place, epoch: int, history: ApplicationHistory) -> KeptWork:
-        """That of an attempt."""
-        announcement = place.directory / BRIDGE_FILE
+    def of(
+        cls, plan: Plan, place: Place, epoch: int, history: ApplicationHistory, *, after: KeptWork | None = None
+    ) -> KeptWork:
+        """That of an epoch; ``after``: that of the one before in the same container, which is closed first."""
+        announcement = place.directory / bridge_file(epoch)
         options = plan.options.recovery
-        if not options.enabled:
+        if not options.enabled or why_off(epoch):
             return cls(None, announcement)
-        if epoch > properties.EPOCH_MAX:
-            said = f"the driver has started more than {properties.EPOCH_MAX} times, and its numbers are used up"
-            return cls(None, announcement, said)
         began = EpochBegan(epoch=epoch, attempt=place.attempt, host=place.host, time_ms=int(time.time() * 1000))
         journal_options = JournalOptions(
             buffer_bytes=options.journal_buffer_mb * 1024**2, flush_interval_s=options.flush_interval_ms / 1000
         )
+
+        def begin(on_stopped: Callable[[Stopped], None]) -> tuple[Journal, Past]:
+            if after is not None:
+                after.finish()
+            return history.begin_journal(began, journal_options, on_stopped)
+
         recording = Recording(
             epoch,
-            begin=lambda on_stopped: history.begin_journal(began, journal_options, on_stopped),
+            begin=begin,
             identify=lambda: identify(
                 plan,
                 properties.read_shipped(place.directory / SPARK_PROPERTIES_FILE),
@@ -78,6 +80,16 @@ class KeptWork:
         if self._outputs is not None:
             self._outputs.watcher.start()
 
+    def finish(self) -> None:
+        """The driver has died, and another life of it begins: take the last that it told, and close the journal.
+
+        Takes some seconds when the file system or the journal's own opening does.
+        """
+        if self.recording is not None:
+            self.recording.wait_until_open(_JOURNAL_S)
+        self.begin_close()
+        self.close()
+
     def begin_close(self) -> None:
         """The driver has ended: take the last that it told, and begin to close the journal."""
         if self.recording is not None and self._outputs is not None:
@@ -91,6 +103,13 @@ class KeptWork:
             self._outputs.watcher.stop()
         if self.recording is not None and not self.recording.close(_JOURNAL_S):
             _log.warning("the journal could not be closed in order")
+
+
+def why_off(epoch: int) -> str:
+    """Why an epoch can keep nothing, however much that is wanted; empty when it can."""
+    if epoch <= properties.EPOCH_MAX:
+        return ""
+    return f"it is epoch {epoch} of the application, and numbers are there for {properties.EPOCH_MAX} only"
 
 
 def _lost(count: int) -> None:

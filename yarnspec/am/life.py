@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from yarnspec.am.place import Place
@@ -16,23 +16,22 @@ from yarnspec.spark.driver import PLANNED, Driver, DriverExit, exception_line
 class DriverLifeInContainer:
     """Starts and ends the driver of one epoch. Its address is known before it listens.
 
-    ``saved`` gives the file with what earlier epochs left, if any.
+    ``saved`` gives the file with what earlier epochs left, if any; ``not_ports`` are those at which executors of the
+    lives before may still look for their driver.
     """
 
-    def __init__(
-        self, plan: Plan, place: Place, epoch: int, *, saved: Callable[[], Path | None] = lambda: None
-    ) -> None:
+    def __init__(self, plan: Plan, place: Place, epoch: int, *, not_ports: Collection[int] = ()) -> None:
         self._plan = plan
         self._place = place
-        self._epoch = epoch
-        self._port = properties.free_port(place.host)
-        self._address = f"{place.host}:{self._port}"
+        self.epoch = epoch
+        self.port = next(port for port in iter(lambda: properties.free_port(place.host), 0) if port not in not_ports)
+        self._address = f"{place.host}:{self.port}"
         self._properties = place.directory / f"{OWN_NAMES}spark.properties"
         self._driver = Driver(
             plan, directory=place.directory, log_directory=place.log_directory, properties=self._properties
         )
         self._stopping = False
-        self._saved = saved
+        self.saved: Callable[[], Path | None] = lambda: None
         self.post: Callable[[Event], None] = lambda event: None  # noqa: ARG005 - replaced by the shell's
 
     @property
@@ -44,29 +43,19 @@ class DriverLifeInContainer:
         """It really listens there: Spark takes the next ports when the planned one is taken."""
         self._address = address
 
-    @property
-    def stdout(self) -> Path:
-        """The program's standard output so far."""
-        return self._driver.stdout
-
-    @property
-    def stderr(self) -> Path:
-        """The driver's log and the program's standard error so far."""
-        return self._driver.stderr
-
     def start(self) -> int:
         """Start it; returns its process id."""
         secret_file = self._place.directory / SPARK_SECRET_FILE
         complete = properties.complete(
             properties.read_shipped(self._place.directory / SPARK_PROPERTIES_FILE),
             application_id=self._place.application_id,
-            epoch=self._epoch,
+            epoch=self.epoch,
             host=self._place.host,
-            driver_port=self._port,
+            driver_port=self.port,
             executors=self._plan.initial_executors,
             directory=self._place.directory,
             secret=secret_file.read_text(encoding="utf-8").strip() if secret_file.exists() else None,
-            saved=self._saved(),
+            saved=self.saved(),
         )
         properties.write(self._properties, complete)
         owned = (*self._plan.owned_keys, *self._plan.sized_properties)
@@ -83,8 +72,15 @@ class DriverLifeInContainer:
         if self._stopping:
             return
         if end.crashed:
-            reason = f"its process ended with {end.exit_code}, by a signal or for lack of memory"
-            self.post(events.DriverLost(exit_code=end.exit_code, reason=reason))
+            self.post(events.DriverLost(exit_code=end.exit_code, reason=_why(end)))
         else:
             reason = exception_line(end.traceback)
             self.post(events.DriverFinished(exit_code=end.exit_code, reason=reason, traceback=end.traceback))
+
+
+def _why(end: DriverExit) -> str:
+    if end.out_of_memory:
+        return "its JVM ran out of memory"
+    if end.exit_code < 0:
+        return f"its process was ended by signal {-end.exit_code}"
+    return f"its process ended with {end.exit_code}, by a signal or for lack of memory"

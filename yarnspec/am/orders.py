@@ -69,10 +69,18 @@ class Orders:
             self._kept.clear()
             self._wake()
 
+    def driver_lost(self) -> None:
+        """The driver has died: what it was to do is of no use, least of all to its next life. From any thread."""
+        with self._changed:
+            self._bridge = self._blocks_told = None
+            self._kept.clear()
+            self._waiting = deque(one for one in self._waiting if callable(one))
+
     def running_tasks(self) -> int:
         """How many tasks the driver says run now; 0 when it says nothing. From any thread."""
+        bridge = self._bridge
         try:
-            return self._bridge.running_tasks() if self._bridge is not None else 0
+            return bridge.running_tasks() if bridge is not None else 0
         except BRIDGE_ERRORS:
             return 0
 
@@ -140,11 +148,12 @@ class Orders:
                 self._post(events.PlacementProblem(message=f"an order failed: {error}"))
 
     def _tell(self, orders: Sequence[Command]) -> None:
-        if self._bridge is None:
+        bridge = self._bridge
+        if bridge is None:
             self._not_given(orders, "the driver is not connected")
             return
         try:
-            self._give(self._bridge, orders)
+            self._give(bridge, orders)
         except BRIDGE_ERRORS as error:
             why = str(error).strip() or type(error).__name__
             if why != self._told_why:

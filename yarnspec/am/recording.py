@@ -181,6 +181,10 @@ class Recording:
             case "shuffle_facts":
                 journal.append(ShuffleFacts(shuffle=shuffle, blob=blob))
 
+    def wait_until_open(self, deadline_s: float) -> None:
+        """Wait until the journal is open, or cannot be opened, or that does not come in time."""
+        self._opener.join(deadline_s)
+
     def begin_close(self) -> None:
         """The epoch is over: nothing more is recorded."""
         if self._journal is not None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
+import msgspec
 import structlog
 
 from yarnspec.am.containers import ExecutorContainers
@@ -24,7 +25,7 @@ from yarnspec.core.commands import AbandonAttempt, Command, FinishApplication
 from yarnspec.core.events import Event
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.observe.document import StatusDocument
-from yarnspec.observe.eventlog import EventLog
+from yarnspec.observe.eventlogs import EventLogs
 from yarnspec.observe.status import About, StatusFold
 from yarnspec.spark.bridge import DriverBridge
 from yarnspec.yarn.am_client import ContainerServiceError
@@ -47,6 +48,13 @@ class DriverLife(Protocol):
     def address(self) -> str:
         """``host:port`` at which executors that are asked for now will look for it."""
 
+    @property
+    def recording(self) -> Recording | None:
+        """The journal of this life; None where nothing is recorded."""
+
+    def begin(self, epoch: int) -> None:
+        """Its next life begins; it is not started yet."""
+
     def listens_at(self, address: str) -> None:
         """It really listens there: the planned port may have been taken."""
 
@@ -62,13 +70,12 @@ class Shell:
 
     Args:
         negotiator: the core.
-        log: the event log of this epoch.
+        log: the event logs.
         fold: the status, kept up with the log.
         containers: the executors' containers.
         placement: the file that the provider reads.
-        driver: the driver of this epoch.
+        driver: the driver, in the life that runs.
         executor_environment: the environment of a new executor's container, by executor id.
-        recording: the journal of this epoch; None where nothing is recorded.
         clock_ms: milliseconds since the Unix epoch.
     """
 
@@ -76,13 +83,12 @@ class Shell:
         self,
         *,
         negotiator: Negotiator,
-        log: EventLog,
+        log: EventLogs,
         fold: StatusFold,
         containers: ExecutorContainers,
         placement: PlacementFile,
         driver: DriverLife,
         executor_environment: Callable[[str], dict[str, str]],
-        recording: Recording | None = None,
         clock_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     ) -> None:
         self._negotiator = negotiator
@@ -92,7 +98,6 @@ class Shell:
         self._placement = placement
         self._driver = driver
         self._executor_environment = executor_environment
-        self._recording = recording
         self._clock_ms = clock_ms
         self._inbox = Inbox()
         self._orders = Orders(self.post)
@@ -108,11 +113,15 @@ class Shell:
         """The status now. From any thread."""
         running_tasks = self._orders.running_tasks()
         with self._fold_lock:
-            return self._fold.document(about, warnings=warnings, running_tasks=running_tasks)
+            document = self._fold.document(about, warnings=warnings, running_tasks=running_tasks)
+        return msgspec.structs.replace(document, refused_late=self._negotiator.refused_late)
 
-    def post(self, event: Event) -> None:
-        """Hand over an event. From any thread; returns at once, but for observations of which too many wait."""
-        self._inbox.put(event)
+    def post(self, event: Event, epoch: int | None = None) -> None:
+        """Hand over an event. From any thread; returns at once, but for observations of which too many wait.
+
+        ``epoch``: it is of the driver of this epoch, and of no meaning once that has died.
+        """
+        self._inbox.put(event, epoch)
 
     def ask(self, event: Event, deadline_s: float = 10.0) -> list[Command]:
         """Hand over an event and wait for what the core answered to it. From any thread but the shell's own.
@@ -145,8 +154,8 @@ class Shell:
             message = self._inbox.get(self._until_next_timer_s())
             if isinstance(message, Question):
                 message.answer(self._negotiator, self._clock_ms())
-            elif message is not None:
-                self._handle(message)
+            elif message is not None and (message.epoch is None or self._hears(message.event, message.epoch)):
+                self._handle(message.event)
             self._tick()
         self._inbox.close()
         return self._ending
@@ -161,8 +170,6 @@ class Shell:
     def driver_connected(self, bridge: DriverBridge) -> None:
         """The driver's bridge is there: tell it where no task may start. From any thread."""
         self._orders.connected(bridge)
-        if self._recording is not None:
-            self._recording.connected(bridge)
 
     def in_force(self, deadline_s: float) -> bool:
         """Wait until the driver has heard what was decided so far; False when it does not in time. From any thread."""
@@ -191,6 +198,12 @@ class Shell:
                 del self._timers[name]
                 self._handle(events.TimerFired(name=name, at_ms=at_ms))
 
+    def _hears(self, event: Event, epoch: int) -> bool:
+        heard = self._negotiator.hears(epoch)
+        if not heard:
+            _log.info("a driver's message came after its end", epoch=epoch, type=type(event).__name__)
+        return heard
+
     def _handle(self, event: Event) -> list[Command]:
         now_ms = self._clock_ms()
         if not isinstance(event, events.TimerFired):
@@ -199,6 +212,8 @@ class Shell:
             self._placement.know_hosts(event.hosts)
         elif isinstance(event, events.DriverReady):
             self._driver.listens_at(event.driver_url.rpartition("@")[2])
+        elif isinstance(event, events.DriverLost):
+            self._orders.driver_lost()
         answer = self._negotiator.handle(event, now_ms)
         logged: list[Event | Command] = [*answer]
         if isinstance(event, events.TimerFired):
@@ -224,6 +239,9 @@ class Shell:
             return
         if isinstance(message, events.HostsReported):
             message = self._changed_hosts(message)
+        if isinstance(message, commands.BeginEpoch):
+            self._event_log.begin_epoch(message.epoch)
+            self._logged_hosts = None
         record = self._event_log.append(message, now_ms)
         with self._fold_lock:
             self._fold.apply(record)
@@ -245,19 +263,12 @@ class Shell:
             self._orders.perform(group)
             return
         if isinstance(command, RECORDS):
-            if self._recording is not None:
-                self._recording.perform(command)
+            if self._driver.recording is not None:
+                self._driver.recording.perform(command)
             return
         match command:
-            case commands.StartDriver():
-                try:
-                    pid = self._driver.start()
-                    self.post(events.DriverStarted(pid=pid, address=self._driver.address))
-                except Exception as error:
-                    _log.exception("the driver could not be started")
-                    self.post(events.DriverLost(exit_code=127, reason=f"the driver could not be started: {error}"))
-            case commands.StopDriver():
-                self._driver.stop()
+            case commands.BeginEpoch() | commands.StartDriver() | commands.StopDriver():
+                self._move_driver(command)
             case commands.RequestContainers(executor_ids=executor_ids):
                 self._request(executor_ids)
             case commands.ReleaseContainer(executor_id=executor_id):
@@ -273,6 +284,20 @@ class Shell:
                 self._ending = command
             case _:
                 _note_in_log(command)
+
+    def _move_driver(self, command: commands.BeginEpoch | commands.StartDriver | commands.StopDriver) -> None:
+        if isinstance(command, commands.StopDriver):
+            self._driver.stop()
+            return
+        try:
+            if isinstance(command, commands.BeginEpoch):
+                self._driver.begin(command.epoch)
+            else:
+                pid = self._driver.start()
+                self.post(events.DriverStarted(pid=pid, address=self._driver.address))
+        except Exception as error:
+            _log.exception("the driver could not be started")
+            self.post(events.DriverLost(exit_code=127, reason=f"the driver could not be started: {error}"))
 
     def _request(self, executor_ids: tuple[str, ...]) -> None:
         for number, executor_id in enumerate(executor_ids):

@@ -229,8 +229,10 @@ class Application:
         finally:
             nodes.close()
 
-    def rest_of_output(self, epoch: int, offset: int) -> Iterator[OutputPiece]:
+    def rest_of_output(self, known_attempt: int, offset: int) -> Iterator[OutputPiece]:
         """After its end: the driver's output from where reading it from the negotiator broke off, out of the log.
+
+        ``known_attempt``: of which attempt that was; 0: of none.
 
         Raises:
             NotFound: the log cannot be had, or not all of it.
@@ -240,8 +242,8 @@ class Application:
             return  # no attempt was ever placed
         container = containers[-1]
         attempt = attempt_of(container.id)
-        if epoch not in (0, attempt):
-            yield OutputPiece(data=b"", epoch=attempt, restarted=True)
+        if known_attempt not in (0, attempt):
+            yield OutputPiece(data=b"", attempt=attempt, restarted=True)
         succeeded = (report := self.report()) is None or report.final_status == "SUCCEEDED"
         nodes = NodeLogs(user=self._cluster.user, scheme=self._cluster.node_scheme)
         try:
@@ -249,9 +251,9 @@ class Application:
                 nodes, self._aggregated, patience_s=_LOG_PATIENCE_S if succeeded else _LOG_PATIENCE_S / 4,
                 pause=self._pause,
             )  # fmt: skip
-            known = epoch == attempt
+            known = known_attempt == attempt
             for data in rest.read(container, offset if known else 0, known_to_exist=known):
-                yield OutputPiece(data=data, epoch=attempt)
+                yield OutputPiece(data=data, attempt=attempt)
         finally:
             nodes.close()
 

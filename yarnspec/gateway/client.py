@@ -53,10 +53,10 @@ class EventsRead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutputPiece(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes of the driver's output. ``restarted``: the driver began again, and so does its output."""
+    """Bytes of an attempt's output. ``restarted``: another attempt began, and its output from the beginning."""
 
     data: bytes
-    epoch: int
+    attempt: int
     restarted: bool = False
 
 
@@ -100,7 +100,7 @@ class NegotiatorClient:
         return self._decoded(self._ask("GET", "/status"), StatusDocument)
 
     def events(self, epoch: int = 0, after: int = 0, wait_s: float = 0.0) -> EventsRead:
-        """Records of the running epoch newer than ``after``; from its first one when it is another than ``epoch``."""
+        """Records that follow ``after`` of ``epoch``; of the one that runs, when the negotiator does not know that."""
         answer = self._ask("GET", "/events", {"epoch": epoch, "after": after, "wait_s": wait_s}, wait_s=wait_s)
         return EventsRead(epoch=_header(answer, rest.EPOCH_HEADER), records=tuple(decode_lines(answer.content)))
 
@@ -134,7 +134,7 @@ class NegotiatorClient:
             data=answer.content,
             next_offset=_header(answer, rest.OFFSET_HEADER),
             ended=_header(answer, rest.ENDED_HEADER) == 1,
-            epoch=_header(answer, rest.EPOCH_HEADER),
+            attempt=_header(answer, rest.ATTEMPT_HEADER),
         )
 
     def output(
@@ -147,13 +147,13 @@ class NegotiatorClient:
         """The driver's output from its beginning until it is complete, across attempts.
 
         While no negotiator answers (not started yet, between two attempts) it asks ``application_ended`` once a second
-        whether to go on. When a driver begins again, a piece without data says so before its first byte.
+        whether to go on. When another attempt begins, a piece without data says so before its first byte.
 
         Raises:
             OutputCutOff: the application has ended, and this was not all of it.
         """
         reader = secrets.token_hex(8)
-        epoch = offset = 0
+        attempt = offset = 0
         while True:
             try:
                 chunk = self.output_once(stream, offset, wait_s, reader)
@@ -163,16 +163,16 @@ class NegotiatorClient:
                     raise OutputCutOff(message) from error
                 self._pause(_PAUSE_S)
                 continue
-            if chunk.epoch != epoch:
-                fresh, offset_was = epoch == 0, offset
-                epoch, offset = chunk.epoch, 0
+            if chunk.attempt != attempt:
+                fresh, offset_was = attempt == 0, offset
+                attempt, offset = chunk.attempt, 0
                 if not fresh:
-                    yield OutputPiece(data=b"", epoch=epoch, restarted=True)
+                    yield OutputPiece(data=b"", attempt=attempt, restarted=True)
                 if offset_was:
                     continue
             offset = chunk.next_offset
             if chunk.data:
-                yield OutputPiece(data=chunk.data, epoch=epoch)
+                yield OutputPiece(data=chunk.data, attempt=attempt)
             elif chunk.ended:
                 return
 

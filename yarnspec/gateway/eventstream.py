@@ -15,8 +15,8 @@ _PAUSE_S = 1.0
 class EventStream:
     """Reads each record once, by its epoch and number.
 
-    Files of earlier epochs are read as they are; that of the running epoch is left to its writer, and the negotiator
-    asked instead. It keeps a bounded number of records: what it has forgotten shows as a gap in the numbers, and is
+    Files of earlier epochs are read as they are; those of epochs that a negotiator still writes are left to it, and it
+    is asked instead. It keeps a bounded number of records: what it has forgotten shows as a gap in the numbers, and is
     there to read after the end.
     """
 

@@ -158,7 +158,7 @@ class _OutputCopy:
         self.whole = False
         self._application = application
         self._progress = progress
-        self._epoch = 0
+        self._attempt = 0
         self._offset = 0
         self._application_ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="driver-output", daemon=True)
@@ -194,12 +194,12 @@ class _OutputCopy:
             if not isinstance(error, OutputCutOff):
                 self._progress.say(f"the output cannot be followed any more, the rest comes after the end: {error}")
                 self._application_ended.wait()
-            for piece in self._application.rest_of_output(self._epoch, self._offset):
+            for piece in self._application.rest_of_output(self._attempt, self._offset):
                 self._take(piece)
         self.whole = True
 
     def _take(self, piece: OutputPiece) -> None:
-        self._epoch = piece.epoch
+        self._attempt = piece.attempt
         if piece.restarted:
             self._offset = 0
             self._progress.say("the driver began again, and so does its output")

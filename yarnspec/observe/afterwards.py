@@ -192,7 +192,6 @@ class _HostStory:
         if record.epoch != self._epoch:
             self._epoch = record.epoch
             self._replay = Replay(self._settings)  # stages are numbered anew
-            self._blocked = False
         if self._first_ms is None:
             self._first_ms = record.time_ms
         message = _message(record)
@@ -209,6 +208,8 @@ class _HostStory:
                 self._replay.task_finished(message)
                 if message.host == self._host:
                     self._ended[message.state] += 1
+            case events.AttemptStarted():
+                self._blocked = False
             case events.HostsReported():
                 self._known = self._known or any(one.host == self._host for one in message.hosts)
             case commands.JudgeTasks():

@@ -177,6 +177,13 @@ class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
     kept: tuple[KeptOnHost, ...] = ()
 
 
+class DriverRestarts(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a driver that had died was started again in this attempt, and why the last time."""
+
+    count: int
+    why: str
+
+
 class Links(msgspec.Struct, frozen=True, kw_only=True):
     """Pages about the application; None when there is none (any more)."""
 
@@ -220,6 +227,8 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     tasks: TaskCounts = TaskCounts()
     speculation: SpeculationStatus | None = None
     recovery: RecoveryStatus | None = None
+    driver_restarts: DriverRestarts | None = None
+    refused_late: int = 0
     links: Links = Links()
     warnings: tuple[str, ...] = ()
     final: Final | None = None

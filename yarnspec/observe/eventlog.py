@@ -105,6 +105,11 @@ class EventLog:
         return self._problem
 
     @property
+    def closed(self) -> bool:
+        """Whether nothing will be written any more."""
+        return self._closed or self._thread is None or bool(self._problem)
+
+    @property
     def warning(self) -> str:
         """The same, or why it is not written just now."""
         error = self._error

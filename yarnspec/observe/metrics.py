@@ -111,6 +111,9 @@ class _Status(Collector):
                 yield CounterMetricFamily(f"yarnspec_copy_{what}_seconds", text, value=value_ms / 1000)
 
     def _kept(self) -> Iterator[Metric]:
+        again = self._document.driver_restarts
+        if again is not None:
+            yield GaugeMetricFamily("yarnspec_driver_restarts", "Restarts of the driver in this attempt", again.count)
         recovery = self._document.recovery
         if recovery is None:
             return

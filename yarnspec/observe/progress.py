@@ -260,7 +260,7 @@ def _kept(document: StatusDocument) -> str:
     recovery = document.recovery
     if recovery is None or not recovery.saved_outputs:
         return ""
-    return f"{recovery.restored_outputs} of {recovery.saved_outputs} map outputs of earlier attempts are used again"
+    return f"{recovery.restored_outputs} of {recovery.saved_outputs} map outputs of earlier epochs are used again"
 
 
 def short_stage(name: str) -> str:

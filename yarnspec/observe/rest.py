@@ -2,10 +2,10 @@
 
 ====== ============== ===================================================================================
 GET    /status        the status document
-GET    /events        JSON lines of this epoch newer than ``after`` (all, when it is another one than ``epoch`` says);
-                      waits up to ``wait_s`` for the first one
+GET    /events        JSON lines that follow the record ``after`` of ``epoch``, or of a later epoch when that has no
+                      more; the answer's header says of which; waits up to ``wait_s`` for the first one
 GET    /output        the driver's ``stream`` (stdout, stderr) from ``offset``; waits up to ``wait_s``; the answer's
-                      headers say where the next one starts, of which epoch it is, and whether it is complete;
+                      headers say where the next one starts, of which attempt it is, and whether it is complete;
                       ``reader`` is any name by which one of several readers is told from the others
 GET    /hosts         the cluster's hosts, and which are blocked
 POST   /hosts/block   ``BlockBody`` → ``Answer``
@@ -27,6 +27,7 @@ ENDPOINT_FILE = "yarnspec-endpoint.json"
 OFFSET_HEADER = "Yarnspec-Offset"
 ENDED_HEADER = "Yarnspec-Ended"
 EPOCH_HEADER = "Yarnspec-Epoch"
+ATTEMPT_HEADER = "Yarnspec-Attempt"
 
 BODY_LIMIT_BYTES = 64 * 1024
 CHUNK_LIMIT_BYTES = 1024 * 1024
@@ -90,10 +91,11 @@ class HostEntry(msgspec.Struct, frozen=True, kw_only=True):
 class OutputChunk(msgspec.Struct, frozen=True, kw_only=True):
     """A piece of the driver's output; ``next_offset`` is where the next one starts.
 
+    Each attempt's output is one stream, however often the driver is started again in it.
     ``ended``: the stream is complete once a reader stands at ``next_offset`` with no data left.
     """
 
     data: bytes
     next_offset: int
     ended: bool
-    epoch: int
+    attempt: int

@@ -47,8 +47,8 @@ class Requests(Protocol):
     def status(self) -> StatusDocument:
         """The status now."""
 
-    def events(self, after: int, limit_bytes: int, /) -> EventChunk:
-        """Records of this epoch newer than ``after``, without waiting: ``EventLog.after``."""
+    def events(self, epoch: int, after: int, limit_bytes: int, /) -> EventChunk:
+        """Records that follow the one numbered ``after`` of an epoch, without waiting: ``EventLogs.after``."""
 
     def output(self, stream: str, offset: int, limit_bytes: int, reader: str, /) -> OutputChunk:
         """The driver's ``stdout`` or ``stderr`` from ``offset`` on, without waiting, for the reader of this name."""
@@ -100,10 +100,7 @@ def make_app(requests: Requests, token: str, stopping: Callable[[], bool] = lamb
         epoch = _whole_number(request, "epoch", 0)
 
         async def read() -> EventChunk:
-            chunk = await run_in_threadpool(requests.events, after, rest.CHUNK_LIMIT_BYTES)
-            if epoch and chunk.epoch != epoch:
-                return await run_in_threadpool(requests.events, 0, rest.CHUNK_LIMIT_BYTES)
-            return chunk
+            return await run_in_threadpool(requests.events, epoch, after, rest.CHUNK_LIMIT_BYTES)
 
         chunk = await _first_with(read, lambda one: bool(one.lines), _wait_s(request), stopping)
         data = b"".join(line.data for line in chunk.lines)
@@ -125,7 +122,7 @@ def make_app(requests: Requests, token: str, stopping: Callable[[], bool] = lamb
         headers = {
             rest.OFFSET_HEADER: str(chunk.next_offset),
             rest.ENDED_HEADER: "1" if chunk.ended else "0",
-            rest.EPOCH_HEADER: str(chunk.epoch),
+            rest.ATTEMPT_HEADER: str(chunk.attempt),
         }
         return Response(chunk.data, 200, headers, "application/octet-stream")
 

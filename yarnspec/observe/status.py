@@ -2,7 +2,7 @@
 
 ``StatusFold.apply`` takes one record after the other and never raises: types that this version does not know and
 records that contradict earlier ones change nothing. Records of several epochs may follow each other; a new attempt ends
-the containers of the one before.
+the containers of the one before, and each new life of the driver begins its stages anew.
 
 Memory is bounded: of containers and stages that have ended only the newest are kept.
 """
@@ -20,6 +20,7 @@ from yarnspec.observe.blocks import Blocks
 from yarnspec.observe.copies import Copies
 from yarnspec.observe.document import (
     ContainerStatus,
+    DriverRestarts,
     Final,
     Links,
     Phase,
@@ -59,6 +60,7 @@ class StatusFold:
         self._blocks = Blocks()
         self._copies = Copies()
         self._kept = Kept()
+        self._restarts: DriverRestarts | None = None
         self._list_problems: tuple[str, ...] = ()
         self._wanted = 0
         self._pending_reason = ""
@@ -125,6 +127,7 @@ class StatusFold:
             tasks=self._stages.counts(running_tasks),
             speculation=self._copies.status(ended=ended),
             recovery=self._kept.status(),
+            driver_restarts=self._restarts,
             links=Links(
                 resource_manager=about.resource_manager_url, spark_ui=None if ended else self._spark_page(about)
             ),
@@ -186,7 +189,6 @@ class StatusFold:
                 self._phase = "starting"
                 self._spark_ui = None
                 self._stages.driver_lost()
-                self._warn(f"the driver was lost: {event.reason or f'exit code {event.exit_code}'}")
             case events.DriverStopping() | events.DriverFinished():
                 self._phase = "finishing"
 
@@ -206,6 +208,12 @@ class StatusFold:
             case commands.RefuseBlock():
                 self._warn(f"not {command.kind}ed: {command.host}: {command.reason}")
             case commands.AdmitLimit():
+                self._warn(command.reason)
+            case commands.BeginEpoch():
+                self._epoch = max(self._epoch, command.epoch)
+                self._restarts = DriverRestarts(count=command.restart, why=command.reason)
+                self._kept = Kept()
+                self._stages = Stages()
                 self._warn(command.reason)
             case commands.AbandonAttempt():
                 self._phase = "finishing"
@@ -231,6 +239,7 @@ class StatusFold:
         self._blocks.clear()
         self._copies = Copies()
         self._kept = Kept()
+        self._restarts = None
         self._list_problems = ()
         self._stages = Stages()
         self._final = None

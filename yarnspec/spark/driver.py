@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,9 +20,9 @@ from yarnspec.spark.runtime import MASTER, MODULE_OPTIONS, driver_class_path, sp
 
 STDOUT_FILE = "driver.stdout"
 STDERR_FILE = "driver.stderr"
-BRIDGE_FILE = f"{OWN_NAMES}driver-bridge.json"
 OWNED_KEYS_FILE = f"{OWN_NAMES}owned-keys.json"
 PROGRAM_END_FILE = f"{OWN_NAMES}program-end.json"
+_PROGRAM_END = "YARNSPEC_PROGRAM_END"
 
 PLANNED = (
     "spark.yarn.",
@@ -41,6 +42,16 @@ Spark's codes for uncaught errors and OutOfMemoryError. A program may also choos
 _AFTER_MESSAGE = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d |\t(at |\.\.\. )|Caused by: |Driver stacktrace:")
 _SHOWN_FRAME_LINES = 40
 _SHOWN_MESSAGE_LINES = 12
+_OUT_OF_MEMORY = "# java.lang.OutOfMemoryError"
+"""What a JVM prints before it runs the command of ``-XX:OnOutOfMemoryError``."""
+
+_LEFT_OVER_S = 5.0
+_LEFT_OVER_PAUSE_S = 0.02
+
+
+def bridge_file(epoch: int) -> str:
+    """The name of the file in which this life of the driver says where it listens (``Announcement``)."""
+    return f"{OWN_NAMES}driver-bridge-{epoch}.json"
 
 
 class ProgramEnd(msgspec.Struct, frozen=True):
@@ -50,10 +61,14 @@ class ProgramEnd(msgspec.Struct, frozen=True):
 
 
 class DriverExit(msgspec.Struct, frozen=True):
-    """How a driver ended: ``crashed`` when another attempt may go better, else the program's own result."""
+    """How a driver ended: ``crashed`` when another life may go better, else the program's own result.
+
+    ``out_of_memory``: its JVM said so.
+    """
 
     exit_code: int
     crashed: bool
+    out_of_memory: bool = False
     traceback: str = ""
 
 
@@ -78,10 +93,11 @@ class Driver:
         self._log_directory = log_directory
         self._properties = properties
         self._process: subprocess.Popen[bytes] | None = None
+        self._begins: dict[Path, int] = {}
 
     @property
     def stdout(self) -> Path:
-        """The file that holds all the program's standard output so far."""
+        """The file that holds all the program's standard output so far, that of earlier lives included."""
         return self._log_directory / STDOUT_FILE
 
     @property
@@ -140,7 +156,7 @@ class Driver:
             "SPARK_SCALA_VERSION": "2.13",
             "YARNSPEC_OWNED_KEYS": str(self._directory / OWNED_KEYS_FILE),
             "YARNSPEC_PROGRAM_REPORT": str(self._directory / PROGRAM_REPORT_FILE),
-            "YARNSPEC_PROGRAM_END": str(self._directory / PROGRAM_END_FILE),
+            _PROGRAM_END: str(self._directory / PROGRAM_END_FILE),
         }
         # Pickled functions must not differ from one driver life to the next (spark-hooks.md).
         environment.setdefault("PYTHONHASHSEED", "0")
@@ -151,8 +167,7 @@ class Driver:
 
         The JVM stays in the AM's process group on purpose: when YARN ends the container, it ends the whole group.
         """
-        for name in (BRIDGE_FILE, PROGRAM_END_FILE):
-            (self._directory / name).unlink(missing_ok=True)
+        (self._directory / PROGRAM_END_FILE).unlink(missing_ok=True)
         owned = os.open(self._directory / OWNED_KEYS_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(owned, "wb") as stream:
             told = {
@@ -162,7 +177,8 @@ class Driver:
                 "recovery": self._plan.options.recovery.enabled,
             }
             stream.write(msgspec.json.encode(told))
-        with self.stdout.open("wb") as out, self.stderr.open("wb") as err:
+        with self.stdout.open("ab") as out, self.stderr.open("ab") as err:
+            self._begins = {self.stdout: out.tell(), self.stderr: err.tell()}
             process = subprocess.Popen(
                 self.command(), stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment()
             )
@@ -194,7 +210,20 @@ class Driver:
         crashed = code < 0 or (code in _CRASH_CODES and not self._chosen_by_the_program(code))
         if code == 0:
             return DriverExit(exit_code=0, crashed=False)
-        return DriverExit(exit_code=code, crashed=crashed, traceback=self._last_words())
+        if crashed:
+            self._end_left_over()
+        memory = crashed and any(_out_of_memory(*log) for log in self._begins.items())
+        return DriverExit(exit_code=code, crashed=crashed, out_of_memory=memory, traceback=self._last_words())
+
+    def _end_left_over(self, deadline_s: float = _LEFT_OVER_S) -> None:
+        """End what a killed driver left running: the program or what it started must not go on beside the next life."""
+        mark = f"{_PROGRAM_END}={self._directory / PROGRAM_END_FILE}".encode()
+        until_s = time.monotonic() + deadline_s
+        while (left := _processes_with(mark)) and time.monotonic() < until_s:
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(_LEFT_OVER_PAUSE_S)
 
     def _chosen_by_the_program(self, code: int) -> bool:
         try:
@@ -205,22 +234,19 @@ class Driver:
 
     def _last_words(self) -> str:
         """The program's traceback: Spark sends its stderr to stdout. Else the end of the driver's own log."""
-        return (
-            last_traceback(self.stdout)
-            or last_traceback(self.stderr)
-            or last_lines(self.stdout)
-            or last_lines(self.stderr)
-        )
+        logs = self._begins.items()
+        said = [last_traceback(*log) for log in logs] + [last_lines(*log) for log in logs]
+        return next(filter(None, said), "")
 
 
-def last_lines(log: Path, count: int = 15) -> str:
-    """The last lines of a log."""
-    return "\n".join(_tail(log)[-count:])
+def last_lines(log: Path, begins: int = 0, count: int = 15) -> str:
+    """The last lines of a log, none of those before its byte ``begins``."""
+    return "\n".join(_tail(log, begins)[-count:])
 
 
-def last_traceback(log: Path) -> str:
-    """The last Python traceback in the tail of a log; empty when there is none."""
-    lines = _tail(log)
+def last_traceback(log: Path, begins: int = 0) -> str:
+    """The last Python traceback in the tail of a log, from its byte ``begins`` on; empty when there is none."""
+    lines = _tail(log, begins)
     starts = [number for number, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")]
     if not starts:
         return ""
@@ -245,13 +271,29 @@ def exception_line(traceback: str) -> str:
     return next((line for line in lines[starts[-1] + 1 :] if not line.startswith(" ")), lines[-1])
 
 
-def _tail(log: Path, limit_bytes: int = 256 * 1024) -> list[str]:
+def _out_of_memory(log: Path, begins: int) -> bool:
+    return any(line.startswith(_OUT_OF_MEMORY) for line in _tail(log, begins))
+
+
+def _tail(log: Path, begins: int, limit_bytes: int = 256 * 1024) -> list[str]:
+    """The last lines of a log, none of those before its byte ``begins``."""
     try:
         with log.open("rb") as stream:
-            stream.seek(max(0, log.stat().st_size - limit_bytes))
+            stream.seek(max(begins, log.stat().st_size - limit_bytes))
             return stream.read().decode("utf-8", "replace").splitlines()
     except FileNotFoundError:
         return []
+
+
+def _processes_with(variable: bytes) -> list[int]:
+    """The processes that run, of those we may look at, in whose environment ``NAME=value`` stands."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):  # it has ended, or is somebody else's
+                if variable in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+    return found
 
 
 def _descendants(pid: int) -> list[int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from yarnspec.spark.driver import BRIDGE_FILE
+from yarnspec.spark.driver import bridge_file
 from yarnspec.spark.runtime import MASTER
 
 SHUFFLE_MANAGER = "org.apache.spark.scheduler.cluster.yarnspec.ResumingShuffleManager"
@@ -67,7 +67,7 @@ def complete(
         # driver would publish what tasks of the last one committed as well: rows twice (algorithm 1).
         "spark.hadoop.mapreduce.job.application.attempt.id": str(epoch),
         "spark.yarnspec.executors": str(executors),
-        "spark.yarnspec.bridge.file": str(directory / BRIDGE_FILE),
+        "spark.yarnspec.bridge.file": str(directory / bridge_file(epoch)),
         "spark.yarnspec.negotiator.pid": str(os.getpid()),
     }
     if saved is not None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from yarnspec.am.inbox import Inbox
+from yarnspec.am.inbox import Inbox, Told
 from yarnspec.core import events
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.observations import Observations
@@ -91,7 +91,7 @@ def to_decisions(sender: Sender, tasks: int) -> Rate:
     decided: Done = queue.SimpleQueue()
 
     def decide() -> None:
-        while isinstance(event := inbox.get(_END_S), events.Observed):
+        while isinstance(told := inbox.get(_END_S), Told) and isinstance(event := told.event, events.Observed):
             log.append_rows(event.rows, now_ms)
             fold.observe(event.rows)
             core.handle(event, now_ms)
