@@ -182,6 +182,37 @@ def test_stop_ends_the_whole_family(container: Container) -> None:
     assert gone, "the JVM's child lives on"
 
 
+def test_the_next_life_s_output_follows_and_its_last_words_are_its_own(container: Container) -> None:
+    container.run("echo one; echo 'Traceback (most recent call last):'; echo 'ValueError: old'; kill -9 $$")
+    how = container.run("echo two; exit 3")
+    assert (container.directory / "driver.stdout").read_text().splitlines() == [
+        "one",
+        "Traceback (most recent call last):",
+        "ValueError: old",
+        "two",
+    ]
+    assert how == DriverExit(exit_code=3, crashed=False, traceback="two")
+
+
+def test_lack_of_memory_is_told_from_other_ends_by_force(container: Container) -> None:
+    said = "# java.lang.OutOfMemoryError: Java heap space"
+    assert container.run(f"echo '{said}'; kill -9 $$").out_of_memory
+    assert not container.run("kill -9 $$").out_of_memory  # an earlier life's words are not this one's
+    assert not container.run(f"echo '{said}'; exit 3").out_of_memory
+
+
+def test_what_a_killed_driver_had_started_is_gone_before_its_end_is_told(container: Container) -> None:
+    """Even what has left its process group and its session, as a daemon does."""
+    ready = container.directory / "ready"
+    os.mkfifo(ready)
+    how = container.run(f"setsid bash -c 'echo $$ > {container.directory}/child; echo > {ready}; read < {ready}' & "
+                        f"read < {ready}; kill -9 $$")  # fmt: skip
+    assert how.crashed
+    child = int((container.directory / "child").read_text())
+    state = Path(f"/proc/{child}/stat")
+    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
 def test_stop_before_the_start_does_nothing(container: Container) -> None:
     container.driver().stop()
 
