@@ -24,10 +24,12 @@ def test_a_thousand_programs_end_right_however_often_their_drivers_die() -> None
     for seed in range(SEEDS):
         result = resume(seed)
         seen["epochs"] += result.epochs
+        seen["in place"] += result.in_place
         seen["restored"] += result.restored
         seen["ran"] += result.ran
         seen["whole again"] += sum(plan.determinism == "indeterminate" for plan in Plan.draw(seed).shuffles)
     assert seen["epochs"] > 2 * SEEDS
+    assert seen["in place"] > SEEDS / 2
     assert seen["restored"] > SEEDS
 
 

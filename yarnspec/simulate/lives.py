@@ -33,7 +33,10 @@ class Output:
 
 @dataclass(frozen=True)
 class Plan:
-    """A program, the hosts, and how often its driver dies."""
+    """A program, the hosts, and how often its driver dies.
+
+    ``in_place``: how likely it dies alone, so that its application master starts it again, up to ``restarts`` times.
+    """
 
     seed: int
     shuffles: tuple[ShufflePlan, ...]
@@ -43,6 +46,8 @@ class Plan:
     file_loss: float
     output_loss: float
     recording_stops: float
+    in_place: float
+    restarts: int
 
     @classmethod
     def draw(cls, seed: int) -> Plan:
@@ -74,14 +79,20 @@ class Plan:
             file_loss=rng.choice((0.0, 0.0, 0.1, 0.3)),
             output_loss=rng.choice((0.0, 0.0, 0.05)),
             recording_stops=rng.choice((0.0, 0.0, 0.0, 0.03)),
+            in_place=rng.choice((0.0, 0.5, 1.0)),
+            restarts=rng.randint(0, 4),
         )
 
 
 @dataclass
 class Result:
-    """What came of a plan. ``ideal``: maps that would have run without any crash or loss."""
+    """What came of a plan. ``ideal``: maps that would have run without any crash or loss.
+
+    ``epochs``: how many lives there were, ``in_place`` of them in the application master of the one before.
+    """
 
     epochs: int = 0
+    in_place: int = 0
     ran: int = 0
     ideal: int = 0
     restored: int = 0

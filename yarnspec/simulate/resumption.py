@@ -6,7 +6,7 @@ it was computed from: a mixture of two runs of something that varies is a wrong 
 
 A crash cuts the journal somewhere behind the last record that was told to be durable. Hosts come and go between lives.
 A driver may also live on for a while after its journal was sealed: what it does then has no effect, and when it wants
-something durable it hears that it is over.
+something durable it hears that it is over. One that dies alone has its next life under the same negotiator.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from yarnspec.core.journalrecords import (
 from yarnspec.core.journalstate import Recorded
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.savedwork import Progress, Taken, progress_of, progress_record, saved_shuffles
-from yarnspec.core.settings import RecoverySettings, Settings
+from yarnspec.core.settings import Settings
 from yarnspec.simulate.lives import Disk, Output, Plan, Result, ShufflePlan
+from yarnspec.simulate.masters import Masters
 from yarnspec.simulate.rules import BrokenRule
 
 _IDS = 1_000_000
@@ -47,12 +48,13 @@ def resume(seed: int, core: Callable[[Settings], Negotiator] = Negotiator) -> Re
     rng = random.Random(seed + (1 << 33))
     disk = Disk()
     result = Result(ideal=sum(one.maps for one in plan.shuffles))
-    for epoch in range(1, plan.crashes + 2):
-        result.epochs = epoch
-        last = epoch == plan.crashes + 1
+    masters = Masters(plan, rng, core)
+    for number in range(1, plan.crashes + 2):
+        result.epochs = number
+        last = number == plan.crashes + 1
         # Anywhere in a life, also before it has done anything.
         steps = None if last else rng.randint(0, 2 * (len(plan.shuffles) + result.ideal))
-        life = Life(plan, epoch, disk, rng, steps, core=core)
+        life = Life(plan, masters, disk, rng, steps)
         try:
             life.run()
         except CrashedError:
@@ -63,40 +65,28 @@ def resume(seed: int, core: Callable[[Settings], Negotiator] = Negotiator) -> Re
         finally:
             result.ran += life.ran
             result.restored += life.restored
-            if epoch > 1:
+            if number > 1:
                 result.durable.append(life.saved)
         if last:
+            result.in_place = masters.in_place
             return result
         life.die()
+        masters.next_life()
         disk.suffer(plan, rng)
     raise AssertionError("the last life ends by itself")
 
 
 class Life:
-    """One life of the driver: Spark as far as shuffles go, the journal's writer, and a negotiator of its own."""
+    """One life of the driver: Spark as far as shuffles go, the journal's writer, and its negotiator."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        epoch: int,
-        disk: Disk,
-        rng: random.Random,
-        steps: int | None,
-        *,
-        core: Callable[[Settings], Negotiator],
-    ) -> None:
+    def __init__(self, plan: Plan, masters: Masters, disk: Disk, rng: random.Random, steps: int | None) -> None:
         self._plan = plan
-        self._epoch = epoch
+        self._masters = masters
+        self._epoch = epoch = masters.epoch
         self._disk = disk
         self._rng = rng
         self._steps = steps
-        settings = Settings(
-            initial_executors=2,
-            executor_memory_mb=1024,
-            # Whether it is worth going on is for others to judge.
-            recovery=RecoverySettings(enabled=True, fruitless_epochs=100),
-        )
-        self._core = core(settings)
+        self._core = masters.negotiator
         self._now_ms = 1_000_000 * epoch
         self._past = Recorded()
         for record in disk.records:
@@ -112,7 +102,7 @@ class Life:
         self._ids: dict[int, int] = {}
         self._recorded: set[int] = set()
         self._stopped: set[int] = set()
-        self._lives_on = 0 if steps is None else rng.choice((0, 0, 5))
+        self._lives_on = 0 if steps is None or masters.dies_alone else rng.choice((0, 0, 5))
         self._sealed = False
         self._abandoned = False
         self._there: dict[int, dict[int, Output]] = {}
@@ -125,17 +115,8 @@ class Life:
 
     def run(self) -> None:
         """From the start of the negotiator to the end of the program. Raises CrashedError."""
-        self._tell(
-            ev.AttemptStarted(
-                application_id="application_1_0001",
-                attempt=self._epoch,
-                epoch=self._epoch,
-                container_id="c",
-                host=self._plan.hosts[0],
-                placement_mode="blacklist",
-            )
-        )
-        self._write(EpochBegan(epoch=self._epoch, attempt=self._epoch, host="h", time_ms=1), durable=True)
+        self._masters.begin(self._tell)
+        self._write(EpochBegan(epoch=self._epoch, attempt=self._masters.attempt, host="h", time_ms=1), durable=True)
         self._tell(
             rec.JournalReplayed(
                 shuffles=saved_shuffles(self._past),
@@ -328,14 +309,18 @@ class Life:
 
     # the negotiator and the journal
 
-    def _tell(self, event: ev.Event) -> None:
-        self._now_ms += 1
-        for command in self._core.handle(event, self._now_ms):
+    def _tell(self, event: ev.Event, at_ms: int | None = None) -> list[cm.Command]:
+        self._now_ms = max(self._now_ms + 1, at_ms or 0)
+        answer = self._core.handle(event, self._now_ms)
+        for command in answer:
             self._obey(command)
+        return answer
 
     def _obey(self, command: cm.Command) -> None:
         match command:
-            case cm.StartDriver():
+            case cm.StartDriver(epoch=epoch):
+                if self._started or epoch != self._epoch:
+                    raise BrokenRule(f"seed {self._plan.seed}: a driver of epoch {epoch} was started in {self._epoch}")
                 self._started = True
             case cm.AbandonAttempt():
                 self._abandoned = True
