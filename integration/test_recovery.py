@@ -1,4 +1,8 @@
-"""The driver or the application master is killed in the middle: the next attempt goes on with what is left."""
+"""The driver or the application master dies in the middle: its next life goes on with what is left.
+
+A driver that dies alone has it in the same application master, in the next epoch; where that dies too it is the next
+attempt's first.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec, leftovers
 from integration.soak.programs import shuffles
 from integration.waiting import wait_for
+from yarnspec.options import default_options
 
 SOAK = Path(__file__).parent / "soak" / "programs"
 ON = ["--set", "recovery.enabled=true"]
@@ -20,6 +25,8 @@ TOLD = {
     "JournalReplayed", "ShuffleDeclared", "AnswerShuffle", "ShuffleRestored", "OutputsReported", "RecordingStopped",
     "RecordingEnded", "SavedUnreadable", "AdoptionOff", "AdmitLimit", "GiveUpHost", "OfferSaved",
 }  # fmt: skip
+STARTED_AGAIN = "it is started again in the same application master"
+LIVES = default_options().recovery.driver_restarts + 1
 SEED = 11
 SHUFFLE_TASKS = shuffles.TASKS * (shuffles.STEPS + 1)
 FLUSH_MS = 1_500
@@ -30,7 +37,9 @@ FLUSH_MS = 1_500
 class Run:
     """A killed application after its end; ``said_last``: the last line of the program's output."""
 
+    application: str
     said_last: str
+    stderr: str
     status: dict[str, Any]
     records: list[dict[str, Any]]
 
@@ -78,22 +87,49 @@ def killed(
     status = yarnspec("status", application, "-o", "json").expect(0).document
     records = yarnspec("events", application, "-o", "json").expect(0).lines
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
-    return Run(ended.stdout.splitlines()[-1], status, records)
+    return Run(application, ended.stdout.splitlines()[-1], ended.stderr, status, records)
 
 
-@pytest.mark.parametrize("victim", ["driver-jvm", "skein-am"])
+@pytest.mark.parametrize(("victim", "attempt", "epoch"), [("driver-jvm", 1, 2), ("skein-am", 2, LIVES + 1)])
 def test_what_is_left_of_an_rdd_job_is_not_computed_again(
-    victim: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster
+    victim: str, attempt: int, epoch: int, submit: Submit, yarnspec: Yarnspec, cluster: Cluster
 ) -> None:
     """The result is right, and exactly what was not saved runs again."""
     program = SOAK / "shuffles.py"
     half = SHUFFLE_TASKS // 2
     run = killed(program, str(SEED), victim=victim, after_tasks=half, submit=submit, yarnspec=yarnspec, cluster=cluster)
     assert json.loads(run.said_last)["result"] == shuffles.expected(SEED)
-    assert run.status["epoch"] == 2
+    assert (run.status["attempt"], run.status["epoch"]) == (attempt, epoch)
+    assert len(cluster.attempts(run.application)) == attempt
+    assert run.stderr.count(STARTED_AGAIN) == (attempt == 1)
     recovery = run.recovery
     assert recovery["restored_outputs"] == recovery["saved_outputs"] > 0, run.said
     last_ms = max(one["finish_ms"] for one in run.finished(1))
     durable = [one for one in run.finished(1) if one["finish_ms"] <= last_ms - FLUSH_MS]
     assert recovery["saved_outputs"] >= len(durable) > 0, run.said
-    assert len(run.finished(2)) == SHUFFLE_TASKS - recovery["restored_outputs"], run.said
+    assert len(run.finished(epoch)) == SHUFFLE_TASKS - recovery["restored_outputs"], run.said
+    # Each epoch's records are all there, those from around the death too, and no executor has an id of an earlier one.
+    for each in {1, epoch}:
+        numbers = [one["seq"] for one in run.records if one["epoch"] == each]
+        assert numbers == list(range(1, len(numbers) + 1))
+    executors = {each: {one["executor_id"] for one in run.finished(each)} for each in (1, epoch)}
+    assert not executors[1] & executors[epoch]
+
+
+def test_a_driver_whose_jvm_ran_out_of_memory_is_started_again_in_the_same_application_master(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """Its output follows that of its first life, and one line of stderr says what happened."""
+    submission = submit("greedy_driver.py", str(tmp_path / "marker"), options=ON)
+    application = submission.application_id()
+    ended = submission.wait(120).expect(0)
+    said = [line for line in ended.stdout.splitlines() if line.startswith(("begins", "sums"))]
+    assert said == ["begins, first", "begins, again", "sums [(0, 180), (1, 190), (2, 200), (3, 210)]"]
+    (warning,) = [line for line in ended.stderr.splitlines() if STARTED_AGAIN in line]
+    assert "its JVM ran out of memory" in warning
+    status = yarnspec("status", application, "-o", "json").expect(0).document
+    assert (status["attempt"], status["epoch"], status["driver_restarts"]["count"]) == (1, 2, 1)
+    assert "its JVM ran out of memory" in status["driver_restarts"]["why"]
+    records = yarnspec("events", application, "-o", "json").expect(0).lines
+    story = [one["type"] for one in records if one["type"] in {"DriverLost", "BeginEpoch", "StartDriver"}]
+    assert story == ["StartDriver", "DriverLost", "BeginEpoch", "StartDriver"]
