@@ -27,6 +27,8 @@ TOLD = {
 }  # fmt: skip
 STARTED_AGAIN = "it is started again in the same application master"
 LIVES = default_options().recovery.driver_restarts + 1
+NEXT = {"driver-jvm": (1, 2), "skein-am": (2, LIVES + 1)}
+"""Attempt and epoch after its death."""
 SEED = 11
 SHUFFLE_TASKS = shuffles.TASKS * (shuffles.STEPS + 1)
 FLUSH_MS = 1_500
@@ -90,12 +92,13 @@ def killed(
     return Run(application, ended.stdout.splitlines()[-1], ended.stderr, status, records)
 
 
-@pytest.mark.parametrize(("victim", "attempt", "epoch"), [("driver-jvm", 1, 2), ("skein-am", 2, LIVES + 1)])
+@pytest.mark.parametrize("victim", ["driver-jvm", "skein-am"])
 def test_what_is_left_of_an_rdd_job_is_not_computed_again(
-    victim: str, attempt: int, epoch: int, submit: Submit, yarnspec: Yarnspec, cluster: Cluster
+    victim: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster
 ) -> None:
     """The result is right, and exactly what was not saved runs again."""
     program = SOAK / "shuffles.py"
+    attempt, epoch = NEXT[victim]
     half = SHUFFLE_TASKS // 2
     run = killed(program, str(SEED), victim=victim, after_tasks=half, submit=submit, yarnspec=yarnspec, cluster=cluster)
     assert json.loads(run.said_last)["result"] == shuffles.expected(SEED)
@@ -117,7 +120,7 @@ def test_what_is_left_of_an_rdd_job_is_not_computed_again(
 
 
 def test_a_driver_whose_jvm_ran_out_of_memory_is_started_again_in_the_same_application_master(
-    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+    submit: Submit, yarnspec: Yarnspec, tmp_path: Path
 ) -> None:
     """Its output follows that of its first life, and one line of stderr says what happened."""
     submission = submit("greedy_driver.py", str(tmp_path / "marker"), options=ON)

@@ -70,7 +70,6 @@ class DataHosts:
     def close(self) -> None:
         """Wait for nobody any more, and say nothing about it."""
         self._waiting.clear()
-        self._clock_runs = False
         self._timers.cancel(WINDOW_TIMER)
         self._containers.settle_at(())
 

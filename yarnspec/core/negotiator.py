@@ -80,18 +80,7 @@ class Negotiator:
             gone=self._speculation.executor_gone,
             died_young=self._speculation.died_young,
         )
-        self._recovery = Recovery(
-            settings.recovery,
-            self._lifecycle,
-            self._timers,
-            DataHosts(
-                settings.recovery.window_ms,
-                timers=self._timers,
-                hosts=self._hosts,
-                blocklist=self._blocklist,
-                containers=self._containers,
-            ),
-        )
+        self._recovery = self._recovery_of_an_epoch()
         self._driver = Driver(
             settings,
             self._lifecycle,
@@ -99,9 +88,9 @@ class Negotiator:
             self._timers,
             release_held=self._executors.release_held,
             context_over=self._speculation.context_over,
-            context_begun=self._recovery.driver_ready,
+            context_begun=self._context_begun,
             life_over=self._life_over,
-            life_begun=self._recovery.begin,
+            life_begun=self._life_begun,
         )
         # Blocks that wait for the first report of hosts; no container is asked for before they are decided.
         self._exclusions = [
@@ -183,8 +172,27 @@ class Negotiator:
         said = f"attempt {event.attempt} runs on {event.host}; epoch {event.epoch} begins"
         return self._recovery.begin(event.epoch, said, now_ms) + self._await_hosts(now_ms)
 
+    def _recovery_of_an_epoch(self) -> Recovery:
+        data_hosts = DataHosts(
+            self._settings.recovery.window_ms,
+            timers=self._timers,
+            hosts=self._hosts,
+            blocklist=self._blocklist,
+            containers=self._containers,
+        )
+        return Recovery(self._settings.recovery, self._lifecycle, self._timers, data_hosts)
+
+    def _context_begun(self, first: bool, now_ms: int) -> list[Command]:
+        return self._recovery.driver_ready(first, now_ms)
+
+    def _life_begun(self, epoch: int, why: str, now_ms: int) -> list[Command]:
+        return self._recovery.begin(epoch, why, now_ms)
+
     def _life_over(self, now_ms: int) -> list[Command]:
         self._recovery.over()
+        self._recovery = self._recovery_of_an_epoch()
+        self._routes |= self._recovery.routes
+        self._single_timers |= self._recovery.timers
         return self._executors.driver_lost(now_ms)
 
     def _await_hosts(self, now_ms: int) -> list[Command]:

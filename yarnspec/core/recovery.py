@@ -43,7 +43,7 @@ REPLAY_TIMER = "journal-replay"
 
 
 class Recovery:
-    """Decides what is recorded and what is used again, for one epoch after the other."""
+    """Decides what is recorded and what is used again, for one epoch."""
 
     def __init__(
         self,
@@ -56,14 +56,11 @@ class Recovery:
         self._lifecycle = lifecycle
         self._timers = timers
         self._data_hosts = data_hosts
-        self._know_nothing()
-
-    def _know_nothing(self) -> None:
         self._shuffles = Shuffles()
         self._began = ""
         self._replayed = False
         self._overdue = False
-        self._off = "recovery is off" if not self._settings.enabled else ""
+        self._off = "recovery is off" if not settings.enabled else ""
         self._questions: list[rec.ShuffleDeclared] = []
         self._progressed = False
         self._jobs = 0
@@ -118,10 +115,9 @@ class Recovery:
         return [self._timers.set(REPLAY_TIMER, due_ms, said)]
 
     def over(self) -> None:
-        """The driver has died, and another life of it will come: all that was known was about this one."""
+        """The driver has died, and another life of it will come, of which nothing is known yet: wait for nobody."""
         self._data_hosts.close()
         self._timers.cancel(REPLAY_TIMER)
-        self._know_nothing()
 
     def driver_ready(self, first: bool, now_ms: int) -> list[Command]:
         """A SparkContext has started; only the first of a driver can be recovered, as ids begin anew with each."""
