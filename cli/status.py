@@ -118,7 +118,7 @@ def _state(document: StatusDocument) -> str:
         words += f" ({document.phase})"
     if document.attempt:
         words += f", attempt {document.attempt}"
-    if document.epoch != document.attempt:
+    if document.epoch > document.attempt:
         words += f", epoch {document.epoch}"
     return words if document.final is None else f"{words}, exit code {document.final.exit_code}"
 

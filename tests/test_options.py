@@ -263,7 +263,7 @@ def _values(field: options.Field) -> st.SearchStrategy[Value]:
     if field.kind is bool:
         return st.booleans()
     if field.kind is int:
-        return st.integers(min_value=1, max_value=1000)
+        return st.integers(min_value=1, max_value=9 if field.key == "recovery.driver_restarts" else 1000)
     if field.kind is float:
         return st.floats(min_value=0.01, max_value=1)
     choices = typing.get_args(field.kind)

@@ -142,7 +142,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     flush_interval_ms: int
     verify_checksums: bool
     keep_per_host_mb: int
-    driver_restarts: typing.Annotated[int, msgspec.Meta(ge=0, le=20)]
+    driver_restarts: typing.Annotated[int, msgspec.Meta(ge=0, le=9)]
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from yarnspec import options
-from yarnspec.am.__main__ import settings_of
+from yarnspec.am.__main__ import epoch_of, settings_of
 from yarnspec.am.earlier import EarlierBlocks
+from yarnspec.core.restarts import Restarts
 from yarnspec.core.settings import BlockSettings, DetectorSettings, SpeculationSettings
 from yarnspec.plan import ExecutorSize, Plan, Program
 
@@ -52,3 +53,23 @@ def test_options_reach_the_core() -> None:
     assert settings.speculation.max_concurrent_executions == 3
     assert (settings.detector.kind, settings.detector.check_interval_ms) == ("execution-time", 250)
     assert settings.blocks.slow_duration_ms == 90_000
+
+
+def test_an_attempt_has_a_range_of_epochs_only_while_recovery_is_on() -> None:
+    on = plan("recovery.enabled=true")
+    assert [epoch_of(on, attempt) for attempt in (1, 2, 3)] == [1, 6, 11]
+    assert [epoch_of(plan("recovery.enabled=true", "recovery.driver_restarts=0"), each) for each in (1, 2)] == [1, 2]
+    assert [epoch_of(plan(), attempt) for attempt in (1, 2, 3)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("attempt", "enabled", "restarts"), [(1, True, 4), (4, True, 4), (5, True, 0), (6, False, 0)])
+def test_no_life_has_a_number_that_sparks_ids_have_no_room_for(attempt: int, enabled: bool, restarts: int) -> None:
+    on = plan("recovery.enabled=true")
+    recovery = settings_of(on, EarlierBlocks(), epoch_of(on, attempt)).recovery
+    assert (recovery.enabled, recovery.driver_restarts) == (enabled, restarts)
+    assert bool(recovery.off) is not enabled
+
+
+def test_without_recovery_no_driver_is_started_again() -> None:
+    recovery = settings_of(plan(), EarlierBlocks(), 1).recovery
+    assert Restarts(recovery).next() is None
