@@ -50,6 +50,7 @@ class Script:
 class Driver:
     def __init__(self, done: list[str], recording: Recording) -> None:
         self.address = "h:1"
+        self.epoch = 1
         self.recording = recording
         self.done = done
         self.fails = False
@@ -63,6 +64,7 @@ class Driver:
     def begin(self, epoch: int) -> None:
         if self.fails:
             raise OSError("no port is free")
+        self.epoch = epoch
         self.done.append(f"epoch {epoch}")
 
     def listens_at(self, address: str) -> None:

@@ -192,6 +192,7 @@ class Recording:
 
     def close(self, deadline_s: float) -> bool:
         """Write what is left; False when that did not end in time or failed."""
+        self._past = Recorded()
         return self._journal is None or self._journal.close(deadline_s)
 
     # opening

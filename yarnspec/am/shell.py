@@ -49,6 +49,10 @@ class DriverLife(Protocol):
         """``host:port`` at which executors that are asked for now will look for it."""
 
     @property
+    def epoch(self) -> int:
+        """The number of its life."""
+
+    @property
     def recording(self) -> Recording | None:
         """The journal of this life; None where nothing is recorded."""
 
@@ -294,7 +298,7 @@ class Shell:
                 self._driver.begin(command.epoch)
             else:
                 pid = self._driver.start()
-                self.post(events.DriverStarted(pid=pid, address=self._driver.address))
+                self.post(events.DriverStarted(pid=pid, address=self._driver.address), self._driver.epoch)
         except Exception as error:
             _log.exception("the driver could not be started")
             self.post(events.DriverLost(exit_code=127, reason=f"the driver could not be started: {error}"))
