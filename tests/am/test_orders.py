@@ -178,3 +178,16 @@ def test_a_host_that_is_given_up_is_told_when_the_driver_is_there() -> None:
     assert ("host gone", "a") in world.told()
     world.give(commands.GiveUpHost(host="b", reason="too late"))
     assert world.told() == [("host gone", "b")]
+
+
+def test_what_a_dead_driver_was_to_do_is_not_told_to_its_next_life() -> None:
+    world = World()
+    world.connect()
+    world.bridge.broken = True
+    world.give(kill(7))
+    world.orders.driver_lost()
+    assert world.orders.running_tasks() == 0
+    world.give(blocks("h1"))
+    world.bridge = HandMadeBridge()
+    world.connect()
+    assert world.told() == [("blocked", ("h1",))]

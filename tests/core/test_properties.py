@@ -13,13 +13,16 @@ from tests.core.view import view_of
 from tests.core.world import HOSTS, START_MS, World, of
 from tests.core.world import settings as core_settings
 from yarnspec.core import events as ev
+from yarnspec.core import recoveryevents as rec
 from yarnspec.core.commands import (
     AbandonAttempt,
+    BeginEpoch,
     BlockHost,
     Command,
     FinishApplication,
     RequestContainers,
     SetTimer,
+    StartDriver,
     UnblockHost,
     UpdatePlacement,
 )
@@ -43,6 +46,8 @@ timer_names = st.sampled_from(
         "judge-tasks",
         "journal-replay",
         "recovery-window",
+        "driver-restart",
+        "left-over-executors",
         "x",
         "removed:1",
         *(f"block:{h}" for h in HOSTS),
@@ -142,6 +147,7 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.DriverStarted, pid=small),
     st.builds(ev.DriverReady, driver_url=text),
     st.builds(ev.DriverStopping),
+    st.builds(ev.DriverLost, exit_code=small, reason=text),
     st.builds(ev.TargetExecutorsChanged, count=small),
     st.builds(ev.ExecutorsUnwanted, executor_ids=some_ids),
     st.builds(
@@ -199,18 +205,24 @@ settings_of_core = st.builds(
     force_excluded=st.booleans(),
     resource_wait_ms=st.sampled_from([0, 1_000, 300_000]),
     max_executor_failures=st.sampled_from([None, 0, 2]),
-    recovery=st.builds(RecoverySettings, enabled=st.booleans(), off=st.sampled_from(["", "encrypted"])),
+    recovery=st.builds(
+        RecoverySettings,
+        enabled=st.booleans(),
+        off=st.sampled_from(["", "encrypted"]),
+        driver_restarts=st.integers(0, 3),
+    ),
 )
 
 
 def test_every_event_of_the_core_takes_part() -> None:
     """So that an event that is added is not forgotten here."""
     named = {kind.__name__ for kind in ev.Event.__subclasses__()}
-    seen = {"AttemptStarted", "DriverFinished", "DriverLost"}
+    seen = {"AttemptStarted", "DriverFinished"}
     assert named - seen == {
         "HostsReported", "BlockRequested", "UnblockRequested", "DriverStarted", "DriverReady", "DriverStopping",
         "TargetExecutorsChanged", "ExecutorsUnwanted", "ContainerAllocated", "RequestFailed", "ContainerStarted",
-        "ContainerDropped", "ContainerLost", "PlacementAcknowledged", "ResourceManagerReconnected", "PlacementProblem",
+        "DriverLost", "ContainerDropped", "ContainerLost", "PlacementAcknowledged", "ResourceManagerReconnected",
+        "PlacementProblem",
         "PendingExplained", "StageStarted", "StageFinished", "TaskFinished", "ProgramWarned", "TimerFired",
         "ExecutorRemoved", "ContainersPreempted", "FeedLagged", "Observed", "JobStarted", "JobEnded", "CopyRefused",
         "ClusterBlocksRead", "JournalReplayed", "RecordingEnded", "SavedUnreadable", "ShuffleDeclared",
@@ -264,7 +276,13 @@ class Cluster(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World(initial_executors=3, blocked_share=SHARE, blocks=BlockSettings(faulty_duration_ms=20_000))
+        self.world = World(
+            initial_executors=3,
+            blocked_share=SHARE,
+            blocks=BlockSettings(faulty_duration_ms=20_000),
+            recovery=RecoverySettings(enabled=True, driver_restarts=5),
+        )
+        self.epoch = 1
         self.requested: set[str] = set()
         self.timers: dict[str, int] = {}
         self.hosts: dict[str, str] = dict.fromkeys(HOSTS, "RUNNING")
@@ -286,9 +304,20 @@ class Cluster(RuleBasedStateMachine):
             elif isinstance(command, UpdatePlacement):
                 self.versions += 1
                 assert command.version == self.versions
+            elif isinstance(command, BeginEpoch):
+                self.epoch += 1
+                assert command.epoch == self.epoch
             elif isinstance(command, ENDS):
                 self.ended = True
+        if of(BeginEpoch, answer):
+            self.journal_is_read()
         return answer
+
+    def journal_is_read(self) -> None:
+        """As soon as it is asked for; each life has finished something."""
+        earlier = tuple(range(1, self.epoch))
+        answer = self.tell(rec.JournalReplayed(epochs=earlier, progress=self.epoch - 1))
+        assert [one.epoch for one in of(StartDriver, answer)] == ([self.epoch] if earlier else [])
 
     def ids(self, *states_: str) -> list[str]:
         return [one.executor_id for one in self.world.view().containers if one.state in states_]
@@ -312,6 +341,7 @@ class Cluster(RuleBasedStateMachine):
             )
         )
         self.report()
+        self.journal_is_read()
 
     @rule(
         host=st.sampled_from(HOSTS),
@@ -397,6 +427,15 @@ class Cluster(RuleBasedStateMachine):
         self.ready = False
         self.tell(ev.DriverStopping())
         assert self.ids("wanted", "allocated", "running") == []
+
+    @precondition(lambda self: self.world.negotiator.hears(self.epoch) and not self.ended)
+    @rule()
+    def driver_dies(self) -> None:
+        self.ready = False
+        before, epoch = set(self.ids("wanted", "allocated", "running")), self.epoch
+        self.tell(ev.DriverLost(exit_code=-9, reason="killed"))
+        assert self.ended or not before & set(self.ids("wanted", "allocated", "running"))
+        assert not self.world.negotiator.hears(epoch) or self.ended
 
     @precondition(lambda self: self.ids("wanted"))
     @rule()

@@ -196,3 +196,21 @@ def test_what_the_caller_knows_is_in_the_document() -> None:
     document = fold(APP, records(attempt()), about)
     assert (document.name, document.user, document.queue) == ("etl", "me", "root.a")
     assert document.links.resource_manager == "http://rm/app"
+
+
+AGAIN = commands.BeginEpoch(epoch=2, restart=1, reason="the driver of epoch 1 was lost; it is started again")
+
+
+def test_a_driver_that_is_started_again_is_told_with_one_warning_and_begins_its_stages_anew() -> None:
+    stage = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=4)
+    lost = events.DriverLost(exit_code=-9, reason="killed")
+    before = (attempt(), READY, STARTED, stage, task(0, "SUCCESS"), lost)
+    document = fold(APP, [*records(*before), *records(AGAIN, epoch=2)])
+    assert (document.attempt, document.epoch, document.phase) == (1, 2, "starting")
+    assert document.driver_restarts is not None
+    assert (document.driver_restarts.count, document.driver_restarts.why) == (1, AGAIN.reason)
+    assert document.warnings == (AGAIN.reason,)
+    assert (document.stages, document.tasks.finished) == ((), 0)
+    # Its executors end by themselves, one after the other.
+    assert [one.state for one in document.containers if one.role == "executor"] == ["RUNNING"]
+    assert fold(APP, [*records(*before, AGAIN), *records(attempt(2), epoch=6)]).driver_restarts is None

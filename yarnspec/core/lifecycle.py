@@ -2,7 +2,7 @@
 
     new ──▶ waiting ──first executor──▶ executing ──Spark stops──▶ finishing ──program ends──▶ finished
                ▲                           │
-               └────── all executors lost ─┘        anything ──driver lost──▶ abandoned, or waiting for its next life
+               └────── all executors lost ─┘        anything ──driver lost──▶ abandoned, or new again
 
 *Desired* is Spark's target; *sufficient*, at this level, is one registered executor. While resources are
 insufficient a deadline runs.
@@ -87,7 +87,7 @@ class Lifecycle:
         """The phase's name."""
         if self.over:
             return self.over
-        if not self.started:
+        if not self.lives:
             return "new"
         if self.stopping:
             return "finishing"
