@@ -26,6 +26,8 @@ pytestmark = pytest.mark.soak
 
 OPTIONS = (
     "--set", "recovery.enabled=true", "--set", "recovery.flush_interval=500ms", "--set", "am.max_attempts=6",
+    # One life for each attempt, as these tests count them.
+    "--set", "recovery.driver_restarts=0",
     "--set", "speculation.enabled=false", "--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0",
 )  # fmt: skip
 APART = ("--executor-memory", "4g")

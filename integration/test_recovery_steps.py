@@ -17,6 +17,8 @@ from integration.waiting import wait_for
 
 OPTIONS = (
     "--set", "recovery.enabled=true", "--set", "recovery.flush_interval=500ms", "--set", "am.max_attempts=8",
+    # One life for each attempt, as these tests count them.
+    "--set", "recovery.driver_restarts=0",
     "--set", "speculation.enabled=false",
     # Two executors do not fit on one host: each of them has outputs, on a host of its own.
     "--executor-memory", "4g", "--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0",
