@@ -376,6 +376,7 @@ class Cluster(RuleBasedStateMachine):
     def target(self, count: int) -> None:
         self.tell(ev.TargetExecutorsChanged(count=count))
 
+    @precondition(lambda self: self.world.negotiator.hears(self.epoch))
     @rule()
     def driver_listens(self) -> None:
         self.ready = True
