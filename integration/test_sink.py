@@ -97,6 +97,7 @@ def test_a_driver_killed_at_every_step(hdfs: tuple[HadoopFiles, str]) -> None:
     kill_at(hdfs, {Mode.OVERWRITE: [step for step in steps if step not in adding], Mode.APPEND: adding})
 
 
+@pytest.mark.soak
 def test_saves_with_copies(submit: Submit, tmp_path: Path) -> None:
     """The original of a task is still writing when its copy's file has been published."""
     python = python_without_yarnspec(tmp_path / "venv")
@@ -148,7 +149,9 @@ def test_a_driver_that_dies_in_the_midst_of_a_save(submit: Submit, cluster: Clus
     epoch, read, listed = (line for line in told if line.pop("what"))
     assert (marks / "died").exists()
     assert (epoch["appended"], epoch["saved"]) == (0, 1)
-    assert {attempt.split(".")[0] for attempt in epoch["attempts"]} == {"e1", "e2"}
+    epochs = {attempt.split(".")[0] for attempt in epoch["attempts"]}
+    assert "e1" in epochs
+    assert len(epochs) == 2
     assert read["appended"] == 12
     assert read["saved"] == sorted(str([2 * number, 2 * number + 1]) for number in range(PARTITIONS))
     assert listed["around"] == ["appended", "saved"]

@@ -185,17 +185,22 @@ def _active_run(run: str) -> Iterator[None]:
 
 def _owner(context: SparkContext) -> Owner:
     told = context._jsc.sc().applicationAttemptId()
-    digits = re.search(r"(\d+)$", str(told.get())) if told.isDefined() else None
     return Owner(
         run=uuid.uuid4().hex[:16],
         application=str(context.applicationId),
-        epoch=int(digits[1]) if digits else 0,
+        epoch=_epoch(str(told.get())) if told.isDefined() else 0,
         process=_PROCESS,
         user=context.sparkUser(),
         host=socket.gethostname(),
         pid=os.getpid(),
         since_ms=time.time_ns() // 1_000_000,
     )
+
+
+def _epoch(attempt: str) -> int:
+    """The life of the driver: ``1``, or ``1-2`` in its second SparkContext; 0 when it is something else."""
+    number = re.fullmatch(r"(\d+)(-\d+)?", attempt)
+    return int(number[1]) if number else 0
 
 
 def _as_hadoop(directory: str) -> str:
