@@ -41,7 +41,7 @@ ROW = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(rounds=st.lists(st.lists(ROW, max_size=40), max_size=5), eager=st.booleans())
 def test_nothing_trips(
     kind: Literal["progress", "execution-time", "input-weighted"], rounds: list[list[dict[str, object]]], eager: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.tasks import T0, TaskWorld
@@ -267,7 +267,6 @@ def test_speeds_outlive_a_context() -> None:
     assert those.speeds.probability("h9") < 0.1
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(500, 1500), min_size=2, max_size=12),
     st.integers(2, 12),

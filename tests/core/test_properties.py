@@ -250,7 +250,7 @@ def check_shape(commands: list[Command]) -> None:
         assert not any(blocked & set(one.hosts) for one in placement.wanted)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(settings_of_core, histories, st.lists(times_ms, min_size=40, max_size=40))
 def test_no_history_raises_and_the_same_history_gives_the_same_commands(
     core: object, history: list[ev.Event], clock: list[int]
@@ -498,5 +498,5 @@ class Cluster(RuleBasedStateMachine):
             assert set(placements[-1].blocked_hosts if placements else ()) == self.blocked()
 
 
-Cluster.TestCase.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
+Cluster.TestCase.settings = settings(max_examples=120, stateful_step_count=40)
 TestCluster = Cluster.TestCase

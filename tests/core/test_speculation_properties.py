@@ -339,5 +339,5 @@ class Stages(RuleBasedStateMachine):
         assert of(RequestContainers, self.world.pass_ms(HOUR_MS)) == []
 
 
-Stages.TestCase.settings = settings(max_examples=80, stateful_step_count=50, deadline=None)
+Stages.TestCase.settings = settings(max_examples=80, stateful_step_count=50)
 TestStages = Stages.TestCase

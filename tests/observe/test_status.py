@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.observe.messages import messages
@@ -58,7 +58,6 @@ def task(index: int, state: str, attempt_number: int = 0) -> events.TaskFinished
     )
 
 
-@settings(deadline=None)
 @given(st.lists(messages, max_size=30), st.integers(1, 3))
 def test_no_records_make_it_raise_and_every_prefix_can_be_shown(logged: list[Event | Command], epoch: int) -> None:
     state = StatusFold(APP)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from operator import itemgetter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from yarnspec.window.merge import merged
@@ -12,7 +12,6 @@ runs = st.lists(st.lists(st.integers(0, 5), max_size=40), max_size=6)
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-@settings(deadline=None)
 @given(runs=runs, block=st.integers(1, 5))
 def test_runs_become_one_and_equals_keep_the_order_of_the_runs(
     reverse: bool, runs: list[list[int]], block: int

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from yarnspec.window.order import Order, rank
@@ -33,7 +33,6 @@ def links(directory: Path) -> list[Path]:
 
 
 @BOTH
-@settings(deadline=None)
 @given(records=st.lists(st.tuples(keys, st.integers(0, 3)), max_size=300))
 def test_as_pythons_sort_with_nulls_and_nan_as_in_spark(order: Order, records: list[tuple[Any, int]]) -> None:
     numbered = [(*record, number) for number, record in enumerate(records)]
@@ -44,7 +43,6 @@ def test_as_pythons_sort_with_nulls_and_nan_as_in_spark(order: Order, records: l
 
 
 @BOTH
-@settings(deadline=None)
 @given(records=st.lists(st.text(max_size=3) | st.just("é\ud800"), max_size=300))
 def test_texts(order: Order, records: list[str]) -> None:
     found = list(ExternalSort(len, order, TINY, ["/tmp"]).sort(records))

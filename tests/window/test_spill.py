@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import Row
 
@@ -20,7 +20,6 @@ def back(blocks: list[list[Any]]) -> list[list[Any]]:
         return list(spill.read(spill.write(blocks)))
 
 
-@settings(deadline=None)
 @given(blocks=st.lists(st.lists(records, min_size=1, max_size=20), max_size=4))
 def test_records_come_back_as_they_were(blocks: list[list[Any]]) -> None:
     found = back(blocks)
