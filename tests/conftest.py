@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # No test depends on how fast the machine is.
 settings.register_profile("yarnspec")
