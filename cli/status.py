@@ -163,6 +163,8 @@ def _recovery(recovery: RecoveryStatus) -> str:
         used = f"{recovery.restored_outputs} of {recovery.saved_outputs} map outputs of earlier epochs used again"
         lost = ", ".join(f"{count}: {why}" for why, count in sorted(recovery.not_restored.items()))
         words.append(f"{used} ({lost})" if lost else used)
+    if recovery.carried_over:
+        words.append(recovery.carried_over)
     if recovery.lost_hosts:
         words.append(f"given up: what is on {', '.join(sorted(recovery.lost_hosts))}")
     if recovery.recording:

@@ -13,8 +13,9 @@ import pytest
 from yarnspec.am.recording import Recording
 from yarnspec.core import commands
 from yarnspec.core import recoveryevents as rec
+from yarnspec.core.carried import CarriedBlock, CarriedBlocks, CarriedHost, CarriedHosts
 from yarnspec.core.events import Event
-from yarnspec.core.journalrecords import ApplicationRegistered, Determinism, EpochBegan
+from yarnspec.core.journalrecords import ApplicationRegistered, Carried, Determinism, EpochBegan
 from yarnspec.core.savedwork import changed
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.frames import read_frames
@@ -147,6 +148,29 @@ def test_what_one_epoch_records_the_next_one_offers_to_its_driver(tmp_path: Path
         **{"host": "h2", "epoch": 1, "bytes": 10},
     }
     second.end()
+
+
+def test_what_the_negotiator_knows_is_handed_to_the_next_one_the_newest_of_each_kind(tmp_path: Path) -> None:
+    blocks = [
+        CarriedBlocks(epoch=1, time_ms=at, blocks=(CarriedBlock(host=f"h{at}", reason="r", by="ann", since_ms=at),))
+        for at in (1, 2)
+    ]
+    hosts = CarriedHosts(epoch=1, time_ms=2, hosts=(CarriedHost(host="h1", faults=2),))
+    first = Epoch(tmp_path, 1)
+    first.replayed()
+    first.recording.perform(commands.RecordState(parts=(blocks[0], hosts), reason="changed"))
+    first.recording.perform(commands.RecordState(parts=(blocks[1],), reason="changed"))
+    first.end()
+    second = Epoch(tmp_path, 2)
+    assert second.replayed().carried == (blocks[1], hosts)
+    assert second.journal is not None
+    second.journal.append(Carried(kind="hosts", payload=b"\xc1"))
+    second.end()
+    third = Epoch(tmp_path, 3)  # it has the second one's snapshot of the first
+    past = third.replayed()
+    assert past.carried == (blocks[1],)
+    assert past.carried_problem.startswith("hosts: ")
+    third.end()
 
 
 def test_a_file_that_cannot_be_written_costs_only_what_is_saved(tmp_path: Path) -> None:

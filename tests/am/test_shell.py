@@ -16,6 +16,7 @@ from yarnspec.am.placement import PlacementFile
 from yarnspec.am.recording import RECORDS, Recording
 from yarnspec.am.shell import Shell
 from yarnspec.core import commands, events
+from yarnspec.core.carried import CarriedBlocks
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
 from yarnspec.core.negotiator import Negotiator
@@ -434,6 +435,7 @@ def test_what_is_to_be_kept_goes_to_the_journal_in_order_and_the_answers_with_it
     answer = [
         commands.RecordProgram(reason="r"),
         commands.OfferSaved(reason="r", shuffles=(7,)),
+        commands.RecordState(reason="r", parts=(CarriedBlocks(epoch=2, time_ms=1),)),
         commands.StartDriver(reason="r", epoch=2),
         commands.RecordShuffle(
             reason="r", shuffle=8, signature="s", maps=1, reduces=1, determinism="determinate", parents=()
@@ -449,6 +451,9 @@ def test_what_is_to_be_kept_goes_to_the_journal_in_order_and_the_answers_with_it
     assert world.kept.done == [type(one).__name__ for one in answer if isinstance(one, RECORDS)]
     assert len(world.kept.done) == len(RECORDS)
     assert world.done == ["driver started"]
+    # The event log has told each block and verdict when it came.
+    lines = [msgspec.json.decode(line.data) for line in world.log.after(1, 0).lines]
+    assert [one["parts"] for one in lines if one["type"] == "RecordState"] == [[]]
 
 
 def test_what_a_dead_driver_told_is_neither_decided_on_nor_logged_but_counted(make: Make) -> None:

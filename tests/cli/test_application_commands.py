@@ -138,10 +138,12 @@ class TestStatus:
                     not_restored={"truncated": 1, "host lost": 2},
                     lost_hosts={"h2": "blocked", "h1": "LOST"},
                     kept=(KeptOnHost(host="h", outputs=4, bytes=5 * 1024**2),),
+                    carried_over="carried over from epoch 1: 2 blocks",
                 ),
                 (
                     "6 of 9 map outputs of earlier epochs used again (2: host lost, 1: truncated)",
                     "2 shuffles recorded",
+                    "carried over from epoch 1: 2 blocks",
                     "given up: what is on h1, h2",
                     "4 outputs (5m) of ended executors on 1 hosts",
                 ),
@@ -150,7 +152,7 @@ class TestStatus:
         ],
     )
     def test_kept_work(self, recovery: RecoveryStatus, words: tuple[str, ...]) -> None:
-        console = Console(width=200, record=True, color_system=None, highlight=False)
+        console = Console(width=300, record=True, color_system=None, highlight=False)
         with console.capture() as capture:
             print_status(msgspec.structs.replace(DOCUMENT, recovery=recovery), console, 1_700_000_030_000)
         (line,) = [line for line in capture.get().splitlines() if line.startswith("kept work")]

@@ -9,6 +9,7 @@ import msgspec
 from yarnspec.core import commands, events
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
+from yarnspec.core.figures import LedgerFigures
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.records import record_of
 from yarnspec.observe.status import fold
@@ -130,6 +131,25 @@ class TestCopies:
         assert withdrawn is not None
         ledger = withdrawn.ledger
         assert (ledger.copies_withdrawn, ledger.copies_refused, ledger.copies_launched) == (1, 0, 0)
+
+    def test_the_ledger_goes_on_in_the_next_life_and_in_the_next_attempt_and_the_stages_begin_anew(self) -> None:
+        again = commands.BeginEpoch(epoch=2, restart=1, reason="the driver was lost")
+        won = (STAGE, SLOW, COPY, ended("SUCCESS", 5_000, copy=True))
+        second = status(*won, COPY, again, STAGE)
+        assert second.stages[0].metrics is None
+        assert second.speculation is not None
+        ledger = second.speculation.ledger
+        assert (ledger.copies_launched, ledger.copies_won, ledger.copies_running) == (2, 1, 0)
+        assert (ledger.copies_cancelled, ledger.spent_ms) == (1, 5_000)
+        figures = LedgerFigures(
+            **{name: 0 for name in LedgerFigures.__struct_fields__ if name not in {"copies_launched", "gained_ms"}},
+            copies_launched=2,
+            gained_ms=700,
+        )
+        attempt = msgspec.structs.replace(STARTED, attempt=2, epoch=6)
+        third = status(*won, attempt, commands.CarryOver(ledger=figures, reason="carried over"), *won).speculation
+        assert third is not None
+        assert (third.ledger.copies_launched, third.ledger.copies_won, third.ledger.gained_ms) == (3, 1, 700)
 
     def test_the_seeds_names_are_those_of_the_document(self) -> None:
         (stage,) = msgspec.to_builtins(status(STAGE, SLOW, COPY))["stages"]

@@ -77,3 +77,10 @@ def test_hosts_that_are_given_up_and_what_lies_on_others() -> None:
     )
     assert found.lost_hosts == {"h2": "blocked"}
     assert [(one.host, one.outputs, one.bytes, one.dropped) for one in found.kept] == [("h3", 5, 50, 1)]
+
+
+def test_what_is_carried_over_is_said_and_what_is_not_is_a_warning() -> None:
+    unread = commands.CarryOver(failed=True, reason="a record cannot be read: hosts")
+    taken = commands.CarryOver(reason="carried over from epoch 1: 2 blocks")
+    assert status(*RESUMED, unread, taken).carried_over == f"{unread.reason}; {taken.reason}"
+    assert folded(*RESUMED, unread, taken).document().warnings == (unread.reason,)

@@ -21,6 +21,7 @@ import structlog
 from yarnspec.am.past import write_saved
 from yarnspec.core import commands
 from yarnspec.core import recoveryevents as rec
+from yarnspec.core.carried import parts_of, record_of_part
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import (
@@ -48,6 +49,7 @@ _NO_STAGE = -1
 RECORDS = (
     commands.OfferSaved,
     commands.RecordProgram,
+    commands.RecordState,
     commands.RecordShuffle,
     commands.RefuseShuffles,
     commands.ForgetShuffle,
@@ -212,12 +214,15 @@ class Recording:
             return
         recorded = past.recorded
         progress = progress_of(recorded)
+        carried, carried_problem = parts_of(recorded)
         with self._lock:
             self._taken.past(recorded)
         self._program, self._past, self._journal = program, recorded, journal
         self._post(
             rec.JournalReplayed(
                 problem=past.problem,
+                carried=carried,
+                carried_problem=carried_problem,
                 changed=changed(recorded.application, program),
                 shuffles=saved_shuffles(recorded),
                 epochs=tuple(sorted(epoch for epoch in recorded.epochs if epoch < self._epoch)),
@@ -246,6 +251,9 @@ class Recording:
         match command:
             case commands.RecordProgram() if self._program is not None:
                 self._last = journal.append_durable(self._program)
+            case commands.RecordState(parts=parts):
+                for part in parts:
+                    journal.append(record_of_part(part))
             case commands.RecordShuffle():
                 registered = msgspec.convert(command, ShuffleRegistered, from_attributes=True)
                 self._last = journal.append_durable(registered)

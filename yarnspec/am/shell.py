@@ -243,6 +243,8 @@ class Shell:
             return
         if isinstance(message, events.HostsReported):
             message = self._changed_hosts(message)
+        if isinstance(message, commands.RecordState):
+            message = commands.RecordState(reason=message.reason)  # what it holds was told when it happened
         if isinstance(message, commands.BeginEpoch):
             self._event_log.begin_epoch(message.epoch)
             self._logged_hosts = None
@@ -315,6 +317,8 @@ class Shell:
 def _note_in_log(command: Command) -> None:
     """What is to be read in the negotiator's log beside the events; nothing else is to be done for it."""
     match command:
+        case commands.CarryOver():
+            _log.info("carried over", said=command.reason)
         case commands.BlockHost() | commands.UnblockHost() | commands.RefuseBlock():
             _log.info(type(command).__name__, host=command.host, reason=command.reason)
         case commands.BlockExecutor() | commands.UnblockExecutor():

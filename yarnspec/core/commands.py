@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from yarnspec.core.carried import CarriedPart
 from yarnspec.core.events import Cause, Level
 from yarnspec.core.figures import LedgerFigures, StageSpeculation
 from yarnspec.core.journalrecords import Determinism
@@ -256,6 +257,22 @@ class RecordProgress(Command, frozen=True):
 
     epoch: int
     jobs: int
+
+
+class RecordState(Command, frozen=True):
+    """Write to the journal what the next attempt's negotiator is to know; the event log does without the ``parts``."""
+
+    parts: tuple[CarriedPart, ...] = ()
+
+
+class CarryOver(Command, frozen=True):
+    """What this attempt goes on with of what those before knew, for the log and the status: nothing is to be done.
+
+    ``ledger``: what copies did in all epochs before; None: it began anew. ``failed``: something is not carried over.
+    """
+
+    ledger: LedgerFigures | None = None
+    failed: bool = False
 
 
 class AnswerShuffle(Command, frozen=True):

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 
 from yarnspec.core.attemptstate import representative
 from yarnspec.core.commands import Command, KillAttempt, LaunchCopy, Verdict, WithdrawCopy
+from yarnspec.core.figures import LedgerFigures
 from yarnspec.core.ledger import Ledger, gained_ms, original_end_ms
 from yarnspec.core.observations import Failure, StageFlag, State
 from yarnspec.core.settings import SpeculationSettings
@@ -109,6 +110,13 @@ class Copies:
         for ledger in (self.before, *self.stage_ledgers.values()):
             total.add(ledger)
         return total
+
+    def carry_over(self, figures: LedgerFigures) -> LedgerFigures:
+        """Count on from what copies of earlier attempts did; those that ran then have ended with their driver."""
+        ledger = Ledger.of(figures)
+        ledger.settle()
+        self.before.add(ledger)
+        return ledger.figures()
 
     # the limits
 
@@ -310,8 +318,7 @@ class Copies:
         self._banned.pop(key, None)
         ledger = self.stage_ledgers.pop(key, None)
         if ledger is not None:
-            ledger.copies_cancelled += ledger.copies_running
-            ledger.copies_running = 0
+            ledger.settle()
             self.before.add(ledger)
 
     def forget(self) -> None:

@@ -42,6 +42,8 @@ _DISKS_FAILED = -101
 _OUT_OF_MEMORY = frozenset({-103, -104, 52, SIGKILL_EXIT})
 
 Task = tuple[int, int]
+Proof = tuple[int, int, int]
+"""A task, after the number of its SparkContext: those of different ones may have the same number."""
 
 
 class Faults:
@@ -54,8 +56,9 @@ class Faults:
         self._failed: OrderedDict[Task, dict[str, set[str]]] = OrderedDict()  # where each task failed: host, executors
         self._in_stage: defaultdict[int, dict[str, dict[str, set[int]]]] = defaultdict(dict)  # the same by stage
         self._single: set[Key] = set()
-        self._proven: defaultdict[str, dict[Task, tuple[int, frozenset[str]]]] = defaultdict(dict)
+        self._proven: defaultdict[str, dict[Proof, tuple[int, frozenset[str]]]] = defaultdict(dict)
         self._deaths: defaultdict[str, list[YoungDeath]] = defaultdict(list)
+        self._contexts = 0
         self._blocked: set[str] = set()
         self._rounds: defaultdict[str, int] = defaultdict(int)
 
@@ -82,7 +85,7 @@ class Faults:
         for host, executors in self._failed.pop(task, {}).items():
             # Where it failed and then succeeded it was not the host.
             if host != attempt.host:
-                self._proven[host][task] = (now_ms, frozenset(executors))
+                self._proven[host][self._contexts, *task] = (now_ms, frozenset(executors))
                 wish = self._judge(host, attempt.host, now_ms) or wish
         return [wish] if wish is not None else []
 
@@ -171,6 +174,16 @@ class Faults:
         )
         return self._wish(death.host, "", said, BY_DEATHS)
 
+    @property
+    def rounds(self) -> dict[str, int]:
+        """How often each host, or an executor there, was blocked as faulty."""
+        return {host: times for host, times in self._rounds.items() if times}
+
+    def carry_over(self, rounds: Mapping[str, int]) -> None:
+        """Know how often hosts were blocked in earlier attempts; those whose blocks still hold are counted among it."""
+        for host, times in rounds.items():
+            self._rounds[host] = max(self._rounds[host], times)
+
     def forget(self, host: str) -> None:
         """Somebody vouches for a host: nothing that happened there so far counts, and durations begin again."""
         self._proven.pop(host, None)
@@ -181,6 +194,7 @@ class Faults:
 
     def context_over(self) -> None:
         """The SparkContext is gone: the tasks that failed will not succeed elsewhere. What is proven stays so."""
+        self._contexts += 1
         self._failed.clear()
         self._in_stage.clear()
 
@@ -194,7 +208,7 @@ class Faults:
             f"{self._window_ms // 1000} s"
         )
 
-    def _recent(self, host: str, now_ms: int) -> dict[Task, frozenset[str]]:
+    def _recent(self, host: str, now_ms: int) -> dict[Proof, frozenset[str]]:
         proven = self._proven.get(host, {})
         return {task: where for task, (at_ms, where) in proven.items() if at_ms > now_ms - self._window_ms}
 
@@ -205,7 +219,7 @@ class Faults:
         others = sum(len(self._recent(other, now_ms)) for other in self._proven if other != host)
         if len(proven) < _TIMES_THE_OTHERS * others:
             return None
-        named = ", ".join(f"{stage}.{index}" for stage, index in sorted(proven)[:5])
+        named = ", ".join(f"{stage}.{index}" for _, stage, index in sorted(proven)[:5])
         where = set().union(*proven.values())
         executor_id = next(iter(where)) if self._several(host) and len(where) == 1 else ""
         said = (

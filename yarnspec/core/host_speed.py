@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 
+from yarnspec.core.carried import HostSpeed
 from yarnspec.core.columns import Column, Columns
 from yarnspec.core.likelihood import add_up
 from yarnspec.core.pace import HostEvidence, Pace
-from yarnspec.core.places import Names
+from yarnspec.core.places import UNKNOWN, Names
 from yarnspec.core.references import SAMPLE, References, reference_state
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
@@ -41,6 +42,8 @@ _JOINED_FROM = 1.0
 """What stages say together of a host is worth adding up properly from here: below it nobody is suspected."""
 _NOBODY = -1
 _SAMPLE_MIN = 256
+_TELLING_ODDS, _TELLING_FACTOR = 0.5, 1.25
+"""From such log odds that it is slow on, or such a factor, a host is worth to be known to a next attempt."""
 _STAGES_AT_ONCE = 3
 
 
@@ -199,6 +202,44 @@ class HostSpeeds:
             seen.host[seen.host == number] = _NOBODY
         self._fresh = (-1, -1)
 
+    def context_over(self) -> None:
+        """The SparkContext is gone: what its running stages have shown stays, as of stages that have ended."""
+        self._ended = self._with_running()
+        self._recent.extend(self._seen(pace) for pace in self._paces.values())
+        for known in (self._references, self._paces, self._looked):
+            known.clear()
+        self._pool = _Pool()
+        self._fresh = (-1, -1)
+
+    def worst(self, most: int, now_ms: int) -> dict[str, HostSpeed]:
+        """What there is against hosts that are not as quick as others, the likeliest to be slow first."""
+        self._fade(now_ms)
+        pool = self._with_running().reach(len(self._names))
+        factors = np.exp(pool["log_factor"] / (pool["weight"] + _SHRINK))
+        telling = np.flatnonzero((pool["log_odds"] >= _TELLING_ODDS) | (factors >= _TELLING_FACTOR))
+        telling = telling[telling != UNKNOWN]
+        telling = telling[np.argsort(-pool["log_odds"][telling], kind="stable")][:most]
+        return {
+            self._names[number]: HostSpeed(
+                **{name: round(float(pool[name][number]), 3) for name in _Pool.CARRIED},
+                latest_ms=int(pool["latest_ms"][number]),
+            )
+            for number in telling.tolist()
+        }
+
+    def carry_over(self, speeds: Mapping[str, HostSpeed], then_ms: int, now_ms: int) -> None:
+        """Know what an earlier attempt had found by ``then_ms``."""
+        self._fade(now_ms)
+        share = self._share(now_ms - then_ms)
+        for host, speed in speeds.items():
+            number = self._names.number(host)
+            columns = self._ended.reach(number + 1)
+            for name in _Pool.CARRIED:
+                columns[name][number] += share * getattr(speed, name)
+            columns["log_odds"][number] = np.clip(columns["log_odds"][number], GOOD_MIN, LATE_MAX)
+            columns["latest_ms"][number] = max(int(columns["latest_ms"][number]), speed.latest_ms)
+        self._fresh = (-1, -1)
+
     def explain(self, host: str) -> str:
         """What is known of a host's speed, in one sentence with the numbers."""
         number = self._names.find(host)
@@ -284,17 +325,30 @@ class HostSpeeds:
     def _seen(self, pace: Pace) -> _Seen:
         return _Seen(self._own[pace.host], pace.end_ms, pace.told)
 
+    def _with_running(self) -> _Pool:
+        """What will be known when the running stages have ended as they are now."""
+        pool = self._ended.copy()
+        for pace in self._paces.values():
+            pool.take(pace, self._own)
+        return pool
+
     def _fade(self, now_ms: int) -> None:
         passed_ms = now_ms - self._ended_ms
         if passed_ms > 0:
-            self._ended.scale(0.5 ** (passed_ms / self._settings.host_memory_ms))
+            self._ended.scale(self._share(passed_ms))
             self._ended_ms = now_ms
+
+    def _share(self, passed_ms: int) -> float:
+        """What is left of evidence after such a time."""
+        share: float = 0.5 ** (max(0, passed_ms) / self._settings.host_memory_ms)
+        return share
 
 
 class _Pool:
     """Sums of evidence by host number."""
 
-    _FADING: Sequence[str] = ("log_odds", "whole", "log_factor", "weight", "observed", "late")
+    CARRIED: Sequence[str] = ("log_odds", "log_factor", "weight", "observed", "late")
+    _FADING: Sequence[str] = (*CARRIED, "whole")
 
     def __init__(self) -> None:
         self._columns = Columns({**dict.fromkeys(self._FADING, np.float64), "latest_ms": np.int64}, fill=0)
@@ -302,6 +356,13 @@ class _Pool:
     def reach(self, count: int) -> Columns:
         self._columns.reach(count)
         return self._columns
+
+    def copy(self) -> _Pool:
+        copy = _Pool()
+        columns = copy.reach(len(self._columns))
+        for name in (*self._FADING, "latest_ms"):
+            columns[name][:] = self._columns[name]
+        return copy
 
     def scale(self, share: float) -> None:
         for name in self._FADING:

@@ -30,6 +30,11 @@ class Ledger(msgspec.Struct, kw_only=True):
     wasted_ms: int = 0
     spent_ms: int = 0
 
+    @classmethod
+    def of(cls, figures: LedgerFigures) -> Ledger:
+        """The ledger that has these figures."""
+        return cls(**msgspec.structs.asdict(figures))
+
     def add(self, other: Ledger) -> None:
         """Add what another ledger has."""
         for name in self.__struct_fields__:
@@ -48,6 +53,11 @@ class Ledger(msgspec.Struct, kw_only=True):
             self.copies_failed += 1
         else:
             self.copies_cancelled += 1
+
+    def settle(self) -> None:
+        """The copies that run have ended with their SparkContext."""
+        self.copies_cancelled += self.copies_running
+        self.copies_running = 0
 
     def figures(self) -> LedgerFigures:
         """A frozen copy."""

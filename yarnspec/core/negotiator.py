@@ -16,7 +16,9 @@ import msgspec
 
 from yarnspec.core import events as ev
 from yarnspec.core import explain
+from yarnspec.core import recoveryevents as rec
 from yarnspec.core.blocklist import SUBMIT, TIMER_FAMILY, Blocklist
+from yarnspec.core.carry import CARRY_TIMER, Carry
 from yarnspec.core.clusterlist import ClusterList
 from yarnspec.core.commands import Command, ReleaseContainer, RequestContainers
 from yarnspec.core.containers import IDS_PER_EPOCH, Containers
@@ -80,6 +82,13 @@ class Negotiator:
             gone=self._speculation.executor_gone,
             died_young=self._speculation.died_young,
         )
+        self._carry = Carry(
+            lifecycle=self._lifecycle,
+            timers=self._timers,
+            blocklist=self._blocklist,
+            speculation=self._speculation,
+            enabled=settings.recovery.enabled,
+        )
         self._recovery = self._recovery_of_an_epoch()
         self._driver = Driver(
             settings,
@@ -113,6 +122,7 @@ class Negotiator:
             **self._driver.routes,
             **self._executors.routes,
             **self._recovery.routes,
+            rec.JournalReplayed: self._journal_replayed,
             **self._speculation.routes,
             ev.JobEnded: self._job_ended,
         }
@@ -128,6 +138,7 @@ class Negotiator:
             **self._driver.timers,
             **self._recovery.timers,
             **self._speculation.timers,
+            CARRY_TIMER: lambda _: [],
         }
 
     def hears(self, epoch: int) -> bool:
@@ -146,6 +157,8 @@ class Negotiator:
         commands = route(event, now_ms) if route is not None else []
         if not self._lifecycle.over:
             commands += self._settle(ev.after(event), now_ms)
+        if not self._lifecycle.over:
+            commands += self._carry.look(event, now_ms)
         return commands
 
     def speculation_view(self, now_ms: int) -> SpeculationView:
@@ -190,10 +203,21 @@ class Negotiator:
 
     def _life_over(self, now_ms: int) -> list[Command]:
         self._recovery.over()
+        self._carry.life_over()
+        self._speculation.life_over()
         self._recovery = self._recovery_of_an_epoch()
-        self._routes |= self._recovery.routes
+        self._routes.update(self._recovery.routes)
+        self._routes[rec.JournalReplayed] = self._journal_replayed
         self._single_timers |= self._recovery.timers
         return self._executors.driver_lost(now_ms)
+
+    def _journal_replayed(self, event: rec.JournalReplayed, now_ms: int) -> list[Command]:
+        # Before the driver is started and containers are asked for.
+        carried = self._carry.replayed(event, now_ms)
+        # What the journal knows it knows better than the event log, from which the wishes are.
+        known = self._carry.restored
+        self._exclusions = [one for one in self._exclusions if not one.earlier or one.host not in known]
+        return carried + self._recovery.routes[rec.JournalReplayed](event, now_ms)
 
     def _await_hosts(self, now_ms: int) -> list[Command]:
         if not self._undecided or not self._lifecycle.started or self._timers.wanted(HOSTS_TIMER):
@@ -223,12 +247,15 @@ class Negotiator:
         if (event.by == SUBMIT or event.earlier) and not self._hosts.reported:
             self._exclusions.append(event)
             return self._await_hosts(now_ms)
+        if not event.earlier:
+            self._carry.asked(event.host)
         return self._blocklist.request(event, now_ms)
 
     def _unblock_requested(self, event: ev.UnblockRequested, now_ms: int) -> list[Command]:
         # Whoever asks for a host vouches for it, whether it is blocked now or not.
         if event.level == "application" and not event.executor_id:
             self._speculation.forget_host(event.host, now_ms)
+            self._carry.vouched(event.host)
         return self._blocklist.release(event)
 
     def _cluster_blocks_read(self, event: ev.ClusterBlocksRead, now_ms: int) -> list[Command]:

@@ -49,6 +49,10 @@ class Notes(Generic[K]):
         else:
             notes.append(Note(topic, text, now_ms, now_ms))
 
+    def clear(self) -> None:
+        """Forget all notes."""
+        self._notes.clear()
+
     def of(self, about: K, now_ms: int) -> tuple[str, ...]:
         """What was noted, oldest first."""
         return tuple(note.said(now_ms) for note in self._notes.get(about, ()))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from yarnspec.core.carried import CarriedPart
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import Determinism
 
@@ -47,6 +48,8 @@ class JournalReplayed(Event, frozen=True):
     Args:
         off: why nothing can be recorded; empty when it can.
         problem: why nothing of the past may be used; empty when it may.
+        carried: what the newest of them knew of hosts and copies.
+        carried_problem: which of that cannot be read, and why; empty when all can.
         changed: what differs from the program that the past was made by, for people.
         shuffles: what was recorded.
         epochs: the earlier epochs that began.
@@ -56,6 +59,8 @@ class JournalReplayed(Event, frozen=True):
 
     off: str = ""
     problem: str = ""
+    carried: tuple[CarriedPart, ...] = ()
+    carried_problem: str = ""
     changed: tuple[str, ...] = ()
     shuffles: tuple[SavedShuffle, ...] = ()
     epochs: tuple[int, ...] = ()

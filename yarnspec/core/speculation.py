@@ -182,6 +182,7 @@ class Speculation:
         if self.copies.total().copies_asked:
             last.append(Summarize(reason=self.summary(), ledger=self.copies.total().figures()))
         self.metrics.settle()
+        self.speeds.context_over()
         self.table.forget()
         self.copies.forget()
         self.suspects.forget()
@@ -189,6 +190,14 @@ class Speculation:
         self.faults.context_over()
         self._judged.clear()
         return last
+
+    def life_over(self) -> None:
+        """The driver died with its numbers of stages and tasks: in its next life they are of others."""
+        # After a stop as well: what was known then would be told of the new ones.
+        self.table.forget()
+        self.metrics.forget()
+        self.task_notes.clear()
+        self.extras.total = 0
 
     def _stop(self) -> list[Command]:
         for name in self.timers:

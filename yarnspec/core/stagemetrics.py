@@ -61,6 +61,11 @@ class StageMetrics:
             self._settled.add(key)
         self.slow.clear()
 
+    def forget(self) -> None:
+        """The stages' numbers mean others from now on."""
+        self._ended.clear()
+        self._settled.clear()
+
     def view(self, now_ms: int) -> tuple[StageSpeculation, ...]:
         """All stages."""
         running = {key: self._of(stage, now_ms) for key, stage in self._table.stages.items()}

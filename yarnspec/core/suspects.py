@@ -71,6 +71,14 @@ class Suspects:
             by_host.pop(host, None)
         self._asked_ms = {key: at_ms for key, at_ms in self._asked_ms.items() if key.host != host}
 
+    def when_back(self, now_ms: int) -> dict[str, int]:
+        """When each host came back from a block for slowness."""
+        return self._came_back_ms | dict.fromkeys(self._lifted, now_ms)
+
+    def came_back(self, host: str, at_ms: int) -> None:
+        """A block for slowness ended in an earlier attempt, or between the attempts."""
+        self._came_back_ms[host] = max(self._came_back_ms.get(host, at_ms), at_ms)
+
     def explain(self, host: str) -> str:
         """How many slow tasks of running stages ran on a host, in a sentence."""
         counts = {key[0]: len(by_host[host]) for key, by_host in self._slow.items() if host in by_host}

@@ -11,7 +11,7 @@ import msgspec
 from yarnspec.core import commands, events
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event, TaskFinished
-from yarnspec.core.figures import StageSpeculation
+from yarnspec.core.figures import LedgerFigures, StageSpeculation
 from yarnspec.observe.document import Ledger, SpeculationStatus, StageMetrics, StageStatus
 from yarnspec.observe.speculation import with_speculation
 
@@ -51,6 +51,7 @@ class Copies:
         self._cancelled = 0
         self._spent_ms = 0
         self._gained_ms: int | None = None
+        self._before = Ledger()
         self._figures: dict[tuple[int, int], StageSpeculation] = {}
 
     def apply(self, message: Event | Command) -> None:
@@ -77,6 +78,10 @@ class Copies:
                 while len(self._figures) > _MOST_STAGES:
                     del self._figures[next(iter(self._figures))]
                 self._gained_ms = message.ledger.gained_ms if message.ledger is not None else self._gained_ms
+            case commands.CarryOver(ledger=LedgerFigures() as ledger):
+                self._seen = True
+                self._before = msgspec.convert(ledger, Ledger, from_attributes=True)
+                self._gained_ms = ledger.gained_ms
             case events.TaskFinished():
                 self._task_finished(message)
             case events.StageFinished():
@@ -114,24 +119,38 @@ class Copies:
         """The counts of the whole application; None when nothing was found slow or copied."""
         if not self._seen:
             return None
-        stages = self._stages.values()
-        asked = sum(max(0, one.asked) for one in stages)
         return SpeculationStatus(
             enabled=True,
             detector=self._detector,
-            slow_tasks=0 if ended else sum(len(one.slow) for one in stages),
-            ledger=Ledger(
-                copies_launched=asked,
-                copies_running=0 if ended else max(0, asked - sum(one.ended for one in stages)),
-                copies_won=sum(one.won for one in stages),
-                copies_failed=self._failed,
-                copies_cancelled=self._cancelled,
-                copies_refused=self._refused,
-                copies_withdrawn=self._withdrawn,
-                gained_ms=self._gained_ms,
-                spent_ms=self._spent_ms,
-                wasted_ms=sum(one.wasted_ms for one in stages),
-            ),
+            slow_tasks=0 if ended else sum(len(one.slow) for one in self._stages.values()),
+            ledger=self._ledger(ended=ended),
+        )
+
+    def life_over(self) -> None:
+        """The driver died, and begins again: its stages' numbers mean others, and its copies have ended."""
+        so_far = self._ledger(ended=False)
+        cancelled = so_far.copies_cancelled + so_far.copies_running
+        before = msgspec.structs.replace(so_far, copies_running=0, copies_cancelled=cancelled)
+        seen, detector = self._seen, self._detector
+        self.__init__()  # type: ignore[misc]
+        self._seen, self._detector = seen, detector
+        self._before, self._gained_ms = before, before.gained_ms
+
+    def _ledger(self, *, ended: bool) -> Ledger:
+        stages = self._stages.values()
+        before = self._before
+        asked = sum(max(0, one.asked) for one in stages)
+        return Ledger(
+            copies_launched=before.copies_launched + asked,
+            copies_running=0 if ended else max(0, asked - sum(one.ended for one in stages)),
+            copies_won=before.copies_won + sum(one.won for one in stages),
+            copies_failed=before.copies_failed + self._failed,
+            copies_cancelled=before.copies_cancelled + self._cancelled,
+            copies_refused=before.copies_refused + self._refused,
+            copies_withdrawn=before.copies_withdrawn + self._withdrawn,
+            gained_ms=self._gained_ms,
+            spent_ms=(before.spent_ms or 0) + self._spent_ms,
+            wasted_ms=(before.wasted_ms or 0) + sum(one.wasted_ms for one in stages),
         )
 
     def _task_finished(self, event: TaskFinished) -> None:

@@ -161,12 +161,14 @@ class KeptOnHost(msgspec.Struct, frozen=True, kw_only=True):
 class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of finished work for a next driver, and what of earlier ones this driver goes on with.
 
-    ``why_not`` is what was last told to be impossible. ``saved_outputs`` were recorded by earlier epochs,
+    ``why_not`` is what was last told to be impossible. ``carried_over``: what this attempt knows of hosts and copies
+    from earlier ones, or why it does not. ``saved_outputs`` were recorded by earlier epochs,
     ``restored_outputs`` of them are used again, ``not_restored`` says of the others how many, and why.
     """
 
     recording: bool
     why_not: str = ""
+    carried_over: str = ""
     recorded_shuffles: int = 0
     saved_shuffles: int = 0
     saved_outputs: int = 0

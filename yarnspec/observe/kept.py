@@ -22,6 +22,7 @@ class Kept:
         self._seen = False
         self._recording = False
         self._why_not = ""
+        self._carried_over = ""
         self._recorded: set[int] = set()
         self._saved_shuffles = 0
         self._saved_outputs = 0
@@ -46,6 +47,7 @@ class Kept:
         return RecoveryStatus(
             recording=self._recording,
             why_not=self._why_not,
+            carried_over=self._carried_over,
             recorded_shuffles=len(self._recorded),
             saved_shuffles=self._saved_shuffles,
             saved_outputs=self._saved_outputs,
@@ -64,6 +66,8 @@ class Kept:
                 self._seen = True
                 self._recording = self._recording and command.recording
                 self._why_not = command.reason
+            case commands.CarryOver(reason=reason):
+                self._carried_over = "; ".join(filter(None, (self._carried_over, reason)))
             case commands.RecordShuffle(shuffle=shuffle):
                 self._recorded.add(shuffle)
             case commands.RefuseShuffles(shuffles=shuffles):

@@ -207,11 +207,12 @@ class StatusFold:
         match command:
             case commands.RefuseBlock():
                 self._warn(f"not {command.kind}ed: {command.host}: {command.reason}")
-            case commands.AdmitLimit():
+            case commands.AdmitLimit() | commands.CarryOver(failed=True):
                 self._warn(command.reason)
             case commands.BeginEpoch():
                 self._epoch = max(self._epoch, command.epoch)
                 self._restarts = DriverRestarts(count=command.restart, why=command.reason)
+                self._copies.life_over()
                 self._kept = Kept()
                 self._stages = Stages()
                 self._warn(command.reason)
