@@ -7,6 +7,7 @@ attempt's first.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,10 +80,16 @@ def killed(
     submit: Submit,
     yarnspec: Yarnspec,
     cluster: Cluster,
+    meanwhile: Callable[[str], object] = id,
 ) -> Run:
-    """Submit a program, kill a part of the application after so many tasks, and wait for its end."""
+    """Submit a program, kill a part of the application after so many tasks, and wait for its end.
+
+    ``meanwhile`` is called with the application's id when its tasks have begun to run.
+    """
     submission = submit(str(program), *arguments, options=ON)
     application = submission.application_id()
+    wait_for("a task", lambda: tasks_done(yarnspec, application), 120, poll_s=0.5)
+    meanwhile(application)
     wait_for(f"{after_tasks} tasks", lambda: tasks_done(yarnspec, application) >= after_tasks, 120, poll_s=0.5)
     next(each for each in cluster.processes(application) if each.what == victim).kill()
     ended = submission.wait(180).expect(0)
@@ -96,11 +103,22 @@ def killed(
 def test_what_is_left_of_an_rdd_job_is_not_computed_again(
     victim: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster
 ) -> None:
-    """The result is right, and exactly what was not saved runs again."""
+    """The result is right, and exactly what was not saved runs again; a blocked host stays so until its time."""
     program = SOAK / "shuffles.py"
     attempt, epoch = NEXT[victim]
     half = SHUFFLE_TASKS // 2
-    run = killed(program, str(SEED), victim=victim, after_tasks=half, submit=submit, yarnspec=yarnspec, cluster=cluster)
+    blocked: list[dict[str, Any]] = []
+
+    def block_a_host(application: str) -> None:
+        # Not one that holds outputs: those would be given up.
+        host = next(each for each in cluster.hosts if each not in cluster.containers(application).values())
+        yarnspec("hosts", application, "block", host, "--for", "10m", "--reason", "slow disk").expect(0)
+        blocked.extend(yarnspec("status", application, "-o", "json").expect(0).document["blocked_hosts"])
+
+    run = killed(
+        program, str(SEED), victim=victim, after_tasks=half, submit=submit, yarnspec=yarnspec, cluster=cluster,
+        meanwhile=block_a_host,
+    )  # fmt: skip
     assert json.loads(run.said_last)["result"] == shuffles.expected(SEED)
     assert (run.status["attempt"], run.status["epoch"]) == (attempt, epoch)
     assert len(cluster.attempts(run.application)) == attempt
@@ -111,6 +129,13 @@ def test_what_is_left_of_an_rdd_job_is_not_computed_again(
     durable = [one for one in run.finished(1) if one["finish_ms"] <= last_ms - FLUSH_MS]
     assert recovery["saved_outputs"] >= len(durable) > 0, run.said
     assert len(run.finished(epoch)) == SHUFFLE_TASKS - recovery["restored_outputs"], run.said
+    (block,) = blocked
+    assert [(one["host"], one["until_ms"]) for one in run.status["blocked_hosts"]] == [
+        (block["host"], block["until_ms"])
+    ]
+    assert block["host"] not in cluster.launched(run.application).values()
+    told = [one["reason"] for one in run.records if one["type"] == "BlockHost" and one["epoch"] == epoch]
+    assert any(one.startswith("carried over from epoch 1: slow disk") for one in told) == (attempt == 2), told
     # Each epoch's records are all there, those from around the death too, and no executor has an id of an earlier one.
     for each in {1, epoch}:
         numbers = [one["seq"] for one in run.records if one["epoch"] == each]
