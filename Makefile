@@ -33,10 +33,10 @@ check: venv
 	$(BIN)/lint-imports --config setup.cfg
 
 unit: venv
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest -n logical tests
 
 integration: jar
-	$(BIN)/python -m pytest integration
+	$(BIN)/python -m pytest --durations=20 integration
 
 # One after the other, in this order, whatever -j says.
 test:
