@@ -16,12 +16,18 @@ class NotInTimeError(AssertionError):
 
 
 def wait_for(what: str, condition: Callable[[], Found | None], timeout_s: float, poll_s: float = POLL_S) -> Found:
-    """Ask until the answer is truthy and return it; `what` names it when the time is over."""
+    """Ask until the answer is truthy and return it; `what` names it when the time is over.
+
+    Between two questions as much time passes as the last one took, and `poll_s` at least: what is waited for needs the
+    two cores more than the questions do.
+    """
     deadline = time.monotonic() + timeout_s
     while True:
+        asked = time.monotonic()
         found = condition()
         if found:
             return found
-        if time.monotonic() >= deadline:
+        now = time.monotonic()
+        if now >= deadline:
             raise NotInTimeError(f"not within {timeout_s:g} s: {what}; the last answer was {found!r}")
-        time.sleep(poll_s)
+        time.sleep(max(poll_s, now - asked))
