@@ -239,6 +239,23 @@ def test_a_late_task_spoils_the_proof_of_health() -> None:
     assert those.speeds.healthy("h4", T0) is None
 
 
+def test_tasks_that_were_late_until_a_host_recovered_do_not_hide_that_it_did() -> None:
+    """Long tasks, launched before the short ones that were late, end after them and no later than on other hosts."""
+    those = world()
+    those.stage(13, stage=1)
+    long = [those.launch(index, HOSTS[index % 4], stage=1) for index in range(12)] + [those.launch(12, "h4", stage=1)]
+    over = stage(those, with_slow([3000] * 3), number=2)
+    assert those.slow_hosts(over) == ["h4"]
+    assert those.speeds.healthy("h4", T0 + 2000) is None
+    for task in long:
+        those.end(task, 12_000)
+    those.end_stage(12_000, stage=1)
+    those.observe(12_000)
+    proof = those.speeds.healthy("h4", T0 + 2000)
+    assert proof is not None
+    assert (proof.observed, proof.late) == (4, 0)
+
+
 def test_tasks_that_are_over_in_a_moment_speak_neither_for_nor_against() -> None:
     those = world()
     over = stage(those, with_slow([60] * 8, normal=20))

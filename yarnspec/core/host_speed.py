@@ -3,7 +3,7 @@
 Each stage gives each host evidence in logarithms of odds (see ``pace``). Here it is pooled: running stages as they are
 now, ended ones with half the weight after each half-life. The prior is that one host in twenty is slow. A host is
 slow when that is probable enough *and* its tasks take clearly longer; it is proven healthy when several tasks that
-ended since a given moment were normal. A host that nothing is known of is neither.
+ended last since a given moment were normal (see ``health``). A host that nothing is known of is neither.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 
 from yarnspec.core.carried import HostSpeed
 from yarnspec.core.columns import Column, Columns
+from yarnspec.core.health import Seen, best_run
 from yarnspec.core.likelihood import add_up
 from yarnspec.core.pace import HostEvidence, Pace
 from yarnspec.core.places import UNKNOWN, Names
@@ -64,15 +64,6 @@ class HostVerdict(msgspec.Struct, frozen=True, kw_only=True):
     numbers: dict[str, float]
 
 
-@dataclass(slots=True)
-class _Seen:
-    """The single observations of a stage, for proof of health."""
-
-    host: Column
-    end_ms: Column
-    told: Column
-
-
 class HostSpeeds:
     """The speed of each host, as far as it is known. Times are milliseconds since the Unix epoch."""
 
@@ -89,7 +80,7 @@ class HostSpeeds:
         self._looked: dict[StageKey, int] = {}
         self.turn: set[StageKey] = set()
         """The stages that the last refresh looked at."""
-        self._recent: deque[_Seen] = deque(maxlen=_STAGES_KEPT)
+        self._recent: deque[Seen] = deque(maxlen=_STAGES_KEPT)
         self._since_ms: dict[str, int] = {}
         self._ended = _Pool()
         self._ended_ms = 0
@@ -156,16 +147,9 @@ class HostSpeeds:
         number = self._names.find(host)
         if number is None:
             return None
-        late = normal = 0
-        log_odds = _BLOCKED_PRIOR
-        latest_ms = 0
-        for seen in (*self._recent, *(self._seen(pace) for pace in self._paces.values())):
-            here = (seen.host == number) & (seen.end_ms >= since_ms)
-            late += int(np.count_nonzero(seen.told[here] > 0))
-            normal += int(np.count_nonzero(seen.told[here] < 0))
-            log_odds += float(seen.told[here].sum())
-            latest_ms = max(latest_ms, int(seen.end_ms[here].max(initial=0)))
-        probability = _probability(log_odds)
+        seen = (*self._recent, *(self._seen(pace) for pace in self._paces.values()))
+        run = best_run(seen, number, since_ms)
+        probability = _probability(_BLOCKED_PRIOR + run.told)
         if probability > 1 - self._settings.host_proof:
             return None
         factor = self.factor(host)
@@ -173,12 +157,12 @@ class HostSpeeds:
             host=host,
             factor=factor,
             probability=probability,
-            observed=late + normal,
-            late=late,
-            latest_ms=latest_ms,
-            reason=f"{normal} of the {late + normal} tasks that ended on {host} since its block were as quick as on "
-            f"other hosts (probability that it is slow: {probability:.2f})",
-            numbers={"normal": normal, "late": late, "probability": probability, "since_ms": since_ms},
+            observed=run.normal + run.late,
+            late=run.late,
+            latest_ms=run.latest_ms,
+            reason=f"{run.normal} of the {run.normal + run.late} tasks that ended last on {host} since its block were "
+            f"as quick as on other hosts (probability that it is slow: {probability:.2f})",
+            numbers={"normal": run.normal, "late": run.late, "probability": probability, "since_ms": since_ms},
         )
 
     def factor(self, host: str) -> float:
@@ -322,8 +306,8 @@ class HostSpeeds:
         names = stage.places.host_names
         return np.array([self._since_ms.get(names[each], 0) for each in range(len(names))], dtype=np.int64)
 
-    def _seen(self, pace: Pace) -> _Seen:
-        return _Seen(self._own[pace.host], pace.end_ms, pace.told)
+    def _seen(self, pace: Pace) -> Seen:
+        return Seen(self._own[pace.host], pace.end_ms, pace.told)
 
     def _with_running(self) -> _Pool:
         """What will be known when the running stages have ended as they are now."""
