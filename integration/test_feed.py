@@ -22,8 +22,8 @@ def test_no_task_of_many_is_missing(submit: Submit, yarnspec: Yarnspec, tmp_path
         *("--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={events.as_uri()}"),
         *("--conf", "spark.eventLog.compress=false", "--conf", "spark.eventLog.rolling.enabled=false"),
         *("--conf", "spark.task.maxFailures=2"),
-        # Tasks that fail here and succeed there would have a host blocked, and nothing run on it.
-        *("--set", "blocklist.enabled=false"),
+        # A task that failed is kept off its host: the other one has a slot for it beside the task that is to be killed.
+        *("--executor-cores", "2"),
     ]
     submission = submit("many_tasks.py", str(TASKS), options=options)
     application = submission.application_id()

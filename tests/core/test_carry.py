@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.stragglers import Stragglers
-from tests.core.test_faults import fails_on_h3
+from tests.core.test_faults import fails_on_h3, others_end_well
 from tests.core.test_recovery import ON, replayed
 from tests.core.world import HOSTS, START_MS, World, hosts, names, of, only
 from yarnspec.core import commands as cm
@@ -187,6 +187,7 @@ def test_a_faulty_host_is_blocked_longer_each_time_across_attempts() -> None:
     made = {"faulty_duration_ms": 100_000, "faulty_duration_max_ms": 900_000}
     first = Life(blocks=made)
     first.stage(0, 1_000)
+    others_end_well(first, 900)
     for index in range(3):
         fails_on_h3(first, index, Failure.EXCEPTION)
     first.pass_ms(100_000)  # the block is over
@@ -195,6 +196,7 @@ def test_a_faulty_host_is_blocked_longer_each_time_across_attempts() -> None:
     second.now_ms = first.now_ms
     second.tell(replayed(carried=handed_over(first), epochs=(1,), progress=1))
     second.stage(0, 1_000)
+    others_end_well(second, 900)
     told = [one for index in range(3) for one in of(cm.BlockHost, fails_on_h3(second, index, Failure.EXCEPTION))]
     block = next(one for one in told if one.level == "application")
     assert block.until_ms == second.now_ms + 200_000
@@ -520,6 +522,7 @@ def test_the_next_life_knows_nothing_of_the_last_one_s_stages_and_tasks() -> Non
 def test_failures_of_tasks_of_the_same_number_in_two_lives_are_two() -> None:
     world = Life()
     world.stage(0, 1_000)
+    others_end_well(world, 900)
     for index in (0, 1):
         fails_on_h3(world, index, Failure.EXCEPTION)
     world.end(world.launch(0, 2, "2"), State.FAILED, Failure.EXCEPTION)  # it will not succeed elsewhere any more

@@ -3,8 +3,9 @@
 Only what the host can be blamed for counts: exceptions of tasks that another host then ran without one, and deaths that
 neither want of memory, the driver, preemption nor YARN's own decisions explain. Lost map outputs, denied commits and
 kills never do; nor do failed copies, whose originals may hold what they need (a file, a lock, a key); nor tasks that
-fail about as often on other hosts, for then it is the program or its data. Where all failures happened in one executor
-of several on the host, that executor is the one to block.
+fail about as often on other hosts, for then it is the program or its data; nor as many failures as chance brings to a
+host. A task that has failed is kept off its host, so whatever failed by accident ends well elsewhere as well. Where all
+failures happened in one executor of several on the host, that executor is the one to block.
 
 What is blocked is as much as has been shown, as in Spark's ``excludeOnFailure``:
 
@@ -12,12 +13,13 @@ What is blocked is as much as has been shown, as in Spark's ``excludeOnFailure``
   succeeds. Whose fault it was is not known then, and trying elsewhere tells: when it fails there too, that is over;
 * two tasks of a stage failed there, no fewer than ended well there, and others end well elsewhere: the stage is kept
   off, for what it needs may be missing (a library, a mount, memory of its own);
-* tasks failed there and succeeded elsewhere, as many as ``faulty_tasks``: the application is kept off.
+* tasks failed there and succeeded elsewhere, as many as ``faulty_tasks``, and more than chance explains when they are
+  weighed against all that ended well there and elsewhere: the application is kept off.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 
 from yarnspec.core.blame import SIGKILL_EXIT
@@ -25,6 +27,7 @@ from yarnspec.core.blocks import WIDE, Block, Key
 from yarnspec.core.deaths import YoungDeath
 from yarnspec.core.events import BlockRequested
 from yarnspec.core.observations import Failure, State
+from yarnspec.core.outcomes import Outcomes, by_chance
 from yarnspec.core.settings import Settings
 from yarnspec.core.stagetasks import Attempt, StageTasks
 
@@ -37,6 +40,8 @@ _SINGLE_TASKS_MAX = 50
 """So many tasks at most are kept off by themselves at once: where more fail it is not a host."""
 _TIMES_THE_OTHERS = 2
 """So many times as many tasks must have failed here as on all other hosts together."""
+_CHANCE = 0.01
+"""So likely at most may chance be, divided by the failures: each of them is a new opportunity for it."""
 _DISKS_FAILED = -101
 # YARN's limits, Spark's code for a full Java heap, and SIGKILL: the kernel's way of ending who takes too much.
 _OUT_OF_MEMORY = frozenset({-103, -104, 52, SIGKILL_EXIT})
@@ -57,6 +62,7 @@ class Faults:
         self._in_stage: defaultdict[int, dict[str, dict[str, set[int]]]] = defaultdict(dict)  # the same by stage
         self._single: set[Key] = set()
         self._proven: defaultdict[str, dict[Proof, tuple[int, frozenset[str]]]] = defaultdict(dict)
+        self._well = Outcomes(settings.failure_window_ms)
         self._deaths: defaultdict[str, list[YoungDeath]] = defaultdict(list)
         self._contexts = 0
         self._blocked: set[str] = set()
@@ -73,6 +79,10 @@ class Faults:
                 self._rounds[block.host] += 1
                 self._proven.pop(block.host, None)
                 self._deaths.pop(block.host, None)
+
+    def ended_well(self, counts: Mapping[str, int], now_ms: int) -> None:
+        """So many tasks have ended well on these hosts; to be told before what of them is told one by one."""
+        self._well.add(counts, now_ms)
 
     def attempt_ended(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[BlockRequested]:
         """A task attempt ended; the wishes that follow from it."""
@@ -187,6 +197,7 @@ class Faults:
     def forget(self, host: str) -> None:
         """Somebody vouches for a host: nothing that happened there so far counts, and durations begin again."""
         self._proven.pop(host, None)
+        self._well.forget(host)
         self._deaths.pop(host, None)
         self._rounds.pop(host, None)
         for hosts in (*self._failed.values(), *self._in_stage.values()):
@@ -203,8 +214,9 @@ class Faults:
         tasks = len(self._recent(host, now_ms))
         deaths = sum(one.at_ms > now_ms - self._window_ms for one in self._deaths.get(host, ()))
         return (
-            f"{tasks} tasks failed there and succeeded elsewhere (it is faulty at {self._settings.faulty_tasks}), and "
-            f"{deaths} executors died young there (at {self._settings.faulty_deaths}), in the last "
+            f"{tasks} tasks failed there and succeeded elsewhere (it is faulty at {self._settings.faulty_tasks}, when "
+            f"chance does not explain them beside those that ended well), {self._well.well(now_ms)[host]} tasks ended "
+            f"well there, and {deaths} executors died young there (at {self._settings.faulty_deaths}), in the last "
             f"{self._window_ms // 1000} s"
         )
 
@@ -216,15 +228,22 @@ class Faults:
         proven = self._recent(host, now_ms)
         if len(proven) < self._settings.faulty_tasks:
             return None
-        others = sum(len(self._recent(other, now_ms)) for other in self._proven if other != host)
+        failed = Counter({each: len(self._recent(each, now_ms)) for each in self._proven})
+        others = failed.total() - failed[host]
         if len(proven) < _TIMES_THE_OTHERS * others:
+            return None
+        well = self._well.well(now_ms)
+        chance = by_chance(host, failed, well)
+        if chance > _CHANCE / len(proven):
             return None
         named = ", ".join(f"{stage}.{index}" for _, stage, index in sorted(proven)[:5])
         where = set().union(*proven.values())
         executor_id = next(iter(where)) if self._several(host) and len(where) == 1 else ""
         said = (
             f"{len(proven)} tasks failed there and succeeded elsewhere (a host is faulty at "
-            f"{self._settings.faulty_tasks}): {named}; the last one on {elsewhere}"
+            f"{self._settings.faulty_tasks}): {named}; the last one on {elsewhere}. {well[host]} ended well there; on "
+            f"other hosts {others} failed and {well.total() - well[host]} ended well: by chance that happens in "
+            f"{chance:.2g} of all cases"
         )
         return self._wish(host, executor_id, said, BY_FAILURES)
 

@@ -7,7 +7,7 @@ The columns of a stage are dropped once it has ended and its last attempt has to
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from yarnspec.core.columns import Column
 from yarnspec.core.observations import NONE, Failure, Observations, RowKind, State
-from yarnspec.core.places import Places
+from yarnspec.core.places import UNKNOWN, Places
 from yarnspec.core.stagetasks import Attempt, Batch, StageTasks
 
 _ENDED_KEYS_KEPT = 10_000
@@ -34,6 +34,8 @@ class Happened:
     copies_started: list[tuple[StageTasks, Attempt]] = field(default_factory=list)
     texts: dict[int, str] = field(default_factory=dict)
     """What Spark said of failures, by the task ids among ``attempts_ended``."""
+    succeeded: Counter[str] = field(default_factory=Counter)
+    """How many attempts succeeded on each host."""
     executors_freed: set[str] = field(default_factory=set)
     """Executors on which an attempt ended."""
     ignored: int = 0
@@ -171,6 +173,10 @@ class TaskTable:
         columns = stage.rows
         freed = np.unique(columns["executor"][ended]).tolist()
         happened.executors_freed.update(self.places.executor_names.texts(freed))
+        hosts, counts = np.unique(columns["host"][ended[columns["state"][ended] == State.SUCCESS]], return_counts=True)
+        for host, count in zip(hosts.tolist(), counts.tolist(), strict=True):
+            if host != UNKNOWN:
+                happened.succeeded[self.places.host_names[host]] += count
         index = columns["index"][ended]
         several = (columns["previous"][ended] != NONE) | (stage.newest(index) != ended)
         several |= columns["speculative"][ended] == 1

@@ -34,8 +34,6 @@ def compare(cluster: Cluster, tasks: int, workspace: Path) -> Comparison:
     spark_events.mkdir()
     flags = [
         *SMALL, "--driver-memory", "1g", "--executor-cores", "2", "--conf", "spark.task.maxFailures=2",
-        # Tasks that fail here and succeed there would have a host blocked, and nothing run on it.
-        "--set", "blocklist.enabled=false",
         "--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={spark_events.as_uri()}",
         "--conf", "spark.eventLog.compress=false", "--conf", "spark.eventLog.rolling.enabled=false",
     ]  # fmt: skip
