@@ -32,6 +32,10 @@ def kill(task_id: int) -> commands.KillAttempt:
     return commands.KillAttempt(stage=1, stage_attempt=0, index=4, task_id=task_id, reason="another attempt won")
 
 
+def held(executor_id: str) -> commands.AskHeldBlocks:
+    return commands.AskHeldBlocks(executor_id=executor_id, reason="idle")
+
+
 def blocks(*hosts: str) -> commands.UpdateTaskBlocks:
     return commands.UpdateTaskBlocks(hosts=hosts, reason="slow")
 
@@ -92,6 +96,23 @@ def test_who_cannot_be_told_refuses_copies_and_hears_the_rest_later() -> None:
     assert world.told() == [("blocked", ("b",)), ("withdrawn", 4), ("killed", 77, "another attempt won")]
     world.connect()
     assert world.told() == [("blocked", ("b",))]
+
+
+def test_the_driver_is_asked_what_executors_hold_once_they_take_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orders, "_TELL_AGAIN_S", 60)
+    world = World()
+    world.bridge.held["7"] = 3
+    world.give(held("7"))
+    assert world.posted == [events.HeldBlocksTold(executor_id="7", count=-1)]
+    world.connect()
+    world.told()
+    world.give(blocks("a"), held("7"), held("8"))
+    assert world.told() == [("blocked", ("a",)), ("held", "7"), ("held", "8")]
+    world.bridge.deaf = 2
+    world.give(blocks("b"), held("8"), settles=False)
+    assert [(one.executor_id, one.count) for one in world.posted if isinstance(one, events.HeldBlocksTold)] == [
+        ("7", -1), ("7", 3), ("8", 0), ("8", -1),
+    ]  # fmt: skip
 
 
 def test_what_is_blocked_is_told_until_the_driver_hears_it(monkeypatch: pytest.MonkeyPatch) -> None:

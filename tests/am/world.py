@@ -58,6 +58,7 @@ class HandMadeBridge:
         self.hangs = threading.Event()
         self.hangs.set()
         self.refusals: dict[int, str] = {}
+        self.held: dict[str, int] = {}
         self.deaf = 0
         """So many lists of what is blocked get lost."""
 
@@ -79,6 +80,10 @@ class HandMadeBridge:
 
     def withdraw_copies(self, copies: Sequence[WithdrawCopy]) -> None:
         self._tell("withdrawn", *(copy.index for copy in copies))
+
+    def held_blocks(self, executor_id: str) -> int:
+        self._tell("held", executor_id)
+        return self.held.get(executor_id, 0)
 
     def kill_attempt(self, task_id: int, reason: str) -> None:
         self._tell("killed", task_id, reason)

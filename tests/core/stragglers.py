@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tests.core.world import HOSTS, World
+from tests.core.world import HOSTS, World, of
 from yarnspec.core import events as ev
-from yarnspec.core.commands import Command, SetTimer
+from yarnspec.core.commands import AskHeldBlocks, Command, SetTimer
 from yarnspec.core.observations import Failure, ObservationsBuilder, RowKind, StageFlag, State
 from yarnspec.core.settings import BlockSettings, DetectorSettings, SpeculationSettings
 
@@ -54,6 +54,10 @@ class Stragglers(World):
             blocks=BlockSettings(**(blocks or {})),
             **changes,
         )
+        self.held: dict[str, int] = {}
+        """How many blocks of data executors hold."""
+        self.silent = False
+        """The driver does not answer what executors hold."""
         self.due: dict[str, int] = {}
         self.running: dict[int, Running] = {}
         self.where: dict[str, str] = {}
@@ -78,6 +82,9 @@ class Stragglers(World):
     def tell(self, event: ev.Event, after_ms: int = 0) -> list[Command]:
         answer = super().tell(event, after_ms)
         self.due.update({one.name: one.at_ms for one in answer if isinstance(one, SetTimer)})
+        for one in () if self.silent else of(AskHeldBlocks, answer):
+            told = ev.HeldBlocksTold(executor_id=one.executor_id, count=self.held.get(one.executor_id, 0))
+            answer = answer + self.tell(told)
         return answer
 
     def pass_ms(self, ms: int) -> list[Command]:

@@ -10,6 +10,7 @@ from tests.core.stragglers import H2, H3, H4, NO_FLAGS, Stragglers
 from tests.core.world import names, of, only
 from yarnspec.core import events as ev
 from yarnspec.core.commands import (
+    AskHeldBlocks,
     Command,
     LaunchCopy,
     ReleaseContainer,
@@ -171,6 +172,40 @@ def test_map_outputs_of_a_running_stage_are_not_given_back() -> None:
     assert of(ReleaseContainer, world.pass_ms(60_000)) == []
 
 
+def test_what_holds_cached_data_is_not_given_back_and_takes_tasks_meanwhile() -> None:
+    """A locally checkpointed RDD is lost with its executor, and a cached one is computed again."""
+    world, tasks, extra = with_extra()
+    world.held[extra] = 2
+    copy_wins(world, tasks, extra)
+    answer = world.pass_ms(60_000)
+    assert [one.executor_id for one in of(AskHeldBlocks, answer)] == [extra]
+    assert [one.executors for one in of(UpdateTaskBlocks, answer)] == [(extra,), ()]
+    assert of(ReleaseContainer, answer) == []
+    world.end(max(world.running))
+    world.stage_ends(1)
+    world.tell(ev.JobEnded(job=0))
+    assert len(of(AskHeldBlocks, world.pass_ms(300_000))) in (4, 5)
+    world.held[extra] = -1  # nobody could say
+    assert of(ReleaseContainer, world.pass_ms(120_000)) == []
+    world.held[extra] = 0
+    assert only(ReleaseContainer, world.pass_ms(62_000)).executor_id == extra
+
+
+def test_an_answer_from_before_the_last_task_says_nothing() -> None:
+    world, tasks, extra = with_extra()
+    world.silent = True
+    copy_wins(world, tasks, extra)
+    while not of(AskHeldBlocks, world.commands):
+        world.pass_ms(100)
+    assert of(AskHeldBlocks, world.pass_ms(30_000)) == []
+    world.stage(2, 1)
+    world.end(world.launch(2, 0, extra))
+    assert of(ReleaseContainer, world.tell(ev.HeldBlocksTold(executor_id=extra, count=0))) == []
+    world.silent = False
+    world.held[extra] = 1
+    assert of(ReleaseContainer, world.pass_ms(60_000)) == []
+
+
 def test_without_a_running_stage_the_end_of_the_idle_time_still_comes() -> None:
     world, tasks, extra = with_extra()
     copy_wins(world, tasks, extra)
@@ -292,6 +327,17 @@ def test_when_speculation_stops_extra_containers_go_with_the_jobs_that_ran_then(
     assert only(UpdateTaskBlocks, answer).executors == ()
     assert of(RequestContainers, world.lose(extra, -105, host=H4)) == []
     assert world.view().extra == 0
+
+
+def test_when_speculation_stops_what_holds_cached_data_stays_and_takes_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, _, extra = with_extra()
+    world.held[extra] = 1
+    stop_speculation(world, monkeypatch)
+    answer = world.tell(ev.JobEnded(job=0))
+    assert of(ReleaseContainer, answer) == []
+    assert only(UpdateTaskBlocks, answer).executors == ()
+    world.tell(ev.JobStarted(job=1, stages=(2,)))
+    assert of(ReleaseContainer, world.tell(ev.JobEnded(job=1))) == []
 
 
 def test_when_speculation_stops_containers_without_an_executor_go_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,6 +51,9 @@ class Entry:
     def removeExecutor(self, *arguments: Any) -> None:  # noqa: N802 - Java's name
         self.calls.append(("removed", *arguments))
 
+    def heldBlocks(self, executor_id: str) -> int:  # noqa: N802 - Java's name
+        return 2 if executor_id == "7" else 0
+
     def progress(self) -> str:
         return '{"tasks_running": 4, "active_stages": 1}'
 
@@ -83,6 +86,7 @@ def test_calls_carry_plain_values_and_json(entry: Entry) -> None:
     )
     driver.remove_executor("7", -102, False, "preempted")
     assert driver.running_tasks() == 4
+    assert (driver.held_blocks("7"), driver.held_blocks("8")) == (2, 0)
     blocks = {
         "hosts": ["127.0.0.3"],
         "executors": ["4"],

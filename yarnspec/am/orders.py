@@ -24,6 +24,7 @@ ORDERS = (
     commands.UpdateTaskBlocks,
     commands.LaunchCopy,
     commands.WithdrawCopy,
+    commands.AskHeldBlocks,
     commands.KillAttempt,
     commands.RemoveExecutor,
     commands.GiveUpHost,
@@ -174,6 +175,11 @@ class Orders:
                         self._refuse(copy, why)
             case commands.WithdrawCopy():
                 bridge.withdraw_copies([one for one in orders if isinstance(one, commands.WithdrawCopy)])
+            case commands.AskHeldBlocks():
+                # The data of a task that is to start on no such executor any more would not be seen.
+                self._tell_blocks(bridge)
+                for asked in [one.executor_id for one in orders if isinstance(one, commands.AskHeldBlocks)]:
+                    self._post(events.HeldBlocksTold(executor_id=asked, count=bridge.held_blocks(asked)))
             case _:
                 for one in orders:
                     _give_one(bridge, one)
@@ -188,6 +194,8 @@ class Orders:
         for one in orders:
             if isinstance(one, commands.LaunchCopy):
                 self._refuse(one, why)
+            elif isinstance(one, commands.AskHeldBlocks):
+                self._post(events.HeldBlocksTold(executor_id=one.executor_id, count=-1))
             elif isinstance(one, commands.WithdrawCopy | commands.KillAttempt | commands.GiveUpHost):
                 with self._changed:
                     self._kept.append(one)

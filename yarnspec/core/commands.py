@@ -177,6 +177,12 @@ class WithdrawCopy(Command, frozen=True):
     index: int
 
 
+class AskHeldBlocks(Command, frozen=True):
+    """Ask the driver how many blocks of data an executor holds that takes no new task; ``HeldBlocksTold`` answers."""
+
+    executor_id: str
+
+
 class KillAttempt(Command, frozen=True):
     """End one attempt of a task; it costs the task no failure."""
 

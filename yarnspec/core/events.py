@@ -273,6 +273,13 @@ class CopyRefused(Event, frozen=True):
     why: str
 
 
+class HeldBlocksTold(Event, frozen=True):
+    """So many blocks of cached or locally checkpointed data an executor holds; -1: the driver did not say."""
+
+    executor_id: str
+    count: int
+
+
 class StageStarted(Event, frozen=True):
     """Spark submitted a stage attempt."""
 

@@ -6,8 +6,9 @@ copied; blocked hosts are out of the question anyway. Where tasks wait for slots
 hosts (all of them may be there), as many are asked for in their place.
 
 An extra container is given back when no copy waits, it has been without a task for a while, and it holds no map output
-that a running job may still read. First it takes no new tasks; only when it still has none a moment later it is
-released, so that no task that was on its way is lost.
+that a running job may still read. First it takes no new tasks; only when it still has none a moment later the driver is
+asked whether it holds cached or locally checkpointed data, which only the program knows an end of. Without any it is
+released, so that neither a task that was on its way nor data is lost; else it takes tasks again.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from collections.abc import Iterable
 from yarnspec.core.blocklist import Blocklist
 from yarnspec.core.blocks import WIDE
 from yarnspec.core.capacity import Slots
-from yarnspec.core.commands import Command, ReleaseContainer
+from yarnspec.core.commands import AskHeldBlocks, Command, ReleaseContainer
 from yarnspec.core.containers import IDS_PER_EPOCH, Containers, Executor
 from yarnspec.core.copies import CopiedTask, TaskKey
+from yarnspec.core.events import HeldBlocksTold
 from yarnspec.core.hosts import Hosts
 from yarnspec.core.jobs import Jobs
 from yarnspec.core.observations import StageFlag, State
@@ -33,6 +35,8 @@ _MOST_PER_EPOCH = IDS_PER_EPOCH // 10
 """Executor ids are limited, and the ordinary executors need them more."""
 _LOOKED_AT = 100
 """So many waiting copies are looked at in one pass, the oldest: their containers serve the later ones, too."""
+_ASK_AGAIN_MS = 60_000
+"""So long after an executor was found to hold data the driver is asked again."""
 
 
 class Extras:
@@ -60,6 +64,8 @@ class Extras:
         self._jobs = jobs
         self._idle_since_ms: dict[str, int] = {}
         self._leaving_since_ms: dict[str, int] = {}
+        self._asked_ms: dict[str, int] = {}
+        self._ask_again_ms: dict[str, int] = {}
         self._outputs: dict[str, set[int]] = {}
         self._not_before_ms = 0
         self._out_of_work_since_ms: int | None = None
@@ -186,11 +192,13 @@ class Extras:
 
     def next_look_ms(self, now_ms: int) -> int | None:
         """When to look again although nothing happens; None when nothing can change by itself."""
-        idle = [since for one, since in self._idle_since_ms.items() if not self.still_needed(one)]
-        if not idle:
-            return None
-        after_ms = self._settings.detector.check_interval_ms
-        return max(min(idle) + self._settings.speculation.container_idle_ms, now_ms + after_ms)
+        idle_ms = self._settings.speculation.container_idle_ms
+        due_ms = [
+            max(since_ms + idle_ms, self._ask_again_ms.get(one, 0))
+            for one, since_ms in self._idle_since_ms.items()
+            if one not in self._asked_ms and not self.still_needed(one)
+        ]
+        return max(min(due_ms), now_ms + self._settings.detector.check_interval_ms) if due_ms else None
 
     def still_needed(self, executor_id: str) -> str:
         """Whose map outputs an executor holds that a running job may still read; empty: none."""
@@ -208,7 +216,9 @@ class Extras:
             self._stay(executor_id)
             return []
         idle_ms = now_ms - self._idle_since_ms.setdefault(executor_id, now_ms)
-        if idle_ms < self._settings.speculation.container_idle_ms or self.still_needed(executor_id):
+        if idle_ms < self._settings.speculation.container_idle_ms or now_ms < self._ask_again_ms.get(executor_id, 0):
+            return []
+        if executor_id in self._asked_ms or self.still_needed(executor_id):
             return []
         since_ms = self._leaving_since_ms.get(executor_id)
         if since_ms is None:
@@ -217,8 +227,23 @@ class Extras:
             return []
         if now_ms - since_ms < self._settings.detector.check_interval_ms:
             return []
+        self._asked_ms[executor_id] = now_ms
+        said = f"extra executor {executor_id} had no task for {idle_ms / 1000:.1f} s: does it hold cached data?"
+        return [AskHeldBlocks(executor_id=executor_id, reason=said)]
+
+    def held_told(self, event: HeldBlocksTold, now_ms: int) -> list[Command]:
+        """The driver's answer: let go of an executor that holds nothing, as long as nothing happened since."""
+        executor_id = event.executor_id
+        asked_ms, since_ms = self._asked_ms.pop(executor_id, None), self._leaving_since_ms.get(executor_id)
+        if asked_ms is None or since_ms is None or since_ms > asked_ms:
+            return []
+        if event.count:
+            self._ask_again_ms[executor_id] = now_ms + _ASK_AGAIN_MS
+            self._stay(executor_id)
+            return []
+        idle_s = (now_ms - self._idle_since_ms.get(executor_id, now_ms)) / 1000
         self._forget(executor_id)
-        said = f"no copy needs it: it had no task for {idle_ms / 1000:.1f} s and holds no map output that is still read"
+        said = f"no copy needs it: it had no task for {idle_s:.1f} s and holds nothing that may still be read"
         if not self._containers.release(executor_id, said):
             return []
         return [ReleaseContainer(executor_id=executor_id, reason=f"extra executor {executor_id}: {said}")]
@@ -230,4 +255,6 @@ class Extras:
     def _forget(self, executor_id: str) -> None:
         self._idle_since_ms.pop(executor_id, None)
         self._outputs.pop(executor_id, None)
+        self._asked_ms.pop(executor_id, None)
+        self._ask_again_ms.pop(executor_id, None)
         self._stay(executor_id)

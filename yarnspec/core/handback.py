@@ -1,14 +1,16 @@
 """Gives the extra containers back once speculation has stopped for good.
 
 What it knew of tasks is not kept up any more, so jobs alone decide: an extra executor takes no new task, and is
-released when the jobs have ended that ran at the stop, for they may still read map outputs that it holds. One that has
-not registered yet goes at once.
+released when the jobs have ended that ran at the stop, for they may still read map outputs that it holds. One on which
+the driver then finds cached or locally checkpointed data is kept for good and takes tasks again. One that has not
+registered yet goes at once.
 """
 
 from __future__ import annotations
 
-from yarnspec.core.commands import Command, ReleaseContainer
+from yarnspec.core.commands import AskHeldBlocks, Command, ReleaseContainer
 from yarnspec.core.containers import Containers
+from yarnspec.core.events import HeldBlocksTold
 from yarnspec.core.jobs import Jobs
 from yarnspec.core.taskblocks import TaskBlocks
 
@@ -21,6 +23,8 @@ class Handback:
         self._task_blocks = task_blocks
         self._jobs = jobs
         self._awaited: set[int] = set()
+        self._leaving: set[str] = set()
+        self._asked: set[str] = set()
 
     def begin(self) -> list[Command]:
         """Speculation has stopped."""
@@ -28,23 +32,43 @@ class Handback:
         self._awaited = set(self._jobs.running)
         for row in self._containers.extras:
             if row.state == "running":
+                self._leaving.add(row.executor_id)
                 self._task_blocks.leave(row.executor_id)
-        return self._release()
+        # Before the driver is asked what they hold: it must not become more afterwards.
+        return [*self._task_blocks.update("speculation has stopped"), *self._release()]
 
     def job_ended(self, job: int) -> list[Command]:
         """A job has ended since."""
         self._awaited.discard(job)
         return self._release()
 
+    def held_told(self, event: HeldBlocksTold) -> list[Command]:
+        """The driver said what an executor holds."""
+        if event.executor_id not in self._asked:
+            return []
+        self._asked.discard(event.executor_id)
+        if event.count:
+            self._task_blocks.stay(event.executor_id)
+            return []
+        return self._let_go(event.executor_id)
+
     def _release(self) -> list[Command]:
         commands: list[Command] = []
         for row in self._containers.extras:
-            if row.state == "wanted" or (row.state == "running" and self._awaited):
-                continue
-            said = "speculation has stopped, and no copy needs it"
-            if self._containers.release(row.executor_id, said):
-                self._task_blocks.stay(row.executor_id)
-                commands.append(
-                    ReleaseContainer(executor_id=row.executor_id, reason=f"extra executor {row.executor_id}: {said}")
-                )
+            executor_id = row.executor_id
+            if row.state == "running":
+                if not self._awaited and executor_id in self._leaving:
+                    self._leaving.discard(executor_id)
+                    self._asked.add(executor_id)
+                    said = f"extra executor {executor_id} is not needed any more: does it hold cached data?"
+                    commands.append(AskHeldBlocks(executor_id=executor_id, reason=said))
+            elif row.state != "wanted":
+                commands += self._let_go(executor_id)
         return commands
+
+    def _let_go(self, executor_id: str) -> list[Command]:
+        said = "speculation has stopped, and no copy needs it"
+        if not self._containers.release(executor_id, said):
+            return []
+        self._task_blocks.stay(executor_id)
+        return [ReleaseContainer(executor_id=executor_id, reason=f"extra executor {executor_id}: {said}")]

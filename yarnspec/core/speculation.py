@@ -112,6 +112,7 @@ class Speculation:
             ev.JobStarted: lambda event, now_ms: self._guard.run(self._job_started, event, now_ms),
             ev.JobEnded: self._job_over,
             ev.CopyRefused: lambda event, now_ms: self._guard.run(self._copy_refused, event, now_ms),
+            ev.HeldBlocksTold: self._held_told,
         }
 
     @property
@@ -305,6 +306,14 @@ class Speculation:
     def _copy_refused(self, event: ev.CopyRefused, now_ms: int) -> list[Command]:
         self.copies.refused((event.stage, event.stage_attempt, event.index), event.why, now_ms)
         return []
+
+    def _held_told(self, event: ev.HeldBlocksTold, now_ms: int) -> list[Command]:
+        if self.stopped:
+            return self._handback.held_told(event)
+        return self._guard.run(self._held_by_extra, event, now_ms)
+
+    def _held_by_extra(self, event: ev.HeldBlocksTold, now_ms: int) -> list[Command]:
+        return self.extras.held_told(event, now_ms) + self._look_at_extras(now_ms)
 
     # the passes
 

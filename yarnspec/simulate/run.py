@@ -11,6 +11,7 @@ from typing import Protocol
 from yarnspec.core import events as ev
 from yarnspec.core.commands import (
     AbandonAttempt,
+    AskHeldBlocks,
     Command,
     FinishApplication,
     KillAttempt,
@@ -226,6 +227,8 @@ class Run:
                     self._cluster.place(command)
                 case RequestContainers():
                     self._cluster.request(command)
+                case AskHeldBlocks():
+                    self._tell(ev.HeldBlocksTold(executor_id=command.executor_id, count=0))
                 case ReleaseContainer():
                     self._cluster.release(command)
                 case RemoveExecutor():

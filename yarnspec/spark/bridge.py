@@ -110,6 +110,10 @@ class DriverBridge:
         """End one attempt of a task; nothing happens when it has ended."""
         self._entry.killAttempt(task_id, reason)
 
+    def held_blocks(self, executor_id: str) -> int:
+        """How many blocks of cached or locally checkpointed data an executor holds; -1 when nobody can say."""
+        return int(self._entry.heldBlocks(executor_id))
+
     def remove_executor(self, executor_id: str, exit_code: int, caused_by_app: bool, reason: str) -> None:
         """Tell Spark that an executor is gone, and whether its tasks' failures count."""
         self._entry.removeExecutor(executor_id, exit_code, caused_by_app, reason)

@@ -274,6 +274,14 @@ public final class Bridge {
         }
     }
 
+    /** How many blocks of data an executor holds that nobody else may have ({@link HeldBlocks}); -1: nobody can say. */
+    public int heldBlocks(String executorId) {
+        HostBlockingScheduler currentScheduler = current();
+        return currentScheduler == null || currentScheduler.sc().isStopped()
+                ? -1
+                : HeldBlocks.of(currentScheduler.sc().env(), executorId);
+    }
+
     /** Ends one attempt of a task; false when it does not run. It costs the task no failure. */
     public boolean killAttempt(long taskId, String reason) {
         HostBlockingScheduler currentScheduler = current();
