@@ -57,8 +57,9 @@ def test_writers_are_copied_when_the_user_allows_it(submit: Submit, tmp_path: Pa
     assert result.lines == [{"kind": "foreach", "stage": 0, "attempts": [1]}]
 
 
-def test_streaming_is_refused(submit: Submit, tmp_path: Path) -> None:
+def test_streaming_is_refused_where_speculation_is_asked_for(submit: Submit, tmp_path: Path) -> None:
     """A program that streams ends with a clear error, which names the option to switch speculation off."""
-    result = submit("streaming.py", str(tmp_path / "checkpoint")).wait().expect(1)
+    options = ["--set", "speculation.enabled=true"]
+    result = submit("streaming.py", str(tmp_path / "checkpoint"), options=options).wait().expect(1)
     assert "speculation.enabled" in result.stderr
     assert "stream" in result.stderr

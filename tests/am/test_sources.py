@@ -194,7 +194,8 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             {"seq": 8, "type": "executor_removed", "executor_id": "5", "reason": "x"},
             {"seq": 9, "type": "executor_disconnected", "executor_id": "6"},
             {"seq": 10, "type": "feed_dropped", "count": 7},
-            {"seq": 11, "type": "stopping"},
+            {"seq": 11, "type": "program_warned", "key": "speculation.enabled", "message": "a stream"},
+            {"seq": 12, "type": "stopping"},
         ],
     )
     driver = Driver(tmp_path, bridge, monkeypatch)
@@ -213,10 +214,11 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         events.ExecutorRemoved(executor_id="5", reason="x"),
         events.ExecutorRemoved(executor_id="6", reason="its connection broke"),
         events.FeedLagged(count=7),
+        events.ProgramWarned(key="speculation.enabled", value="", message="a stream"),
         events.DriverStopping(),
     ]
     driver.events._step()
-    assert bridge.after == [0, 2, 11]  # everything is acknowledged once
+    assert bridge.after == [0, 2, 12]  # everything is acknowledged once
     assert driver.events.watcher._stop.is_set()  # the JVM has gone: nothing more will come
 
 

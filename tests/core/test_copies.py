@@ -78,6 +78,7 @@ def test_nothing_is_judged_when_speculation_is_off() -> None:
     ("flags", "allowed", "why"),
     [
         (StageFlag.BARRIER, False, "barrier"),
+        (StageFlag.STREAM, False, "belongs to a stream"),
         (StageFlag.WRITES, False, "copy_writers"),
         (StageFlag.COMMITS, True, ""),
         (StageFlag.INDETERMINATE, True, ""),

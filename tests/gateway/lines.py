@@ -24,6 +24,10 @@ def read(*line: str) -> SubmitRequest:
 def translated(*line: str, environ: Mapping[str, str] | None = None) -> Translation:
     """Translate a line; the environment is empty but for ``environ``, with no configuration directory of Spark."""
     request = read(*line)
+    loaded = load(None, request.settings, {})
     return translate(
-        request, load(None, request.settings, {}).options, {"SPARK_CONF_DIR": "/nonexistent"} | dict(environ or {})
+        request,
+        loaded.options,
+        {"SPARK_CONF_DIR": "/nonexistent"} | dict(environ or {}),
+        speculation_asked=loaded.origins["speculation.enabled"] != "default",
     )

@@ -30,6 +30,7 @@ def test_a_plain_line() -> None:
     assert result.properties == {
         "spark.app.name": "app.py",
         "spark.yarnspec.speculation": "true",
+        "spark.yarnspec.speculationAsked": "false",
         "spark.yarnspec.copyWriters": "false",
         "spark.speculation": "false",
         "spark.scheduler.listenerbus.eventqueue.yarnspec.capacity": "1000000",
@@ -38,6 +39,21 @@ def test_a_plain_line() -> None:
         "spark.python.task.killTimeout": "200ms",
     }
     assert result.origins["spark.executor.heartbeatInterval"] == "yarnspec"
+
+
+@pytest.mark.parametrize(
+    ("line", "asked"),
+    [
+        (("--set", "speculation.enabled=true"), "true"),
+        (("--set", "flink.batch.speculative.enabled=true"), "true"),
+        (("--conf", "spark.speculation=true"), "true"),
+        (("--conf", "spark.speculation=false"), "false"),
+        (OFF, "false"),
+        (("--set", "speculation.min_copies=3"), "false"),
+    ],
+)
+def test_the_driver_learns_whether_speculation_was_asked_for(line: tuple[str, ...], asked: str) -> None:
+    assert with_conf(options=line).properties["spark.yarnspec.speculationAsked"] == asked
 
 
 def test_what_the_user_sets_stays() -> None:

@@ -216,10 +216,9 @@ class DriverEvents:
                 event = events.ContainerStarted(
                     executor_id=told["executor_id"], container_id=container_id, host=told["host"], cores=told["cores"]
                 )
-            case "executor_removed":
-                event = events.ExecutorRemoved(executor_id=told["executor_id"], reason=told.get("reason") or "")
-            case "executor_disconnected":
-                event = events.ExecutorRemoved(executor_id=told["executor_id"], reason="its connection broke")
+            case "executor_removed" | "executor_disconnected" as kind:
+                why = "its connection broke" if kind == "executor_disconnected" else told.get("reason") or ""
+                event = events.ExecutorRemoved(executor_id=told["executor_id"], reason=why)
             case "feed_dropped":
                 event = events.FeedLagged(count=told["count"])
             case "job_started":
@@ -231,6 +230,8 @@ class DriverEvents:
                 event = events.CopyRefused(
                     stage=told["stage"], stage_attempt=told["stage_attempt"], index=told["index"], why=told["why"]
                 )
+            case "program_warned":
+                event = events.ProgramWarned(key=told["key"], value="", message=told["message"])
             case "stopping":
                 event = events.DriverStopping()
             case _:

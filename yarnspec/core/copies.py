@@ -147,6 +147,8 @@ class Copies:
         """
         if StageFlag.BARRIER in stage.flags:
             return "its stage's tasks run together or not at all (barrier)"
+        if StageFlag.STREAM in stage.flags:
+            return "its stage belongs to a stream"
         if StageFlag.WRITES in stage.flags and not self._settings.copy_writers:
             return (
                 "its stage writes by itself, not through Spark's output commit: two attempts might both leave output "

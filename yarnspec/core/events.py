@@ -321,7 +321,7 @@ class FeedLagged(Event, frozen=True):
 
 
 class ProgramWarned(Event, frozen=True):
-    """The user's program overrides a setting that yarnspec owns."""
+    """The user's program overrides a setting that yarnspec owns, or does what one of its options is not made for."""
 
     key: str
     value: str

@@ -57,6 +57,7 @@ class StageFlag(IntFlag):
     WRITES = 8  # it writes in another way: two attempts of a task may both leave output
     PYTHON = 16  # its tasks run Python, and the JVM reads ahead of it
     INDETERMINATE = 32  # its tasks may give other records when they run again
+    STREAM = 64  # it belongs to a stream
 
 
 IntColumn = npt.NDArray[np.int64]

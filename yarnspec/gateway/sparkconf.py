@@ -122,8 +122,17 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     report: tuple[str, ...] = ()
 
 
-def translate(request: SubmitRequest, options: Options, environ: Mapping[str, str] | None = None) -> Translation:
-    """Translate a request; raise UsageError for what is wrong in it. Reads local files, asks nobody."""
+def translate(
+    request: SubmitRequest,
+    options: Options,
+    environ: Mapping[str, str] | None = None,
+    *,
+    speculation_asked: bool = False,
+) -> Translation:
+    """Translate a request; raise UsageError for what is wrong in it. Reads local files, asks nobody.
+
+    ``speculation_asked``: somebody set ``speculation.enabled``, and not only the default holds.
+    """
     environ = os.environ if environ is None else environ
     merged = merge(request, environ)
     given = merged.properties
@@ -158,7 +167,7 @@ def translate(request: SubmitRequest, options: Options, environ: Mapping[str, st
         warnings.append(f"finished work is not kept for a next driver: {recovery_off}")
         translated = recovery.switched_off(translated)
     properties = {key: value for key, value in given.items() if key not in _CONSUMED and not is_owned(key)} | lists
-    ours = speculation.properties(given, translated) | recovery.properties(translated)
+    ours = speculation.properties(given, translated, asked=speculation_asked) | recovery.properties(translated)
     properties |= ours
     warnings += speculation.warnings(given, merged.origins, translated)
     _ship_ivy_settings(properties, hold)

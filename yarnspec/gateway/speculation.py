@@ -42,15 +42,19 @@ def owned_keys(options: Options) -> tuple[str, ...]:
     return (SPARKS_OWN,) if options.speculation.enabled else ()
 
 
-def properties(given: Mapping[str, str], options: Options) -> dict[str, str]:
+def properties(given: Mapping[str, str], options: Options, *, asked: bool) -> dict[str, str]:
     """The properties that the driver gets for it; those that the user may set are left to the user.
+
+    ``asked``: somebody set ``speculation.enabled``; then a stream, which cannot be copied, is refused.
 
     Raises:
         UsageError: executors would report less often than Spark's network timeout allows.
     """
     enabled = options.speculation.enabled
+    asked = asked or (SPARKS_OWN in given and truth(given[SPARKS_OWN], SPARKS_OWN))
     wanted = {
         "spark.yarnspec.speculation": str(enabled).lower(),
+        "spark.yarnspec.speculationAsked": str(enabled and asked).lower(),
         "spark.yarnspec.copyWriters": str(options.speculation.copy_writers).lower(),
     }
     if enabled:

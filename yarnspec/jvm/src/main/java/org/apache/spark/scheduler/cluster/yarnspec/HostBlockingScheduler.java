@@ -34,6 +34,7 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
     private static final String STREAMING_BATCH = "spark.streaming.internal.batchTime";
 
     private final boolean speculation;
+    private final boolean speculationAsked;
     private final boolean copyWriters;
     private final Outbox outbox;
     private final StageFacts stages;
@@ -42,6 +43,7 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
     // Executors that Spark is not offered because of blocks, with their hosts.
     private final Map<String, String> keptBack = new LinkedHashMap<>();
     private Blocks blocks = Blocks.NONE;
+    private boolean streamTold;
 
     HostBlockingScheduler(SparkContext context, Outbox outbox, TaskFeed feed) {
         super(context);
@@ -49,6 +51,7 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
         stages = new StageFacts(feed);
         inputs = new TaskInputs(mapOutputTracker());
         speculation = context.conf().getBoolean("spark.yarnspec.speculation", false);
+        speculationAsked = context.conf().getBoolean("spark.yarnspec.speculationAsked", false);
         copyWriters = context.conf().getBoolean("spark.yarnspec.copyWriters", false);
     }
 
@@ -169,6 +172,9 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
             dagScheduler().taskSetFailed(tasks, refusal, Option.empty());
             return;
         }
+        if (speculation && isStream(tasks)) {
+            tellOfStream();
+        }
         stages.submitted(tasks, Scala.orNull(dagScheduler().stageIdToStage().get(tasks.stageId())), inputs);
         super.submitTasks(tasks);
     }
@@ -187,11 +193,21 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
                     + tasks.stageId() + " asks for resource profile " + tasks.resourceProfileId()
                     + ". Remove withResources() and size the executors with spark.executor.* instead.";
         }
-        if (speculation && isStream(tasks)) {
+        if (speculation && speculationAsked && isStream(tasks)) {
             return "yarnspec copies slow tasks of batch jobs only, but stage " + tasks.stageId()
-                    + " belongs to a stream. Submit the program with --set speculation.enabled=false.";
+                    + " belongs to a stream, and speculation was asked for. Leave that away, or submit the program with"
+                    + " --set speculation.enabled=false.";
         }
         return null;
+    }
+
+    /** By default a stream runs as without yarnspec's speculation, which the user hears of once. */
+    private synchronized void tellOfStream() {
+        if (!streamTold) {
+            streamTold = true;
+            outbox.add("program_warned", event -> event.put("key", "speculation.enabled")
+                    .put("message", "the program runs a stream: none of its tasks is copied, however slow it is"));
+        }
     }
 
     private static boolean isStream(TaskSet tasks) {

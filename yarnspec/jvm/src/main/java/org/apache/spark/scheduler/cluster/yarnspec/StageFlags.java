@@ -22,6 +22,7 @@ final class StageFlags {
     static final int WRITES = 8;
     static final int PYTHON = 16;
     static final int INDETERMINATE = 32;
+    static final int STREAM = 64;
 
     private static final String PYTHON_RDDS = "org.apache.spark.api.python.";
     // How Spark names its operators that hand rows to Python workers: BatchEvalPython, MapInPandas, MapInArrow, …
@@ -43,6 +44,9 @@ final class StageFlags {
 
     private static int lookedAt(Stage stage, Properties ofJob) {
         int flags = stage instanceof ResultStage result ? Sinks.flagsOf(result, ofJob) : MAP;
+        if (HostBlockingScheduler.isStream(ofJob)) {
+            flags |= STREAM;
+        }
         if (stage.rdd().isBarrier()) {
             flags |= BARRIER;
         }

@@ -89,14 +89,35 @@ class TaskListenerTest {
     }
 
     @Test
-    void streamsAreRefusedWhileTasksMayBeCopied() throws Exception {
-        try (FakeCluster cluster = new FakeCluster(SPECULATION)) {
+    void streamsAreRefusedWhereCopiesWereAskedFor() throws Exception {
+        try (FakeCluster cluster = new FakeCluster(
+                Map.of("spark.yarnspec.speculation", "true", "spark.yarnspec.speculationAsked", "true"))) {
             cluster.context.setLocalProperty("sql.streaming.queryId", "a query");
             var job = cluster.context.parallelize(List.of(1), 1).countAsync();
             String message = assertThrows(ExecutionException.class, () -> job.get(30, TimeUnit.SECONDS))
                     .getCause()
                     .getMessage();
             assertTrue(message.contains("--set speculation.enabled=false"), message);
+        }
+    }
+
+    @Test
+    void streamsRunUncopiedByDefaultAndThatIsSaidOnce() throws Exception {
+        try (FakeCluster cluster = new FakeCluster(SPECULATION).slot("1", "a").slot("2", "b");
+                FeedClient client = new FeedClient(cluster.feed.port(), "token")) {
+            client.handedOver();
+            cluster.context.setLocalProperty("sql.streaming.queryId", "a query");
+            for (int stage = 0; stage < 2; stage++) {
+                var job = cluster.context.parallelize(List.of(1), 1).countAsync();
+                long task = cluster.offerUntilStarted().get(0);
+                WatchedTaskSet.Copy copy = new WatchedTaskSet.Copy(Set.of(), 2);
+                assertEquals("the stage belongs to a stream", cluster.scheduler.askForCopy(stage, 0, 0, copy));
+                cluster.finish(task, 1L);
+                job.get(30, TimeUnit.SECONDS);
+                assertEquals((long) StageFlags.STREAM, (long) client.rows(4).get(0).get("flags") & StageFlags.STREAM);
+            }
+            String told = cluster.outbox.poll(0, 0);
+            assertEquals(2, told.split("program_warned", -1).length, told);
         }
     }
 }
