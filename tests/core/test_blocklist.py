@@ -76,6 +76,72 @@ def test_a_shorter_block_does_not_shorten(world: World, first_ms: int | None) ->
     assert "already blocked" in only(BlockHost, answer).reason
 
 
+def test_a_shorter_block_of_a_person_is_no_guess_for_that_time(world: World) -> None:
+    """Proof of health, or the share, may end a guess; what a person asked for holds, and the guess goes on after it."""
+    began_ms = world.now_ms
+    world.block(H3, automatic=True, cause="slow", by="slow-task detector", duration_ms=MINUTE_MS)
+    answer = world.block(H3, by="ann", reason="disk", duration_ms=MINUTE_MS // 2)
+    both = only(BlockHost, answer)
+    assert (both.by, both.cause, both.until_ms) == ("ann", "asked", began_ms + MINUTE_MS)
+    assert "disk (blocked for 30 s by ann), and slow (for 60 s by slow-task detector)" in both.reason
+    (block,) = world.view().blocks
+    assert (block.automatic, block.since_ms) == (False, began_ms)
+    explanation = world.negotiator.explain_host(H3, world.now_ms)
+    assert explanation is not None
+    assert explanation.lines[:2] == (
+        "blocked by ann for 30 s more: disk", "blocked by slow-task detector for 60 s more: slow",
+    )  # fmt: skip
+    timer = only(SetTimer, answer)
+    assert timer.at_ms == began_ms + MINUTE_MS // 2
+    # Shorter ones of either kind change nothing.
+    for automatic in (False, True):
+        assert names(world.block(H3, automatic=automatic, cause="slow", duration_ms=10_000)) == ["BlockHost"]
+    answer = world.fire(timer.name, timer.at_ms)
+    guess = only(BlockHost, answer)
+    assert (guess.by, guess.cause, guess.until_ms) == ("slow-task detector", "slow", began_ms + MINUTE_MS)
+    assert "the time that ann asked for is over" in guess.reason
+    assert [block.automatic for block in world.view().blocks] == [True]
+    timer = only(SetTimer, answer)
+    assert timer.at_ms == began_ms + MINUTE_MS
+    assert only(UnblockHost, world.fire(timer.name, timer.at_ms)).host == H3
+    assert world.view().blocks == ()
+
+
+def test_a_longer_automatic_block_after_a_persons_is_a_guess_after_that(world: World) -> None:
+    began_ms = world.now_ms
+    world.block(H3, by="ann", reason="disk", duration_ms=10_000)
+    timer = only(SetTimer, world.block(H3, automatic=True, cause="slow", by="detector", duration_ms=MINUTE_MS))
+    assert [(block.automatic, block.by, block.until_ms) for block in world.view().blocks] == [
+        (False, "ann", began_ms + MINUTE_MS)
+    ]
+    # A longer time of the person's is told to the timer; one beyond the guess makes an end of it.
+    timer = only(SetTimer, world.block(H3, by="ann", reason="disk", duration_ms=20_000))
+    assert timer.at_ms == began_ms + 20_000
+    timer = only(SetTimer, world.block(H3, by="ann", reason="disk", duration_ms=2 * MINUTE_MS))
+    assert timer.at_ms == began_ms + 2 * MINUTE_MS
+    assert only(UnblockHost, world.fire(timer.name, timer.at_ms)).host == H3
+
+
+def test_who_unblocks_ends_the_guess_as_well(world: World) -> None:
+    world.block(H3, automatic=True, cause="slow", duration_ms=MINUTE_MS)
+    timer = only(SetTimer, world.block(H3, by="ann", duration_ms=10_000))
+    assert only(UnblockHost, world.tell(ev.UnblockRequested(host=H3, by="ann"))).host == H3
+    assert world.fire(timer.name, timer.at_ms) == []
+    assert world.view().blocks == ()
+
+
+def test_the_share_ends_no_block_of_a_person_but_the_guess_after_it() -> None:
+    world = World(blocked_share=0.5)
+    world.start()
+    world.block(H3, automatic=True, cause="slow", duration_ms=MINUTE_MS)
+    timer = only(SetTimer, world.block(H3, by="ann", duration_ms=10_000))
+    world.block(H2, by="ann", duration_ms=MINUTE_MS)
+    assert of(UnblockHost, world.tell(hosts(h4="LOST", h5="LOST"))) == []
+    answer = world.fire(timer.name, timer.at_ms)
+    assert only(UnblockHost, answer).host == H3
+    assert [block.host for block in world.view().blocks] == [H2]
+
+
 def test_an_endless_block_forgets_the_end_of_the_one_before(world: World) -> None:
     timer = only(SetTimer, world.block(H3, duration_ms=MINUTE_MS))
     world.block(H3)

@@ -150,7 +150,7 @@ def test_a_listener_hears_the_whole_list_first_and_then_each_change() -> None:
     blocklist.request(block(H4, 1_000), START_MS)
     blocklist.request(block(H4, 5_000), START_MS)
     blocklist.request(block(H4, 2_000), START_MS)
-    blocklist.expire(f"block:{H2}")
+    blocklist.expire(f"block:{H2}", START_MS + 1_000)
     assert ears.heard[1:] == [([H4], []), ([H4], []), ([], [H2])]
 
 

@@ -2,7 +2,8 @@
 
 A block never touches what already runs: running executors and their tasks go on, new ones go elsewhere (seed 000's
 MARK_BLOCKED). A newer block of the same target and level that lasts longer extends the one that is there, a shorter one
-does not shorten it. ``blocks.py`` says what levels there are.
+does not shorten it. What a person asked for stays no guess for as long as they asked, whatever the detectors say
+meanwhile. ``blocks.py`` says what levels there are.
 
 Automatic blocks are guesses: they always expire, and all blocks together never exceed the share of running hosts
 that an automatic block may bring them to. A user may go over the share by force, but nobody can block every host. For
@@ -14,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from yarnspec.core.blocks import TIMER_FAMILY, WIDE, Block, BlockListener, Key, key_of, malformed
+from yarnspec.core.blocks import TIMER_FAMILY, WIDE, Block, BlockListener, Key, joined, key_of, malformed
 from yarnspec.core.commands import Command, RefuseBlock
 from yarnspec.core.events import BlockRequested, Cause, UnblockRequested
 from yarnspec.core.hosts import Hosts
@@ -105,37 +106,42 @@ class Blocklist:
         refusal = malformed(wish) or self._objection(wish, key, duration_ms, known_already=old is not None)
         if refusal:
             return [self.refuse(wish.host or wish.executor_id, refusal)]
-        if old is not None and not _later(until_ms, old.until_ms):
-            said = (
-                f"already blocked {_until(old.until_ms, now_ms)} by {old.by} ({old.reason}); a block is never shortened"
-            )
-            return [old.said(said)]
-        block = Block(
+        new = Block(
             host=wish.host or self._executors().get(wish.executor_id, ""),
             reason=wish.reason,
             by=wish.by,
-            since_ms=now_ms if old is None else old.since_ms,
+            since_ms=now_ms,
             until_ms=until_ms,
-            automatic=wish.automatic and (old is None or old.automatic),
+            automatic=wish.automatic,
             cause=wish.cause,
             level=key.level,
             executor_id=key.executor_id,
             stage=key.stage,
             index=key.task,
         )
+        block = new if old is None else joined(old, new)
+        if block is None:
+            block = old or new
+            until = _until(block.until_ms, now_ms)
+            return [block.said(f"already blocked {until} by {block.by} ({block.reason}); a block is never shortened")]
         what = "extended" if old else "blocked"
-        return self.put(block, f"{wish.reason} ({what}{key.reach} {_until(until_ms, now_ms)} by {wish.by})")
+        said = f"{wish.reason} ({what}{key.reach} {_until(until_ms, now_ms)} by {wish.by})"
+        if block.guess is not None:
+            said = f"{_both(block, block.guess, now_ms)}{key.reach}"
+        return self.put(block, said)
 
     def put(self, block: Block, said: str) -> list[Command]:
         """Take a block in place of the one of the same target and level."""
         key = block.key
         self._blocks[key] = block
         done: list[Command] = [block.said(f"{said}; {self._count(block)}")]
-        if block.until_ms is None:
+        changes_ms = block.changes_ms
+        if changes_ms is None:
             self._timers.cancel(key.timer)
         else:
             self._by_timer[key.timer] = key
-            done.append(self._timers.set(key.timer, block.until_ms, f"the block of {key.target}{key.reach} ends"))
+            what = "ends" if block.guess is None else "is a guess again"
+            done.append(self._timers.set(key.timer, changes_ms, f"the block of {key.target}{key.reach} {what}"))
         self._tell((block,), ())
         return done + self.keep_enough()
 
@@ -150,12 +156,16 @@ class Blocklist:
             return [self.refuse(key.target, why, kind="unblock")]
         return [self.lift(key, f"unblocked by {wish.by}")]
 
-    def expire(self, timer: str) -> list[Command]:
-        """End a block whose time is over."""
+    def expire(self, timer: str, now_ms: int) -> list[Command]:
+        """End a block whose time is over, or go on with the guess that lasts longer."""
         key = self._by_timer.get(timer)
         block = self._blocks.get(key) if key is not None else None
         if key is None or block is None:
             return []
+        if block.guess is not None:
+            guess = block.guess
+            still = f"still blocked{key.reach} {_until(guess.until_ms, now_ms)} by {guess.by}"
+            return self.put(guess, f"{guess.reason} ({still}; the time that {block.by} asked for is over)")
         lasted_s = ((block.until_ms or block.since_ms) - block.since_ms) // 1000
         return [self.lift(key, f"the block of {lasted_s} s by {block.by} is over ({block.reason})")]
 
@@ -329,10 +339,11 @@ def _of_fault(block: Block) -> bool:
     return block.cause == "faulty" and block.level not in WIDE
 
 
-def _later(new_ms: int | None, old_ms: int | None) -> bool:
-    if old_ms is None:
-        return False
-    return new_ms is None or new_ms > old_ms
+def _both(asked: Block, guess: Block, now_ms: int) -> str:
+    return (
+        f"{asked.reason} (blocked {_until(asked.asked_until_ms, now_ms)} by {asked.by}), and {guess.reason} "
+        f"({_until(guess.until_ms, now_ms)} by {guess.by})"
+    )
 
 
 def _until(until_ms: int | None, now_ms: int) -> str:

@@ -63,7 +63,10 @@ class Key(NamedTuple):
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
-    """One block; ``until_ms`` of None lasts until somebody unblocks it. A block of an executor names its host, too."""
+    """One block; ``until_ms`` of None lasts until somebody unblocks it. A block of an executor names its host, too.
+
+    ``guess``: what goes on to hold, as a guess, once the time is over that somebody asked for, ``asked_until_ms``.
+    """
 
     host: str
     reason: str
@@ -76,6 +79,25 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     executor_id: str = ""
     stage: int | None = None
     index: int | None = None
+    guess: Block | None = None
+    asked_until_ms: int | None = None
+
+    @property
+    def changes_ms(self) -> int | None:
+        """When it ends, or becomes a guess."""
+        return self.until_ms if self.guess is None else self.asked_until_ms
+
+    @property
+    def alone(self) -> Block:
+        """It without the guess after it."""
+        if self.guess is None:
+            return self
+        return msgspec.structs.replace(self, until_ms=self.asked_until_ms, guess=None, asked_until_ms=None)
+
+    @property
+    def in_turn(self) -> tuple[Block, ...]:
+        """It and the guess after it, each for itself."""
+        return (self.alone,) if self.guess is None else (self.alone, self.guess)
 
     @property
     def key(self) -> Key:
@@ -124,6 +146,31 @@ class BlockListener(Protocol):
 
         A block that was extended is among ``added`` again.
         """
+
+
+def joined(old: Block, new: Block) -> Block | None:
+    """One block out of two of the same target and level; None when the new one adds nothing.
+
+    None is shortened. What somebody asked for is no guess until the time that they asked for, and an automatic block is
+    none the longer for it, nor the other way round: which of them is in force changes with the time.
+    """
+    asked, guess = (None, old) if old.automatic else (old.alone, old.guess)
+    in_the_way = (asked, guess) if new.automatic else (asked,)
+    if any(one is not None and not outlasts(new.until_ms, one.until_ms) for one in in_the_way):
+        return None
+    asked, guess = (asked, new) if new.automatic else (new, guess)
+    if asked is None:
+        return msgspec.structs.replace(new, since_ms=old.since_ms)
+    if guess is None or not outlasts(guess.until_ms, asked.until_ms):
+        return msgspec.structs.replace(asked, since_ms=old.since_ms)
+    return msgspec.structs.replace(
+        asked, since_ms=old.since_ms, until_ms=guess.until_ms, guess=guess, asked_until_ms=asked.until_ms
+    )
+
+
+def outlasts(new_ms: int | None, old_ms: int | None) -> bool:
+    """Whether one end comes after another; None is no end."""
+    return old_ms is not None and (new_ms is None or new_ms > old_ms)
 
 
 def key_of(wish: BlockRequested | UnblockRequested) -> Key:

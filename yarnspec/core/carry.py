@@ -15,7 +15,7 @@ from typing import Any
 from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core.blocklist import SUBMIT, Blocklist
-from yarnspec.core.blocks import Block, Key
+from yarnspec.core.blocks import Block, Key, joined
 from yarnspec.core.carried import (
     KINDS,
     CarriedBlock,
@@ -167,6 +167,8 @@ class Carry:
                 automatic=one.automatic,
                 cause=one.cause,
             )
+            if known is not None and one.host in restored:
+                block = joined(known, block) or known
             restored.add(one.host)
             how_long = "until it is unblocked" if one.until_ms is None else f"for {(one.until_ms - now_ms) / 1000:g} s"
             said = f"carried over from epoch {part.epoch}: {one.reason} (blocked {how_long} more by {one.by})"
@@ -212,7 +214,9 @@ class Carry:
     def _parts(self, now_ms: int) -> list[tuple[CarriedPart, object]]:
         """Each part, and what of it makes a difference."""
         epoch = self._lifecycle.epoch
-        blocks = tuple(_carried(block) for block in self._blocklist.blocks if _handed_over(block))
+        blocks = tuple(
+            _carried(each) for block in self._blocklist.blocks if _handed_over(block) for each in block.in_turn
+        )
         hosts = self._hosts(now_ms)
         ledger = self._speculation.copies.total().figures()
         return [

@@ -50,7 +50,8 @@ def explain_task(speculation: Speculation, stage: int, index: int, now_ms: int) 
         lines.append(f"speculation stopped: {speculation.stopped}")
     lines += [
         f"kept off {_target(block)}{block.key.reach} by {block.by} {_how_long(block, now_ms)}: {block.reason}"
-        for block in speculation.blocklist.blocks
+        for each in speculation.blocklist.blocks
+        for block in each.in_turn
         if block.key.scope in ((stage, -1), (stage, index))
     ]
     objection = speculation.copies.objection(newest, index, attempts, now_ms)
@@ -73,7 +74,8 @@ def explain_host(speculation: Speculation, host: str, now_ms: int, *, known: boo
         f"blocked{block.key.reach} by {block.by} {_how_long(block, now_ms)}"
         + (f" (executor {block.executor_id} only)" if block.executor_id else "")
         + f": {block.reason}"
-        for block in blocks
+        for each in blocks
+        for block in each.in_turn
     ]
     wide = host in speculation.blocklist
     verdict = "it takes no new task and no new container" if wide else "it is not blocked"

@@ -127,7 +127,7 @@ class Negotiator:
             ev.JobEnded: self._job_ended,
         }
         self._timer_families: dict[str, Callable[[str, str, int], list[Command]]] = {
-            TIMER_FAMILY: lambda name, _, __: self._blocklist.expire(name),
+            TIMER_FAMILY: lambda name, _, now_ms: self._blocklist.expire(name, now_ms),
             REMOVED_TIMER_FAMILY: lambda _, executor_id, __: self._executors.removal_overdue(executor_id),
         }
         self._single_timers: dict[str, Callable[[int], list[Command]]] = {
