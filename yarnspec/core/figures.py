@@ -6,7 +6,9 @@ import msgspec
 
 _NAMES = {
     "slow_tasks": "numSlowTasks",
+    "slow_execution_vertices": "numSlowExecutionVertices",
     "effective_copies": "numEffectiveCopies",
+    "effective_speculative_executions": "numEffectiveSpeculativeExecutions",
     "min_finished_for_speculation": "minFinishedForSpeculationThresholdMetrics",
     "finished_executions": "finishedExecutionCountMetrics",
     "speculative_executions": "speculativeExecutionCountMetrics",
@@ -17,7 +19,7 @@ _NAMES = {
 
 
 class StageSpeculation(msgspec.Struct, frozen=True, kw_only=True, rename=_NAMES):
-    """One stage attempt; in records its metrics have the names of the seeds: 000's two in Spark's words, and 001's six.
+    """One stage attempt; in records its metrics have the seeds' names: 000's two (in Spark's words too), 001's six.
 
     ``speculative_threshold_ms`` is None while there is none, ``running_ms_by_index`` has the longest originals.
     """
@@ -38,6 +40,10 @@ class StageSpeculation(msgspec.Struct, frozen=True, kw_only=True, rename=_NAMES)
     running_copies: int
     gained_ms: int
     wasted_ms: int
+    slow_execution_vertices: int = 0
+    """The same as ``slow_tasks``."""
+    effective_speculative_executions: int = 0
+    """The same as ``effective_copies``."""
 
 
 class LedgerFigures(msgspec.Struct, frozen=True, kw_only=True):
