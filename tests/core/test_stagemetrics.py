@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.core.stragglers import H2, H3, Stragglers
 from tests.core.world import of
 from yarnspec.core import events as ev
-from yarnspec.core.commands import JudgeTasks
+from yarnspec.core.commands import JudgeTasks, Summarize
 from yarnspec.core.detectors import MAX_VERDICTS
 from yarnspec.core.observations import Failure, State
 
@@ -34,6 +34,22 @@ def test_a_stages_numbers_outlive_its_context() -> None:
     (after,) = view.stages
     assert (after.finished_executions, after.fastest_copies, after.speculative_executions) == (8, 1, 1)
     assert (after.running_copies, after.gained_ms, view.slow_tasks) == (0, before.gained_ms, 0)
+
+
+def test_no_task_is_slow_any_more_when_its_stage_has_ended() -> None:
+    world = Stragglers(speculation={"max_concurrent_executions": 1})
+    tasks = world.fill(0, 8)
+    world.pass_ms(900)
+    for task_id in tasks[1:]:
+        world.end(task_id)
+    world.pass_ms(1_100)
+    assert world.negotiator.speculation_view(world.now_ms).stages[0].slow_tasks == 1
+    world.end(tasks[0])
+    (told,) = of(Summarize, world.stage_ends(0))
+    assert "ended with 1 slow tasks" in told.reason
+    (stage,) = told.stages
+    assert (stage.slow_tasks, stage.slow_execution_vertices) == (0, 0)
+    assert world.negotiator.speculation_view(world.now_ms).stages == (stage,)
 
 
 def test_of_a_task_that_was_restarted_the_newest_original_is_shown() -> None:

@@ -255,10 +255,11 @@ class Speculation:
     def _stage_ended(self, stage: StageTasks, now_ms: int) -> list[Command]:
         key = stage.key
         commands = self.copies.stage_ended(key)
+        slow_tasks = self.metrics.slow[key]
         figures = self.metrics.stage_ended(stage, now_ms)
-        if figures.slow_tasks or figures.speculative_executions:
+        if slow_tasks or figures.speculative_executions:
             said = (
-                f"stage {key[0]} ended with {figures.slow_tasks} slow tasks and {figures.speculative_executions} "
+                f"stage {key[0]} ended with {slow_tasks} slow tasks and {figures.speculative_executions} "
                 f"copies, {figures.effective_copies} of which won"
             )
             commands.append(Summarize(reason=said, stages=(figures,), ledger=self.copies.total().figures()))

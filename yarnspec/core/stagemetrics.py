@@ -36,12 +36,12 @@ class StageMetrics:
         return sum(self.slow.values())
 
     def stage_ended(self, stage: StageTasks, now_ms: int) -> StageSpeculation:
-        """Keep what is to be seen of a stage attempt after its end; gives it as it is now."""
+        """Keep what is to be seen of a stage attempt after its end, when no task is slow any more; gives it."""
+        self.slow.pop(stage.key, None)
         figures = self._of(stage, now_ms)
         self._ended.pop(stage.key, None)
         self._ended[stage.key] = figures
         self._settled.discard(stage.key)
-        self.slow.pop(stage.key, None)
         if len(self._ended) > _ENDED_KEPT:
             key, _ = self._ended.popitem(last=False)
             if key in self._settled:
