@@ -197,6 +197,24 @@ def test_each_name_of_the_proposals_sets_its_option_in_its_unit(tmp_path: Path, 
     assert options.load(None, (), {}).values()[key] != meant or alias in AS_BY_DEFAULT
 
 
+@pytest.mark.parametrize(
+    ("setting", "key", "meant"),
+    [
+        ("slow-task-detector.check-interval=1000", "detector.check_interval", "1 s"),
+        ("slow-task-detector.execution-time.baseline-lower-bound=0 s", "detector.baseline_lower_bound", "0 ms"),
+        ("slow-task-detector.execution-time.baseline-lower-bound=0", "detector.baseline_lower_bound", "0 ms"),
+        ("slow-task-detector.execution-time.baseline-ratio=0", "detector.baseline_ratio", 0.0),
+        ("jobmanager.adaptive-batch-scheduler.speculative.block-slow-node-duration=90000",
+         "blocklist.slow_duration", "90 s"),
+        ("flink.batch.speculative.execution.count=2.0", "speculation.max_concurrent_executions", 3),
+    ],
+)  # fmt: skip
+def test_values_are_read_as_the_proposals_wrote_them(tmp_path: Path, setting: str, key: str, meant: object) -> None:
+    assert options.load(None, [setting], {}).values()[key] == meant
+    file = write(tmp_path / "o.yaml", setting.replace("=", ": ") + "\n")
+    assert options.load(file, (), {}).values()[key] == meant
+
+
 @pytest.mark.parametrize("name", WITHOUT_COUNTERPART)
 def test_a_name_that_means_nothing_here_is_accepted_and_told(tmp_path: Path, name: str) -> None:
     for loaded in (
@@ -238,8 +256,8 @@ def test_what_progress_alone_reads_is_named_under_another_detector() -> None:
         ("flink.batch.speculative.interval.in.millis=1 s", "'1 s' is not a whole number"),
         ("flink.batch.speculative.execution.count=-1", "not a whole number"),
         ("flink.batch.speculative.execution.count=true", "not a whole number"),
-        ("flink.batch.speculative.quantile=0", "out of range"),
-        ("slow-task-detector.check-interval=5", "no unit"),
+        ("flink.batch.speculative.execution.count=1.5", "'1.5' is not a whole number"),
+        ("flink.batch.speculative.quantile=1.5", "out of range"),
         ("slow-task-detector.chek-interval=5 s", "Did you mean 'slow-task-detector.check-interval'"),
     ],
 )

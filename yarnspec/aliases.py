@@ -26,9 +26,16 @@ def _milliseconds(value: Value) -> Value:
     return f"{_whole(value)} ms"
 
 
+def _duration(value: Value) -> Value:
+    """A number without a unit is one of milliseconds."""
+    text = str(value).strip()
+    return value if isinstance(value, bool) or not (text.isascii() and text.isdigit()) else f"{text} ms"
+
+
 def _one_more(value: Value) -> Value:
-    """Copies beside the first attempt, as a number of attempts."""
-    return _whole(value) + 1
+    """Copies beside the first attempt, as a number of attempts; the proposal has a number with a fraction there."""
+    whole, _, fraction = str(value).strip().partition(".")
+    return _whole(whole if fraction and not fraction.strip("0") else value) + 1
 
 
 def _whole(value: Value) -> int:
@@ -53,17 +60,19 @@ ALIASES: dict[str, Alias] = {
     "jobmanager.adaptive-batch-scheduler.speculative.max-concurrent-executions": Alias(
         "speculation.max_concurrent_executions", _same
     ),
-    "jobmanager.adaptive-batch-scheduler.speculative.block-slow-node-duration": Alias("blocklist.slow_duration", _same),
-    "slow-task-detector.check-interval": Alias("detector.check_interval", _same),
-    "slow-task-detector.execution-time.baseline-lower-bound": Alias("detector.baseline_lower_bound", _same),
+    "jobmanager.adaptive-batch-scheduler.speculative.block-slow-node-duration": Alias(
+        "blocklist.slow_duration", _duration
+    ),
+    "slow-task-detector.check-interval": Alias("detector.check_interval", _duration),
+    "slow-task-detector.execution-time.baseline-lower-bound": Alias("detector.baseline_lower_bound", _duration),
     "slow-task-detector.execution-time.baseline-ratio": Alias("detector.baseline_ratio", _same),
     "slow-task-detector.execution-time.baseline-multiplier": Alias("detector.baseline_multiplier", _same),
-    "jobmanager.adaptive-scheduler.resource-wait-timeout": Alias("resources.wait_timeout", _same),
-    "jobmanager.adaptive-scheduler.submission.resource-wait-timeout": Alias("resources.wait_timeout", _same),
+    "jobmanager.adaptive-scheduler.resource-wait-timeout": Alias("resources.wait_timeout", _duration),
+    "jobmanager.adaptive-scheduler.submission.resource-wait-timeout": Alias("resources.wait_timeout", _duration),
     "execution.batch.job-recovery.enabled": Alias("recovery.enabled", _same),
-    "execution.batch.job-recovery.previous-worker.recovery.timeout": Alias("recovery.window", _same),
+    "execution.batch.job-recovery.previous-worker.recovery.timeout": Alias("recovery.window", _duration),
     "job-event.store.write-buffer.size": Alias("recovery.journal_buffer", _same),
-    "job-event.store.write-buffer.flush-interval": Alias("recovery.flush_interval", _same),
+    "job-event.store.write-buffer.flush-interval": Alias("recovery.flush_interval", _duration),
 }
 
 WITHOUT_COUNTERPART = {

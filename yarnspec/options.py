@@ -105,8 +105,8 @@ class Detector(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     kind: Literal["progress", "execution-time", "input-weighted"]
     check_interval_ms: int
-    baseline_lower_bound_ms: int
-    baseline_ratio: typing.Annotated[float, msgspec.Meta(gt=0, le=1)]
+    baseline_lower_bound_ms: typing.Annotated[int, msgspec.Meta(ge=0)]
+    baseline_ratio: Share
     baseline_multiplier: typing.Annotated[float, msgspec.Meta(gt=0)]
     heartbeat_interval_ms: int
     min_finished: typing.Annotated[int, msgspec.Meta(ge=1)]
