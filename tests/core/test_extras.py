@@ -151,6 +151,18 @@ def test_an_extra_container_that_gets_a_task_at_the_last_moment_stays() -> None:
     assert of(ReleaseContainer, world.pass_ms(20_000))
 
 
+def test_a_copy_that_waits_and_cannot_start_there_keeps_no_extra_container() -> None:
+    world, tasks, extra = with_extra()
+    copy_wins(world, tasks, extra)
+    world.block(H4)
+    world.stage(2, 2)
+    world.end(world.launch(2, 0, "2"))
+    world.launch(2, 1, "2")
+    answer = world.pass_ms(30_000)
+    assert [(one.stage, one.index) for one in of(LaunchCopy, answer)] == [(2, 1)]
+    assert [one.executor_id for one in of(ReleaseContainer, answer)] == [extra]
+
+
 def test_map_outputs_of_a_running_job_are_not_given_back() -> None:
     world, tasks, extra = with_extra(StageFlag.MAP)
     copy_wins(world, tasks, extra)

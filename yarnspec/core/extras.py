@@ -5,10 +5,11 @@ would help, and how many there are is Spark's decision). It is kept off the host
 copied; blocked hosts are out of the question anyway. Where tasks wait for slots while executors stand idle on blocked
 hosts (all of them may be there), as many are asked for in their place.
 
-An extra container is given back when no copy waits, it has been without a task for a while, and it holds no map output
-that a running job may still read. First it takes no new tasks; only when it still has none a moment later the driver is
-asked whether it holds cached or locally checkpointed data, which only the program knows an end of. Without any it is
-released, so that neither a task that was on its way nor data is lost; else it takes tasks again.
+An extra container is given back when no copy waits that could start there, it has been without a task for a while, and
+it holds no map output that a running job may still read. First it takes no new tasks; only when it still has none a
+moment later the driver is asked whether it holds cached or locally checkpointed data, which only the program knows an
+end of. Without any it is released, so that neither a task that was on its way nor data is lost; else it takes tasks
+again.
 """
 
 from __future__ import annotations
@@ -179,15 +180,17 @@ class Extras:
             if stage.succeeded_on(row.executor_id):
                 self._outputs.setdefault(row.executor_id, set()).add(stage.stage)
 
-    def look(self, now_ms: int, *, copies_wait: bool) -> list[Command]:
-        """Let go of extra containers that are not needed any more."""
+    def look(self, waiting: list[CopiedTask], now_ms: int) -> list[Command]:
+        """Let go of extra containers that are not needed any more, nor by the copies that wait."""
         done: list[Command] = []
         here = {row.executor_id for row in self._containers.extras}
         for executor_id in [one for one in self._idle_since_ms if one not in here]:
             self._forget(executor_id)
+        stages = [(task.key, self._table.stages.get(task.key[:2])) for task in waiting[:_LOOKED_AT]]
+        copies = [(key, stage.hosts_of(key[2])) for key, stage in stages if stage is not None]
         for row in self._containers.extras:
             if row.state == "running":
-                done += self._look_at(row.executor_id, now_ms, copies_wait=copies_wait)
+                done += self._look_at(row, now_ms, copies)
         return done
 
     def next_look_ms(self, now_ms: int) -> int | None:
@@ -210,8 +213,9 @@ class Extras:
         needed = sorted(stage for stage in held if stage in running or self._jobs.needs(stage))
         return f"it holds map outputs of stages {', '.join(map(str, needed))}" if needed else ""
 
-    def _look_at(self, executor_id: str, now_ms: int, *, copies_wait: bool) -> list[Command]:
-        if self._table.running_on(executor_id) or copies_wait:
+    def _look_at(self, row: Executor, now_ms: int, copies: list[tuple[TaskKey, tuple[str, ...]]]) -> list[Command]:
+        executor_id = row.executor_id
+        if self._table.running_on(executor_id) or any(self._fits(row, key, taken) for key, taken in copies):
             self._idle_since_ms.pop(executor_id, None)
             self._stay(executor_id)
             return []

@@ -413,7 +413,7 @@ class Speculation:
     def _look_at_extras(self, now_ms: int) -> list[Command]:
         if not self.containers.extras:
             return []
-        commands = self.extras.look(now_ms, copies_wait=bool(self.copies.waiting))
+        commands = self.extras.look(self.copies.waiting, now_ms)
         # While stages run each pass looks.
         next_ms = None if self._timers.wanted(JUDGE_TIMER) else self.extras.next_look_ms(now_ms)
         if next_ms is not None and not self._timers.wanted(EXTRAS_TIMER):
