@@ -294,6 +294,22 @@ def test_a_lost_map_output_cancels_the_copies_of_the_stage_that_reads_it() -> No
     assert only(LaunchCopy, world.pass_ms(1_500)).stage_attempt == 1
 
 
+def test_a_copy_whose_start_crosses_its_withdrawal_after_a_lost_map_output_is_ended() -> None:
+    world = Stragglers()
+    tasks = world.fill(3, 4)
+    world.pass_ms(900)
+    for task_id in tasks[2:]:
+        world.end(task_id)
+    assert {one.index for one in of(LaunchCopy, world.pass_ms(1_200))} == {0, 1}
+    answer = world.end(tasks[1], State.FAILED, Failure.FETCH_FAILED)
+    assert {one.index for one in of(WithdrawCopy, answer)} == {0, 1}
+    before = len(world.commands)
+    copy = world.launch(3, 0, "4", copy=True)
+    killed = only(KillAttempt, world.commands[before:])
+    assert (killed.stage, killed.index, killed.task_id) == (3, 0, copy)
+    assert "could not fetch a map output" in killed.reason
+
+
 def test_a_lost_map_output_cancels_the_copies_of_every_stage_that_reads_it() -> None:
     world = Stragglers(slots=8, speculation={"max_share_of_application": 1.0})
     world.tell(ev.JobStarted(job=0, stages=(0, 3), parents=((3, (0,)),)))

@@ -235,8 +235,11 @@ class Copies:
 
     # what happened
 
-    def started(self, stage: StageTasks, copy: Attempt, now_ms: int) -> None:
-        """A copy runs: one that was asked for, or one that Spark started by itself."""
+    def started(self, stage: StageTasks, copy: Attempt, now_ms: int) -> list[Command]:
+        """A copy runs: one that was asked for, or one that Spark started by itself.
+
+        Where a map output was lost meanwhile, its start has crossed its withdrawal.
+        """
         key = (*stage.key, copy.index)
         task = self._tasks.setdefault(key, CopiedTask(key))
         if task.asked_ms is None:
@@ -249,6 +252,8 @@ class Copies:
         ledger.copies_launched += 1
         ledger.copies_running += 1
         self._note(key, f"started {copy.task_id}", f"a copy started on {copy.host} ({copy.executor_id})", now_ms)
+        banned = self._banned.get(stage.key)
+        return [_kill(key, copy, banned)] if banned and copy.state is State.RUNNING else []
 
     def ended(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[Command]:
         """An attempt ended; what follows for the copies of its task, or of its stage."""
@@ -360,15 +365,7 @@ class Copies:
             if task.asked_ms is not None:
                 commands.append(self._withdraw(task, said))
             commands += [
-                KillAttempt(
-                    stage=task.key[0],
-                    stage_attempt=task.key[1],
-                    index=copy.index,
-                    task_id=copy.task_id,
-                    reason=said,
-                )
-                for copy in task.running.values()
-                if copy.task_id != attempt.task_id
+                _kill(task.key, copy, said) for copy in task.running.values() if copy.task_id != attempt.task_id
             ]
         return commands
 
@@ -382,6 +379,11 @@ class Copies:
         task.asked_ms = None
         task.asked -= 1
         self._live[task.key[:2]] -= 1
+
+
+def _kill(task: TaskKey, copy: Attempt, why: str) -> KillAttempt:
+    stage, stage_attempt, index = task
+    return KillAttempt(stage=stage, stage_attempt=stage_attempt, index=index, task_id=copy.task_id, reason=why)
 
 
 def hosts_of(attempts: tuple[Attempt, ...]) -> tuple[str, ...]:

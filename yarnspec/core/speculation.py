@@ -217,7 +217,7 @@ class Speculation:
         self.speeds.observe(self.table, happened, now_ms)
         commands: list[Command] = []
         for stage, copy in happened.copies_started:
-            self.copies.started(stage, copy, now_ms)
+            commands += self.copies.started(stage, copy, now_ms)
         self.faults.ended_well(happened.succeeded, now_ms)
         for stage, attempt in happened.attempts_ended:
             commands += self.copies.ended(stage, attempt, now_ms)
