@@ -131,7 +131,7 @@ class _TaskStory:
         if len(lines) > _LINES:
             lines = [*lines[: _LINES // 2], f"({len(lines) - _LINES} more)", *lines[-_LINES // 2 :]]
         if judged is not None:
-            lines.append(f"just before it ended: {judged.text}")
+            lines.append(f"judged again by time, as of just before it ended: {judged.text}")
         return Explanation(
             subject=f"task {self._stage}.{self._index}",
             verdict=self._verdict(),
