@@ -100,7 +100,6 @@ class Speculation:
         for listener in (self.suspects, self.faults):
             blocklist.register(listener)
         self._judged: defaultdict[StageKey, set[int]] = defaultdict(set)
-        self._summarized = ""
         self._guard = Guard(self._stop)
         self._handback = Handback(containers, task_blocks, self._jobs)
 
@@ -375,12 +374,10 @@ class Speculation:
         return blocks, launches
 
     def _summarize(self, now_ms: int) -> list[Command]:
-        """Say what was done, when there is something new to say; again after the interval while stages run."""
+        """Say what was done; again after the interval while stages run."""
         commands: list[Command] = []
-        said = self.summary()
-        if said != self._summarized and (self.copies.total().copies_asked or self.blocklist.blocks):
-            self._summarized = said
-            commands.append(Summarize(reason=said, ledger=self.copies.total().figures()))
+        if self.table.stages or self.copies.total().copies_asked or self.blocklist.blocks:
+            commands.append(Summarize(reason=self.summary(), ledger=self.copies.total().figures()))
         if self.table.stages:
             after_ms = self.settings.speculation.log_interval_ms
             commands.append(self._timers.set(SUMMARY_TIMER, now_ms + after_ms, "stages run"))
