@@ -29,7 +29,7 @@ def _milliseconds(value: Value) -> Value:
 def _duration(value: Value) -> Value:
     """A number without a unit is one of milliseconds."""
     text = str(value).strip()
-    return value if isinstance(value, bool) or not (text.isascii() and text.isdigit()) else f"{text} ms"
+    return f"{text} ms" if text.isascii() and text.isdigit() else value
 
 
 def _one_more(value: Value) -> Value:

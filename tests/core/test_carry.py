@@ -164,6 +164,21 @@ def test_a_block_that_somebody_asked_for_before_the_journal_was_read_holds() -> 
     assert (wide(second)[H3].until_ms, wide(second)[H3].reason) == (None, "it smokes")
 
 
+def test_both_a_persons_block_and_the_guess_after_it_are_handed_over_though_a_block_was_refused_meanwhile() -> None:
+    first = Life()
+    first.block(H3, automatic=True, cause="faulty", duration_ms=600_000)
+    first.now_ms += 2_000
+    first.block(H3, by="ann", duration_ms=300_000)
+    second = World(**SETTINGS)
+    second.now_ms = first.now_ms
+    second.start(NEXT_EPOCH)
+    assert names(second.block(H3, duration_ms=0)) == ["RefuseBlock"]
+    second.tell(replayed(carried=handed_over(first), epochs=(1,), progress=1))
+    assert second.view().blocks == first.view().blocks
+    third = next_attempt(*handed_over(first), at_ms=first.now_ms + 400_000)
+    assert [(one.automatic, one.until_ms) for one in third.view().blocks] == [(True, first.now_ms + 598_000)]
+
+
 @pytest.mark.parametrize("reported_first", [True, False])
 def test_the_journal_knows_better_than_the_event_log_which_knows_the_last_second(reported_first: bool) -> None:
     first = Life()

@@ -118,6 +118,21 @@ def test_a_host_that_is_faulty_again_is_blocked_twice_as_long_up_to_the_limit(wo
     assert lasted == [100_000, 200_000, 300_000, 300_000]
 
 
+def test_a_host_is_blocked_twice_as_long_though_somebody_blocked_it_in_the_place_of_the_first_time(
+    world: Stragglers,
+) -> None:
+    for index in range(3):
+        fails_on_h3(world, index, Failure.EXCEPTION)
+    world.block(H3, by="ann", duration_ms=200_000)
+    world.pass_ms(201_000)
+    assert world.view().blocks == ()
+    others_end_well(world, 200)
+    for index in (3, 4):
+        fails_on_h3(world, index, Failure.EXCEPTION)
+    block = of(BlockHost, fails_on_h3(world, 5, Failure.EXCEPTION))[-1]
+    assert (block.level, block.until_ms) == ("application", world.now_ms + 200_000)
+
+
 def test_where_one_executor_of_several_fails_only_that_one_is_blocked(world: Stragglers) -> None:
     world.tell_target(5)
     world.executor("5", H3)

@@ -150,8 +150,10 @@ class Carry:
         for one in part.blocks:
             key = Key("application", one.host)
             known = self._blocklist.get(key)
-            newer = one.host in self._vouched_for or (known is not None and one.host in self._blocked_here)
-            if newer or (known is not None and known.by == SUBMIT):
+            # A second block of a host is the guess after what somebody asked for.
+            second = one.host in restored
+            here = known is not None and not second and one.host in self._blocked_here
+            if here or one.host in self._vouched_for or (known is not None and known.by == SUBMIT):
                 continue
             if one.until_ms is not None and one.until_ms <= now_ms:
                 over += 1
@@ -167,7 +169,7 @@ class Carry:
                 automatic=one.automatic,
                 cause=one.cause,
             )
-            if known is not None and one.host in restored:
+            if known is not None and second:
                 block = joined(known, block) or known
             restored.add(one.host)
             how_long = "until it is unblocked" if one.until_ms is None else f"for {(one.until_ms - now_ms) / 1000:g} s"

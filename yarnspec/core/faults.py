@@ -65,17 +65,19 @@ class Faults:
         self._well = Outcomes(settings.failure_window_ms)
         self._deaths: defaultdict[str, list[YoungDeath]] = defaultdict(list)
         self._contexts = 0
-        self._blocked: set[str] = set()
+        self._blocked: set[Key] = set()
         self._rounds: defaultdict[str, int] = defaultdict(int)
 
     def blocks_changed(self, added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
         """Count how often each host, or an executor there, was blocked as faulty; what led to it counts once only."""
         self._single.difference_update(block.key for block in lifted)
         self._single.update(block.key for block in added if block.cause == "faulty" and block.level == "task")
-        self._blocked.difference_update(block.key.target for block in lifted if _wide(block))
+        self._blocked.difference_update(block.key for block in lifted)
         for block in added:
-            if _wide(block) and block.key.target not in self._blocked:
-                self._blocked.add(block.key.target)
+            if not _of_faults(block):
+                self._blocked.discard(block.key)  # what somebody asked for has taken its place
+            elif block.key not in self._blocked:
+                self._blocked.add(block.key)
                 self._rounds[block.host] += 1
                 self._proven.pop(block.host, None)
                 self._deaths.pop(block.host, None)
@@ -249,9 +251,9 @@ class Faults:
 
     def _wish(self, host: str, executor_id: str, said: str, by: str) -> BlockRequested:
         settings = self._settings
-        target = executor_id or host
+        key = Key("application", "" if executor_id else host, executor_id)
         # By host: the next executor there has another id.
-        times = self._rounds[host] - (target in self._blocked)
+        times = self._rounds[host] - (key in self._blocked)
         duration_ms = min(settings.faulty_duration_ms << min(times, 30), settings.faulty_duration_max_ms)
         if times:
             said += f"; it was blocked for faults {times} times before"
@@ -266,5 +268,5 @@ class Faults:
         )
 
 
-def _wide(block: Block) -> bool:
-    return block.cause == "faulty" and block.level in WIDE
+def _of_faults(block: Block) -> bool:
+    return block.level in WIDE and any(one.cause == "faulty" for one in block.in_turn)
