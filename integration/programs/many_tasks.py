@@ -6,7 +6,7 @@ import json
 import sys
 import time
 
-from pyspark import SparkContext, TaskContext
+from pyspark import SparkContext, StatusTracker, TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -28,10 +28,18 @@ def fails(index: int) -> int:
 
 def _let_tasks_end(context: SparkContext) -> None:
     """A killed task in Python ends when its worker does; only then does Spark tell of its end."""
-    tracker = context._jsc.sc().statusTracker()
+    tracker = context.statusTracker()
     give_up = time.monotonic() + 30
-    while any(info.numRunningTasks() for info in tracker.getExecutorInfos()) and time.monotonic() < give_up:
+    while not _over(tracker) and time.monotonic() < give_up:
         time.sleep(0.1)
+
+
+def _over(tracker: StatusTracker) -> bool:
+    """Whether no task of the job that failed runs; what is told of running tasks is right once its end is told."""
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup()]
+    failed = [stage for job in jobs if job is not None and job.status == "FAILED" for stage in job.stageIds]
+    stages = [tracker.getStageInfo(stage) for stage in failed]
+    return bool(stages) and all(stage is not None and not stage.numActiveTasks for stage in stages)
 
 
 def main(tasks: int) -> None:
