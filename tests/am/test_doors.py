@@ -51,4 +51,5 @@ def test_once_closed_it_is_not_tried_again() -> None:
     doors.open()
     assert tried.wait(10)
     doors.close()
+    doors._thread.join(30)
     assert not doors._thread.is_alive()
