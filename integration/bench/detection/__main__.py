@@ -1,4 +1,4 @@
-"""`python -m integration.bench.detection [recorded|record|real]`: how well slow hosts are found."""
+"""`python -m integration.bench.detection [recorded|record|real|skew]`: how well slow hosts are found."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from integration.bench.detection import applications
+from integration.bench.detection import skew as simulated
 from integration.bench.detection.injection import Stream, injected, placed_again, untouched
 from integration.bench.detection.programs import KINDS
 from integration.bench.detection.recordings import RECORDED, Run, load, store
@@ -165,6 +166,34 @@ def real(only: tuple[int, ...]) -> None:
     _on_cluster(each)
     console.print(f"{sum(right)} of {len(right)}")
     sys.exit(0 if all(right) else 1)
+
+
+@main.command()
+@click.option("--seeds", type=click.IntRange(1), default=20, show_default=True, help="How many jobs of each kind.")
+def skew(seeds: int) -> None:
+    """Simulate tasks of different sizes on healthy hosts, and beside a slow one."""
+    healthy = simulated.on_healthy_hosts(seeds)
+    table = Table(title="healthy hosts", title_justify="left")
+    for heading in ("jobs", "input", "with a host blocked", "hosts", "copies"):
+        table.add_column(heading, justify="left" if heading in ("jobs", "input") else "right")
+    for (shape, known), sums in healthy.items():
+        blocked, copies = f"{sums.blocked_jobs} of {sums.jobs}", f"{sums.copies / sums.tasks:.2%}"
+        table.add_row(str(shape), known, blocked, str(sums.blocked_hosts), copies)
+    for known in simulated.INPUTS:
+        own = [sums for (_, each), sums in healthy.items() if each == known]
+        blocked = f"{sum(each.blocked_jobs for each in own)} of {sum(each.jobs for each in own)}"
+        copies = f"{sum(each.copies for each in own) / sum(each.tasks for each in own):.2%}"
+        table.add_row("all", known, blocked, str(sum(each.blocked_hosts for each in own)), copies)
+    console.print(table)
+    table = Table(title="beside a slow host", title_justify="left")
+    for heading in ("jobs", "slow", "input", "found", "after", "time to that without it", "at most", "wrong hosts"):
+        table.add_column(heading, justify="left" if heading in ("jobs", "input") else "right")
+    for (shape, slow, known), beside in simulated.beside_a_slow_host(seeds).items():
+        table.add_row(
+            str(shape), f"{slow:g} x", known, f"{beside.found} of {beside.jobs}", f"{beside.found_s:.1f} s",
+            f"{beside.ratio:.3f}", f"{beside.ratio_max:.3f}", str(beside.blocked_hosts),
+        )  # fmt: skip
+    console.print(table)
 
 
 def _on_cluster(each: Callable[[Cluster, Path], None]) -> None:
