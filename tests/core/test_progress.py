@@ -130,17 +130,43 @@ def test_tasks_with_more_input_are_not_late() -> None:
     assert those.slow_tasks(30_000) == [3, 7]  # 1.5 x what ten times the input takes
 
 
-def test_one_late_task_of_usual_input_is_enough_where_nothing_speaks_for_its_host() -> None:
+def lone_late_task(input_bytes: int, *others: tuple[int, int]) -> TaskWorld:
+    """Nothing is known of h4, where one task runs; the others had so much input and took so long."""
     those = world(warm=False, cold_start_ms=0)
-    those.stage(7)
-    for index in range(7):
-        host = HOSTS[index % 3] if index < 6 else "h4"
-        task = those.launch(index, host, input_bytes=10 * MB)
-        if index < 6:
-            those.end(task, 2000)
+    those.stage(len(others) + 1)
+    for index, (size, took) in enumerate(others):
+        those.end(those.launch(index, HOSTS[index % 3], input_bytes=size), took)
+    those.launch(len(others), "h4", input_bytes=input_bytes)
+    return those
+
+
+def test_one_late_task_is_enough_where_bytes_explain_times_and_nothing_speaks_for_its_host() -> None:
+    those = lone_late_task(10 * MB, *[(size * MB, 200 * size) for size in (8, 8, 8, 10, 10, 10, 12, 12, 12)])
     assert those.judge(2999) == []
-    assert those.slow_tasks(3000) == [6]
+    assert those.slow_tasks(3000) == [9]
     assert those.slow_hosts(15_000) == []  # one task is no proof against its host
+
+
+@pytest.mark.parametrize(
+    "others",
+    [[(10, 2000)] * 9, [(size, 2000) for size in (7, 7, 7, 10, 10, 10, 13, 13, 13)]],
+    ids=["equal bytes", "bytes and times that have nothing to do with each other"],
+)
+def test_bytes_that_do_not_explain_times_are_no_reason_to_blame_the_host(others: list[tuple[int, int]]) -> None:
+    those = lone_late_task(10 * MB, *[(size * MB, took) for size, took in others])
+    assert those.slow_tasks(3000) == []
+    assert those.slow_tasks(5000) == [9]  # by so much that it says enough by itself
+
+
+def test_a_task_whose_copy_takes_long_as_well_is_large_and_says_nothing_of_its_host() -> None:
+    those = world(warm=False, cold_start_ms=0)
+    late = one_wave(those)
+    assert those.slow_tasks(3000) == [3, 7]
+    for task, host in zip(late, ("h1", "h2"), strict=True):
+        those.launch(task.index, host, 3000, copy=True)
+    assert those.slow_hosts(5900) == ["h4"]
+    assert those.slow_hosts(6000) == []
+    assert those.speeds.probability("h4") == pytest.approx(0.05)
 
 
 def test_late_is_later_in_a_stage_whose_tasks_differ_much() -> None:

@@ -3,7 +3,8 @@
 Every attempt that ended well, that is late already, that was late when another one won, or whose counters tell its
 speed, is an observation of its host. ``likelihood`` weighs them: what they say for and against the host's being slow.
 Cold executors' tasks are compared with each other. What a copy ran is no observation: it was late elsewhere, and may
-well have more to do than others; but an original that its copy has beaten is compared with the copy.
+well have more to do than others. An original that its copy has beaten is compared with the copy; one whose copy has run
+for long as well, and not won, says nothing of its host.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from yarnspec.core.columns import Column
 from yarnspec.core.counters import Rates, rates
 from yarnspec.core.likelihood import MOST, Sample, shifts, weigh
-from yarnspec.core.observations import State
+from yarnspec.core.observations import NONE, State
 from yarnspec.core.places import UNKNOWN
 from yarnspec.core.references import References, weighty_hosts
 from yarnspec.core.settings import DetectorSettings
@@ -120,7 +121,6 @@ class Pace:
             known &= columns["launch_ms"][self.rows] >= since_ms[self.host]
         threshold_ms = np.maximum(expected_ms * references.multiplier, expected_ms + settings.noise_ms)
         self.ratio: Column = np.where(known, raw / np.where(known, expected_ms, 1.0), 1.0)
-        self.late: Column = known & (own >= threshold_ms)
         ended = np.zeros(len(self.rows), dtype=bool)
         ended[: len(done_rows)] = True
         ended[len(done_rows) + len(late_rows) :] = True  # what goes at a normal rate is as good as ended well
@@ -128,6 +128,8 @@ class Pace:
         self.unfinished[len(done_rows) : len(done_rows) + len(late_rows)] = True
         self.paired = np.zeros(len(self.rows), dtype=bool)
         self.paired[len(done_rows) : len(done_rows) + len(late_rows)] = paired
+        larger = self._larger(now_ms) & ~self.paired
+        self.late: Column = known & (own >= threshold_ms) & ~larger
         normal = known & ended & (raw < threshold_ms)
         # Of what is over in a moment even ten times as slow would hardly be seen.
         self.telling: Column = (
@@ -146,7 +148,7 @@ class Pace:
         hiccup_ms = _HICCUP_NOISES * settings.noise_ms + allowed_ms * np.where(fair, 1, _COLD_AMONG_WARM)
         self.x: Column = np.log((took_ms + hiccup_ms) / (usual_ms + hiccup_ms))
         self.known: Column = known
-        self.fair: Column = known & (fair | (allowed_ms > 0))
+        self.fair: Column = known & (fair | (allowed_ms > 0)) & ~larger
         self.told: Column = np.zeros(len(self.rows))
         self.evidence = self._weigh(hiccup_ms, usual_ms)
 
@@ -179,6 +181,17 @@ class Pace:
         took = columns["finish_ms"][won[beaten]] - columns["launch_ms"][won[beaten]]
         expected_ms[beaten] = np.maximum(took, 1)
         return beaten, expected_ms
+
+    def _larger(self, now_ms: int) -> Column:
+        """Of which observations a copy has run for so long as well, and not won, that it is the task that is large."""
+        columns = self.references.stage.rows
+        copies = np.flatnonzero((columns["speculative"] == 1) & (columns["state"] != State.SUCCESS))
+        copies = copies[columns["launch_ms"][copies] != NONE]
+        end_ms = np.where(columns["state"][copies] == State.RUNNING, now_ms, columns["finish_ms"][copies])
+        took_ms = end_ms - columns["launch_ms"][copies] - self.references.cold_allowance_ms(copies)
+        long = took_ms >= self.references.typical_ms() * self.references.multiplier
+        found: Column = np.isin(columns["index"][self.rows], columns["index"][copies[long]])
+        return found
 
     def _rated(self, rows: Column) -> tuple[Column, Column]:
         """For attempts judged by their counters: how slow each is in relation to others, and its expected time."""

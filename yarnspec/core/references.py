@@ -17,6 +17,10 @@ _SPREADS = 3.0
 _MULTIPLIER_MAX = 8.0
 _ANY = -1
 _ENOUGH_WITHIN = 6
+_EXPLAINED = 0.8
+"""The least correlation of the logarithms of bytes and times."""
+_VARIES = 0.1
+"""Where inputs differ by less than a tenth, nothing is known of what more bytes would take."""
 
 
 class References:
@@ -32,6 +36,7 @@ class References:
         "_cold_ms",
         "_enough",
         "_exact",
+        "_explained",
         "by_estimate",
         "cold",
         "expected_ms",
@@ -65,6 +70,7 @@ class References:
         if len(won) and np.mean(self.size > 0) < _SIZES_KNOWN:
             self.size = np.zeros(len(won))
         self._exact = weighty_hosts(self.host)
+        self._explained: bool | None = None
         self.expected_ms = self.expected(won, self.size, self.cold)
         self.multiplier = self._multiplier(settings.baseline_multiplier)
 
@@ -75,6 +81,28 @@ class References:
     def by_read(self) -> bool:
         """Whether tasks are compared by what they have read, as their inputs are not known before."""
         return not self.by_estimate and bool(self.size.any())
+
+    @property
+    def explained(self) -> bool:
+        """Whether bytes explain what tasks take: on each host those with more take longer, in proportion.
+
+        A filter, a function, a join or a key may make of equal bytes very different work.
+        """
+        if self._explained is None:
+            self._explained = self._explain()
+        return self._explained
+
+    def _explain(self) -> bool:
+        sized = self.size > 0
+        if not self.by_estimate or np.count_nonzero(sized) < _ENOUGH_WITHIN:
+            return False
+        _, host = np.unique(self.host[sized], return_inverse=True)
+        took, size = (
+            values - np.bincount(host, values)[host] / np.bincount(host)[host]
+            for values in (np.log(self.took_ms[sized]), np.log(self.size[sized]))
+        )
+        product = float(np.sqrt(np.sum(took**2) * np.sum(size**2)))
+        return bool(np.std(size) > _VARIES and np.sum(took * size) >= _EXPLAINED * product)
 
     def is_cold(self, rows: Column) -> Column:
         """Whether an attempt began before the first one of its executor had ended well."""

@@ -48,8 +48,8 @@ _MANY = 2_048
 _NO_ROWS = np.empty(0, dtype=np.int64)
 _ON_SLOW_HOST = 1.1
 """On a host that is proven slow a task need only be as late as this to be one of its victims."""
-_SIZE_KNOWN = 2.0
-"""Log odds for blaming the host when the task's input is known: then it is not more input that makes it late."""
+_EXPLAINED = 2.0
+"""Log odds for blaming the host where bytes explain what tasks take: then it is not more work that makes one late."""
 _YOUNG_NOISES = 5
 
 
@@ -230,7 +230,8 @@ class Progress:
         as_long_again = np.maximum(own_ms, factor * typical_ms - own_ms)
         remaining_ms = np.where(by_counters, np.maximum(total_ms - own_ms, 0.0), as_long_again)
         copy_ms = typical_ms + settings.copy_start_ms
-        blame = probability / (1.0 - probability) * np.where(sized, np.exp(_SIZE_KNOWN), 1.0)
+        by_bytes = by_counters | (sized & (pace is not None and pace.references.explained))
+        blame = probability / (1.0 - probability) * np.where(by_bytes, np.exp(_EXPLAINED), 1.0)
         suspected = blame / (1.0 + blame) >= settings.task_proof
         proven = (probability >= settings.host_proof) & (factor >= settings.host_slow_factor)
         noise = np.where(by_counters, 0.0, settings.noise_ms)
