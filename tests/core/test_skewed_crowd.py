@@ -8,6 +8,7 @@ import random
 import pytest
 
 from tests.core.tasks import Launched, TaskWorld
+from yarnspec.core.observations import NONE
 
 HOSTS, SLOTS = 20, 4
 TASK_MS, LARGER = 2_000, 6
@@ -15,10 +16,10 @@ LENGTH_MS, CHECK_MS = 60_000, 500
 SLOWER = 5
 
 
-def run(stages: int, seed: int, slow: str = "") -> tuple[dict[str, int], set[int], int]:
+def run(stages: int, seed: int, slow: str = "", input_bytes: int = NONE) -> tuple[dict[str, int], set[int], int]:
     """Which hosts are called slow and when first, the late tasks of healthy hosts, and how many tasks there were.
 
-    ``slow``: that host is slow from the middle on.
+    ``slow``: that host is slow from the middle on. ``input_bytes``: what is known of each task, large or not.
     """
     chance = random.Random(seed)  # noqa: S311 - the same each time
     those = TaskWorld()
@@ -29,7 +30,7 @@ def run(stages: int, seed: int, slow: str = "") -> tuple[dict[str, int], set[int
 
     def begin(at: int, host: str) -> None:
         stage = chance.randrange(stages)
-        task = those.launch(begun[stage], host, at, stage=stage)
+        task = those.launch(begun[stage], host, at, stage=stage, input_bytes=input_bytes)
         begun[stage] += 1
         took_ms = TASK_MS * chance.lognormvariate(0, 0.2) * (LARGER if chance.random() < 0.1 else 1)
         took_ms *= SLOWER if host == slow and at > LENGTH_MS / 2 else 1
@@ -53,6 +54,12 @@ def run(stages: int, seed: int, slow: str = "") -> tuple[dict[str, int], set[int
 @pytest.mark.parametrize("stages", [1, 3])
 def test_large_tasks_that_meet_on_a_host_are_not_held_against_it(stages: int) -> None:
     called, late, tasks = run(stages, seed=1)
+    assert called == {}
+    assert len(late) <= 0.01 * tasks
+
+
+def test_equal_bytes_are_no_reason_to_call_large_tasks_slow() -> None:
+    called, late, tasks = run(1, seed=1, input_bytes=1_000_000)
     assert called == {}
     assert len(late) <= 0.01 * tasks
 
