@@ -185,8 +185,8 @@ class Pace:
     def _larger(self, now_ms: int) -> Column:
         """Of which observations a copy has run for so long as well, and not won, that it is the task that is large."""
         columns = self.references.stage.rows
-        copies = np.flatnonzero((columns["speculative"] == 1) & (columns["state"] != State.SUCCESS))
-        copies = copies[columns["launch_ms"][copies] != NONE]
+        copies = np.flatnonzero(columns["speculative"] == 1)  # few
+        copies = copies[(columns["state"][copies] != State.SUCCESS) & (columns["launch_ms"][copies] != NONE)]
         end_ms = np.where(columns["state"][copies] == State.RUNNING, now_ms, columns["finish_ms"][copies])
         took_ms = end_ms - columns["launch_ms"][copies] - self.references.cold_allowance_ms(copies)
         long = took_ms >= self.references.typical_ms() * self.references.multiplier
