@@ -84,6 +84,8 @@ def test_a_driver_killed_in_the_midst_of_publishing(hdfs: tuple[HadoopFiles, str
     files, path = hdfs
     with pytest.raises(FileNotFoundError):
         files.rename(f"{path}/none", f"{path}/new")
+    with pytest.raises(FileNotFoundError):
+        files.write(f"{path}/none/file", b"")
     assert not files.rename(f"{path}/overwrite", f"{path}/append")
     assert sorted(files.names(f"{path}/append")) == ["out"]
 

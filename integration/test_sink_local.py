@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import doctest
 import errno
 import os
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,7 +22,10 @@ from pyspark.sql import SparkSession
 import yarnspec.sink.sink
 from integration.localsession import local_session
 from yarnspec.errors import UsageError
-from yarnspec.sink import OutputExists, PartitionFileSink, PathClaimed, published_files
+from yarnspec.sink import OutputExists, PartitionFileSink, PathClaimed, Unfinished, published_files
+from yarnspec.sink.claim import Owner
+from yarnspec.sink.decision import Decision, Place
+from yarnspec.sink.publication import Publication
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -165,6 +171,54 @@ def test_a_full_disk_at_the_output(spark: SparkSession, tmp_path: Path) -> None:
         assert [entry.name for entry in small.iterdir()] == ["out"]
     finally:
         os.system(f"umount '{small}'")  # noqa: S605
+
+
+def test_nothing_runs_for_a_save_that_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Not even what is below a DataFrame's last shuffle, which Spark runs before it knows the partitions."""
+    out = str(tmp_path / "out")
+    grouped = spark.range(10).groupBy("id").count()
+    PartitionFileSink(out, lines).save(spark.range(1))
+    spark.sparkContext.setJobGroup("refused", "a save that is refused")
+    try:
+        with pytest.raises(OutputExists):
+            PartitionFileSink(out, lines).save(grouped)
+        assert list(spark.sparkContext.statusTracker().getJobIdsForGroup("refused")) == []
+    finally:
+        for name in ("spark.jobGroup.id", "spark.job.description"):
+            spark.sparkContext.setLocalProperty(name, None)  # type: ignore[arg-type]
+
+
+def test_the_next_life_of_a_program_whose_save_was_interrupted(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had gone on after the error, with a save that published the one before: each is there once."""
+    owner, add = yarnspec.sink.sink._owner, Publication._add
+    failed: list[Decision] = []
+
+    def fail_once(publication: Publication, decision: Decision, place: Place) -> None:
+        if not failed:
+            failed.append(decision)
+            raise OSError(errno.EIO, "once")
+        add(publication, decision, place)
+
+    def program() -> list[int]:
+        written = []
+        for text in ("first", "second", "third"):
+            data = spark.sparkContext.parallelize([text], 1)
+            with contextlib.suppress(Unfinished):
+                written.append(PartitionFileSink(str(tmp_path / "out"), lines, mode="append").save(data).written)
+        return written
+
+    monkeypatch.setattr(Publication, "_add", fail_once)
+    for epoch, written in ((1, [1, 1]), (2, [0, 0, 0])):
+
+        def of_epoch(context: Any, epoch: int = epoch) -> Owner:
+            return dataclasses.replace(owner(context), epoch=epoch, process=f"process {epoch}")
+
+        monkeypatch.setattr(yarnspec.sink.sink, "_owner", of_epoch)
+        monkeypatch.setattr(yarnspec.sink.sink, "_saved", Counter())
+        assert program() == written
+        assert sorted(read(tmp_path / "out")) == ["first\n", "second\n", "third\n"]
 
 
 def test_two_saves_to_one_path_at_once(spark: SparkSession, tmp_path: Path) -> None:

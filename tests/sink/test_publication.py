@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.sink.world import APPLICATION, Driver, Killed, MortalFiles, around, read, read_published
-from yarnspec.errors import UsageError
+from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink.claim import PathClaimed
 from yarnspec.sink.decision import SUCCESS, Decision, Mode, manifests
 from yarnspec.sink.files import LocalFiles
@@ -69,6 +69,7 @@ def test_somebody_makes_the_output_meanwhile(tmp_path: Path) -> None:
     driver.on_running = meanwhile
     with pytest.raises(OutputExists, match="meanwhile"):
         driver.save("new")
+    assert not driver.publication.decided
     assert read(out) == ["theirs"]
     assert around(out) == []
     # The same in the midst of publishing, and the driver dies of it: the next one must not get stuck in what it left.
@@ -147,6 +148,19 @@ def test_the_second_append_of_a_program_is_one_of_its_own(tmp_path: Path) -> Non
         for ordinal, content in ((1, "first"), (2, "second")):
             Driver(str(out), epoch=epoch, ordinal=ordinal, mode=Mode.APPEND).save(content)
     assert read(out) == ["first", "second"]
+
+
+def test_a_program_that_goes_another_way_is_told_so(tmp_path: Path) -> None:
+    """Of its two saves the first had failed in its first life, so that the second had the number of the first."""
+    out = tmp_path / "out"
+    Driver(str(out), mode=Mode.APPEND, line="program.py:20").save("second")
+    first_again = Driver(str(out), epoch=2, mode=Mode.APPEND, line="program.py:10")
+    with pytest.raises(YarnspecError, match=r"number 1 in program\.py:20, and now it is in program\.py:10"):
+        first_again.save("first")
+    assert read(out) == ["second"]
+    assert around(out) == []
+    Driver(str(out), epoch=2, mode=Mode.OVERWRITE, line="program.py:10").save("first")
+    assert read(out) == ["first"]
 
 
 def test_an_overwrite_that_was_overwritten_is_done_again(tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ class Driver:
     identity: str = ""
     files: Any = field(default_factory=LocalFiles)
     take_over: bool = False
+    line: str = ""
     run: str = ""
     losers: tuple[int, ...] = (0,)
     ran: list[int] = field(default_factory=list)
@@ -90,7 +91,7 @@ class Driver:
         publication = self.publication
         begun = Begun(self.application, self.epoch, self.ordinal, self.identity, len(contents))
         usable = publication.recover(begun)
-        done = publication.earlier(self.ordinal)
+        done = publication.earlier(self.ordinal, self.line)
         if done is not None:
             return done
         attempts = publication.prepare(begun)
@@ -101,7 +102,7 @@ class Driver:
             self.run, self.mode, self.application, self.epoch, self.ordinal, "ann", "worker7", 1,
             tuple(PublishedFile(file_name(each.partition, self.run, ".txt"), each.name, each.size_bytes)
                   for each in sorted(accepted, key=lambda attempt: attempt.partition)),
-            sets_of(accepted, publication.names_of_attempts(), tasks),
+            sets_of(accepted, publication.names_of_attempts(), tasks), self.line,
         )  # fmt: skip
         publication.publish(decision)
         return decision

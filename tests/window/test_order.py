@@ -21,15 +21,24 @@ def test_what_python_compares_as_spark_does(keys: list[Any]) -> None:
 
 @pytest.mark.parametrize(
     "keys",
-    [[None], [1, None], [1.0, NAN], [(1, None), (2, 3)], [(1.0, 2), (NAN, 3)], [[(1, [None])]], [np.float64("nan")]],
+    [
+        [None],
+        [1, None],
+        [1.0, NAN],
+        [(1, None), (2, 3)],
+        [(1.0, 2), (NAN, 3)],
+        [[(1, [None])]],
+        [np.float64("nan")],
+        [np.float32("nan"), np.float32(1)],
+    ],
 )
 def test_what_it_does_not(keys: list[Any]) -> None:
     assert not comparable(keys)
 
 
 def test_ranks_put_nulls_first_and_nan_last() -> None:
-    keys = [2.0, NAN, None, -math.inf, math.inf, 1]
-    assert [str(key) for key in sorted(keys, key=rank)] == ["None", "-inf", "1", "2.0", "inf", "nan"]
+    keys = [2.0, NAN, None, np.float32("nan"), -math.inf, math.inf, 1]
+    assert [str(key) for key in sorted(keys, key=rank)] == ["None", "-inf", "1", "2.0", "inf", "nan", "nan"]
 
 
 def test_ranks_look_into_tuples() -> None:

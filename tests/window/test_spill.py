@@ -56,6 +56,13 @@ def test_arrow_where_the_values_allow_it(block: list[Any], in_arrow: bool) -> No
     assert ("arrow" in encode(block)[1].__name__) is in_arrow
 
 
+def test_a_class_that_only_the_program_has() -> None:
+    """As a worker has it that was sent the class by value: nobody can import it by its name."""
+    sent = type("Sent", (), {"__module__": "__main__"})
+    (found,) = back([[sent(), sent()]])
+    assert [type(record) for record in found] == [sent, sent]
+
+
 def test_runs_in_one_file() -> None:
     with SpillFile(["/tmp"]) as spill:
         first = spill.write([[1, 2], [3]])

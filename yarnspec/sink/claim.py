@@ -89,11 +89,13 @@ class Claim:
                     return
             except FileNotFoundError:
                 continue  # the owner before has just removed the empty room
+            except Exception:
+                self._give_up(prepared)
+                raise
             content = self._files.read(self._path)
             if content is None or self._end(content, active, take_over=take_over):
                 continue
-            self._files.delete(prepared)
-            self._files.remove_empty(self._room)
+            self._give_up(prepared)
             raise PathClaimed(self._refusal(content))
         raise PathClaimed(f"{self._path}: others claim it and give it up again and again")
 
@@ -107,6 +109,11 @@ class Claim:
         """Let others write; what has been taken over meanwhile is left alone."""
         if self.is_ours():
             self._files.delete(self._path)
+
+    def _give_up(self, prepared: str) -> None:
+        with contextlib.suppress(OSError):
+            self._files.delete(prepared)
+            self._files.remove_empty(self._room)
 
     def _end(self, content: bytes, active: Collection[str], *, take_over: bool) -> bool:
         """Take away the claim that was read, if that may be; then there is none."""

@@ -48,6 +48,8 @@ class Decision:
     decided_ms: int
     files: tuple[PublishedFile, ...]
     attempts: AttemptSets
+    line: str = ""
+    """Where in the program the ``save`` stands: ``program.py:42``."""
     schema: int = 1
 
     @property

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 from pathlib import Path
 from typing import Protocol
+
+from yarnspec.errors import UsageError
+
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 class Files(Protocol):
@@ -66,11 +71,13 @@ class LocalFiles:
 
     def names(self, directory: str) -> dict[str, int]:
         """See ``Files``."""
-        try:
-            with os.scandir(directory) as entries:
-                return {each.name: -1 if each.is_dir() else each.stat().st_size for each in entries}
-        except (FileNotFoundError, NotADirectoryError):
-            return {}
+        found = {}
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(directory) as entries:
+            for each in entries:
+                # One that goes while it is looked at must not hide the others.
+                with contextlib.suppress(FileNotFoundError):
+                    found[each.name] = -1 if each.is_dir() else each.stat().st_size
+        return found
 
     def read(self, path: str) -> bytes | None:
         """See ``Files``."""
@@ -114,6 +121,13 @@ class LocalFiles:
             # An earlier try may have ended between the two.
             if not (os.path.lexists(source) and os.path.samefile(source, target)):  # noqa: PTH121
                 return False
+        except OSError as error:
+            if error.errno in _NO_LINKS:
+                raise UsageError(
+                    f"{target}: no hard link can be made ({error.strerror}), and without one there is no rename here "
+                    "that leaves alone what has the name already: write to another file system"
+                ) from None
+            raise
         os.unlink(source)  # noqa: PTH108
         return True
 

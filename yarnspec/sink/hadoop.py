@@ -60,7 +60,8 @@ class HadoopFiles:
     def write(self, path: str, data: bytes) -> None:
         """See ``Files``."""
         with _python_errors():
-            stream = self._files.create(self._path(path), True)
+            # Unlike `create`, it makes no directory: a driver whose directory is gone shall notice.
+            stream = self._files.createFile(self._path(path)).overwrite(True).build()
             try:
                 stream.write(bytearray(data))
             finally:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import threading
 import weakref
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
 from yarnspec.errors import UsageError, YarnspecError
@@ -63,7 +66,8 @@ class SinkJob:
             # Pieces of bytes reach the JVM as they are.
             chunks._bypass_serializer = True
             self._driver = sink_driver(self.context)
-            self._chunks = chunks._jrdd
+            self._rows: Any = None
+            self._objects = chunks
         elif isinstance(data, DataFrame):
             if data.isStreaming:
                 raise UsageError("a streaming DataFrame has no end to publish: save the batches in foreachBatch")
@@ -71,17 +75,25 @@ class SinkJob:
             view = full_window_partition(data)
             arrow = records == "arrow" or (records is None and takes_batches(writer))
             task = partial(arrow_chunks_of if arrow else row_chunks_of, writer)
-            rows: Any = view.map_partition(task, f"{CHUNK} binary", records="arrow" if arrow else "rows")
+            self._rows = view.map_partition(task, f"{CHUNK} binary", records="arrow" if arrow else "rows")
             self._driver = sink_driver(self.context)
-            self._chunks = self._driver.chunks(rows._jdf.toJavaRDD())
         else:
             raise TypeError(f"a DataFrame (not of Spark Connect) or an RDD can be saved, {type(data)} cannot")
-        self.partitions = int(self._chunks.getNumPartitions())
         self._stages: set[tuple[int, int]] = set()
+
+    @functools.cached_property
+    def _chunks(self) -> Any:
+        """Not before it is wanted: Spark's adaptive execution runs what is below a DataFrame's last shuffle for it."""
+        return self._objects._jrdd if self._rows is None else self._driver.chunks(self._rows._jdf.toJavaRDD())
+
+    @property
+    def partitions(self) -> int:
+        """How many there are."""
+        return int(self._chunks.getNumPartitions())
 
     def identity(self) -> str:
         """Equal in two drivers of an application only when each partition's records are the same; empty in doubt."""
-        return str(self._driver.identity(self._chunks))
+        return str(self._driver.identity(self._chunks)) if self._rows is None else ""
 
     def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
         """Write these partitions; gives the attempts whose results Spark accepted, one of each.
@@ -123,12 +135,23 @@ class SinkJob:
 @contextlib.contextmanager
 def _named(context: SparkContext) -> Iterator[None]:
     """The job goes by the name of the user's line, as Spark's own actions do."""
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(("yarnspec.sink", "contextlib")):
-        frame = frame.f_back
+    frame = _users_frame()
     line = f" at {frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
     context._jsc.setCallSite(f"PartitionFileSink.save{line}")
     try:
         yield
     finally:
         context._jsc.clearCallSite()
+
+
+def users_line() -> str:
+    """Where the user calls us, as any driver of the application knows it: its file's name without the directory."""
+    frame = _users_frame()
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame is not None else ""
+
+
+def _users_frame() -> FrameType | None:
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(("yarnspec.sink", "contextlib")):
+        frame = frame.f_back
+    return frame

@@ -20,6 +20,9 @@ from yarnspec.sink.claim import Claim, Owner
 from yarnspec.sink.decision import SUCCESS, Decision, Mode, Place, manifests
 from yarnspec.sink.files import Files
 
+_SWEPT = ".swept"
+"""How the name of a directory ends that is being deleted."""
+
 
 class Step(StrEnum):
     """The named points of a ``save``, in their order; a killed driver stops at one of them.
@@ -119,25 +122,26 @@ class Publication:
                 self._files.delete(left)
                 continue
             place = Place(self.place.target, name)
-            decided = self._files.read(place.decision)
+            # What is being deleted is over, whatever is left of it.
+            decided = None if name.endswith(_SWEPT) else self._files.read(place.decision)
             if decided is not None:
-                # One whose mode is `fail` may find that others were quicker.
-                with contextlib.suppress(OutputExists):
-                    self._carry_out(Decision.decode(decided), place)
+                self._carry_out_again(decided, place)
             elif begun.continues(_begun(self._files.read(place.begun))) and not usable:
                 usable = self._adopt(place)
             self.step = Step.RECOVER
             self._sweep(left)
         return usable
 
-    def earlier(self, ordinal: int) -> Decision | None:
+    def earlier(self, ordinal: int, line: str = "") -> Decision | None:
         """This very ``save`` as an earlier driver of the application has published it: it must not be done twice.
 
-        A save is known by its application, path and number. One that overwrites is done again when later ones of the
-        application are there already, which the driver before this one made of what came next.
+        A save is known by its application, path and number, and stands in the same line of the program. One that
+        overwrites is done again when later ones of the application are there already, which the driver before this one
+        made of what came next.
 
         Raises:
             OutputExists: there is other output at the path, and the mode is ``fail``.
+            YarnspecError: what was added under this number is something else.
         """
         self.step = Step.RECOVER
         done = [
@@ -148,7 +152,14 @@ class Publication:
         later = any(each.ordinal > ordinal for each in done)
         for each in done:
             if each.ordinal == ordinal and not (later and self._mode is Mode.OVERWRITE):
-                return each
+                if each.line == line:
+                    return each
+                if self._mode is Mode.APPEND:
+                    raise YarnspecError(
+                        f"{self.place.target}: of this application's saves an earlier driver has published number "
+                        f"{ordinal} in {each.line}, and now it is in {line}: the program has not gone the same way "
+                        "again, so nobody can tell which of its saves are there already; nothing was added"
+                    )
         if self._mode is Mode.FAIL and self._files.exists(self.place.target):
             raise OutputExists(
                 f"{self.place.target} exists: write elsewhere, or with mode='overwrite' or mode='append'"
@@ -181,7 +192,11 @@ class Publication:
         self._still_ours()
         self._write_whole(self.place.decision, decision.encode())
         self.decided = True
-        self._carry_out(decision, self.place)
+        try:
+            self._carry_out(decision, self.place)
+        except OutputExists:
+            self.decided = False
+            raise
 
     @contextlib.contextmanager
     def ended(self) -> Iterator[None]:
@@ -193,8 +208,13 @@ class Publication:
         try:
             yield
             self.leave()
-        except (OutputExists, Superseded):
+        except OutputExists:
             self.leave()
+            raise
+        except Superseded:
+            # What is decided belongs to who has taken over, and may be in the midst of carrying it out.
+            if not self.decided:
+                self.leave()
             raise
         except BaseException as error:
             if not self.decided:
@@ -235,7 +255,24 @@ class Publication:
                 self._add(decision, place)
         if adding and not self._files.exists(f"{place.target}/{SUCCESS}"):
             self.step = Step.MARK
-            self._files.write(f"{place.target}/{SUCCESS}", b"")
+            # Out of our own directory: a driver whose directory is gone must not mark what another one is adding to.
+            with contextlib.suppress(FileNotFoundError):
+                self._files.rename(f"{place.ready}/{SUCCESS}", f"{place.target}/{SUCCESS}")
+
+    def _carry_out_again(self, decided: bytes, place: Place) -> None:
+        if not (self._files.exists(place.attempts) or self._files.exists(place.ready)):
+            # It was published by its last rename, whatever has become of the output since.
+            return
+        decision = Decision.decode(decided)
+        try:
+            # One whose mode is `fail` may find that others were quicker.
+            with contextlib.suppress(OutputExists):
+                self._carry_out(decision, place)
+        except FileNotFoundError as error:
+            raise YarnspecError(
+                f"{place.run} is what {decision.application} had decided to publish, and something of it is gone: "
+                f"{error}. If somebody has deleted the output in the midst of that, delete this directory as well"
+            ) from error
 
     def _gather(self, decision: Decision, place: Place) -> None:
         self.step = Step.GATHER
@@ -297,7 +334,7 @@ class Publication:
 
     def _sweep(self, directory: str) -> None:
         """Delete a directory in which tasks may still be writing: under another name, where they find nothing."""
-        away = f"{directory}.swept"
+        away = f"{directory}{_SWEPT}"
         self._files.delete(away)
         with contextlib.suppress(FileNotFoundError):
             self._files.rename(directory, away)

@@ -18,7 +18,7 @@ from yarnspec.sink.attempts import Attempt, AttemptSets, sets_of
 from yarnspec.sink.claim import Owner
 from yarnspec.sink.decision import Decision, Mode, PublishedFile, file_name, published
 from yarnspec.sink.hadoop import files_of
-from yarnspec.sink.job import Records, SinkJob, sink_driver
+from yarnspec.sink.job import Records, SinkJob, sink_driver, users_line
 from yarnspec.sink.publication import Begun, Publication
 from yarnspec.sink.tasks import Writer
 
@@ -129,9 +129,10 @@ class PartitionFileSink:
         # Who has the claim is the only one to count.
         saves = (owner.application, publication.place.target)
         ordinal = _saved[saves] + 1
-        begun = Begun(owner.application, owner.epoch, ordinal, job.identity(), job.partitions)
+        identity, line = job.identity(), users_line()
+        begun = Begun(owner.application, owner.epoch, ordinal, identity, job.partitions if identity else 0)
         usable = publication.recover(begun)
-        done = publication.earlier(ordinal)
+        done = publication.earlier(ordinal, line)
         if done is not None:
             _saved[saves] = ordinal
             return _published(publication.place.target, done, written=0)
@@ -154,9 +155,13 @@ class PartitionFileSink:
                 for each in sorted(accepted, key=lambda attempt: attempt.partition)
             ),
             attempts=sets_of(accepted, names, job.tasks(owner.epoch)),
+            line=line,
         )
-        publication.publish(decision)
-        _saved[saves] = ordinal
+        try:
+            publication.publish(decision)
+        finally:
+            if publication.decided:  # after an error as well: the next owner publishes it
+                _saved[saves] = ordinal
         return _published(publication.place.target, decision, written=len(left))
 
 

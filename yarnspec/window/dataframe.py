@@ -171,6 +171,7 @@ class PartitionWindowedDataFrame:
 
     def _in_arrow(self, task: Callable[..., Any], schema: StructType, fn: Any) -> DataFrame:
         """``DataFrame.mapInArrow``, which on its way asks for pandas without needing it."""
+        from pyspark.sql import functions
         from pyspark.sql.classic.dataframe import DataFrame
         from pyspark.sql.udf import UserDefinedFunction
         from pyspark.util import PythonEvalType
@@ -178,7 +179,8 @@ class PartitionWindowedDataFrame:
         data: Any = self._data
         name = getattr(fn, "__name__", type(fn).__name__)
         function = UserDefinedFunction(task, schema, name, PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
-        column: Any = function(*(data[name] for name in data.columns))
+        # A name with a dot in it is not the field of a struct.
+        column: Any = function(*(functions.col(_quoted(name)) for name in data.columns))
         return DataFrame(data._jdf.mapInArrow(column._jc, False, None), data.sparkSession)
 
     def _format(self, schema: StructType | DataType | str | None) -> RowFormat:
@@ -207,7 +209,7 @@ class PartitionWindowedDataFrame:
         if isinstance(key, int) and not isinstance(key, bool):
             if not -len(data.columns) <= key < len(data.columns):
                 raise UsageError(f"there is no field {key}: the DataFrame has {len(data.columns)} columns")
-            return functions.col("`{}`".format(data.columns[key].replace("`", "``")))
+            return functions.col(_quoted(data.columns[key]))
         if not callable(key):
             raise TypeError(f"a sort key is an index, a name, a Column or a function, not {key!r}")
         key_type = key_type or _returned_type(key)
@@ -217,6 +219,11 @@ class PartitionWindowedDataFrame:
                 "key_type='bigint' (for keys of Python's own types, sort the RDD)"
             )
         return functions.udf(key, key_type, useArrow=False)(functions.struct("*"))
+
+
+def _quoted(name: str) -> str:
+    """A column's name for Spark, whatever it consists of."""
+    return "`{}`".format(name.replace("`", "``"))
 
 
 def _check_queue_size(queue_size: int) -> None:

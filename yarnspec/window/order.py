@@ -6,9 +6,12 @@ import enum
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
+from numbers import Real
 from typing import Any
 
 Key = Callable[[Any], Any]
+
+_NEVER_NAN = {bool, int}
 
 
 class Order(enum.Enum):
@@ -43,7 +46,7 @@ def comparable(keys: Sequence[Any]) -> bool:
     if type(None) in kinds:
         return False
     # Only a NaN differs from itself.
-    if any(issubclass(kind, float) for kind in kinds) and any(map(operator.ne, keys, keys)):
+    if any(issubclass(kind, Real) for kind in kinds - _NEVER_NAN) and any(map(operator.ne, keys, keys)):
         return False
     if any(issubclass(kind, tuple | list) for kind in kinds):
         return comparable(list(chain.from_iterable(key for key in keys if isinstance(key, tuple | list))))
@@ -56,6 +59,6 @@ def rank(key: Any) -> Any:
         return (0,)
     if isinstance(key, tuple | list):
         return (1, tuple(map(rank, key)))
-    if isinstance(key, float) and key != key:  # noqa: PLR0124 - only a NaN does
+    if isinstance(key, float | Real) and key != key:  # noqa: PLR0124 - only a NaN does
         return (2,)
     return (1, key)

@@ -81,7 +81,17 @@ def encode(records: list[Any]) -> tuple[Any, Callable[[bytes], list[Any]]]:
         data = _arrow_bytes([records])
         if data is not None:
             return data, _arrow_values
-    return pickle.dumps(records, pickle.HIGHEST_PROTOCOL), _unpickled
+    return _pickled(records), _unpickled
+
+
+def _pickled(records: list[Any]) -> bytes:
+    try:
+        return pickle.dumps(records, pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        # Of a class that only the program itself has: by value, as Spark brought it here.
+        from pyspark import cloudpickle
+
+        return cast("bytes", cloudpickle.dumps(records, pickle.HIGHEST_PROTOCOL))
 
 
 def _arrow_bytes(columns: list[list[Any]]) -> Any:

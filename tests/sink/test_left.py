@@ -1,0 +1,154 @@
+"""What drivers leave that were disturbed in ways which no step foresees, and what the next one makes of it."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.sink.world import Driver, Killed, MortalFiles, around, read
+from yarnspec.errors import UsageError, YarnspecError
+from yarnspec.sink.decision import SUCCESS, Mode
+from yarnspec.sink.files import LocalFiles
+from yarnspec.sink.publication import Step, Superseded
+
+NEXT = "application_1_0002"
+
+
+def dead_at(step: Step, out: Path, mode: Mode) -> Path:
+    """Where a driver was at work that died before the last operation of a step; there is older output."""
+    Driver(str(out), application="application_0_0001").save("old")
+    probe = MortalFiles()
+    shutil.copytree(out, f"{out} probe")
+    Driver(f"{out} probe", mode=mode, files=probe).save("a", "b")
+    shutil.rmtree(f"{out} probe")
+    last = max(number for number, (seen, _) in enumerate(probe.seen) if seen is step)
+    driver = Driver(str(out), mode=mode, files=MortalFiles(last))
+    with pytest.raises(Killed):
+        driver.save("a", "b")
+    return Path(driver.publication.place.run)
+
+
+def test_output_that_was_deleted_after_its_publication_does_not_come_back(tmp_path: Path) -> None:
+    """By a user, who begins again after the crash; the path must not be stuck."""
+    out = tmp_path / "out"
+    place = dead_at(Step.PUBLISH, out, Mode.OVERWRITE)
+    (place / "ready").rename(out)
+    shutil.rmtree(out)
+    Driver(str(out), application=NEXT, take_over=True).save("new")
+    assert read(out) == ["new"]
+    assert around(out) == []
+
+
+def test_output_that_was_deleted_in_the_midst_of_an_append(tmp_path: Path) -> None:
+    """What was decided cannot be published any more, and whoever comes is told where that is."""
+    out = tmp_path / "out"
+    place = dead_at(Step.COMMIT, out, Mode.APPEND)
+    shutil.rmtree(out)
+    for _ in range(2):
+        driver = Driver(str(out), application=NEXT, take_over=True)
+        with pytest.raises(YarnspecError, match=str(place)):
+            driver.save("new")
+    shutil.rmtree(place)
+    Driver(str(out), application=NEXT).save("new")
+    assert read(out) == ["new"]
+    assert around(out) == []
+
+
+def test_what_is_left_of_a_deletion_is_not_published(tmp_path: Path) -> None:
+    """Locally, a directory goes file by file: the decision may be the last to go."""
+    out = tmp_path / "out"
+    place = dead_at(Step.GATHER, out, Mode.OVERWRITE)
+    (place / "attempts" / "00000.e1.t0").unlink(missing_ok=True)
+    place.rename(f"{place}.swept")
+    Driver(str(out), epoch=2, mode=Mode.OVERWRITE).save("new")
+    assert read(out) == ["new"]
+    assert around(out) == []
+
+
+@pytest.mark.parametrize("mode", [Mode.OVERWRITE, Mode.APPEND])
+def test_a_driver_that_lost_its_claim_leaves_its_decision_to_the_next(tmp_path: Path, mode: Mode) -> None:
+    """The next one may be in the midst of carrying it out."""
+    out = tmp_path / "out"
+    Driver(str(out), application="application_0_0001").save("old")
+    files = MortalFiles()
+    first = Driver(str(out), mode=mode, files=files)
+    second = Driver(str(out), epoch=2, mode=mode)
+
+    def take_over(_number: int) -> None:
+        if files.seen[-1] == (Step.SEAL, "write") and not second.publication._claim.is_ours():
+            second.publication.claim()
+
+    files.before_each = take_over
+    with pytest.raises(Superseded):
+        first.save("a", "b")
+    assert Path(first.publication.place.decision).exists()
+    with second.publication.ended():
+        second._publish(("a", "b"))
+    assert second.ran == []
+    assert read(out) == (["a", "b"] if mode is Mode.OVERWRITE else ["a", "b", "old"])
+    assert around(out) == []
+
+
+def test_a_driver_that_lives_on_does_not_mark_what_the_next_one_is_adding_to(tmp_path: Path) -> None:
+    """Else readers who wait for _SUCCESS would see half of it."""
+    out = tmp_path / "out"
+    Driver(str(out), application="application_0_0001").save("old")
+    files, mortal = MortalFiles(), MortalFiles()
+
+    def next_driver(_number: int) -> None:
+        if files.seen[-1] == (Step.MARK, "rename") and not mortal.seen:
+            adding = Driver(str(out), epoch=2, ordinal=2, mode=Mode.APPEND, files=mortal)
+            with pytest.raises(Killed):
+                adding.save("c", "d")
+
+    def dies_while_adding(number: int) -> None:
+        if mortal.seen[-1] == (Step.ADD, "rename"):
+            mortal.dies_at = number
+
+    files.before_each, mortal.before_each = next_driver, dies_while_adding
+    Driver(str(out), mode=Mode.APPEND, files=files).save("a", "b")
+    assert mortal.seen
+    assert not (out / SUCCESS).exists()
+    Driver(str(out), epoch=3, ordinal=2, mode=Mode.APPEND).save("c", "d")
+    assert read(out) == ["a", "b", "c", "d", "old"]
+    assert (out / SUCCESS).exists()
+
+
+def test_a_name_that_leads_nowhere_does_not_hide_the_others(tmp_path: Path) -> None:
+    """A link of the user's; or a file that goes while the directory is read."""
+    (tmp_path / "a").write_text("four")
+    (tmp_path / "b").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "c").mkdir()
+    assert LocalFiles().names(str(tmp_path)) == {"a": 4, "c": -1}
+    assert LocalFiles().names(str(tmp_path / "a")) == LocalFiles().names(str(tmp_path / "nowhere")) == {}
+
+
+def test_a_file_is_written_in_a_directory_that_is_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        LocalFiles().write(str(tmp_path / "none" / "file"), b"")
+
+
+def test_a_file_system_without_hard_links_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_links(*_names: str) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", no_links)
+    driver = Driver(str(tmp_path / "out"))
+    with pytest.raises(UsageError, match="no hard link can be made"):
+        driver.save("a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_is_full_before_the_claim(tmp_path: Path) -> None:
+    class Full(LocalFiles):
+        def write(self, path: str, data: bytes) -> None:
+            super().write(path, data[:1])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    driver = Driver(str(tmp_path / "out"), files=Full())
+    with pytest.raises(OSError, match="No space left"):
+        driver.save("a")
+    assert list(tmp_path.iterdir()) == []
