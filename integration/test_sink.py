@@ -107,6 +107,8 @@ def test_saves_with_copies(submit: Submit, tmp_path: Path) -> None:
     marks.mkdir()
     options = [
         *("--conf", f"spark.pyspark.python={python}", "--conf", f"spark.pyspark.driver.python={sys.executable}"),
+        # On another host than the original, so two executors must not fit on one.
+        *("--executor-memory", "4g"),
         # Spark's own copies come when they are told to; a Python worker is not killed before it has written.
         *("--set", "speculation.enabled=false", "--conf", "spark.speculation=true"),
         *("--conf", "spark.speculation.quantile=0.5", "--conf", "spark.speculation.minTaskRuntime=500ms"),

@@ -185,7 +185,7 @@ def test_nothing_runs_for_a_save_that_is_refused(spark: SparkSession, tmp_path: 
         assert list(spark.sparkContext.statusTracker().getJobIdsForGroup("refused")) == []
     finally:
         for name in ("spark.jobGroup.id", "spark.job.description"):
-            spark.sparkContext.setLocalProperty(name, None)  # type: ignore[arg-type]
+            spark.sparkContext.setLocalProperty(name, None)
 
 
 def test_the_next_life_of_a_program_whose_save_was_interrupted(

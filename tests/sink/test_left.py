@@ -99,7 +99,7 @@ def test_a_driver_that_lives_on_does_not_mark_what_the_next_one_is_adding_to(tmp
     files, mortal = MortalFiles(), MortalFiles()
 
     def next_driver(_number: int) -> None:
-        if files.seen[-1] == (Step.MARK, "rename") and not mortal.seen:
+        if files.seen[-1][0] is Step.MARK and not mortal.seen:
             adding = Driver(str(out), epoch=2, ordinal=2, mode=Mode.APPEND, files=mortal)
             with pytest.raises(Killed):
                 adding.save("c", "d")
