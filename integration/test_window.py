@@ -298,7 +298,9 @@ def test_columns_of_one_name_are_told_apart_by_index(spark: SparkSession) -> Non
 
 def test_a_column_with_an_odd_name_by_index(spark: SparkSession) -> None:
     data = spark.range(3).coalesce(1).select(functions.col("id").alias("a.`b"))
-    assert [row[0] for row in full_window_partition(data).sort_partition(0, Order.DESCENDING).collect()] == [2, 1, 0]
+    view = full_window_partition(data)
+    assert [row[0] for row in view.sort_partition(0, Order.DESCENDING).collect()] == [2, 1, 0]
+    assert view.map_partition(lambda rows: rows).collect() == data.collect()
 
 
 # aggregate and reduce
@@ -363,6 +365,8 @@ def test_wrong_arguments_are_told_at_once(spark: SparkSession) -> None:
         objects.map_partition(lambda records: records, queue_size=0)
     with pytest.raises(UsageError, match="records='pandas'"):
         rows.map_partition(lambda records: records, records="pandas")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="without columns"):
+        full_window_partition(spark.range(3).select()).map_partition(lambda records: records, "x int")
     with pytest.raises(UsageError, match="memory: '1 potato'"):
         objects.sort_partition(0, memory="1 potato")
     for view in (rows, objects):

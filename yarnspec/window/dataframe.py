@@ -177,6 +177,9 @@ class PartitionWindowedDataFrame:
         from pyspark.util import PythonEvalType
 
         data: Any = self._data
+        if not data.columns:
+            # Arrow batches without columns come without their rows.
+            raise UsageError("a DataFrame without columns has nothing for a function to see: select one")
         name = getattr(fn, "__name__", type(fn).__name__)
         function = UserDefinedFunction(task, schema, name, PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
         # A name with a dot in it is not the field of a struct.
