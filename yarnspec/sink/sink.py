@@ -113,6 +113,7 @@ class PartitionFileSink:
             OutputExists: there is something at the path, and the mode is ``fail``.
             PathClaimed: another application writes to the path, or another ``save`` of this program.
             Unfinished: an error in the midst of publishing; the next ``save`` to the path publishes this one first.
+            YarnspecError: an earlier driver of the application has added something else under this ``save``'s number.
             PythonException, Py4JJavaError: the job failed, as Spark tells it; nothing of it is left.
         """
         job = SinkJob(data, self._writer, self._records)
