@@ -45,6 +45,9 @@ class Bridge:
             raise ConnectionResetError("the JVM collects garbage")
         self.answers.put((question, answer))
 
+    def answer_write(self, question: int, answer: commands.AnswerWrite) -> None:
+        self.answers.put((question, {"action": answer.action, "reason": answer.reason}))
+
 
 class Epoch:
     """One epoch's recording, and what it told."""

@@ -22,6 +22,8 @@ from yarnspec.core.journalrecords import (
     SnapshotEnded,
     UnknownRecord,
     WriteBegan,
+    WriteCommitting,
+    WriteForgotten,
 )
 from yarnspec.core.journalstate import Recorded
 
@@ -43,6 +45,8 @@ OTHERS = st.one_of(
     st.builds(EpochSealed, sealed=FEW, by=FEW, size_bytes=FEW),
     st.builds(ShuffleNotReusable, shuffle=FEW, why=st.just("why")),
     st.builds(WriteBegan, ordinal=FEW, plan=TEXTS),
+    st.builds(WriteCommitting, ordinal=FEW, files=FEW, digest=TEXTS),
+    st.builds(WriteForgotten, ordinal=FEW),
     st.builds(JobCommitted, ordinal=FEW, plan=TEXTS),
     st.builds(MapLost, shuffle=FEW, index=FEW, map_id=FEW),
     st.builds(ShuffleFacts, shuffle=FEW, blob=st.binary(max_size=2)),

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 import structlog
@@ -22,10 +22,12 @@ from yarnspec.am.past import write_saved
 from yarnspec.core import commands
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core.carried import parts_of, record_of_part
+from yarnspec.core import writeevents as wr
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import (
     ApplicationRegistered,
+    JobCommitted,
     JournalRecord,
     MapFinished,
     MapLost,
@@ -33,9 +35,12 @@ from yarnspec.core.journalrecords import (
     ShuffleFacts,
     ShuffleNotReusable,
     ShuffleRegistered,
+    WriteBegan,
+    WriteCommitting,
+    WriteForgotten,
 )
 from yarnspec.core.journalstate import Recorded
-from yarnspec.core.savedwork import Progress, Taken, changed, progress_of, progress_record, saved_shuffles
+from yarnspec.core.savedwork import Progress, Taken, changed, progress_of, progress_record, saved_shuffles, saved_writes
 from yarnspec.journal.replay import Past
 from yarnspec.journal.writer import Stopped
 
@@ -43,6 +48,7 @@ _log = structlog.get_logger()
 
 _DURABLE_S = 25.0
 """The driver waits for 30 s for an answer, and goes on without one."""
+_ENDING_S = 60.0
 _TELL_PAUSE_S = 0.2
 _NO_STAGE = -1
 
@@ -55,6 +61,11 @@ RECORDS = (
     commands.ForgetShuffle,
     commands.RecordProgress,
     commands.AnswerShuffle,
+    commands.RecordWrite,
+    commands.RecordCommitting,
+    commands.RecordCommit,
+    commands.ForgetWrites,
+    commands.AnswerWrite,
 )
 """The commands that are carried out here."""
 
@@ -83,7 +94,11 @@ class Answering(Protocol):
     ) -> None:
         """Answer a question about a shuffle; one of ``BRIDGE_ERRORS`` when the driver does not listen."""
 
+    def answer_write(self, question: int, answer: commands.AnswerWrite) -> None:
+        """Answer a question about what the program writes or reads; raises as the other."""
 
+
+_Answer: TypeAlias = commands.AnswerShuffle | commands.AnswerWrite
 Begin = Callable[[Callable[[Stopped], None]], tuple[OpenJournal, Past]]
 """Opens the journal, given who is told when nothing can be written any more."""
 
@@ -118,7 +133,9 @@ class Recording:
         self._lock = threading.Lock()  # of what is taken
         self._last: Future[int] | None = None
         self._bridge: Answering | None = None
-        self._answers: queue.SimpleQueue[tuple[Future[int] | None, commands.AnswerShuffle]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[Future[int] | None, _Answer]] = queue.SimpleQueue()
+        self._ended: Stopped | None = None
+        self._ending = threading.Event()
         self._first_told = False
         self._saved = False
         self._opener = threading.Thread(target=self._open, name="journal-open", daemon=True)
@@ -141,7 +158,7 @@ class Recording:
 
     def perform(self, command: Command) -> None:
         """Carry out one of ``RECORDS``. For the shell's thread."""
-        if isinstance(command, commands.AnswerShuffle):
+        if isinstance(command, commands.AnswerShuffle | commands.AnswerWrite):
             self._answers.put((self._last, command))
         elif isinstance(command, commands.OfferSaved):
             self._offer(command.shuffles)
@@ -228,10 +245,13 @@ class Recording:
                 epochs=tuple(sorted(epoch for epoch in recorded.epochs if epoch < self._epoch)),
                 progress=progress.epoch,
                 jobs=progress.jobs,
+                writes=saved_writes(recorded),
             )
         )
 
     def _stopped(self, stopped: Stopped) -> None:
+        self._ended = stopped
+        self._ending.set()
         self._post(rec.RecordingEnded(why=stopped.why, fenced=stopped.fenced))
 
     def _offer(self, shuffles: tuple[int, ...]) -> None:
@@ -268,6 +288,9 @@ class Recording:
                 journal.append(ShuffleDropped(shuffle=shuffle))
             case commands.RecordProgress(epoch=epoch, jobs=jobs):
                 journal.append(progress_record(Progress(epoch, jobs)))
+            case _:
+                for record in _records_of_write(command):
+                    self._last = journal.append_durable(record)
 
     def _end(self, *shuffles: int) -> None:
         with self._lock:
@@ -280,25 +303,42 @@ class Recording:
         while True:
             durable, command = self._answers.get()
             try:
-                self._tell(command, record=command.record and _is_durable(durable))
+                if isinstance(command, commands.AnswerShuffle):
+                    self._tell(msgspec.structs.replace(command, record=command.record and _is_durable(durable)))
+                else:
+                    self._tell(self._unless_fenced(durable, command))
             except Exception as error:  # the next question is another one
-                _log.warning("the driver got no answer about a shuffle", question=command.question, why=str(error))
+                _log.warning("the driver got no answer", question=command.question, why=str(error))
 
-    def _tell(self, command: commands.AnswerShuffle, *, record: bool) -> None:
+    def _unless_fenced(self, durable: Future[int] | None, command: commands.AnswerWrite) -> commands.AnswerWrite:
+        """The same answer, or that the driver must not go on: a record that is durable shows that no later epoch is."""
+        # However long that takes: the driver waits, and what it would do cannot be taken back.
+        if not command.fenced or durable is None or durable.exception() is None:
+            return command
+        if self._ending.wait(_ENDING_S) and self._ended is not None and not self._ended.fenced:
+            return command  # the job goes on without a journal
+        why = self._ended.why if self._ended is not None else "the journal is closed"
+        self._post(wr.WriteRefused(question=command.question, why=why))
+        return msgspec.structs.replace(command, action="stop", reason=f"this driver must not go on: {why}")
+
+    def _tell(self, command: _Answer) -> None:
         give_up_s = time.monotonic() + _DURABLE_S
-        while not self._told(command, record=record, last=time.monotonic() >= give_up_s):
+        while not self._told(command, last=time.monotonic() >= give_up_s):
             time.sleep(_TELL_PAUSE_S)
 
-    def _told(self, command: commands.AnswerShuffle, *, record: bool, last: bool) -> bool:
+    def _told(self, command: _Answer, *, last: bool) -> bool:
         bridge = self._bridge
         if bridge is None:
             return last
         try:
+            if isinstance(command, commands.AnswerWrite):
+                bridge.answer_write(command.question, command)
+                return True
             bridge.answer_shuffle(
                 command.question,
                 shuffle=command.shuffle,
                 restore=command.restore,
-                record=record,
+                record=command.record,
                 whole=command.whole,
                 reason=command.reason,
             )
@@ -307,6 +347,21 @@ class Recording:
                 raise
             return False
         return True
+
+
+def _records_of_write(command: Command) -> list[JournalRecord]:
+    match command:
+        case commands.RecordWrite():
+            fields = ("ordinal", "mode", "job", "epoch", "existed")
+            known = {name: getattr(command, name) for name in fields}
+            return [WriteBegan(plan=command.signature, paths=(command.path,), **known)]
+        case commands.RecordCommitting(ordinal=ordinal, files=files, digest=digest):
+            return [WriteCommitting(ordinal=ordinal, files=files, digest=digest)]
+        case commands.RecordCommit(ordinal=ordinal, signature=plan, path=path):
+            return [JobCommitted(ordinal=ordinal, plan=plan, paths=(path,))]
+        case commands.ForgetWrites(ordinals=ordinals):
+            return [WriteForgotten(ordinal=one) for one in ordinals]
+    return []
 
 
 def _is_durable(future: Future[int] | None) -> bool:

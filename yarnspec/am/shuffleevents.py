@@ -1,4 +1,4 @@
-"""What the driver tells of shuffles, as the core's events."""
+"""What the driver tells of shuffles and of what the program writes, as the core's events."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from yarnspec.core import recoveryevents as rec
+from yarnspec.core import writeevents as wr
 from yarnspec.core.events import Event
 
 _KINDS: dict[str, type[Event]] = {
@@ -18,11 +19,20 @@ _KINDS: dict[str, type[Event]] = {
     "outputs_reported": rec.OutputsReported,
     "outputs_kept": rec.OutputsKept,
     "adoption_off": rec.AdoptionOff,
+    "writes_asked": wr.WritesAsked,
+    "write_resolved": wr.WriteResolved,
+    "write_declared": wr.WriteDeclared,
+    "write_missing": wr.WriteMissing,
+    "write_beginning": wr.WriteBeginning,
+    "write_committing": wr.WriteCommitting,
+    "write_finished": wr.WriteFinished,
+    "input_read": wr.InputRead,
+    "writes_unrecorded": wr.WritesUnrecorded,
 }
 
 
 def shuffle_event(told: dict[str, Any]) -> Event | None:
-    """The event of a message that is about shuffles; None for any other."""
+    """The event of a message that is about these; None for any other."""
     kind = _KINDS.get(told["type"])
     if kind is None:
         return None

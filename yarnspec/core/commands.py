@@ -12,7 +12,8 @@ import msgspec
 from yarnspec.core.carried import CarriedPart
 from yarnspec.core.events import Cause, Level
 from yarnspec.core.figures import LedgerFigures, StageSpeculation
-from yarnspec.core.journalrecords import Determinism
+from yarnspec.core.journalrecords import Determinism, WriteMode
+from yarnspec.core.writeevents import SavedWrite
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -293,6 +294,57 @@ class AnswerShuffle(Command, frozen=True):
     restore: bool = False
     whole: bool = False
     record: bool = False
+
+
+class RecordWrite(Command, frozen=True):
+    """Write to the journal that the program is about to change a path; see ``journalrecords.WriteBegan``."""
+
+    ordinal: int
+    signature: str
+    path: str
+    mode: WriteMode
+    job: str
+    epoch: int
+    existed: bool
+
+
+class RecordCommitting(Command, frozen=True):
+    """Write to the journal that the files of a write are about to be shown."""
+
+    ordinal: int
+    files: int
+    digest: str
+
+
+class RecordCommit(Command, frozen=True):
+    """Write to the journal that a write is complete."""
+
+    ordinal: int
+    signature: str
+    path: str
+
+
+class ForgetWrites(Command, frozen=True):
+    """Write to the journal that nothing is left of these writes."""
+
+    ordinals: tuple[int, ...]
+
+
+class AnswerWrite(Command, frozen=True):
+    """Answer the driver's question about what it writes or reads, once everything before this is durable.
+
+    ``action``: go on, take what is there for it, or end. ``fenced``: go on only when the journal shows that no later
+    epoch has begun. ``saved``: the write that is there, whose files have to be compared when ``check``.
+    ``unfinished``: the writes that are to be looked at; ``pending``: whether to ask about inputs.
+    """
+
+    question: int
+    action: Literal["run", "skip", "stop"] = "run"
+    fenced: bool = False
+    check: bool = False
+    saved: SavedWrite | None = None
+    unfinished: tuple[SavedWrite, ...] = ()
+    pending: bool = False
 
 
 class GiveUpHost(Command, frozen=True):

@@ -14,6 +14,11 @@ import msgspec
 
 Determinism = Literal["determinate", "unordered", "indeterminate"]
 
+WriteMode = Literal["replace", "amend", "add", "create"]
+"""What a write does to what is at its path: all of it goes, a part of it does, none does, or nothing may be there."""
+
+WriteState = Literal["begun", "committing", "committed"]
+
 
 class EpochBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The first record of every epoch: who writes it. Summary."""
@@ -75,15 +80,37 @@ class ShuffleNotReusable(msgspec.Struct, frozen=True, kw_only=True, omit_default
 
 
 class WriteBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The job of this ordinal is about to change these paths. Summary."""
+    """The write of this ordinal is about to change these paths. Summary.
+
+    ``plan`` is the signature of what is written, empty when that is not known. ``job`` is in the names of its files.
+    ``existed``: there was something at its path.
+    """
 
     ordinal: int
     plan: str
     paths: tuple[str, ...] = ()
+    mode: WriteMode = "amend"
+    job: str = ""
+    epoch: int = 0
+    existed: bool = True
+
+
+class WriteCommitting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The files of this write are about to be shown: so many, with this digest of their names and lengths. Summary."""
+
+    ordinal: int
+    files: int
+    digest: str
+
+
+class WriteForgotten(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Nothing is left of what the write of this ordinal did. Summary."""
+
+    ordinal: int
 
 
 class JobCommitted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The output of the job of this ordinal is complete. Summary."""
+    """The output of the write of this ordinal is complete. Summary."""
 
     ordinal: int
     plan: str
@@ -151,6 +178,8 @@ JournalRecord: TypeAlias = (
     | ShuffleRegistered
     | ShuffleNotReusable
     | WriteBegan
+    | WriteCommitting
+    | WriteForgotten
     | JobCommitted
     | MapFinished
     | MapLost

@@ -21,6 +21,8 @@ from yarnspec.core.journalrecords import (
     SnapshotEnded,
     UnknownRecord,
     WriteBegan,
+    WriteCommitting,
+    WriteForgotten,
 )
 
 
@@ -46,6 +48,7 @@ class Recorded:
         self.epochs: dict[int, EpochBegan] = {}
         self.shuffles: dict[int, RecordedShuffle] = {}
         self.writes: dict[int, WriteBegan] = {}
+        self.committing: dict[int, WriteCommitting] = {}
         self.commits: dict[int, JobCommitted] = {}
         self.carried: dict[str, bytes] = {}
         self.unknown: list[UnknownRecord] = []
@@ -82,6 +85,7 @@ class Recorded:
                 yield ShuffleFacts(shuffle=shuffle, blob=known.facts)
             yield from known.outputs.values()
         yield from self.writes.values()
+        yield from self.committing.values()
         yield from self.commits.values()
         yield from self.unknown
 
@@ -93,6 +97,7 @@ class Recorded:
         self.application = snapshot.application
         self.shuffles = snapshot.shuffles
         self.writes = snapshot.writes
+        self.committing = snapshot.committing
         self.commits = snapshot.commits
         self.carried = snapshot.carried
         self.unknown = snapshot.unknown
@@ -140,10 +145,21 @@ class Recorded:
         self.shuffles.pop(record.shuffle, None)
 
     def _write_began(self, record: WriteBegan) -> None:
+        self._forget_write(record.ordinal)  # the number was given anew
         self.writes[record.ordinal] = record
 
     def _committed(self, record: JobCommitted) -> None:
         self.commits[record.ordinal] = record
+
+    def _committing(self, record: WriteCommitting) -> None:
+        self.committing[record.ordinal] = record
+
+    def _forgotten(self, record: WriteForgotten) -> None:
+        self._forget_write(record.ordinal)
+
+    def _forget_write(self, ordinal: int) -> None:
+        for known in (self.writes, self.committing, self.commits):
+            known.pop(ordinal, None)
 
     def _carried(self, record: Carried) -> None:
         self.carried[record.kind] = record.payload
@@ -167,6 +183,8 @@ _APPLIED: dict[type, Callable[[Recorded, Any], None]] = {
     ShuffleFacts: Recorded._facts,
     ShuffleDropped: Recorded._dropped,
     WriteBegan: Recorded._write_began,
+    WriteCommitting: Recorded._committing,
+    WriteForgotten: Recorded._forgotten,
     JobCommitted: Recorded._committed,
     Carried: Recorded._carried,
     UnknownRecord: Recorded._unknown,

@@ -35,6 +35,7 @@ from yarnspec.core.datahosts import WINDOW_TIMER, DataHosts
 from yarnspec.core.driver import Route
 from yarnspec.core.guard import Guard
 from yarnspec.core.lifecycle import EXIT_FAILED, Lifecycle
+from yarnspec.core.outputs import Outputs
 from yarnspec.core.settings import RecoverySettings
 from yarnspec.core.shuffles import Shuffles
 from yarnspec.core.timers import Timers
@@ -65,6 +66,7 @@ class Recovery:
         self._progressed = False
         self._jobs = 0
         self._guard = Guard(self._broken)
+        self._outputs = Outputs(lifecycle, lambda: self._replayed and not self._off, self._progress)
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
@@ -81,7 +83,8 @@ class Recovery:
             rec.AdoptionOff: self._adoption_off,
             rec.SavedUnreadable: self._saved_unreadable,
         }
-        return {kind: partial(self._run, route) for kind, route in guarded.items()}
+        # No guard for writes: going on without an answer may be worse than any end.
+        return {kind: partial(self._run, route) for kind, route in guarded.items()} | self._outputs.routes
 
     @property
     def timers(self) -> dict[str, Callable[[int], list[Command]]]:
@@ -105,6 +108,7 @@ class Recovery:
             ]
         if self._replayed:
             return [StartDriver(epoch=epoch, reason=why)]
+        self._outputs.begin()
         wait_ms = self._settings.replay_wait_ms
         due_ms = now_ms + wait_ms
         if epoch == 1:
@@ -147,7 +151,8 @@ class Recovery:
         self._off = self._off or f"recovery stopped for the rest of this epoch: {self._guard.fault}"
         self._data_hosts.close()
         questions, self._questions = self._questions, []
-        return [*self._admit(self._off), *self._start(), *(self._plain_answer(one) for one in questions)]
+        answers = [self._plain_answer(one) for one in questions]
+        return [*self._admit(self._off), *self._start(), *answers, *self._outputs.unknown(self._off)]
 
     def _plain_answer(self, declared: rec.ShuffleDeclared) -> Command:
         return AnswerShuffle(question=declared.question, shuffle=None, reason=self._off)
@@ -176,7 +181,8 @@ class Recovery:
         if not refused:
             commands += self._offer(event.shuffles)
         answers = self._answer_all()
-        return [*commands, *self._start(), *answers]
+        written = self._outputs.known(event.writes, event.problem or event.off, same_program=not event.changed)
+        return [*commands, *self._start(), *answers, *written]
 
     def _offer(self, saved: tuple[rec.SavedShuffle, ...]) -> list[Command]:
         self._shuffles.offer(saved)
@@ -218,7 +224,7 @@ class Recovery:
         if self._lifecycle.epoch == 1:
             said = f"finished work is not recorded until the journal is open, which it was not {within}"
         answers = self._answer_all()
-        return [*self._admit(said), *self._start(), *answers]
+        return [*self._admit(said), *self._start(), *answers, *self._outputs.unknown(said)]
 
     def _start(self) -> list[Command]:
         began, self._began = self._began, ""
@@ -227,7 +233,7 @@ class Recovery:
     def _recording_ended(self, event: rec.RecordingEnded, _now_ms: int) -> list[Command]:
         if event.fenced:
             return self._lifecycle.abandon(f"epoch {self._lifecycle.epoch} is over: {event.why}")
-        return [*self._stop(event.why), *self._answer_all()]
+        return [*self._stop(event.why), *self._answer_all(), *self._outputs.unknown(event.why)]
 
     def _stop(self, why: str) -> list[Command]:
         if self._off:

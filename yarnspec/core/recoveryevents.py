@@ -11,6 +11,7 @@ import msgspec
 from yarnspec.core.carried import CarriedPart
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import Determinism
+from yarnspec.core.writeevents import SavedWrite
 
 ALL_SHUFFLES = -1
 
@@ -55,6 +56,7 @@ class JournalReplayed(Event, frozen=True):
         epochs: the earlier epochs that began.
         progress: the last of them that finished anything new; 0: none did.
         jobs: how many jobs of the program have ended in them.
+        writes: what they wrote, in order.
     """
 
     off: str = ""
@@ -66,6 +68,7 @@ class JournalReplayed(Event, frozen=True):
     epochs: tuple[int, ...] = ()
     progress: int = 0
     jobs: int = 0
+    writes: tuple[SavedWrite, ...] = ()
 
 
 class RecordingEnded(Event, frozen=True):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from yarnspec.core.journalrecords import ApplicationRegistered, Carried, MapFinished, ShuffleRegistered
 from yarnspec.core.journalstate import Recorded, RecordedShuffle
 from yarnspec.core.recoveryevents import SavedShuffle
+from yarnspec.core.writeevents import SavedWrite
 
 PROGRESS = "progress"
 """The kind of the carried record that says how far the program has got."""
@@ -42,6 +43,27 @@ def _saved(shuffle: RecordedShuffle) -> SavedShuffle:
         oldest=min(tasks, default=0),
         newest=max(tasks, default=0),
         not_reusable=shuffle.not_reusable,
+    )
+
+
+def saved_writes(recorded: Recorded) -> tuple[SavedWrite, ...]:
+    """The writes that were recorded, in their order."""
+    return tuple(_write(recorded, ordinal) for ordinal in sorted(recorded.writes))
+
+
+def _write(recorded: Recorded, ordinal: int) -> SavedWrite:
+    began, committing = recorded.writes[ordinal], recorded.committing.get(ordinal)
+    return SavedWrite(
+        ordinal=ordinal,
+        signature=began.plan,
+        path=began.paths[0] if began.paths else "",
+        mode=began.mode,
+        job=began.job,
+        epoch=began.epoch,
+        existed=began.existed,
+        state="committed" if ordinal in recorded.commits else "begun" if committing is None else "committing",
+        files=committing.files if committing else 0,
+        digest=committing.digest if committing else "",
     )
 
 

@@ -35,6 +35,8 @@ TYPES: Mapping[int, type[JournalRecord]] = {
     7: records.ShuffleNotReusable,
     8: records.WriteBegan,
     9: records.JobCommitted,
+    10: records.WriteCommitting,
+    11: records.WriteForgotten,
     32: records.MapFinished,
     33: records.MapLost,
     34: records.ShuffleFacts,

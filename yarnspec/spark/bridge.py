@@ -11,7 +11,7 @@ import msgspec
 from py4j.java_gateway import GatewayParameters, JavaGateway
 from py4j.protocol import Py4JError
 
-from yarnspec.core.commands import LaunchCopy, UpdateTaskBlocks, WithdrawCopy
+from yarnspec.core.commands import AnswerWrite, LaunchCopy, UpdateTaskBlocks, WithdrawCopy
 
 BRIDGE_ERRORS: tuple[type[Exception], ...] = (Py4JError, OSError)
 """What a call on a bridge raises when the driver's JVM is gone or going."""
@@ -101,6 +101,10 @@ class DriverBridge:
         """
         answer = {"shuffle": shuffle, "restore": restore, "record": record, "whole": whole, "reason": reason}
         self._entry.answerShuffle(question, json.dumps(answer))
+
+    def answer_write(self, question: int, answer: AnswerWrite) -> None:
+        """Say whether the driver goes on with what it writes or reads; one of its threads waits for that."""
+        self._entry.answerWrite(question, msgspec.json.encode(answer).decode())
 
     def host_gone(self, host: str) -> None:
         """No map output that an earlier driver left on that host will be found in time; who waits for one goes on."""

@@ -1,0 +1,234 @@
+"""What of a program's writes is done again when the program begins anew: a table of cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.core.world import World, names, of, only
+from yarnspec.core import commands as cm
+from yarnspec.core import recoveryevents as rec
+from yarnspec.core import writeevents as wr
+from yarnspec.core.recovery import REPLAY_TIMER
+from yarnspec.core.settings import RecoverySettings
+
+ON = RecoverySettings(enabled=True)
+X, Y = "hdfs://n/x", "hdfs://n/y"
+
+
+def write(ordinal: int, path: str = X, mode: Any = "replace", **fields: Any) -> wr.SavedWrite:
+    known = {"signature": f"s{ordinal}", "state": "committed", "digest": f"d{ordinal}", "files": 2, "epoch": 1}
+    return wr.SavedWrite(**{"ordinal": ordinal, "path": path, "mode": mode, "job": f"j{ordinal}", **known, **fields})
+
+
+def epoch(*writes: wr.SavedWrite, number: int = 2, **fields: Any) -> World:
+    world = World(recovery=ON)
+    world.start(number)
+    world.tell(rec.JournalReplayed(**{"writes": writes, "epochs": (1,), "progress": 1, **fields}))
+    return world
+
+
+def declared(signature: str = "", path: str = X, mode: Any = "replace", number: int = 1) -> wr.WriteDeclared:
+    return wr.WriteDeclared(question=number, write=number, path=path, mode=mode, signature=signature)
+
+
+def says(world: World, event: Any) -> str:
+    """What the driver is answered: run, skip or stop."""
+    return only(cm.AnswerWrite, world.tell(event)).action
+
+
+def reads(*paths: str) -> wr.InputRead:
+    return wr.InputRead(question=99, paths=paths)
+
+
+# (what earlier epochs wrote, what this one does in its order, what it is answered)
+CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
+    "a first write": ([], [declared("s1")], ["run"]),
+    "reads X, overwrites X": ([write(1)], [reads(X)], ["stop"]),
+    "reads a part of X, overwrites X": ([write(1)], [reads(f"{X}/day=1")], ["stop"]),
+    "reads all above X, overwrites X": ([write(1)], [reads("hdfs://n/")], ["stop"]),
+    "reads X, appends to X": ([write(1, mode="add")], [reads(X)], ["stop"]),
+    "reads X, writes Y, crashes later": (
+        [write(1, Y)],
+        [reads(X), declared("s1", Y), reads(Y)],
+        ["run", "skip", "run"],
+    ),
+    "reads what only begins like X": ([write(1)], [reads(f"{X}2")], ["run"]),
+    "writes X, reads it": ([write(1)], [declared("s1"), reads(X)], ["skip", "run"]),
+    "writes X from other input": ([write(1)], [declared("other"), reads(X)], ["run", "stop"]),
+    "writes X of unknown content": ([write(1, signature="")], [declared("")], ["run"]),
+    "writes X twice, reads between": ([write(1), write(2)], [declared("s1"), reads(X)], ["skip", "stop"]),
+    "writes X twice": (
+        [write(1), write(2)],
+        [declared("s1"), declared("s2", number=2), reads(X)],
+        ["skip", "skip", "run"],
+    ),
+    "writes X twice, the second one first": ([write(1), write(2)], [declared("s2")], ["run"]),
+    "appends of unknown content": ([write(1, mode="add")], [declared("", mode="add")], ["stop"]),
+    "appends other rows": ([write(1, mode="add")], [declared("other", mode="add")], ["stop"]),
+    "appends the same": ([write(1, mode="add")], [declared("s1", mode="add")], ["skip"]),
+    "appends twice, in another order": (
+        [write(1, mode="add"), write(2, mode="add")],
+        [declared("s2", mode="add"), declared("s1", mode="add", number=2), reads(X)],
+        ["skip", "skip", "run"],
+    ),
+    "appends the same rows twice": (
+        [write(1, mode="add", signature="s"), write(2, mode="add", signature="s")],
+        [declared("s", mode="add"), declared("s", mode="add", number=2), declared("s", mode="add", number=3)],
+        ["skip", "skip", "run"],
+    ),
+    "appends before it overwrites": ([write(1), write(2, mode="add")], [declared("s2", mode="add")], ["stop"]),
+    "overwrites, appends": (
+        [write(1), write(2, mode="add")],
+        [declared("s1"), declared("s2", mode="add", number=2)],
+        ["skip", "skip"],
+    ),
+    "creates X again": ([write(1, mode="create")], [declared("", mode="create")], ["stop"]),
+    "creates the same": ([write(1, mode="create")], [declared("s1", mode="create")], ["skip"]),
+    "in another mode": ([write(1, mode="add")], [declared("s1", mode="create")], ["stop"]),
+    "overwrites partitions": ([write(1, mode="amend")], [declared("", mode="amend")], ["stop"]),
+    "overwrites a part of X": ([write(1)], [declared("", f"{X}/day=1")], ["stop"]),
+    "overwrites all above X": ([write(1)], [declared("", "hdfs://n")], ["run"]),
+    "appends to another path": ([write(1)], [declared("", Y, "add")], ["run"]),
+    "an overwrite was cut off, reads X": ([write(1, state="begun", digest="")], [reads(X)], ["stop"]),
+    "an overwrite was cut off, overwrites X": ([write(1, state="begun", digest="")], [declared("s1")], ["run"]),
+    "an overwrite was cut off, appends": ([write(1, state="begun", digest="")], [declared("", mode="add")], ["stop"]),
+    "nobody knows its files": ([write(1, mode="add", digest="")], [declared("s1", mode="add")], ["stop"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_done_again(name: str) -> None:
+    saved, does, answered = CASES[name]
+    world = epoch(*saved)
+    assert [says(world, each) for each in does] == answered
+    assert ("FinishApplication" in names(world.commands)) == (answered[-1] == "stop")
+
+
+def test_who_would_apply_a_change_twice_is_told_so_and_not_tried_again() -> None:
+    world = epoch(write(7))
+    world.tell(reads(X))
+    end = only(cm.FinishApplication, world.commands)
+    assert (end.status, end.exit_code) == ("FAILED", 1)
+    assert (
+        f"reads {X}, which an earlier life of it has changed since (write 7, committed in epoch 1)" in end.diagnostics
+    )
+    assert "twice" in end.diagnostics
+
+
+def test_a_write_is_recorded_before_each_of_its_steps() -> None:
+    world = epoch(number=1, epochs=(), progress=0)
+    world.tell(declared("s", mode="add"))
+    begun = world.tell(wr.WriteBeginning(question=2, write=1, job="j", existed=False))
+    assert names(begun) == ["RecordWrite", "AnswerWrite"]
+    record = only(cm.RecordWrite, begun)
+    assert (record.ordinal, record.signature, record.path, record.mode) == (1, "s", X, "add")
+    assert (record.job, record.epoch, record.existed) == ("j", 1, False)
+    committing = world.tell(wr.WriteCommitting(question=3, write=1, files=4, digest="d"))
+    assert names(committing) == ["RecordCommitting", "AnswerWrite"]
+    assert [one.fenced for one in of(cm.AnswerWrite, begun + committing)] == [True, True]
+    finished = world.tell(wr.WriteFinished(question=4, write=1))
+    assert names(finished) == ["RecordCommit", "RecordProgress", "AnswerWrite"]
+    world.tell(declared("t", number=2))
+    again = world.tell(wr.WriteBeginning(question=6, write=2, job="k", existed=True))
+    assert only(cm.RecordWrite, again).ordinal == 2
+
+
+def test_an_overwrite_forgets_what_it_overwrites_and_goes_on_counting() -> None:
+    world = epoch(write(3), write(4, f"{X}/day=1", "add"), write(5, Y))
+    assert says(world, declared("other")) == "run"
+    begun = world.tell(wr.WriteBeginning(question=2, write=1, job="j", existed=True))
+    assert names(begun) == ["RecordWrite", "ForgetWrites", "AnswerWrite"]
+    assert only(cm.RecordWrite, begun).ordinal == 6
+    assert only(cm.ForgetWrites, begun).ordinals == (3, 4)
+    assert says(world, reads(X)) == "run"
+    assert says(world, reads(Y)) == "stop"
+
+
+def test_only_what_nobody_overwrote_has_to_be_there_still() -> None:
+    world = epoch(write(1), write(2))
+    first = only(cm.AnswerWrite, world.tell(declared("s1")))
+    second = only(cm.AnswerWrite, world.tell(declared("s2", number=2)))
+    assert (first.check, second.check) == (False, True)
+    assert second.saved == write(2)
+
+
+@pytest.mark.parametrize(
+    ("mode", "gone", "answered"),
+    [
+        ("replace", False, "run"),
+        ("replace", True, "run"),
+        ("add", True, "run"),
+        ("add", False, "stop"),
+        ("create", False, "stop"),
+    ],
+)
+def test_output_that_is_not_as_it_was_committed(mode: Any, gone: bool, answered: str) -> None:
+    world = epoch(write(1, mode=mode))
+    assert says(world, declared("s1", mode=mode)) == "skip"
+    assert says(world, wr.WriteMissing(question=2, write=1, gone=gone)) == answered
+    if answered == "run":
+        assert only(cm.ForgetWrites, world.commands).ordinals == (1,)
+
+
+def test_what_earlier_epochs_left_half_done_is_looked_at_first() -> None:
+    unfinished = [
+        write(1, state="committing"),
+        write(2, Y, "add", state="begun"),
+        write(3, "hdfs://n/z", state="begun", existed=True),
+    ]
+    world = epoch(*unfinished, write(4, "hdfs://n/a"))
+    asked = only(cm.AnswerWrite, world.tell(wr.WritesAsked(question=1)))
+    assert asked.unfinished == tuple(unfinished)
+    assert asked.pending
+    done = world.tell(wr.WriteResolved(ordinal=1, outcome="committed"))
+    assert only(cm.RecordCommit, done).ordinal == 1
+    undone = world.tell(wr.WriteResolved(ordinal=2, outcome="undone"))
+    assert only(cm.ForgetWrites, undone).ordinals == (2,)
+    # What it had overwritten does not come back.
+    assert world.tell(wr.WriteResolved(ordinal=3, outcome="undone")) == []
+    assert says(world, reads(Y)) == "run"
+    assert says(world, declared("s1")) == "skip"
+    assert says(world, reads("hdfs://n/z")) == "stop"
+
+
+def test_what_could_be_neither_finished_nor_undone_is_not_built_upon() -> None:
+    world = epoch(write(1, mode="add", state="committing"))
+    assert world.tell(wr.WriteResolved(ordinal=1, outcome="failed", why="no permission")) == []
+    assert says(world, declared("s1", mode="add")) == "stop"
+
+
+@pytest.mark.parametrize(
+    ("mode", "answered"), [("replace", "run"), ("create", "run"), ("add", "stop"), ("amend", "stop")]
+)
+@pytest.mark.parametrize("why", ["problem", "off", "late"])
+def test_where_nobody_knows_what_was_written_nothing_is_added(why: str, mode: Any, answered: str) -> None:
+    world = World(recovery=ON)
+    due = next(one for one in of(cm.SetTimer, world.start(2)) if one.name == REPLAY_TIMER)
+    if why == "late":
+        world.fire(REPLAY_TIMER, due.at_ms)
+    saved = (write(1, Y),)
+    world.tell(
+        rec.JournalReplayed(epochs=(1,), progress=1, writes=saved, **({} if why == "late" else {why: "damaged"}))
+    )
+    assert says(world, declared("s1", mode=mode)) == answered
+
+
+def test_a_changed_program_recognizes_nothing() -> None:
+    world = epoch(write(1, mode="add"), changed=("its files",))
+    assert says(world, declared("s1", mode="add")) == "stop"
+
+
+def test_questions_wait_for_the_journal_and_no_longer_than_others() -> None:
+    world = World(recovery=ON)
+    due = next(one for one in of(cm.SetTimer, world.start(1)) if one.name == REPLAY_TIMER)
+    assert world.tell(declared("s", mode="add")) == []
+    assert only(cm.AnswerWrite, world.fire(REPLAY_TIMER, due.at_ms)).action == "run"
+    begun = world.tell(wr.WriteBeginning(question=2, write=1, job="j", existed=False))
+    assert names(begun) == ["AnswerWrite"]
+
+
+def test_a_commit_of_the_programs_own_is_told_of() -> None:
+    world = epoch()
+    assert "own.Protocol" in only(cm.AdmitLimit, world.tell(wr.WritesUnrecorded(why="own.Protocol commits it"))).reason

@@ -1,0 +1,235 @@
+"""Looks after what a program writes to files, so that the next driver neither loses nor doubles it (seed 002).
+
+    declared ──▶ is it there already? ──▶ skip, when its files are those that were committed
+       │run
+    beginning ──▶ in the journal ──▶ committing ──▶ in the journal, and is this still the newest epoch? ──▶ finished
+
+Nothing that others can see happens before what it is has become durable. What may be applied twice ends the application
+(``core/writes.py`` says when). Where nothing can be recorded the program goes on, and ``status`` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from yarnspec.core import events as ev
+from yarnspec.core import writeevents as wr
+from yarnspec.core.commands import (
+    AdmitLimit,
+    AnswerWrite,
+    Command,
+    ForgetWrites,
+    RecordCommit,
+    RecordCommitting,
+    RecordWrite,
+)
+from yarnspec.core.driver import Route
+from yarnspec.core.lifecycle import EXIT_FAILED, Lifecycle
+from yarnspec.core.writes import Verdict, Writes
+
+_UNTIL_KNOWN = (wr.WritesAsked, wr.WriteDeclared, wr.InputRead)
+
+
+class Outputs:
+    """Answers what the driver of one epoch asks about its writes.
+
+    Args:
+        lifecycle: which epoch it is, and how the application ends.
+        recording: whether the journal takes anything.
+        progress: what follows from something that no earlier epoch has finished, told why.
+    """
+
+    def __init__(
+        self, lifecycle: Lifecycle, recording: Callable[[], bool], progress: Callable[[str], list[Command]]
+    ) -> None:
+        self._lifecycle = lifecycle
+        self._recording = recording
+        self._progress = progress
+        self._writes = Writes()
+        self._known = False
+        self._waiting: list[Any] = []
+        self._declared: dict[int, wr.WriteDeclared] = {}
+        self._skipped: dict[int, wr.SavedWrite] = {}
+        self._ordinals: dict[int, int] = {}
+
+    @property
+    def routes(self) -> dict[type[ev.Event], Route]:
+        """What it takes."""
+        routes: dict[type[ev.Event], Route] = {
+            wr.WritesAsked: self._asked,
+            wr.WriteResolved: self._resolved,
+            wr.WriteDeclared: self._write_declared,
+            wr.WriteMissing: self._missing,
+            wr.WriteBeginning: self._beginning,
+            wr.WriteCommitting: self._committing,
+            wr.WriteFinished: self._finished,
+            wr.WriteRefused: lambda _event, _now_ms: [],
+            wr.InputRead: self._input_read,
+            wr.WritesUnrecorded: self._unrecorded,
+        }
+        return routes
+
+    def begin(self) -> None:
+        """An epoch begins: what its predecessor's driver asked is of no use any more."""
+        self._known = False
+        self._waiting.clear()
+        self._declared.clear()
+        self._skipped.clear()
+        self._ordinals.clear()
+
+    def known(self, saved: tuple[wr.SavedWrite, ...], problem: str, *, same_program: bool) -> list[Command]:
+        """The journal was read; ``problem``: what it says of earlier epochs is not to be believed."""
+        self._writes.number_after(saved)
+        if self._known:
+            return []  # too late: the driver has been answered without it
+        if not problem:
+            self._writes.offer(saved, recognize=same_program)
+        return self._settle(problem)
+
+    def unknown(self, why: str) -> list[Command]:
+        """The journal cannot be read, or not in time."""
+        return [] if self._known else self._settle(why)
+
+    def _settle(self, problem: str) -> list[Command]:
+        self._known = True
+        if problem and self._lifecycle.epoch > 1:
+            self._writes.lose(problem)
+        waiting, self._waiting = self._waiting, []
+        commands: list[Command] = []
+        for event in waiting:
+            if not self._lifecycle.over:
+                commands += self.routes[type(event)](event, 0)
+        return commands
+
+    def _wait(self, event: ev.Event) -> bool:
+        if not self._known:
+            self._waiting.append(event)
+        return not self._known
+
+    # at the start of a later epoch
+
+    def _asked(self, event: wr.WritesAsked, _now_ms: int) -> list[Command]:
+        if self._wait(event):
+            return []
+        unfinished = self._writes.unfinished
+        said = f"{len(unfinished)} writes of earlier epochs are not known to be committed"
+        pending = self._writes.pending
+        return [AnswerWrite(question=event.question, unfinished=unfinished, pending=pending, reason=said)]
+
+    def _resolved(self, event: wr.WriteResolved, _now_ms: int) -> list[Command]:
+        if event.outcome == "committed":
+            saved = self._writes.committed(event.ordinal)
+            if saved is None or not self._recording():
+                return []
+            said = f"all {saved.files} files of write {saved.ordinal} are there"
+            return [RecordCommit(ordinal=saved.ordinal, signature=saved.signature, path=saved.path, reason=said)]
+        if event.outcome == "undone" and self._writes.undone(event.ordinal) and self._recording():
+            said = f"write {event.ordinal} was not committed, and what it left was removed"
+            return [ForgetWrites(ordinals=(event.ordinal,), reason=said)]
+        return []
+
+    # writes
+
+    def _write_declared(self, event: wr.WriteDeclared, _now_ms: int) -> list[Command]:
+        if self._wait(event):
+            return []
+        self._declared[event.write] = event
+        return self._give(event, event.question, self._writes.declare(event))
+
+    def _missing(self, event: wr.WriteMissing, _now_ms: int) -> list[Command]:
+        declared, saved = self._declared.get(event.write), self._skipped.pop(event.write, None)
+        if declared is None or saved is None:
+            return self._never_declared(event.question, event.write)
+        verdict = self._writes.missing(declared, saved, event.gone)
+        forgotten: list[Command] = []
+        if verdict.action == "run" and self._recording():
+            forgotten = [ForgetWrites(ordinals=(saved.ordinal,), reason=verdict.reason)]
+        return forgotten + self._give(declared, event.question, verdict)
+
+    def _give(self, declared: wr.WriteDeclared, question: int, verdict: Verdict) -> list[Command]:
+        if verdict.action == "stop":
+            return self._stop(question, verdict.reason)
+        if verdict.saved is not None:
+            self._skipped[declared.write] = verdict.saved
+        return [
+            AnswerWrite(
+                question=question,
+                action=verdict.action,
+                check=verdict.check,
+                saved=verdict.saved,
+                pending=self._writes.pending,
+                reason=verdict.reason,
+            )
+        ]
+
+    def _beginning(self, event: wr.WriteBeginning, _now_ms: int) -> list[Command]:
+        declared = self._declared.get(event.write)
+        if declared is None:
+            return self._never_declared(event.question, event.write)
+        wiped = self._writes.begin(declared)
+        commands: list[Command] = []
+        if self._recording():
+            ordinal = self._ordinals[event.write] = self._writes.next_ordinal()
+            commands.append(
+                RecordWrite(
+                    ordinal=ordinal,
+                    signature=declared.signature,
+                    path=declared.path,
+                    mode=declared.mode,
+                    job=event.job,
+                    epoch=self._lifecycle.epoch,
+                    existed=event.existed,
+                    reason=declared.why_not or f"the program writes {declared.path}",
+                )
+            )
+            if wiped:
+                commands.append(ForgetWrites(ordinals=wiped, reason=f"write {ordinal} overwrites them"))
+        return [*commands, self._go_on(event.question, "the write may begin")]
+
+    def _committing(self, event: wr.WriteCommitting, _now_ms: int) -> list[Command]:
+        ordinal = self._ordinals.get(event.write)
+        commands: list[Command] = []
+        if ordinal is not None and self._recording():
+            said = f"write {ordinal} is about to show its {event.files} files"
+            commands = [RecordCommitting(ordinal=ordinal, files=event.files, digest=event.digest, reason=said)]
+        return [*commands, self._go_on(event.question, "the write may be committed")]
+
+    def _finished(self, event: wr.WriteFinished, _now_ms: int) -> list[Command]:
+        ordinal, declared = self._ordinals.pop(event.write, None), self._declared.pop(event.write, None)
+        commands: list[Command] = []
+        if ordinal is not None and declared is not None and self._recording():
+            said = f"write {ordinal} is committed"
+            commands = [
+                RecordCommit(ordinal=ordinal, signature=declared.signature, path=declared.path, reason=said),
+                *self._progress(said),
+            ]
+        answer = AnswerWrite(question=event.question, pending=self._writes.pending, reason="the write is over")
+        return [*commands, answer]
+
+    def _go_on(self, question: int, said: str) -> AnswerWrite:
+        return AnswerWrite(question=question, fenced=True, pending=self._writes.pending, reason=said)
+
+    def _never_declared(self, question: int, write: int) -> list[Command]:
+        return self._stop(question, f"the driver goes on with a write of which nothing is known ({write})")
+
+    # inputs
+
+    def _input_read(self, event: wr.InputRead, _now_ms: int) -> list[Command]:
+        if self._wait(event):
+            return []
+        why = self._writes.read(event.paths)
+        if why:
+            return self._stop(event.question, why)
+        said = "no earlier epoch has changed it, or it is what this one would have written"
+        return [AnswerWrite(question=event.question, pending=self._writes.pending, reason=said)]
+
+    def _unrecorded(self, event: wr.WritesUnrecorded, _now_ms: int) -> list[Command]:
+        said = f"a write is not recorded, and would be done again: {event.why}"
+        return [AdmitLimit(recording=self._recording(), reason=said)]
+
+    def _stop(self, question: int, why: str) -> list[Command]:
+        return [
+            AnswerWrite(question=question, action="stop", reason=why),
+            *self._lifecycle.fail(EXIT_FAILED, f"the application cannot go on after a crash: {why}"),
+        ]

@@ -1,0 +1,116 @@
+"""What happened that concerns the files that a program writes, and reads after it wrote them.
+
+The driver asks before each step that others can see, and goes on when it is answered. ``write`` is the number of a
+write in this driver; its *ordinal* is the one that the journal has, over all epochs.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from yarnspec.core.events import Event
+from yarnspec.core.journalrecords import WriteMode, WriteState
+
+
+class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """A write of an earlier epoch, as the journal has it.
+
+    Args:
+        signature: what was written, by all that it was computed from; empty when that is not known.
+        job: what the names of its files hold.
+        existed: whether there was anything at its path when it began.
+        files: how many files it wrote; known once it was about to commit, as is their ``digest`` (names and lengths).
+    """
+
+    ordinal: int
+    signature: str
+    path: str
+    mode: WriteMode
+    job: str = ""
+    epoch: int = 0
+    existed: bool = True
+    state: WriteState = "begun"
+    files: int = 0
+    digest: str = ""
+
+
+class WritesAsked(Event, frozen=True):
+    """A later epoch's driver asks, before its program does anything, what earlier ones left half done."""
+
+    question: int
+
+
+class WriteResolved(Event, frozen=True):
+    """What the driver found of a write that was not known to be committed, and what it did.
+
+    ``outcome``: all its files were there ("committed"), they were removed ("undone"), or neither could be done.
+    """
+
+    ordinal: int
+    outcome: str
+    why: str = ""
+
+
+class WriteDeclared(Event, frozen=True):
+    """The program is about to write files; nothing was computed for it yet. ``why_not``: why nobody can tell what."""
+
+    question: int
+    write: int
+    path: str
+    mode: WriteMode
+    signature: str = ""
+    description: str = ""
+    why_not: str = ""
+
+
+class WriteMissing(Event, frozen=True):
+    """The output that was to be there already is not as it was committed; ``gone``: none of its files is there."""
+
+    question: int
+    write: int
+    gone: bool
+
+
+class WriteBeginning(Event, frozen=True):
+    """The write is about to change something; its files will have ``job`` in their names."""
+
+    question: int
+    write: int
+    job: str
+    existed: bool
+
+
+class WriteCommitting(Event, frozen=True):
+    """Its files are written, and are about to be moved to where everybody sees them."""
+
+    question: int
+    write: int
+    files: int
+    digest: str
+
+
+class WriteFinished(Event, frozen=True):
+    """Its files are where they belong."""
+
+    question: int
+    write: int
+
+
+class WriteRefused(Event, frozen=True):
+    """The driver was kept from the next step of a write: a later epoch has begun."""
+
+    question: int
+    why: str
+
+
+class InputRead(Event, frozen=True):
+    """The program reads these paths; asked only where an earlier epoch wrote something."""
+
+    question: int
+    paths: tuple[str, ...]
+
+
+class WritesUnrecorded(Event, frozen=True):
+    """The program commits files in a way of its own, of which nothing is known here."""
+
+    why: str

@@ -1,0 +1,190 @@
+"""What of a program's writes is done again when the program begins anew, and what must not be (seed 002).
+
+The next driver runs the program from its first line over files that the last one changed. For each path the journal
+has the writes of earlier epochs in their order. A write of this epoch that is the same computation as one of them
+*takes its place*: it is not done again. What has not been replaced yet is *open*: to this program it lies in the
+future. From that follows what may be done:
+
+    reads a path with an open write    stop: it would read what it wrote later, and apply its change twice
+    overwrites a path with one         run: nothing of the open ones is left afterwards, they are forgotten
+    adds to a path with one            stop: its rows may be there already
+    creates a path with one            stop: its own earlier output is in its way
+
+A write that began and was never committed was undone before the program began. Where it had overwritten something, that
+is lost: the write stays open, and the path can only be overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from yarnspec.core.writeevents import SavedWrite, WriteDeclared
+
+Action = Literal["run", "skip", "stop"]
+
+
+class Verdict(NamedTuple):
+    """What becomes of a write. ``saved``: the one whose place it takes; ``check``: whether its files must be there."""
+
+    action: Action
+    reason: str
+    saved: SavedWrite | None = None
+    check: bool = False
+
+
+class Writes:
+    """The writes of earlier epochs that this one has not come to again."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, SavedWrite] = {}
+        self._last = 0
+        self._unknown = ""
+
+        self._recognize = True
+
+    def offer(self, saved: Iterable[SavedWrite], *, recognize: bool = True) -> None:
+        """Take what the journal holds; ``recognize``: the program is the one that wrote it."""
+        self._open = {one.ordinal: one for one in sorted(saved, key=lambda each: each.ordinal)}
+        self._recognize = recognize
+        self._unknown = ""
+
+    def number_after(self, saved: Iterable[SavedWrite]) -> None:
+        """Give none of their numbers to another write."""
+        self._last = max((self._last, *(one.ordinal for one in saved)))
+
+    def lose(self, why: str) -> None:
+        """There were earlier epochs, and nobody knows what they wrote."""
+        self._unknown = why
+
+    @property
+    def pending(self) -> bool:
+        """Whether an input may be one that an earlier epoch changed."""
+        return bool(self._open)
+
+    @property
+    def unfinished(self) -> tuple[SavedWrite, ...]:
+        """Those that were not committed, as far as the journal knows."""
+        return tuple(one for one in self._open.values() if one.state != "committed")
+
+    def next_ordinal(self) -> int:
+        """The number of one more write."""
+        self._last += 1
+        return self._last
+
+    def committed(self, ordinal: int) -> SavedWrite | None:
+        """One that was not known to be committed is; None when there is no such one."""
+        found = self._open.get(ordinal)
+        if found is None or found.state != "committing":
+            return None
+        self._open[ordinal] = done = msgspec.structs.replace(found, state="committed")
+        return done
+
+    def undone(self, ordinal: int) -> bool:
+        """Nothing of an uncommitted one is left; True when it is as if it had never been."""
+        found = self._open.get(ordinal)
+        if found is None or found.state == "committed" or _destroys(found):
+            return False
+        del self._open[ordinal]
+        return True
+
+    def declare(self, declared: WriteDeclared) -> Verdict:
+        """What becomes of a write of this epoch."""
+        if self._unknown:
+            if declared.mode in ("add", "amend"):
+                return Verdict(
+                    "stop", f"{_does(declared)} what an earlier life of it may have written: {self._unknown}"
+                )
+            return Verdict("run", f"what earlier epochs wrote is not known: {self._unknown}")
+        touched = self._touching([declared.path])
+        if not touched:
+            return Verdict("run", "no earlier epoch has written there")
+        found = self._match(declared, touched)
+        if found is not None:
+            del self._open[found.ordinal]
+            check = not any(one.ordinal > found.ordinal and _wipes(one, found.path) for one in touched)
+            return Verdict("skip", f"epoch {found.epoch} has committed it as write {found.ordinal}", found, check)
+        return self._again(declared, touched, declared.why_not or "it is none of those that were committed")
+
+    def missing(self, declared: WriteDeclared, saved: SavedWrite, gone: bool) -> Verdict:
+        """What becomes of a write whose output is not there as it was committed."""
+        if gone and declared.mode != "replace" and not self._touching([declared.path]):
+            return Verdict("run", f"nothing is left of what epoch {saved.epoch} had committed")
+        if declared.mode != "replace":
+            self._open[saved.ordinal] = saved
+        touched = self._touching([declared.path])
+        return self._again(declared, touched, "its files are not those that were committed")
+
+    def begin(self, declared: WriteDeclared) -> tuple[int, ...]:
+        """A write begins; the open ones of which nothing will be left."""
+        if declared.mode != "replace":
+            return ()
+        wiped = tuple(ordinal for ordinal, one in self._open.items() if _within(one.path, declared.path))
+        for ordinal in wiped:
+            del self._open[ordinal]
+        return wiped
+
+    def read(self, paths: Iterable[str]) -> str:
+        """Why these must not be read; empty when they may."""
+        touched = self._touching(paths)
+        if not touched:
+            return ""
+        return (
+            f"the program reads {touched[0].path}, which an earlier life of it has changed since ({_told(touched)}), "
+            "before it comes to that write again: it would apply its change twice"
+        )
+
+    def _touching(self, paths: Iterable[str]) -> list[SavedWrite]:
+        wanted = list(paths)
+        return [
+            one
+            for one in self._open.values()
+            if any(_within(one.path, path) or _within(path, one.path) for path in wanted)
+        ]
+
+    def _match(self, declared: WriteDeclared, touched: list[SavedWrite]) -> SavedWrite | None:
+        if not declared.signature or not self._recognize:
+            return None
+        for at, one in enumerate(touched):
+            same = (one.signature, one.path, one.mode) == (declared.signature, declared.path, declared.mode)
+            # Without a digest nobody can tell whether its files are still there.
+            if same and one.state == "committed" and one.digest and (at == 0 or _unordered(touched[: at + 1])):
+                return one
+        return None
+
+    def _again(self, declared: WriteDeclared, touched: list[SavedWrite], why: str) -> Verdict:
+        if declared.mode == "replace" and all(_within(one.path, declared.path) for one in touched):
+            return Verdict("run", f"it overwrites what earlier epochs wrote: {why}")
+        return Verdict("stop", f"{_does(declared)} what an earlier life of it has written ({_told(touched)}): {why}")
+
+
+def _within(path: str, above: str) -> bool:
+    return path == above or path.startswith(above.rstrip("/") + "/")
+
+
+def _wipes(one: SavedWrite, path: str) -> bool:
+    return one.mode == "replace" and _within(path, one.path)
+
+
+def _destroys(one: SavedWrite) -> bool:
+    """Whether what was there before an uncommitted write may be gone."""
+    return one.mode == "amend" or (one.mode == "replace" and one.existed)
+
+
+def _unordered(writes: list[SavedWrite]) -> bool:
+    """Whether these give the same in any order."""
+    return all(one.mode == "add" and one.state == "committed" for one in writes)
+
+
+def _does(declared: WriteDeclared) -> str:
+    verb = {"replace": "overwrites a part of", "amend": "overwrites a part of", "add": "adds to", "create": "creates"}
+    return f"the program {verb[declared.mode]} {declared.path}, which holds"
+
+
+def _told(touched: list[SavedWrite]) -> str:
+    one = touched[-1]
+    state = "committed" if one.state == "committed" else "begun and not committed"
+    more = f" and {len(touched) - 1} more" if len(touched) > 1 else ""
+    return f"write {one.ordinal}, {state} in epoch {one.epoch}{more}"
