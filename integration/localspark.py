@@ -20,8 +20,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from yarnspec.am.recording import records_of_write
+from yarnspec.am.shuffleevents import shuffle_event
+from yarnspec.core import commands
+from yarnspec.core.events import Event
+from yarnspec.core.journalstate import Recorded
+from yarnspec.core.lifecycle import Lifecycle
+from yarnspec.core.outputs import Outputs
+from yarnspec.core.savedwork import saved_writes
+from yarnspec.core.settings import Settings
+from yarnspec.core.timers import Timers
 from yarnspec.feed.outputs import OUTPUTS_ERRORS, OutputsReader
 from yarnspec.journal.frames import encode_frame
 from yarnspec.jvm import jar_path
@@ -36,6 +46,8 @@ DRIVER_HOST = "127.0.0.1"
 HOSTS = ("127.0.0.2", "127.0.0.3")
 APPLICATION = "application_1_0001"
 DEADLINE_S = 240.0
+
+Step = Literal["asked", "recorded", "answered"]
 WINDOW_MS = 30_000
 
 
@@ -64,6 +76,8 @@ class Life:
     frames: int
     duration_s: float
     log: Path
+    stopped: str = ""
+    skipped: int = 0
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         """The events of one type."""
@@ -81,6 +95,7 @@ class LocalSpark:
     def __init__(self, directory: Path, *, conf: Mapping[str, str] | None = None, recovery: bool = True) -> None:
         self.directory = directory
         self.shuffles: dict[int, Shuffle] = {}
+        self.recorded = Recorded()
         self._conf = dict(conf or {})
         self._recovery = recovery
         self._executors = 0
@@ -96,10 +111,21 @@ class LocalSpark:
         kill_when: Callable[[int, dict[int, Shuffle]], bool] = lambda _frames, _shuffles: False,
         kill_by: signal.Signals = signal.SIGKILL,
         gone: tuple[str, ...] = (),
+        kill_at: tuple[str, int, Step] | None = None,
     ) -> Life:
-        """Run a driver to its end, or until ``kill_when(frames so far, shuffles)`` says that it is killed."""
+        """Run a driver to its end, or until it is killed.
+
+        Args:
+            program: its command line.
+            hosts: where executors run.
+            kill_when: told how many frames came so far, and the shuffles.
+            kill_by: the signal.
+            gone: hosts that do not come back.
+            kill_at: a kind of question about writes, which of them, and how far its answer has come.
+        """
         self._epoch += 1
-        return _Run(self, self._epoch, hosts, gone, kill_when=kill_when, kill_by=kill_by).run(program)
+        run = _Run(self, self._epoch, hosts, gone, kill_when=kill_when, kill_by=kill_by, kill_at=kill_at)
+        return run.run(program)
 
     def next_executor(self) -> str:
         """An executor's id; none comes twice."""
@@ -135,7 +161,14 @@ class _Run:
         *,
         kill_when: Callable[[int, dict[int, Shuffle]], bool],
         kill_by: signal.Signals,
+        kill_at: tuple[str, int, Step] | None,
     ) -> None:
+        self._kill_at = kill_at
+        self._asked: Counter[str] = Counter()
+        lifecycle = Lifecycle(Settings(initial_executors=1, executor_memory_mb=512), Timers())
+        lifecycle.begin(epoch)
+        self._outputs = Outputs(lifecycle, lambda: True, lambda _why: [])
+        self._outputs.known(saved_writes(application.recorded), "", same_program=True)
         self._application = application
         self._epoch = epoch
         self._hosts = hosts
@@ -149,6 +182,7 @@ class _Run:
         self._killed = False
         self._executors: list[subprocess.Popen[bytes]] = []
         self._saved_ids: set[int] = set()
+        self.stopped = ""
 
     def run(self, program: list[str]) -> Life:
         self._directory.mkdir()
@@ -185,6 +219,8 @@ class _Run:
             frames=self._frames,
             duration_s=time.monotonic() - began,
             log=log,
+            stopped=self.stopped,
+            skipped=log.read_text().count("is not written again"),
         )
 
     def _properties(self, saved: Path | None) -> Path:
@@ -309,6 +345,36 @@ class _Run:
             case "shuffle_dropped":
                 with self._lock:
                     self._application.shuffles.pop(event["shuffle"], None)
+            case _:
+                told = shuffle_event(event)
+                if told is not None and type(told) in self._outputs.routes:
+                    self._tell_of_write(bridge, event["type"], told)
+
+    def _tell_of_write(self, bridge: DriverBridge, kind: str, told: Event) -> None:
+        """What the negotiator does: record, then answer."""
+        self._asked[kind] += 1
+        if self._kill_at == (kind, self._asked[kind], "asked"):
+            self._kill()
+            return
+        answers = []
+        for command in self._outputs.routes[type(told)](told, 0):
+            for record in records_of_write(command):
+                self._application.recorded.apply(record)
+            if isinstance(command, commands.AnswerWrite):
+                answers.append(command)
+            elif isinstance(command, commands.FinishApplication):
+                self.stopped = command.reason
+        if self.stopped or self._kill_at == (kind, self._asked[kind], "recorded"):
+            self._kill()
+            return
+        for answer in answers:
+            bridge.answer_write(answer.question, answer)
+        if self._kill_at == (kind, self._asked[kind], "answered"):
+            self._kill()
+
+    def _kill(self) -> None:
+        self._killed = True
+        os.killpg(self._driver.pid, self._kill_by)
 
     def _answer(self, bridge: DriverBridge, event: dict[str, Any]) -> None:
         with self._lock:
@@ -350,8 +416,7 @@ class _Run:
                 shuffle.maps[header["index"]] = (header | {"epoch": self._epoch}, blob)
             self._frames += header["kind"] == "map_finished"
             if self._kill_when(self._frames, self._application.shuffles):
-                self._killed = True
-                os.killpg(self._driver.pid, self._kill_by)
+                self._kill()
 
     def _end(self) -> None:
         with contextlib.suppress(ProcessLookupError):

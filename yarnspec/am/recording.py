@@ -289,7 +289,7 @@ class Recording:
             case commands.RecordProgress(epoch=epoch, jobs=jobs):
                 journal.append(progress_record(Progress(epoch, jobs)))
             case _:
-                for record in _records_of_write(command):
+                for record in records_of_write(command):
                     self._last = journal.append_durable(record)
 
     def _end(self, *shuffles: int) -> None:
@@ -349,7 +349,8 @@ class Recording:
         return True
 
 
-def _records_of_write(command: Command) -> list[JournalRecord]:
+def records_of_write(command: Command) -> list[JournalRecord]:
+    """What the journal gets for a command about a write; nothing for any other."""
     match command:
         case commands.RecordWrite():
             fields = ("ordinal", "mode", "job", "epoch", "existed")

@@ -267,6 +267,13 @@ public final class Bridge {
         }
     }
 
+    /** Says whether the driver goes on with what the program writes or reads. */
+    public void answerWrite(int question, String answerJson) throws JsonProcessingException {
+        if (recovery != null && recovery.writes() != null) {
+            recovery.writes().answer(question, answerJson);
+        }
+    }
+
     /** No map output that an earlier driver left on that host will be found in time. */
     public void hostGone(String host) {
         if (recovery != null) {

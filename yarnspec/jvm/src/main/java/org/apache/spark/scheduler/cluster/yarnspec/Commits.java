@@ -17,7 +17,8 @@ final class Commits {
             "org.apache.spark.internal.io.HadoopMapRedCommitProtocol",
             "org.apache.spark.internal.io.HadoopMapReduceCommitProtocol",
             "org.apache.spark.internal.io.cloud.PathOutputCommitProtocol",
-            "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol");
+            "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol",
+            RecordedCommitProtocol.class.getName());
     /** They stand for the committer in their field of that name, which the file system of the output has chosen. */
     private static final Set<String> BINDINGS = Set.of(
             "org.apache.hadoop.mapreduce.lib.output.BindingPathOutputCommitter",

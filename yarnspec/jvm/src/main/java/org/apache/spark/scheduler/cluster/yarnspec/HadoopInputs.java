@@ -1,6 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
+import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -11,11 +12,15 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.lib.input.CombineFileSplit;
 import org.apache.spark.Partition;
+import org.apache.spark.ShuffleDependency;
 import org.apache.spark.rdd.HadoopPartition;
 import org.apache.spark.rdd.HadoopRDD;
 import org.apache.spark.rdd.NewHadoopPartition;
 import org.apache.spark.rdd.NewHadoopRDD;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.execution.datasources.FilePartition;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import scala.runtime.BoxedUnit;
 
 /** The files that a Hadoop input format reads: which part of which, and whether they are still the same. */
 final class HadoopInputs {
@@ -29,6 +34,49 @@ final class HadoopInputs {
 
     HadoopInputs(Values values) {
         this.values = values;
+    }
+
+    /** The files that an RDD and those that it computes from, up to shuffles, read. */
+    static Set<Path> paths(RDD<?> last) {
+        Set<Path> paths = new HashSet<>();
+        Set<Integer> seen = new HashSet<>();
+        ArrayDeque<RDD<?>> left = new ArrayDeque<>(List.of(last));
+        while (!left.isEmpty()) {
+            RDD<?> rdd = left.pop();
+            if (!seen.add(rdd.id())) {
+                continue;
+            }
+            if (rdd.dependencies().isEmpty()) {
+                for (Partition each : rdd.partitions()) {
+                    addPaths(each, paths);
+                }
+            }
+            rdd.dependencies().foreach(each -> {
+                if (!(each instanceof ShuffleDependency<?, ?, ?>)) {
+                    left.add(each.rdd());
+                }
+                return BoxedUnit.UNIT;
+            });
+        }
+        return paths;
+    }
+
+    private static void addPaths(Partition partition, Set<Path> paths) {
+        if (partition instanceof FilePartition files) {
+            for (PartitionedFile file : files.files()) {
+                paths.add(file.toPath());
+            }
+        } else if (partition instanceof HadoopPartition hadoop
+                && hadoop.inputSplit().value() instanceof org.apache.hadoop.mapred.FileSplit file) {
+            paths.add(file.getPath());
+        } else if (partition instanceof NewHadoopPartition hadoop) {
+            Object split = hadoop.serializableHadoopSplit().value();
+            if (split instanceof org.apache.hadoop.mapreduce.lib.input.FileSplit file) {
+                paths.add(file.getPath());
+            } else if (split instanceof CombineFileSplit combined) {
+                paths.addAll(List.of(combined.getPaths()));
+            }
+        }
     }
 
     void add(RDD<?> rdd) {

@@ -10,6 +10,7 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.resource.TaskResourceProfile;
 import org.apache.spark.scheduler.ExecutorLossReason;
+import org.apache.spark.scheduler.Stage;
 import org.apache.spark.scheduler.TaskDescription;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.TaskSet;
@@ -167,7 +168,8 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
     /** Fails the job of a stage that cannot run as the user asked for. */
     @Override
     public void submitTasks(TaskSet tasks) {
-        String refusal = refusalOf(tasks);
+        Stage stage = Scala.orNull(dagScheduler().stageIdToStage().get(tasks.stageId()));
+        String refusal = refusalOf(tasks, stage);
         if (refusal != null) {
             dagScheduler().taskSetFailed(tasks, refusal, Option.empty());
             return;
@@ -175,7 +177,7 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
         if (speculation && isStream(tasks)) {
             tellOfStream();
         }
-        stages.submitted(tasks, Scala.orNull(dagScheduler().stageIdToStage().get(tasks.stageId())), inputs);
+        stages.submitted(tasks, stage, inputs);
         super.submitTasks(tasks);
     }
 
@@ -187,7 +189,7 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
                         this, tasks, maxTaskFailures, stages.flags(tasks.stageId(), tasks.stageAttemptId()));
     }
 
-    private String refusalOf(TaskSet tasks) {
+    private String refusalOf(TaskSet tasks, Stage stage) {
         if (needsOtherExecutors(tasks.resourceProfileId())) {
             return "yarnspec runs all executors of an application with the default resource profile, but stage "
                     + tasks.stageId() + " asks for resource profile " + tasks.resourceProfileId()
@@ -198,7 +200,9 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
                     + " belongs to a stream, and speculation was asked for. Leave that away, or submit the program with"
                     + " --set speculation.enabled=false.";
         }
-        return null;
+        Writes writes = Writes.current();
+        String refused = writes == null ? "" : writes.reads(stage);
+        return refused.isEmpty() ? null : refused;
     }
 
     /** By default a stream runs as without yarnspec's speculation, which the user hears of once. */

@@ -1,18 +1,28 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.paths.SparkPath;
 import org.apache.spark.sql.catalyst.expressions.DynamicPruningExpression;
+import org.apache.spark.sql.catalyst.plans.logical.CollectMetrics;
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.catalyst.plans.logical.Range;
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.CoalescedMapperPartitionSpec;
 import org.apache.spark.sql.execution.CoalescedPartitionSpec;
 import org.apache.spark.sql.execution.CollectMetricsExec;
 import org.apache.spark.sql.execution.InSubqueryExec;
+import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.PartialMapperPartitionSpec;
 import org.apache.spark.sql.execution.PartialReducerPartitionSpec;
 import org.apache.spark.sql.execution.ScalarSubquery;
@@ -26,10 +36,13 @@ import org.apache.spark.sql.execution.adaptive.TableCacheQueryStageExec;
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeLike;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike;
 import scala.Product;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.BoxedUnit;
 
 /**
  * The plan of a DataFrame's stage, from its exchange down to where its rows come from: files, other shuffles by their
@@ -38,6 +51,9 @@ import scala.jdk.javaapi.CollectionConverters;
 final class PlanNodes {
     private static final Set<String> FILE_FORMATS = Set.of(
             "org.apache.spark.sql.execution.datasources.", "org.apache.spark.sql.avro.", "org.apache.spark.sql.hive.orc.");
+
+    private static final Set<Class<?>> SOURCES =
+            Set.of(LocalRelation.class, LogicalRDD.class, OneRowRelation.class, Range.class);
 
     private final Values values;
     private final ShuffleIdentities shuffles;
@@ -103,9 +119,48 @@ final class PlanNodes {
         }
     }
 
-    /** Expressions whose constructor does not tell what they give. */
+    /**
+     * What a write stores, as it was asked for: no part of it has been computed yet. What is read is told by its files,
+     * and every other source has to be known.
+     */
+    void addQuery(LogicalPlan query) {
+        query.foreachWithSubqueries(node -> {
+            if (node instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation files) {
+                addFiles(files);
+            } else if (node instanceof LeafNode && !SOURCES.contains(node.getClass())) {
+                throw Unknown.kind("a source", node);
+            } else if (node instanceof CollectMetrics) {
+                throw new Unknown("observe() is counted in it");
+            }
+            return BoxedUnit.UNIT;
+        });
+        values.add(query);
+    }
+
+    private void addFiles(HadoopFsRelation relation) {
+        List<byte[]> files = new ArrayList<>();
+        for (PartitionDirectory each :
+                CollectionConverters.asJava(relation.location().listFiles(Scala.emptySeq(), Scala.emptySeq()))) {
+            each.files().foreach(file -> {
+                FileStatus status = file.fileStatus();
+                files.add(new Fingerprint()
+                        .add(status.getPath().toString())
+                        .add(status.getLen())
+                        .add(status.getModificationTime())
+                        .bytes());
+                return BoxedUnit.UNIT;
+            });
+        }
+        values.into().add("files").addUnordered(files);
+    }
+
+    /** Expressions and parts of plans whose constructor does not tell what they give. */
     boolean addExpression(TreeNode<?> node) {
-        if (node instanceof ScalarSubquery subquery) {
+        if (node instanceof LogicalRDD rows) {
+            values.into().add("rows");
+            values.add(rows.output());
+            values.rdds().add(rows.rdd(), true);
+        } else if (node instanceof ScalarSubquery subquery) {
             if (!Boolean.TRUE.equals(Fields.get(subquery, "updated"))) {
                 throw new Unknown("a subquery below it has no value yet");
             }

@@ -49,6 +49,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private final Map<Integer, ShuffleRecord> shuffles = new ConcurrentHashMap<>();
     private final Map<SavedOutputs.Key, MapResult> results = new ConcurrentHashMap<>();
     private SparkContext context;
+    private volatile Writes writes;
     private volatile boolean over;
 
     Recovery(int epoch, Outbox outbox, FrameFeed frames, SavedOutputs saved, long windowMs) {
@@ -100,9 +101,20 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     synchronized boolean attach(SparkContext newContext) {
         if (context == null) {
             context = newContext;
+            Writes ours = new Writes(newContext, outbox, signatures);
+            writes = ours;
+            Writes.install(newContext.conf());
+            if (epoch > 1) {
+                ours.resume();
+            }
             restoring.begin();
         }
         return context == newContext;
+    }
+
+    /** Null before there is a SparkContext. */
+    Writes writes() {
+        return writes;
     }
 
     private synchronized boolean isOurs(SparkContext other) {

@@ -34,6 +34,11 @@ record Signature(
         return whyNot.isEmpty();
     }
 
+    /** A write of which nothing is known but its path. */
+    static Signature ofUnknownWrite(String path) {
+        return new Signature("", path, 0, 0, Determinism.INDETERMINATE, List.of(), false, "its plan is not known");
+    }
+
     /** The same, but never reused. */
     Signature unknown(String why) {
         return new Signature("", description, maps, reduces, determinism, parents, accumulates, why);

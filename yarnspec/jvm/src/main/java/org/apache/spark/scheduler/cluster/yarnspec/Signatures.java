@@ -13,10 +13,14 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.KryoSerializer;
 import org.apache.spark.serializer.Serializer;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnsafeRowSerializer;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.sql.execution.datasources.WriteFiles;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import scala.Enumeration;
 import scala.jdk.javaapi.CollectionConverters;
@@ -73,6 +77,52 @@ final class Signatures implements ShuffleIdentities {
                 List.copyOf(values.rdds().parents()),
                 values.accumulates(),
                 whyNot);
+    }
+
+    /** What a write is that is just being planned; the same write twice has the same signature. */
+    Signature of(SparkSession session, InsertIntoHadoopFsRelationCommand command) {
+        Fingerprint into = new Fingerprint();
+        Values values = new Values(into, this);
+        String whyNot = "";
+        try {
+            add(session, command, values);
+        } catch (Unknown e) {
+            whyNot = e.getMessage();
+        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+            whyNot = "it cannot be described: " + e;
+        }
+        String description = Failures.shortened(command.fileFormat() + " in " + command.outputPath());
+        return new Signature(
+                whyNot.isEmpty() ? into.hex() : "",
+                description,
+                0,
+                0,
+                Signature.Determinism.UNORDERED,
+                List.of(),
+                values.accumulates(),
+                whyNot);
+    }
+
+    private void add(SparkSession session, InsertIntoHadoopFsRelationCommand command, Values values) {
+        if (command.catalogTable().isDefined()) {
+            throw new Unknown("it writes a table of the catalog");
+        }
+        Fingerprint into = values.into();
+        added.add(into, session.sparkContext());
+        addSettings(values, session.sparkContext().conf().getAllAsJavaMap());
+        addSettings(values, CollectionConverters.asJava(session.sessionState().conf().getAllConfs()));
+        into.add(command.fileFormat().getClass().getName()).add(command.mode().name());
+        into.add(command.dynamicPartitionOverwrite() ? 1 : 0);
+        values.add(command.options());
+        values.add(command.staticPartitions());
+        values.add(command.bucketSpec());
+        values.add(command.outputColumnNames());
+        LogicalPlan query = command.query();
+        values.addQuery(query instanceof WriteFiles files ? files.child() : query);
+        values.add(command.partitionColumns());
+        if (values.accumulates()) {
+            throw new Unknown("its functions add to accumulators");
+        }
     }
 
     /**

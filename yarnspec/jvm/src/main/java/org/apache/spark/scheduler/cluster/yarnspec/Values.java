@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.execution.SparkPlan;
@@ -154,6 +155,11 @@ final class Values {
             into.add("and");
             add(node.otherCopyArgs());
         }
+    }
+
+    /** What a write stores. */
+    void addQuery(LogicalPlan query) {
+        plans.addQuery(query);
     }
 
     /** The exchange at which a stage ends. */

@@ -1,0 +1,96 @@
+"""Programs that write files, and some that read what they wrote: for a driver that is killed between two steps.
+
+    writes.py CASE DIRECTORY
+
+Each prints one line, ``RESULT`` and JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession, functions
+
+
+def _sums(spark: SparkSession, directory: Path) -> DataFrame:
+    facts = spark.read.parquet(f"{directory}/facts")
+    return facts.groupBy("key").agg(functions.sum("value").alias("total"))
+
+
+def _rows(spark: SparkSession, path: str) -> Any:
+    return sorted(tuple(row) for row in spark.read.parquet(path).collect())
+
+
+def steps(spark: SparkSession, directory: Path) -> Any:
+    """Three outputs: one that may not be there yet, one that is overwritten, one that is added to."""
+    sums = _sums(spark, directory)
+    sums.write.parquet(f"{directory}/sums")
+    again = spark.read.parquet(f"{directory}/sums")
+    doubled = again.select("key", (functions.col("total") * 2).alias("total"))
+    doubled.write.mode("overwrite").parquet(f"{directory}/doubled")
+    doubled.repartition(3, "key").write.mode("append").parquet(f"{directory}/history")
+    counted = spark.sparkContext.parallelize(range(20), 4).map(lambda number: (number % 5, number)).groupByKey().count()
+    return [counted, *(_rows(spark, f"{directory}/{name}") for name in ("sums", "doubled", "history"))]
+
+
+def by_day(spark: SparkSession, directory: Path) -> Any:
+    """One output in partitions, of rows that the program brings itself and a function of its own."""
+    days = spark.createDataFrame([(number, f"d{number % 3}") for number in range(30)], "n int, day string")
+    plus = functions.udf(lambda number: number + 1, "int")
+    days.select(plus("n").alias("n"), "day").write.partitionBy("day").orc(f"{directory}/days")
+    found = spark.read.orc(f"{directory}/days")
+    return sorted((row.day, row.n) for row in found.collect())
+
+
+def own_input(spark: SparkSession, directory: Path) -> Any:
+    """Adds to what it reads; not to be done twice."""
+    before = spark.read.parquet(f"{directory}/facts")
+    more = before.groupBy("key").agg(functions.max("value").alias("value")).select("value", "key")
+    more.write.mode("append").parquet(f"{directory}/facts")
+    return spark.read.parquet(f"{directory}/facts").count()
+
+
+def own_lines(spark: SparkSession, directory: Path) -> Any:
+    """The same with lines that an RDD reads."""
+    context = spark.sparkContext
+    longest = context.textFile(f"{directory}/text").map(lambda line: (len(line), line)).max()
+    spark.createDataFrame([(longest[1] + "!",)], "value string").write.mode("append").text(f"{directory}/text")
+    return context.textFile(f"{directory}/text").count()
+
+
+CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
+    "steps": steps,
+    "by-day": by_day,
+    "own-input": own_input,
+    "own-lines": own_lines,
+}
+
+
+def write_inputs(directory: Path) -> None:
+    """What the programs read."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    (directory / "facts").mkdir(parents=True)
+    for part in range(4):
+        numbers = range(part * 100, part * 100 + 100)
+        table = pa.table({"value": list(numbers), "key": [number % 7 for number in numbers]})
+        parquet.write_table(table, directory / "facts" / f"part-{part}.parquet")
+    (directory / "text").mkdir()
+    (directory / "text" / "lines.txt").write_text("".join(f"line {number}\n" for number in range(50)))
+
+
+def main() -> None:
+    """Run one."""
+    case, directory = sys.argv[1], Path(sys.argv[2])
+    spark = SparkSession.builder.getOrCreate()
+    print("RESULT", json.dumps(CASES[case](spark, directory)), flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""A driver is killed at each step of what it writes, and the next one neither loses nor doubles it: without YARN.
+
+The negotiator's own decisions are played with: what it records is what the next driver is told.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.localspark import Life, LocalSpark, Step
+from integration.programs import writes
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Iterator[Path]:
+    """A directory for the applications of one test."""
+    yield tmp_path
+    shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+def begin(directory: Path, name: str = "killed") -> tuple[LocalSpark, Path]:
+    """An application, and the directory in which it reads and writes."""
+    data = directory / f"data-{name}"
+    writes.write_inputs(data)
+    return LocalSpark(directory / name), data
+
+
+def program(case: str, data: Path) -> list[str]:
+    """The command line of one of the programs."""
+    return [writes.__file__, case, str(data)]
+
+
+def result(life: Life) -> list[object]:
+    """What a program that came to its end printed."""
+    assert life.exit_code == 0, life.log.read_text()[-4_000:]
+    return list(json.loads(life.result.removeprefix("RESULT ")))
+
+
+def shown(data: Path) -> dict[str, int]:
+    """How many files each output has, hidden directories included."""
+    outputs = ("sums", "doubled", "history", "days")
+    return {
+        name: sum(1 for path in (data / name).rglob("*") if path.is_file() and path.name.startswith("part-"))
+        for name in outputs
+        if (data / name).exists()
+    }
+
+
+def check(life: Life, data: Path, whole: Life, whole_data: Path) -> None:
+    """The result is that of an undisturbed run, and so are the files."""
+    assert result(life) == result(whole)
+    assert shown(data) == shown(whole_data)
+    assert not list(data.rglob("_temporary"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Life, Path]]:
+    """The run that nothing happens to, and what it has written."""
+    directory = tmp_path_factory.mktemp("undisturbed")
+    application, data = begin(directory)
+    life = application.run(program("steps", data))
+    result(life)
+    yield life, data
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+# kind of question, which of them, how far its answer has come, how many writes are then there already
+MOMENTS: dict[str, tuple[str, int, Step, int]] = {
+    "before it begins": ("write_beginning", 3, "asked", 2),
+    "begun": ("write_beginning", 1, "answered", 0),
+    "tasks committed": ("write_committing", 1, "asked", 0),
+    "about to commit": ("write_committing", 2, "recorded", 1),
+    "committed, not recorded": ("write_finished", 1, "asked", 1),
+    "committed, not recorded, added": ("write_finished", 3, "asked", 3),
+    "recorded": ("write_finished", 2, "recorded", 2),
+    "all recorded": ("write_finished", 3, "answered", 3),
+}
+QUICK = ("about to commit", "committed, not recorded, added")
+
+
+@pytest.mark.parametrize(
+    "moment", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.soak) for name in MOMENTS]
+)
+def test_killed_at_a_step_of_a_write(moment: str, directory: Path, undisturbed: tuple[Life, Path]) -> None:
+    kind, which, step, there = MOMENTS[moment]
+    application, data = begin(directory)
+    killed = application.run(program("steps", data), kill_at=(kind, which, step))
+    assert killed.exit_code == -9
+    second = application.run(program("steps", data))
+    check(second, data, *undisturbed)
+    assert second.skipped == there
+    assert len(second.of("write_beginning")) == 3 - there
+
+
+def test_killed_while_its_files_are_moved(directory: Path, undisturbed: tuple[Life, Path]) -> None:
+    application, data = begin(directory)
+    application.run(program("steps", data), kill_at=("write_committing", 3, "recorded"))
+    written = sorted((data / "history" / "_temporary" / "1").glob("task_*/part-*"))
+    assert len(written) > 1
+    written[0].rename(data / "history" / written[0].name)
+    second = application.run(program("steps", data))
+    check(second, data, *undisturbed)
+    assert second.skipped == 2
+    assert not (data / "history" / written[0].name).exists()
+
+
+@pytest.mark.soak
+def test_killed_again_and_again(directory: Path, undisturbed: tuple[Life, Path]) -> None:
+    application, data = begin(directory)
+    for at in (("write_committing", 1, "recorded"), ("write_finished", 1, "asked"), ("write_finished", 2, "asked")):
+        assert application.run(program("steps", data), kill_at=at).exit_code == -9
+    last = application.run(program("steps", data))
+    check(last, data, *undisturbed)
+    assert last.skipped == 3
+
+
+def test_an_output_in_partitions_is_not_written_again(directory: Path) -> None:
+    application, data = begin(directory)
+    first = application.run(program("by-day", data), kill_at=("write_finished", 1, "asked"))
+    assert first.exit_code == -9
+    files = sorted((data / "days").rglob("part-*"))
+    second = application.run(program("by-day", data))
+    assert result(second) == sorted([f"d{number % 3}", number + 1] for number in range(30))
+    assert second.skipped == 1
+    assert sorted((data / "days").rglob("part-*")) == files
+    # Somebody takes a file away: what is left is no output of the program's, and there is no way to tell what it is.
+    files[0].unlink()
+    third = application.run(program("by-day", data))
+    assert "its files are not those that were committed" in third.stopped
+    # Without any of it the program writes it anew.
+    shutil.rmtree(data / "days")
+    assert result(application.run(program("by-day", data))) == result(second)
+
+
+@pytest.mark.parametrize("case", ["own-input", "own-lines"])
+def test_a_program_that_adds_to_its_own_input_is_stopped(case: str, directory: Path) -> None:
+    application, data = begin(directory)
+    first = application.run(program(case, data), kill_at=("write_finished", 1, "recorded"))
+    assert first.exit_code == -9
+    before = sorted(path.name for path in data.rglob("*") if path.is_file())
+    second = application.run(program(case, data))
+    assert "which an earlier life of it has changed since" in second.stopped
+    assert sorted(path.name for path in data.rglob("*") if path.is_file()) == before
+
+
+@pytest.mark.soak
+def test_a_change_of_its_own_input_that_was_not_committed_is_made(directory: Path) -> None:
+    application, data = begin(directory)
+    application.run(program("own-input", data), kill_at=("write_committing", 1, "recorded"))
+    second = application.run(program("own-input", data))
+    assert second.exit_code == 0, second.log.read_text()[-4_000:]
+    assert second.result == "RESULT 407"
+
+
+@pytest.mark.soak
+def test_a_commit_of_the_programs_own_is_left_alone(directory: Path) -> None:
+    data = directory / "data"
+    writes.write_inputs(data)
+    own = {
+        "spark.sql.sources.commitProtocolClass": f"{SPARK_SQL}.execution.datasources.SQLHadoopMapReduceCommitProtocol"
+    }
+    life = LocalSpark(directory / "own", conf=own).run(program("steps", data))
+    assert life.exit_code == 0
+    assert len(life.of("writes_unrecorded")) == 1
+    assert life.of("write_beginning") == []

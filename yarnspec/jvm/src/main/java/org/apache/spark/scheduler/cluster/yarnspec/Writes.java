@@ -1,0 +1,315 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.Stage;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.BoxedUnit;
+
+/**
+ * What the program writes to files, told to the negotiator step by step, and what it must not do again.
+ *
+ * <p>Every call waits for the answer, however long that takes: a step that was not recorded could be done twice, and a
+ * driver without a negotiator is ended by {@link NegotiatorWatch}.
+ */
+final class Writes {
+    private static final String EXECUTION = "spark.sql.execution.id";
+    private static final String EXTENSIONS = "spark.sql.extensions";
+    private static final String PROTOCOL = "spark.sql.sources.commitProtocolClass";
+    private static final long PATIENCE_S = 600;
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final SparkContext context;
+    private final Outbox outbox;
+    private final Signatures signatures;
+    private final Map<Integer, CompletableFuture<JsonNode>> open = new ConcurrentHashMap<>();
+    private final AtomicInteger lastQuestion = new AtomicInteger();
+    private final AtomicInteger lastWrite = new AtomicInteger();
+    private final Map<Key, Write> planned = new ConcurrentHashMap<>();
+    private final Set<String> inputs = ConcurrentHashMap.newKeySet();
+    private final Set<String> otherProtocols = ConcurrentHashMap.newKeySet();
+    private volatile boolean pending;
+
+    /** One write of this driver. */
+    record Write(int number, Key key, boolean there) {}
+
+    /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
+    private record Key(String execution, String path) {}
+
+    Writes(SparkContext context, Outbox outbox, Signatures signatures) {
+        this.context = context;
+        this.outbox = outbox;
+        this.signatures = signatures;
+    }
+
+    /** This JVM's; null when nothing of writes is recorded. */
+    static Writes current() {
+        Recovery recovery = Recovery.current();
+        return recovery == null ? null : recovery.writes();
+    }
+
+    /** Has the sessions of a context ask; what the user has chosen stays. To be called before there is a session. */
+    static void install(SparkConf conf) {
+        String extensions = conf.get(EXTENSIONS, "");
+        conf.set(EXTENSIONS, (extensions.isBlank() ? "" : extensions + ",") + WriteExtensions.class.getName());
+        conf.setIfMissing(PROTOCOL, RecordedCommitProtocol.class.getName());
+    }
+
+    /** Only the first context of a program can be recovered, and streams have books of their own. */
+    boolean isOurs(SparkContext other) {
+        return context == other && !HostBlockingScheduler.isStream(context.getLocalProperties());
+    }
+
+    void answer(int question, String json) throws JsonProcessingException {
+        CompletableFuture<JsonNode> waiting = open.get(question);
+        if (waiting != null) {
+            waiting.complete(JSON.readTree(json));
+        }
+    }
+
+    /** Finishes or undoes what earlier drivers left half done; to be called before the program does anything. */
+    void resume() {
+        for (JsonNode each : ask("writes_asked", event -> {}).path("unfinished")) {
+            String outcome;
+            String why = "";
+            try {
+                outcome = settle(each) ? "committed" : "undone";
+            } catch (IOException | RuntimeException e) {
+                outcome = "failed";
+                why = Failures.shortened(e.toString());
+            }
+            String said = outcome;
+            String reason = why;
+            outbox.add("write_resolved", event -> event.put("ordinal", each.path("ordinal").asInt())
+                    .put("outcome", said)
+                    .put("why", reason));
+        }
+    }
+
+    private boolean settle(JsonNode write) throws IOException {
+        Path output = new Path(write.path("path").asText());
+        FileSystem files = output.getFileSystem(context.hadoopConfiguration());
+        String job = write.path("job").asText();
+        int epoch = write.path("epoch").asInt();
+        if (job.isEmpty()) {
+            throw new IOException("the names of its files are not known");
+        }
+        if (write.path("state").asText().equals("committing") && isThere(write)) {
+            WrittenFiles.finish(files, output, job, epoch, context.hadoopConfiguration());
+            return true;
+        }
+        WrittenFiles.undo(files, output, job, epoch, write.path("existed").asBoolean());
+        return false;
+    }
+
+    private boolean isThere(JsonNode write) throws IOException {
+        WrittenFiles recorded = new WrittenFiles(write.path("files").asInt(), write.path("digest").asText());
+        return shown(write).equals(recorded);
+    }
+
+    private WrittenFiles shown(JsonNode write) throws IOException {
+        Path output = new Path(write.path("path").asText());
+        FileSystem files = output.getFileSystem(context.hadoopConfiguration());
+        return WrittenFiles.shown(files, output, write.path("job").asText());
+    }
+
+    /** Whether an earlier driver has done this write; asked once for each, before anything is computed for it. */
+    boolean isThere(SparkSession session, InsertIntoHadoopFsRelationCommand command) {
+        String protocol = session.sessionState().conf().fileCommitProtocolClass();
+        if (!protocol.equals(RecordedCommitProtocol.class.getName())) {
+            if (otherProtocols.add(protocol)) {
+                outbox.add("writes_unrecorded", event -> event.put("why", protocol + " commits it"));
+            }
+            return false;
+        }
+        Key key = key(command.outputPath());
+        Write known = planned.get(key); // adaptive execution plans again
+        if (known == null) {
+            known = declare(key, mode(command), signatures.of(session, command), command.outputPath());
+        }
+        return known.there();
+    }
+
+    private static String mode(InsertIntoHadoopFsRelationCommand command) {
+        if (command.mode() == SaveMode.Append) {
+            return "add";
+        } else if (command.mode() != SaveMode.Overwrite) {
+            return "create";
+        }
+        boolean part = command.dynamicPartitionOverwrite()
+                || command.staticPartitions().nonEmpty()
+                || command.catalogTable().isDefined() && command.partitionColumns().nonEmpty();
+        return part ? "amend" : "replace";
+    }
+
+    private Write declare(Key key, String mode, Signature signature, Path output) {
+        int number = lastWrite.incrementAndGet();
+        JsonNode answer = ask("write_declared", event -> event.put("write", number)
+                .put("path", key.path())
+                .put("mode", mode)
+                .put("signature", signature.text())
+                .put("description", signature.description())
+                .put("why_not", Failures.shortened(signature.whyNot())));
+        if (isSkip(answer) && answer.path("check").asBoolean()) {
+            answer = compare(number, answer);
+        }
+        Write write = new Write(number, key, isSkip(answer));
+        planned.put(key, write);
+        if (write.there()) {
+            System.err.println("yarnspec: " + output + " is not written again: "
+                    + answer.path("reason").asText());
+        }
+        return write;
+    }
+
+    private static boolean isSkip(JsonNode answer) {
+        return answer.path("action").asText().equals("skip");
+    }
+
+    private JsonNode compare(int number, JsonNode answer) {
+        try {
+            JsonNode saved = answer.path("saved");
+            if (isThere(saved)) {
+                return answer;
+            }
+            boolean gone = shown(saved).count() == 0;
+            return ask("write_missing", event -> event.put("write", number).put("gone", gone));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A write is about to change something; null when it is none of ours. */
+    Write begin(String job, String path) {
+        if (!isOurs(context)) {
+            return null;
+        }
+        Path output = new Path(path);
+        Key key = key(output);
+        Write write = planned.get(key);
+        if (write == null) {
+            // Whoever made it did not plan it as Spark's writers of files do, so it may keep a part of what is there.
+            write = declare(key, "amend", Signature.ofUnknownWrite(path), output);
+        }
+        int number = write.number();
+        boolean existed;
+        try {
+            existed = output.getFileSystem(context.hadoopConfiguration()).exists(output);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        ask("write_beginning", event -> event.put("write", number).put("job", job).put("existed", existed));
+        return write;
+    }
+
+    /** The files of a write are about to be shown. */
+    void committing(Write write, WrittenFiles files) {
+        ask("write_committing", event -> event.put("write", write.number())
+                .put("files", files.count())
+                .put("digest", files.digest()));
+    }
+
+    void finished(Write write) {
+        ask("write_finished", event -> event.put("write", write.number()));
+        planned.remove(write.key());
+    }
+
+    /** A DataFrame gets these inputs. */
+    void reads(LogicalPlan plan) {
+        if (!pending) {
+            return;
+        }
+        Set<String> paths = new TreeSet<>();
+        plan.foreachWithSubqueries(node -> {
+            if (node instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation files) {
+                CollectionConverters.asJava(files.location().rootPaths()).forEach(path -> paths.add(qualified(path)));
+            }
+            return BoxedUnit.UNIT;
+        });
+        reads(paths);
+    }
+
+    /** Why a stage must not run; empty when it may. */
+    String reads(Stage stage) {
+        if (!pending || stage == null || !isOurs(stage.rdd().context())) {
+            return "";
+        }
+        try {
+            Set<String> paths = new TreeSet<>();
+            HadoopInputs.paths(stage.rdd()).forEach(path -> paths.add(qualified(path)));
+            reads(paths);
+            return "";
+        } catch (RuntimeException e) {
+            return e.getMessage();
+        }
+    }
+
+    private void reads(Set<String> paths) {
+        paths.removeAll(inputs);
+        if (!paths.isEmpty()) {
+            ask("input_read", event -> {
+                var array = event.putArray("paths");
+                paths.forEach(array::add);
+            });
+            inputs.addAll(paths);
+        }
+    }
+
+    private Key key(Path output) {
+        return new Key(String.valueOf(context.getLocalProperty(EXECUTION)), qualified(output));
+    }
+
+    private String qualified(Path path) {
+        try {
+            return path.getFileSystem(context.hadoopConfiguration()).makeQualified(path).toString();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private JsonNode ask(String type, Consumer<ObjectNode> fields) {
+        int question = lastQuestion.incrementAndGet();
+        CompletableFuture<JsonNode> waiting = new CompletableFuture<>();
+        open.put(question, waiting);
+        outbox.add(type, event -> fields.accept(event.put("question", question)));
+        try {
+            JsonNode answer = waiting.get(PATIENCE_S, TimeUnit.SECONDS);
+            pending = answer.path("pending").asBoolean();
+            if (answer.path("action").asText().equals("stop")) {
+                throw new IllegalStateException("yarnspec: " + answer.path("reason").asText());
+            }
+            return answer;
+        } catch (TimeoutException | ExecutionException e) {
+            throw new IllegalStateException("yarnspec: the application master does not answer", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("yarnspec: a write was interrupted", e);
+        } finally {
+            open.remove(question);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapreduce.JobContext;
+import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter;
+
+/**
+ * The files of one write: those whose names hold its job's id, which no other write has. Where they are tells how far its
+ * commit has come.
+ *
+ * @param digest of their names below the path of the output, and their lengths
+ */
+record WrittenFiles(int count, String digest) {
+    private static final String TEMPORARY = "_temporary";
+    private static final String TASK = "task_";
+
+    private static WrittenFiles of(Map<String, Long> files) {
+        Fingerprint all = new Fingerprint();
+        files.forEach((name, bytes) -> all.add(name).add(bytes));
+        return new WrittenFiles(files.size(), all.hex());
+    }
+
+    /** Those that everybody sees. */
+    static WrittenFiles shown(FileSystem files, Path output, String job) throws IOException {
+        return of(below(files, output, job));
+    }
+
+    /** Those that will be shown when the job is committed: of all tasks that have committed. */
+    static WrittenFiles ofCommittedTasks(FileOutputCommitter committer, JobContext context, String job)
+            throws IOException {
+        Path attempt = committer.getJobAttemptPath(context);
+        FileSystem files = attempt.getFileSystem(context.getConfiguration());
+        Map<String, Long> found = new TreeMap<>();
+        for (FileStatus task : list(files, attempt)) {
+            if (task.isDirectory() && task.getPath().getName().startsWith(TASK)) {
+                found.putAll(below(files, task.getPath(), job));
+            }
+        }
+        // Algorithm 2 shows what a task has written when that is committed.
+        if (context.getConfiguration().getInt(FileOutputCommitter.FILEOUTPUTCOMMITTER_ALGORITHM_VERSION, 1) != 1) {
+            found.putAll(below(files, attempt.getParent().getParent(), job));
+        }
+        return of(found);
+    }
+
+    private static Map<String, Long> below(FileSystem files, Path directory, String job) throws IOException {
+        Map<String, Long> found = new TreeMap<>();
+        collect(files, directory, "", job, found);
+        return found;
+    }
+
+    private static void collect(FileSystem files, Path directory, String above, String job, Map<String, Long> found)
+            throws IOException {
+        for (FileStatus each : list(files, directory)) {
+            String name = each.getPath().getName();
+            if (!each.isDirectory() && name.contains(job)) {
+                found.put(above + name, each.getLen());
+            } else if (each.isDirectory() && !isHidden(name)) {
+                collect(files, each.getPath(), above + name + "/", job, found);
+            }
+        }
+    }
+
+    /** As Spark sees it: a partition's directory may begin with an underscore. */
+    private static boolean isHidden(String name) {
+        return name.startsWith(".") || name.startsWith("_") && !name.contains("=");
+    }
+
+    private static FileStatus[] list(FileSystem files, Path directory) throws IOException {
+        try {
+            return files.listStatus(directory);
+        } catch (FileNotFoundException e) {
+            return new FileStatus[0];
+        }
+    }
+
+    /**
+     * Removes what is left of a write that was not committed. First what it might still move: a driver that is thought
+     * dead and is not finds nothing any more.
+     */
+    static void undo(FileSystem files, Path output, String job, int epoch, boolean existed) throws IOException {
+        removeTemporary(files, output, job, epoch);
+        for (String name : below(files, output, job).keySet()) {
+            files.delete(new Path(output, name), false);
+        }
+        if (!existed && files.exists(output) && list(files, output).length == 0) {
+            files.delete(output, false);
+        }
+    }
+
+    /** Does what a commit does when all files are shown. */
+    static void finish(FileSystem files, Path output, String job, int epoch, Configuration conf) throws IOException {
+        removeTemporary(files, output, job, epoch);
+        if (conf.getBoolean(FileOutputCommitter.SUCCESSFUL_JOB_OUTPUT_DIR_MARKER, true)) {
+            files.create(new Path(output, FileOutputCommitter.SUCCEEDED_FILE_NAME), true).close();
+        }
+    }
+
+    private static void removeTemporary(FileSystem files, Path output, String job, int epoch) throws IOException {
+        Path temporary = new Path(output, TEMPORARY);
+        files.delete(new Path(temporary, String.valueOf(epoch)), true);
+        files.delete(new Path(output, ".spark-staging-" + job), true);
+        if (files.exists(temporary) && list(files, temporary).length == 0) {
+            files.delete(temporary, false);
+        }
+    }
+}
