@@ -15,6 +15,9 @@ import pytest
 from integration.localspark import Life, LocalSpark, Step
 from integration.programs import writes
 
+PROTOCOL = "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"
+"""Spark's own."""
+
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Iterator[Path]:
@@ -161,9 +164,7 @@ def test_a_change_of_its_own_input_that_was_not_committed_is_made(directory: Pat
 def test_a_commit_of_the_programs_own_is_left_alone(directory: Path) -> None:
     data = directory / "data"
     writes.write_inputs(data)
-    own = {
-        "spark.sql.sources.commitProtocolClass": f"{SPARK_SQL}.execution.datasources.SQLHadoopMapReduceCommitProtocol"
-    }
+    own = {"spark.sql.sources.commitProtocolClass": PROTOCOL}
     life = LocalSpark(directory / "own", conf=own).run(program("steps", data))
     assert life.exit_code == 0
     assert len(life.of("writes_unrecorded")) == 1
