@@ -14,6 +14,7 @@ from yarnspec.am.recording import Recording
 from yarnspec.core import commands
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core.carried import CarriedBlock, CarriedBlocks, CarriedHost, CarriedHosts
+from yarnspec.core import writeevents as wr
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import ApplicationRegistered, Carried, Determinism, EpochBegan
 from yarnspec.core.savedwork import changed
@@ -257,6 +258,65 @@ def test_a_journal_that_is_closed_records_no_shuffle_and_the_answer_says_so(tmp_
     epoch.recording.begin_close()
     assert epoch.declare(7)["record"] is False
     epoch.end()
+
+
+BEGUN = commands.RecordWrite(
+    ordinal=1, signature="s", path="/x", mode="add", job="j", epoch=1, existed=True, reason="begins"
+)
+COMMITTING = commands.RecordCommitting(ordinal=1, files=2, digest="d", reason="commits")
+COMMITTED = commands.RecordCommit(ordinal=1, signature="s", path="/x", reason="is there")
+
+
+def go_on(epoch: Epoch, *records: commands.Command) -> dict[str, Any]:
+    """What the driver is answered when these are recorded first."""
+    for record in records:
+        epoch.recording.perform(record)
+    epoch.recording.perform(commands.AnswerWrite(question=5, fenced=True, reason="go on"))
+    question, answer = epoch.bridge.answers.get(timeout=DEADLINE_S)
+    assert question == 5
+    return answer
+
+
+def test_what_was_written_is_told_to_the_next_epoch(tmp_path: Path) -> None:
+    first = Epoch(tmp_path, 1)
+    assert first.replayed().writes == ()
+    for number, records in enumerate([[BEGUN], [BEGUN, COMMITTING], [BEGUN, COMMITTING, COMMITTED]], start=1):
+        renumbered = [msgspec.structs.replace(record, ordinal=number) for record in records]
+        assert go_on(first, *renumbered)["action"] == "run"
+    go_on(first, msgspec.structs.replace(BEGUN, ordinal=4), commands.ForgetWrites(ordinals=(4,), reason="undone"))
+    first.end()
+    second = Epoch(tmp_path, 2)
+    known = {"signature": "s", "path": "/x", "mode": "add", "job": "j", "epoch": 1}
+    digest = {"files": 2, "digest": "d"}
+    assert second.replayed().writes == (
+        wr.SavedWrite(ordinal=1, state="begun", **known),
+        wr.SavedWrite(ordinal=2, state="committing", **known, **digest),
+        wr.SavedWrite(ordinal=3, state="committed", **known, **digest),
+    )
+    second.end()
+
+
+def test_a_driver_that_was_replaced_must_not_commit(tmp_path: Path) -> None:
+    zombie = Epoch(tmp_path, 1)
+    zombie.replayed()
+    assert go_on(zombie, BEGUN)["action"] == "run"
+    second = Epoch(tmp_path, 2)
+    assert [one.state for one in second.replayed().writes] == ["begun"]
+    refused = go_on(zombie, COMMITTING)
+    assert refused["action"] == "stop"
+    told = {type(event): event for event in (zombie.told.get(timeout=DEADLINE_S) for _ in range(2))}
+    assert set(told) == {wr.WriteRefused, rec.RecordingEnded}
+    assert go_on(zombie)["action"] == "stop"
+    second.end()
+
+
+def test_a_journal_that_cannot_be_written_keeps_no_write_from_its_end(tmp_path: Path) -> None:
+    epoch = Epoch(tmp_path, 1)
+    epoch.replayed()
+    assert epoch.journal is not None
+    epoch.journal._stop("the disk is full", fenced=False)
+    epoch.recording._stopped(Stopped("the disk is full", fenced=False))
+    assert go_on(epoch, COMMITTING)["action"] == "run"
 
 
 def test_a_program_that_cannot_be_told_from_another_is_not_recorded(tmp_path: Path) -> None:

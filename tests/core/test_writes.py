@@ -227,6 +227,9 @@ def test_questions_wait_for_the_journal_and_no_longer_than_others() -> None:
     assert only(cm.AnswerWrite, world.fire(REPLAY_TIMER, due.at_ms)).action == "run"
     begun = world.tell(wr.WriteBeginning(question=2, write=1, job="j", existed=False))
     assert names(begun) == ["AnswerWrite"]
+    # Nobody knows which files are its own: the next epoch must not add to that path.
+    late = only(cm.RecordWrite, world.tell(rec.JournalReplayed()))
+    assert (late.ordinal, late.path, late.job) == (1, X, "")
 
 
 def test_a_commit_of_the_programs_own_is_told_of() -> None:

@@ -52,6 +52,7 @@ class Outputs:
         self._declared: dict[int, wr.WriteDeclared] = {}
         self._skipped: dict[int, wr.SavedWrite] = {}
         self._ordinals: dict[int, int] = {}
+        self._untold: list[wr.WriteDeclared] = []
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
@@ -77,12 +78,14 @@ class Outputs:
         self._declared.clear()
         self._skipped.clear()
         self._ordinals.clear()
+        self._untold.clear()
 
     def known(self, saved: tuple[wr.SavedWrite, ...], problem: str, *, same_program: bool) -> list[Command]:
         """The journal was read; ``problem``: what it says of earlier epochs is not to be believed."""
         self._writes.number_after(saved)
         if self._known:
-            return []  # too late: the driver has been answered without it
+            # Too late: the driver has been answered without it, and may have written something.
+            return [self._record(one, job="", existed=True) for one in self._untold] if self._recording() else []
         if not problem:
             self._writes.offer(saved, recognize=same_program)
         return self._settle(problem)
@@ -170,22 +173,26 @@ class Outputs:
         wiped = self._writes.begin(declared)
         commands: list[Command] = []
         if self._recording():
-            ordinal = self._ordinals[event.write] = self._writes.next_ordinal()
-            commands.append(
-                RecordWrite(
-                    ordinal=ordinal,
-                    signature=declared.signature,
-                    path=declared.path,
-                    mode=declared.mode,
-                    job=event.job,
-                    epoch=self._lifecycle.epoch,
-                    existed=event.existed,
-                    reason=declared.why_not or f"the program writes {declared.path}",
-                )
-            )
+            record = self._record(declared, job=event.job, existed=event.existed)
+            self._ordinals[event.write] = record.ordinal
+            commands.append(record)
             if wiped:
-                commands.append(ForgetWrites(ordinals=wiped, reason=f"write {ordinal} overwrites them"))
+                commands.append(ForgetWrites(ordinals=wiped, reason=f"write {record.ordinal} overwrites them"))
+        else:
+            self._untold.append(declared)
         return [*commands, self._go_on(event.question, "the write may begin")]
+
+    def _record(self, declared: wr.WriteDeclared, *, job: str, existed: bool) -> RecordWrite:
+        return RecordWrite(
+            ordinal=self._writes.next_ordinal(),
+            signature=declared.signature,
+            path=declared.path,
+            mode=declared.mode,
+            job=job,
+            epoch=self._lifecycle.epoch,
+            existed=existed,
+            reason=declared.why_not or f"the program writes {declared.path}",
+        )
 
     def _committing(self, event: wr.WriteCommitting, _now_ms: int) -> list[Command]:
         ordinal = self._ordinals.get(event.write)

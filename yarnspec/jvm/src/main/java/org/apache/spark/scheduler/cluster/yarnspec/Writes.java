@@ -115,10 +115,11 @@ final class Writes {
         FileSystem files = output.getFileSystem(context.hadoopConfiguration());
         String job = write.path("job").asText();
         int epoch = write.path("epoch").asInt();
-        if (job.isEmpty()) {
-            throw new IOException("the names of its files are not known");
+        boolean committing = write.path("state").asText().equals("committing");
+        if (job.isEmpty() || committing && write.path("digest").asText().isEmpty()) {
+            throw new IOException("it is not known which files are its own");
         }
-        if (write.path("state").asText().equals("committing") && isThere(write)) {
+        if (committing && isThere(write)) {
             WrittenFiles.finish(files, output, job, epoch, context.hadoopConfiguration());
             return true;
         }

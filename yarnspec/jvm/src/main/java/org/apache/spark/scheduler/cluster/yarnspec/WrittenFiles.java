@@ -44,7 +44,11 @@ record WrittenFiles(int count, String digest) {
             }
         }
         // Algorithm 2 shows what a task has written when that is committed.
-        if (context.getConfiguration().getInt(FileOutputCommitter.FILEOUTPUTCOMMITTER_ALGORITHM_VERSION, 1) != 1) {
+        int algorithm = context.getConfiguration()
+                .getInt(
+                        FileOutputCommitter.FILEOUTPUTCOMMITTER_ALGORITHM_VERSION,
+                        FileOutputCommitter.FILEOUTPUTCOMMITTER_ALGORITHM_VERSION_DEFAULT);
+        if (algorithm != 1) {
             found.putAll(below(files, attempt.getParent().getParent(), job));
         }
         return of(found);

@@ -1,0 +1,140 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.TaskAttemptID;
+import org.apache.hadoop.mapreduce.TaskID;
+import org.apache.hadoop.mapreduce.TaskType;
+import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter;
+import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** How far a commit has come, told by where its files are; with Hadoop's own committer. */
+class WrittenFilesTest {
+    private static final String JOB = "0b1c2d";
+    private static final int EPOCH = 3;
+
+    @TempDir
+    private Path output;
+
+    private final Configuration conf = new Configuration(false);
+    private FileSystem files;
+
+    @BeforeEach
+    void setUp() throws IOException {
+        conf.set("mapreduce.job.application.attempt.id", String.valueOf(EPOCH));
+        conf.set("mapreduce.fileoutputcommitter.algorithm.version", "1");
+        files = FileSystem.getLocal(conf).getRaw();
+    }
+
+    private org.apache.hadoop.fs.Path root() {
+        return new org.apache.hadoop.fs.Path(output.toUri());
+    }
+
+    private void write(Path file, String text) throws IOException {
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, text);
+    }
+
+    private FileOutputCommitter writeTasks(Job job, boolean commitLast) throws IOException {
+        FileOutputCommitter committer = null;
+        for (int task = 0; task < 3; task++) {
+            TaskID id = new TaskID("job", 1, TaskType.MAP, task);
+            var context = new TaskAttemptContextImpl(job.getConfiguration(), new TaskAttemptID(id, 0));
+            committer = new FileOutputCommitter(root(), context);
+            committer.setupJob(context);
+            Path work = Path.of(committer.getWorkPath().toUri().getPath());
+            write(work.resolve("day=" + task + "/part-" + task + "-" + JOB), "rows " + "x".repeat(task));
+            if (task < 2 || commitLast) {
+                committer.commitTask(context);
+            }
+        }
+        return committer;
+    }
+
+    private Job job() throws IOException {
+        Job job = Job.getInstance(conf);
+        job.setJobID(new org.apache.hadoop.mapreduce.JobID("job", 1));
+        return job;
+    }
+
+    @Test
+    void whatIsCommittedIsWhatIsShownThen() throws IOException {
+        write(output.resolve("day=0/part-0-another"), "older");
+        Job job = job();
+        FileOutputCommitter committer = writeTasks(job, true);
+        WrittenFiles before = WrittenFiles.ofCommittedTasks(committer, job, JOB);
+        assertEquals(3, before.count());
+        assertEquals(0, WrittenFiles.shown(files, root(), JOB).count());
+        committer.commitJob(job);
+        assertEquals(before, WrittenFiles.shown(files, root(), JOB));
+        Files.writeString(output.resolve("day=1/part-1-" + JOB), "others");
+        WrittenFiles altered = WrittenFiles.shown(files, root(), JOB);
+        assertEquals(3, altered.count());
+        assertNotEquals(before, altered);
+    }
+
+    @Test
+    void aTaskThatHasNotCommittedDoesNotCount() throws IOException {
+        Job job = job();
+        assertEquals(2, WrittenFiles.ofCommittedTasks(writeTasks(job, false), job, JOB).count());
+    }
+
+    @Test
+    void algorithmTwoShowsFilesBeforeTheJobIsCommitted() throws IOException {
+        conf.set("mapreduce.fileoutputcommitter.algorithm.version", "2");
+        Job job = job();
+        FileOutputCommitter committer = writeTasks(job, true);
+        WrittenFiles before = WrittenFiles.ofCommittedTasks(committer, job, JOB);
+        assertEquals(3, before.count());
+        assertEquals(before, WrittenFiles.shown(files, root(), JOB));
+    }
+
+    @Test
+    void whatIsUndoneLeavesWhatOthersWrote() throws IOException {
+        write(output.resolve("day=0/part-0-another"), "older");
+        write(output.resolve("_temporary/7/task_1/part-0-another"), "of another driver");
+        Job job = job();
+        writeTasks(job, true);
+        write(output.resolve("day=0/part-0-" + JOB), "moved already");
+        write(output.resolve(".spark-staging-" + JOB + "/day=0/part-0-" + JOB), "staged");
+        WrittenFiles.undo(files, root(), JOB, EPOCH, true);
+        assertEquals(0, WrittenFiles.shown(files, root(), JOB).count());
+        assertFalse(Files.exists(output.resolve("_temporary/" + EPOCH)));
+        assertFalse(Files.exists(output.resolve(".spark-staging-" + JOB)));
+        assertTrue(Files.exists(output.resolve("day=0/part-0-another")));
+        assertTrue(Files.exists(output.resolve("_temporary/7/task_1/part-0-another")));
+    }
+
+    @Test
+    void aDirectoryThatWasNotThereIsNotThereAgain() throws IOException {
+        Path fresh = output.resolve("fresh");
+        org.apache.hadoop.fs.Path path = new org.apache.hadoop.fs.Path(fresh.toUri());
+        write(fresh.resolve("_temporary/" + EPOCH + "/0/part-0-" + JOB), "rows");
+        WrittenFiles.undo(files, path, JOB, EPOCH, false);
+        assertFalse(Files.exists(fresh));
+        WrittenFiles.undo(files, path, JOB, EPOCH, false); // and again
+        Files.createDirectories(fresh);
+        WrittenFiles.undo(files, path, JOB, EPOCH, true);
+        assertTrue(Files.exists(fresh));
+    }
+
+    @Test
+    void aCommitIsFinishedAsHadoopDoesIt() throws IOException {
+        writeTasks(job(), true);
+        WrittenFiles.finish(files, root(), JOB, EPOCH, conf);
+        assertFalse(Files.exists(output.resolve("_temporary")));
+        assertTrue(Files.exists(output.resolve("_SUCCESS")));
+    }
+}
