@@ -171,6 +171,10 @@ def _recovery(recovery: RecoveryStatus) -> str:
         words.append(f"{recovery.recorded_shuffles} shuffles recorded")
     else:
         words.append(f"nothing is recorded: {recovery.why_not}" if recovery.why_not else "nothing is recorded")
+    if recovery.committed_writes:
+        words.append(f"{recovery.committed_writes} writes recorded")
+    if recovery.skipped_writes:
+        words.append(f"{recovery.skipped_writes} writes of earlier epochs not done again")
     if recovery.kept:
         outputs = sum(one.outputs for one in recovery.kept)
         size = format_size(sum(one.bytes for one in recovery.kept) // 1024 * 1024)

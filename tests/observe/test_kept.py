@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yarnspec.core import commands, events
 from yarnspec.core import recoveryevents as rec
+from yarnspec.core import writeevents as wr
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
 from yarnspec.observe.document import RecoveryStatus
@@ -84,3 +85,15 @@ def test_what_is_carried_over_is_said_and_what_is_not_is_a_warning() -> None:
     taken = commands.CarryOver(reason="carried over from epoch 1: 2 blocks")
     assert status(*RESUMED, unread, taken).carried_over == f"{unread.reason}; {taken.reason}"
     assert folded(*RESUMED, unread, taken).document().warnings == (unread.reason,)
+
+
+def test_what_was_written_and_what_was_not_written_again() -> None:
+    begun = commands.RecordWrite(
+        ordinal=3, signature="s", path="/x", mode="add", job="j", epoch=2, existed=True, reason="begins"
+    )
+    earlier = commands.RecordCommit(ordinal=1, signature="s", path="/x", reason="all files are there")
+    skip = commands.AnswerWrite(question=1, action="skip", reason="committed")
+    missing = wr.WriteMissing(question=2, write=1, gone=True)
+    own = commands.RecordCommit(ordinal=3, signature="s", path="/x", reason="committed")
+    found = status(*RESUMED, earlier, skip, skip, missing, begun, own)
+    assert (found.committed_writes, found.skipped_writes) == (1, 1)

@@ -164,12 +164,15 @@ class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
     ``why_not`` is what was last told to be impossible. ``carried_over``: what this attempt knows of hosts and copies
     from earlier ones, or why it does not. ``saved_outputs`` were recorded by earlier epochs,
     ``restored_outputs`` of them are used again, ``not_restored`` says of the others how many, and why.
+    ``committed_writes`` of this epoch are recorded, ``skipped_writes`` were committed by earlier ones and not done again.
     """
 
     recording: bool
     why_not: str = ""
     carried_over: str = ""
     recorded_shuffles: int = 0
+    committed_writes: int = 0
+    skipped_writes: int = 0
     saved_shuffles: int = 0
     saved_outputs: int = 0
     restored_outputs: int = 0

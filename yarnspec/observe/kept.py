@@ -8,6 +8,7 @@ import msgspec
 
 from yarnspec.core import commands
 from yarnspec.core import recoveryevents as rec
+from yarnspec.core import writeevents as wr
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
 from yarnspec.observe.document import KeptOnHost, RecoveryStatus, ReusedShuffle
@@ -32,6 +33,9 @@ class Kept:
         self._not_restored: Counter[str] = Counter()
         self._lost_hosts: dict[str, str] = {}
         self._kept: dict[str, KeptOnHost] = {}
+        self._begun: set[int] = set()
+        self._committed = 0
+        self._skipped = 0
 
     def apply(self, message: Event | Command) -> None:
         """Take in the next event or command; those that are about other things change nothing."""
@@ -49,6 +53,8 @@ class Kept:
             why_not=self._why_not,
             carried_over=self._carried_over,
             recorded_shuffles=len(self._recorded),
+            committed_writes=self._committed,
+            skipped_writes=self._skipped,
             saved_shuffles=self._saved_shuffles,
             saved_outputs=self._saved_outputs,
             restored_outputs=self._restored,
@@ -76,6 +82,12 @@ class Kept:
                 self._recorded.discard(shuffle)
             case commands.AnswerShuffle():
                 self._answered(command)
+            case commands.RecordWrite(ordinal=ordinal):
+                self._begun.add(ordinal)
+            case commands.RecordCommit(ordinal=ordinal):
+                self._committed += ordinal in self._begun
+            case commands.AnswerWrite(action="skip"):
+                self._skipped += 1
             case commands.GiveUpHost(host=host, reason=reason):
                 self._lost_hosts[host] = reason
 
@@ -99,6 +111,8 @@ class Kept:
                 self._declared[question] = event
             case rec.ShuffleRestored():
                 self._came_back(event)
+            case wr.WriteMissing():
+                self._skipped -= 1  # it turned out not to be there
             case rec.OutputsKept():
                 known = self._kept.get(event.host) or KeptOnHost(host=event.host)
                 self._kept[event.host] = msgspec.structs.replace(

@@ -92,10 +92,14 @@ record WrittenFiles(int count, String digest) {
     static void undo(FileSystem files, Path output, String job, int epoch, boolean existed) throws IOException {
         removeTemporary(files, output, job, epoch);
         for (String name : below(files, output, job).keySet()) {
-            files.delete(new Path(output, name), false);
+            Path file = new Path(output, name);
+            files.delete(file, false);
+            for (Path above = file.getParent(); !above.equals(output); above = above.getParent()) {
+                removeEmpty(files, above);
+            }
         }
-        if (!existed && files.exists(output) && list(files, output).length == 0) {
-            files.delete(output, false);
+        if (!existed) {
+            removeEmpty(files, output);
         }
     }
 
@@ -111,8 +115,12 @@ record WrittenFiles(int count, String digest) {
         Path temporary = new Path(output, TEMPORARY);
         files.delete(new Path(temporary, String.valueOf(epoch)), true);
         files.delete(new Path(output, ".spark-staging-" + job), true);
-        if (files.exists(temporary) && list(files, temporary).length == 0) {
-            files.delete(temporary, false);
+        removeEmpty(files, temporary);
+    }
+
+    private static void removeEmpty(FileSystem files, Path directory) throws IOException {
+        if (files.exists(directory) && list(files, directory).length == 0) {
+            files.delete(directory, false);
         }
     }
 }

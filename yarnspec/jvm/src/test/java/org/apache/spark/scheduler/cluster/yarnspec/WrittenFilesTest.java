@@ -122,6 +122,7 @@ class WrittenFilesTest {
         Path fresh = output.resolve("fresh");
         org.apache.hadoop.fs.Path path = new org.apache.hadoop.fs.Path(fresh.toUri());
         write(fresh.resolve("_temporary/" + EPOCH + "/0/part-0-" + JOB), "rows");
+        write(fresh.resolve("day=0/hour=1/part-0-" + JOB), "moved already");
         WrittenFiles.undo(files, path, JOB, EPOCH, false);
         assertFalse(Files.exists(fresh));
         WrittenFiles.undo(files, path, JOB, EPOCH, false); // and again
