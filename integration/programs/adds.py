@@ -2,8 +2,8 @@
 
     adds.py TARGET GO [own]
 
-With ``own`` it adds to what it has read before. It says ``written`` after the write, waits until the file GO is there, and
-ends with the number of rows in TARGET.
+With ``own`` it adds to what it has read before. It says ``written`` after the write, waits until the file GO is there,
+and ends with the number of rows in TARGET.
 """
 
 from __future__ import annotations

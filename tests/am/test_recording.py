@@ -286,8 +286,8 @@ def test_what_was_written_is_told_to_the_next_epoch(tmp_path: Path) -> None:
     go_on(first, msgspec.structs.replace(BEGUN, ordinal=4), commands.ForgetWrites(ordinals=(4,), reason="undone"))
     first.end()
     second = Epoch(tmp_path, 2)
-    known = {"signature": "s", "path": "/x", "mode": "add", "job": "j", "epoch": 1}
-    digest = {"files": 2, "digest": "d"}
+    known: dict[str, Any] = {"signature": "s", "path": "/x", "mode": "add", "job": "j", "epoch": 1}
+    digest: dict[str, Any] = {"files": 2, "digest": "d"}
     assert second.replayed().writes == (
         wr.SavedWrite(ordinal=1, state="begun", **known),
         wr.SavedWrite(ordinal=2, state="committing", **known, **digest),

@@ -208,10 +208,8 @@ def test_where_nobody_knows_what_was_written_nothing_is_added(why: str, mode: An
     due = next(one for one in of(cm.SetTimer, world.start(2)) if one.name == REPLAY_TIMER)
     if why == "late":
         world.fire(REPLAY_TIMER, due.at_ms)
-    saved = (write(1, Y),)
-    world.tell(
-        rec.JournalReplayed(epochs=(1,), progress=1, writes=saved, **({} if why == "late" else {why: "damaged"}))
-    )
+    said: dict[str, Any] = {} if why == "late" else {why: "damaged"}
+    world.tell(rec.JournalReplayed(epochs=(1,), progress=1, writes=(write(1, Y),), **said))
     assert says(world, declared("s1", mode=mode)) == answered
 
 

@@ -164,7 +164,7 @@ class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
     ``why_not`` is what was last told to be impossible. ``carried_over``: what this attempt knows of hosts and copies
     from earlier ones, or why it does not. ``saved_outputs`` were recorded by earlier epochs,
     ``restored_outputs`` of them are used again, ``not_restored`` says of the others how many, and why.
-    ``committed_writes`` of this epoch are recorded, ``skipped_writes`` were committed by earlier ones and not done again.
+    ``committed_writes`` of this epoch are recorded, ``skipped_writes`` of earlier ones are not done again.
     """
 
     recording: bool
