@@ -280,9 +280,10 @@ def go_on(epoch: Epoch, *records: commands.Command) -> dict[str, Any]:
 def test_what_was_written_is_told_to_the_next_epoch(tmp_path: Path) -> None:
     first = Epoch(tmp_path, 1)
     assert first.replayed().writes == ()
-    for number, records in enumerate([[BEGUN], [BEGUN, COMMITTING], [BEGUN, COMMITTING, COMMITTED]], start=1):
-        renumbered = [msgspec.structs.replace(record, ordinal=number) for record in records]
-        assert go_on(first, *renumbered)["action"] == "run"
+    steps: list[commands.Command] = [BEGUN, COMMITTING, COMMITTED]
+    for number in (1, 2, 3):
+        records = [msgspec.structs.replace(record, ordinal=number) for record in steps[:number]]
+        assert go_on(first, *records)["action"] == "run"
     go_on(first, msgspec.structs.replace(BEGUN, ordinal=4), commands.ForgetWrites(ordinals=(4,), reason="undone"))
     first.end()
     second = Epoch(tmp_path, 2)

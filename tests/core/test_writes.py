@@ -133,6 +133,9 @@ def test_a_write_is_recorded_before_each_of_its_steps() -> None:
     world.tell(declared("t", number=2))
     again = world.tell(wr.WriteBeginning(question=6, write=2, job="k", existed=True))
     assert only(cm.RecordWrite, again).ordinal == 2
+    failed = world.tell(wr.WriteAborting(question=7, write=2))
+    assert failed[0] == only(cm.RecordWrite, again)
+    assert only(cm.AnswerWrite, failed).fenced
 
 
 def test_an_overwrite_forgets_what_it_overwrites_and_goes_on_counting() -> None:

@@ -25,6 +25,7 @@ _KINDS: dict[str, type[Event]] = {
     "write_missing": wr.WriteMissing,
     "write_beginning": wr.WriteBeginning,
     "write_committing": wr.WriteCommitting,
+    "write_aborting": wr.WriteAborting,
     "write_finished": wr.WriteFinished,
     "input_read": wr.InputRead,
     "writes_unrecorded": wr.WritesUnrecorded,

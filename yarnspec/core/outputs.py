@@ -51,7 +51,7 @@ class Outputs:
         self._waiting: list[Any] = []
         self._declared: dict[int, wr.WriteDeclared] = {}
         self._skipped: dict[int, wr.SavedWrite] = {}
-        self._ordinals: dict[int, int] = {}
+        self._begun: dict[int, RecordWrite] = {}
         self._untold: list[wr.WriteDeclared] = []
 
     @property
@@ -64,6 +64,7 @@ class Outputs:
             wr.WriteMissing: self._missing,
             wr.WriteBeginning: self._beginning,
             wr.WriteCommitting: self._committing,
+            wr.WriteAborting: self._aborting,
             wr.WriteFinished: self._finished,
             wr.WriteRefused: lambda _event, _now_ms: [],
             wr.InputRead: self._input_read,
@@ -77,7 +78,7 @@ class Outputs:
         self._waiting.clear()
         self._declared.clear()
         self._skipped.clear()
-        self._ordinals.clear()
+        self._begun.clear()
         self._untold.clear()
 
     def known(self, saved: tuple[wr.SavedWrite, ...], problem: str, *, same_program: bool) -> list[Command]:
@@ -174,7 +175,7 @@ class Outputs:
         commands: list[Command] = []
         if self._recording():
             record = self._record(declared, job=event.job, existed=event.existed)
-            self._ordinals[event.write] = record.ordinal
+            self._begun[event.write] = record
             commands.append(record)
             if wiped:
                 commands.append(ForgetWrites(ordinals=wiped, reason=f"write {record.ordinal} overwrites them"))
@@ -195,20 +196,27 @@ class Outputs:
         )
 
     def _committing(self, event: wr.WriteCommitting, _now_ms: int) -> list[Command]:
-        ordinal = self._ordinals.get(event.write)
+        begun = self._begun.get(event.write)
         commands: list[Command] = []
-        if ordinal is not None and self._recording():
-            said = f"write {ordinal} is about to show its {event.files} files"
-            commands = [RecordCommitting(ordinal=ordinal, files=event.files, digest=event.digest, reason=said)]
+        if begun is not None and self._recording():
+            said = f"write {begun.ordinal} is about to show its {event.files} files"
+            commands = [RecordCommitting(ordinal=begun.ordinal, files=event.files, digest=event.digest, reason=said)]
         return [*commands, self._go_on(event.question, "the write may be committed")]
 
+    def _aborting(self, event: wr.WriteAborting, _now_ms: int) -> list[Command]:
+        begun = self._begun.get(event.write)
+        # The same record once more: what is durable now shows that there is no later epoch now.
+        again: list[Command] = [begun] if begun is not None and self._recording() else []
+        return [*again, self._go_on(event.question, "what the write has left may be removed")]
+
     def _finished(self, event: wr.WriteFinished, _now_ms: int) -> list[Command]:
-        ordinal, declared = self._ordinals.pop(event.write, None), self._declared.pop(event.write, None)
+        begun = self._begun.pop(event.write, None)
+        self._declared.pop(event.write, None)
         commands: list[Command] = []
-        if ordinal is not None and declared is not None and self._recording():
-            said = f"write {ordinal} is committed"
+        if begun is not None and self._recording():
+            said = f"write {begun.ordinal} is committed"
             commands = [
-                RecordCommit(ordinal=ordinal, signature=declared.signature, path=declared.path, reason=said),
+                RecordCommit(ordinal=begun.ordinal, signature=begun.signature, path=begun.path, reason=said),
                 *self._progress(said),
             ]
         answer = AnswerWrite(question=event.question, pending=self._writes.pending, reason="the write is over")

@@ -89,6 +89,13 @@ class WriteCommitting(Event, frozen=True):
     digest: str
 
 
+class WriteAborting(Event, frozen=True):
+    """It has failed, and what it has left at its path is about to be removed."""
+
+    question: int
+    write: int
+
+
 class WriteFinished(Event, frozen=True):
     """Its files are where they belong."""
 

@@ -2,6 +2,8 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
 import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -36,9 +38,9 @@ final class HadoopInputs {
         this.values = values;
     }
 
-    /** The files that an RDD and those that it computes from, up to shuffles, read. */
-    static Set<Path> paths(RDD<?> last) {
-        Set<Path> paths = new HashSet<>();
+    /** Files that an RDD and those that it computes from, up to shuffles, read: one of each directory. */
+    static Collection<Path> paths(RDD<?> last) {
+        Map<Path, Path> paths = new HashMap<>();
         Set<Integer> seen = new HashSet<>();
         ArrayDeque<RDD<?>> left = new ArrayDeque<>(List.of(last));
         while (!left.isEmpty()) {
@@ -58,25 +60,29 @@ final class HadoopInputs {
                 return BoxedUnit.UNIT;
             });
         }
-        return paths;
+        return paths.values();
     }
 
-    private static void addPaths(Partition partition, Set<Path> paths) {
+    private static void addPaths(Partition partition, Map<Path, Path> paths) {
         if (partition instanceof FilePartition files) {
             for (PartitionedFile file : files.files()) {
-                paths.add(file.toPath());
+                addPath(file.toPath(), paths);
             }
         } else if (partition instanceof HadoopPartition hadoop
                 && hadoop.inputSplit().value() instanceof org.apache.hadoop.mapred.FileSplit file) {
-            paths.add(file.getPath());
+            addPath(file.getPath(), paths);
         } else if (partition instanceof NewHadoopPartition hadoop) {
             Object split = hadoop.serializableHadoopSplit().value();
             if (split instanceof org.apache.hadoop.mapreduce.lib.input.FileSplit file) {
-                paths.add(file.getPath());
+                addPath(file.getPath(), paths);
             } else if (split instanceof CombineFileSplit combined) {
-                paths.addAll(List.of(combined.getPaths()));
+                List.of(combined.getPaths()).forEach(path -> addPath(path, paths));
             }
         }
+    }
+
+    private static void addPath(Path file, Map<Path, Path> paths) {
+        paths.putIfAbsent(file.getParent(), file);
     }
 
     void add(RDD<?> rdd) {

@@ -38,6 +38,14 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         writes.finished(write);
     }
 
+    @Override
+    public void abortJob(JobContext context) {
+        if (write != null) {
+            writes.aborting(write);
+        }
+        super.abortJob(context);
+    }
+
     /** Of a committer that keeps its files elsewhere nobody can tell later whether it had finished. */
     private WrittenFiles files(JobContext context) {
         try {

@@ -206,7 +206,7 @@ final class Writes {
 
     /** A write is about to change something; null when it is none of ours. */
     Write begin(String job, String path) {
-        if (!isOurs(context)) {
+        if (context.isStopped() || !isOurs(context)) {
             return null;
         }
         Path output = new Path(path);
@@ -232,6 +232,11 @@ final class Writes {
         ask("write_committing", event -> event.put("write", write.number())
                 .put("files", files.count())
                 .put("digest", files.digest()));
+    }
+
+    /** What a write has left is about to be removed: with it would go what a newer driver has at the same path. */
+    void aborting(Write write) {
+        ask("write_aborting", event -> event.put("write", write.number()));
     }
 
     void finished(Write write) {
@@ -301,6 +306,11 @@ final class Writes {
             JsonNode answer = waiting.get(PATIENCE_S, TimeUnit.SECONDS);
             pending = answer.path("pending").asBoolean();
             if (answer.path("action").asText().equals("stop")) {
+                if (answer.path("fenced").asBoolean()) {
+                    // To clean up after the write would take what the newer driver writes.
+                    System.err.println("yarnspec: the driver ends: " + answer.path("reason").asText());
+                    NegotiatorWatch.halt();
+                }
                 throw new IllegalStateException("yarnspec: " + answer.path("reason").asText());
             }
             return answer;
