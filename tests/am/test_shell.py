@@ -444,6 +444,13 @@ def test_what_is_to_be_kept_goes_to_the_journal_in_order_and_the_answers_with_it
         commands.RefuseShuffles(reason="r", shuffles=(8,)),
         commands.ForgetShuffle(reason="r", shuffle=8),
         commands.RecordProgress(reason="r", epoch=2, jobs=1),
+        commands.RecordWrite(
+            reason="r", ordinal=1, signature="s", path="/x", mode="add", job="j", epoch=2, existed=True
+        ),
+        commands.RecordCommitting(reason="r", ordinal=1, files=1, digest="d"),
+        commands.RecordCommit(reason="r", ordinal=1, signature="s", path="/x"),
+        commands.ForgetWrites(reason="r", ordinals=(1,)),
+        commands.AnswerWrite(reason="r", question=2),
         commands.AdmitLimit(reason="r", recording=True),
     ]
     world = make({STARTED.__class__: [*answer, FINISH]})

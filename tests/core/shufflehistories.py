@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from tests.core.writehistories import saved_writes
 from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
 
@@ -35,6 +36,7 @@ shuffle_events: st.SearchStrategy[ev.Event] = st.one_of(
         shuffles=st.lists(_saved, max_size=3, unique_by=lambda one: one.shuffle).map(tuple),
         epochs=st.sampled_from([(), (1,), (1, 2)]),
         progress=st.integers(0, 2),
+        writes=saved_writes,
     ),
     st.builds(rec.RecordingEnded, why=_text, fenced=st.booleans()),
     st.builds(rec.SavedUnreadable, why=_text),

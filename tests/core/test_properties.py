@@ -12,6 +12,7 @@ from tests.core.shufflehistories import shuffle_events
 from tests.core.view import view_of
 from tests.core.world import HOSTS, START_MS, World, of
 from tests.core.world import settings as core_settings
+from tests.core.writehistories import write_events
 from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core.commands import (
@@ -187,6 +188,7 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.ProgramWarned, key=text, value=text, message=text),
     st.builds(ev.TimerFired, name=timer_names, at_ms=times_ms.map(lambda ms: START_MS + ms)),
     shuffle_events,
+    write_events,
 )
 last_events: st.SearchStrategy[ev.Event] = st.one_of(
     starts,
@@ -228,7 +230,8 @@ def test_every_event_of_the_core_takes_part() -> None:
         "ExecutorRemoved", "ContainersPreempted", "FeedLagged", "Observed", "JobStarted", "JobEnded", "CopyRefused",
         "ClusterBlocksRead", "JournalReplayed", "RecordingEnded", "SavedUnreadable", "ShuffleDeclared",
         "ShuffleRestored", "ShuffleDropped", "RecordingStopped", "MapOutputsRecorded", "OutputsReported", "OutputsKept",
-        "AdoptionOff", "HeldBlocksTold",
+        "AdoptionOff", "HeldBlocksTold", "WritesAsked", "WriteResolved", "WriteDeclared", "WriteMissing", "WriteBeginning",
+        "WriteCommitting", "WriteAborting", "WriteFinished", "WriteRefused", "InputRead", "WritesUnrecorded",
     }  # fmt: skip
 
 

@@ -1,0 +1,42 @@
+"""Random events about what a program writes, for the tests of what always holds."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from yarnspec.core import events as ev
+from yarnspec.core import writeevents as wr
+
+_numbers = st.integers(0, 4)
+_paths = st.sampled_from(["f:/x", "f:/x/day=1", "f:/y"])
+_modes = st.sampled_from(["replace", "amend", "add", "create"])
+_signatures = st.sampled_from(["", "a", "b"])
+
+saved_writes = st.lists(
+    st.builds(
+        wr.SavedWrite,
+        ordinal=_numbers,
+        signature=_signatures,
+        path=_paths,
+        mode=_modes,
+        existed=st.booleans(),
+        state=st.sampled_from(["begun", "committing", "committed"]),
+        digest=st.sampled_from(["", "d"]),
+    ),
+    max_size=4,
+    unique_by=lambda one: one.ordinal,
+).map(tuple)
+
+write_events: st.SearchStrategy[ev.Event] = st.one_of(
+    st.builds(wr.WritesAsked, question=_numbers),
+    st.builds(wr.WriteResolved, ordinal=_numbers, outcome=st.sampled_from(["committed", "undone", "failed"])),
+    st.builds(wr.WriteDeclared, question=_numbers, write=_numbers, path=_paths, mode=_modes, signature=_signatures),
+    st.builds(wr.WriteMissing, question=_numbers, write=_numbers, gone=st.booleans()),
+    st.builds(wr.WriteBeginning, question=_numbers, write=_numbers, job=st.just("j"), existed=st.booleans()),
+    st.builds(wr.WriteCommitting, question=_numbers, write=_numbers, files=_numbers, digest=st.just("d")),
+    st.builds(wr.WriteAborting, question=_numbers, write=_numbers),
+    st.builds(wr.WriteFinished, question=_numbers, write=_numbers),
+    st.builds(wr.WriteRefused, question=_numbers, why=st.just("replaced")),
+    st.builds(wr.InputRead, question=_numbers, paths=st.lists(_paths, max_size=2).map(tuple)),
+    st.builds(wr.WritesUnrecorded, why=st.just("own.Protocol")),
+)
