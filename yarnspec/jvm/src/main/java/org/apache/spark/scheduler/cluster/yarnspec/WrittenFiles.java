@@ -92,10 +92,9 @@ record WrittenFiles(int count, String digest) {
     static void undo(FileSystem files, Path output, String job, int epoch, boolean existed) throws IOException {
         removeTemporary(files, output, job, epoch);
         for (String name : below(files, output, job).keySet()) {
-            Path file = new Path(output, name);
-            files.delete(file, false);
-            for (Path above = file.getParent(); !above.equals(output); above = above.getParent()) {
-                removeEmpty(files, above);
+            files.delete(new Path(output, name), false);
+            for (int end = name.lastIndexOf('/'); end > 0; end = name.lastIndexOf('/', end - 1)) {
+                removeEmpty(files, new Path(output, name.substring(0, end)));
             }
         }
         if (!existed) {

@@ -79,7 +79,7 @@ class WrittenFilesTest {
         assertEquals(0, WrittenFiles.shown(files, root(), JOB).count());
         committer.commitJob(job);
         assertEquals(before, WrittenFiles.shown(files, root(), JOB));
-        Files.writeString(output.resolve("day=1/part-1-" + JOB), "others");
+        Files.writeString(output.resolve("day=1/part-1-" + JOB), "other rows");
         WrittenFiles altered = WrittenFiles.shown(files, root(), JOB);
         assertEquals(3, altered.count());
         assertNotEquals(before, altered);
