@@ -19,6 +19,16 @@ PROTOCOL = "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitP
 """Spark's own."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _hosts_back() -> None:
+    """No cluster here."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left() -> None:
+    """No cluster here."""
+
+
 @pytest.fixture
 def directory(tmp_path: Path) -> Iterator[Path]:
     """A directory for the applications of one test."""
@@ -83,7 +93,8 @@ MOMENTS: dict[str, tuple[str, int, Step, int]] = {
     "recorded": ("write_finished", 2, "recorded", 2),
     "all recorded": ("write_finished", 3, "answered", 3),
 }
-QUICK = ("about to commit", "committed, not recorded, added")
+QUICK = ("committed, not recorded, added",)
+"""The others are run by `make soak`."""
 
 
 @pytest.mark.parametrize(
@@ -122,25 +133,27 @@ def test_killed_again_and_again(directory: Path, undisturbed: tuple[Life, Path])
     assert last.skipped == 3
 
 
-def test_an_output_in_partitions_is_not_written_again(directory: Path) -> None:
+@pytest.mark.soak
+@pytest.mark.parametrize("case", ["by-day", "parts"])
+def test_an_output_in_partitions_is_not_written_again(case: str, directory: Path) -> None:
     application, data = begin(directory)
-    first = application.run(program("by-day", data), kill_at=("write_finished", 1, "asked"))
+    first = application.run(program(case, data), kill_at=("write_finished", 1, "asked"))
     assert first.exit_code == -9
     files = sorted((data / "days").rglob("part-*"))
-    second = application.run(program("by-day", data))
+    second = application.run(program(case, data))
     assert result(second) == sorted([f"d{number % 3}", number + 1] for number in range(30))
     assert second.skipped == 1
     assert sorted((data / "days").rglob("part-*")) == files
     # Somebody takes a file away: what is left is no output of the program's, and there is no way to tell what it is.
     files[0].unlink()
-    third = application.run(program("by-day", data))
+    third = application.run(program(case, data))
     assert "its files are not those that were committed" in third.stopped
     # Without any of it the program writes it anew.
     shutil.rmtree(data / "days")
-    assert result(application.run(program("by-day", data))) == result(second)
+    assert result(application.run(program(case, data))) == result(second)
 
 
-@pytest.mark.parametrize("case", ["own-input", "own-lines"])
+@pytest.mark.parametrize("case", ["own-input", pytest.param("own-lines", marks=pytest.mark.soak)])
 def test_a_program_that_adds_to_its_own_input_is_stopped(case: str, directory: Path) -> None:
     application, data = begin(directory)
     first = application.run(program(case, data), kill_at=("write_finished", 1, "recorded"))

@@ -39,9 +39,19 @@ def steps(spark: SparkSession, directory: Path) -> Any:
 
 def by_day(spark: SparkSession, directory: Path) -> Any:
     """One output in partitions, of rows that the program brings itself and a function of its own."""
+    return _by_day(spark, directory, "errorifexists", "static")
+
+
+def parts(spark: SparkSession, directory: Path) -> Any:
+    """The same; where partitions are there it overwrites those that it has rows for."""
+    return _by_day(spark, directory, "overwrite", "dynamic")
+
+
+def _by_day(spark: SparkSession, directory: Path, mode: str, overwrites: str) -> Any:
     days = spark.createDataFrame([(number, f"d{number % 3}") for number in range(30)], "n int, day string")
     plus = functions.udf(lambda number: number + 1, "int")
-    days.select(plus("n").alias("n"), "day").write.partitionBy("day").orc(f"{directory}/days")
+    more = days.select(plus("n").alias("n"), "day")
+    more.write.mode(mode).option("partitionOverwriteMode", overwrites).partitionBy("day").orc(f"{directory}/days")
     found = spark.read.orc(f"{directory}/days")
     return sorted((row.day, row.n) for row in found.collect())
 
@@ -65,6 +75,7 @@ def own_lines(spark: SparkSession, directory: Path) -> Any:
 CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "steps": steps,
     "by-day": by_day,
+    "parts": parts,
     "own-input": own_input,
     "own-lines": own_lines,
 }

@@ -13,8 +13,8 @@ import pytest
 from yarnspec.am.recording import Recording
 from yarnspec.core import commands
 from yarnspec.core import recoveryevents as rec
-from yarnspec.core.carried import CarriedBlock, CarriedBlocks, CarriedHost, CarriedHosts
 from yarnspec.core import writeevents as wr
+from yarnspec.core.carried import CarriedBlock, CarriedBlocks, CarriedHost, CarriedHosts
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import ApplicationRegistered, Carried, Determinism, EpochBegan
 from yarnspec.core.savedwork import changed

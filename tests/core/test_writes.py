@@ -8,6 +8,7 @@ import pytest
 
 from tests.core.world import World, names, of, only
 from yarnspec.core import commands as cm
+from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core import writeevents as wr
 from yarnspec.core.recovery import REPLAY_TIMER
@@ -58,11 +59,21 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
     "writes X, reads it": ([write(1)], [declared("s1"), reads(X)], ["skip", "run"]),
     "writes X from other input": ([write(1)], [declared("other"), reads(X)], ["run", "stop"]),
     "writes X of unknown content": ([write(1, signature="")], [declared("")], ["run"]),
-    "writes X twice, reads between": ([write(1), write(2)], [declared("s1"), reads(X)], ["skip", "stop"]),
-    "writes X twice": (
-        [write(1), write(2)],
-        [declared("s1"), declared("s2", number=2), reads(X)],
+    "writes X twice": ([write(1), write(2)], [declared("s1")], ["run"]),
+    "writes X, all above it, X": (
+        [write(1), write(2, "hdfs://n"), write(3)],
+        [declared("s1"), declared("s2", "hdfs://n", number=2), reads(X)],
+        ["skip", "skip", "stop"],
+    ),
+    "creates X, overwrites it": (
+        [write(1, mode="create"), write(2)],
+        [declared("s1", mode="create"), declared("s2", number=2), reads(X)],
         ["skip", "skip", "run"],
+    ),
+    "creates X, reads it, overwrites it": (
+        [write(1, mode="create"), write(2)],
+        [declared("s1", mode="create"), reads(X)],
+        ["skip", "stop"],
     ),
     "writes X twice, the second one first": ([write(1), write(2)], [declared("s2")], ["run"]),
     "appends of unknown content": ([write(1, mode="add")], [declared("", mode="add")], ["stop"]),
@@ -150,8 +161,8 @@ def test_an_overwrite_forgets_what_it_overwrites_and_goes_on_counting() -> None:
 
 
 def test_only_what_nobody_overwrote_has_to_be_there_still() -> None:
-    world = epoch(write(1), write(2))
-    first = only(cm.AnswerWrite, world.tell(declared("s1")))
+    world = epoch(write(1, mode="create"), write(2))
+    first = only(cm.AnswerWrite, world.tell(declared("s1", mode="create")))
     second = only(cm.AnswerWrite, world.tell(declared("s2", number=2)))
     assert (first.check, second.check) == (False, True)
     assert second.saved == write(2)
@@ -214,6 +225,46 @@ def test_where_nobody_knows_what_was_written_nothing_is_added(why: str, mode: An
     said: dict[str, Any] = {} if why == "late" else {why: "damaged"}
     world.tell(rec.JournalReplayed(epochs=(1,), progress=1, writes=(write(1, Y),), **said))
     assert says(world, declared("s1", mode=mode)) == answered
+
+
+def test_where_nobody_knows_what_was_written_no_input_is_overwritten() -> None:
+    world = epoch(problem="damaged")
+    assert only(cm.AnswerWrite, world.tell(wr.WritesAsked(question=1))).pending
+    assert says(world, declared(path=Y)) == "run"
+    assert [says(world, reads(X)), says(world, reads(Y))] == ["run", "run"]
+    assert says(world, declared(path=Y)) == "run"
+    assert says(world, declared(path=X)) == "stop"
+
+
+def test_without_recovery_nothing_waits_and_nothing_is_refused() -> None:
+    world = World()
+    world.start(2)
+    for mode in ("replace", "amend", "add", "create"):
+        assert says(world, declared("s", mode=mode)) == "run"
+    answer = only(cm.AnswerWrite, world.tell(wr.WritesAsked(question=1)))
+    assert (answer.unfinished, answer.pending) == ((), False)
+    assert says(world, reads(X)) == "run"
+
+
+def test_a_driver_that_is_started_again_begins_with_what_the_journal_has_then() -> None:
+    """In the same application master: nothing that its former life asked or was told is left."""
+    world = World(recovery=RecoverySettings(enabled=True, driver_restarts=1))
+    world.start()
+    world.tell(rec.JournalReplayed())
+    world.tell(declared("s", mode="add"))
+    world.tell(wr.WriteBeginning(question=2, write=1, job="j", existed=True))
+    began = world.tell(ev.DriverLost(exit_code=-9, reason="killed"))
+    assert only(cm.BeginEpoch, began).epoch == 2
+    # The same numbers once more: they wait for the journal, and are those of another write.
+    assert world.tell(declared("t", Y, "add")) == []
+    saved = (write(1, mode="add", state="begun", digest=""), write(2, Y, "add", signature="t"))
+    replayed = world.tell(rec.JournalReplayed(writes=saved, epochs=(1,), progress=1))
+    assert only(cm.AnswerWrite, replayed).saved == saved[1]
+    assert only(cm.AnswerWrite, world.tell(wr.WritesAsked(question=2))).unfinished == saved[:1]
+    assert says(world, declared("u", "hdfs://n/z", number=2)) == "run"
+    assert only(cm.RecordWrite, world.tell(wr.WriteBeginning(question=4, write=2, job="k", existed=True))).ordinal == 3
+    # What was begun before is not this one's to go on with.
+    assert says(world, wr.WriteBeginning(question=5, write=3, job="j", existed=True)) == "stop"
 
 
 def test_a_changed_program_recognizes_nothing() -> None:

@@ -21,8 +21,8 @@ import structlog
 from yarnspec.am.past import write_saved
 from yarnspec.core import commands
 from yarnspec.core import recoveryevents as rec
-from yarnspec.core.carried import parts_of, record_of_part
 from yarnspec.core import writeevents as wr
+from yarnspec.core.carried import parts_of, record_of_part
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import (

@@ -72,15 +72,6 @@ class Outputs:
         }
         return routes
 
-    def begin(self) -> None:
-        """An epoch begins: what its predecessor's driver asked is of no use any more."""
-        self._known = False
-        self._waiting.clear()
-        self._declared.clear()
-        self._skipped.clear()
-        self._begun.clear()
-        self._untold.clear()
-
     def known(self, saved: tuple[wr.SavedWrite, ...], problem: str, *, same_program: bool) -> list[Command]:
         """The journal was read; ``problem``: what it says of earlier epochs is not to be believed."""
         self._writes.number_after(saved)

@@ -102,13 +102,13 @@ class Recovery:
     def begin(self, epoch: int, why: str, now_ms: int) -> list[Command]:
         """An epoch begins: its driver starts, if need be later."""
         if not self._settings.enabled:
+            self._outputs.known((), "", same_program=True)
             return [
                 *(self._admit(self._settings.off) if self._settings.off else ()),
                 StartDriver(epoch=epoch, reason=why),
             ]
         if self._replayed:
             return [StartDriver(epoch=epoch, reason=why)]
-        self._outputs.begin()
         wait_ms = self._settings.replay_wait_ms
         due_ms = now_ms + wait_ms
         if epoch == 1:

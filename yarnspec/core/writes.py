@@ -11,7 +11,8 @@ future. From that follows what may be done:
     creates a path with one            stop: its own earlier output is in its way
 
 A write that began and was never committed was undone before the program began. Where it had overwritten something, that
-is lost: the write stays open, and the path can only be overwritten.
+is lost: the write stays open, and the path can only be overwritten. Where nobody knows what earlier epochs wrote, what
+adds to a path or overwrites a part of it stops, and so does what overwrites something that was read before.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Writes:
         self._open: dict[int, SavedWrite] = {}
         self._last = 0
         self._unknown = ""
-
+        self._read: set[str] = set()
+        self._own: set[str] = set()
         self._recognize = True
 
     def offer(self, saved: Iterable[SavedWrite], *, recognize: bool = True) -> None:
@@ -62,7 +64,7 @@ class Writes:
     @property
     def pending(self) -> bool:
         """Whether an input may be one that an earlier epoch changed."""
-        return bool(self._open)
+        return bool(self._open or self._unknown)
 
     @property
     def unfinished(self) -> tuple[SavedWrite, ...]:
@@ -93,18 +95,23 @@ class Writes:
     def declare(self, declared: WriteDeclared) -> Verdict:
         """What becomes of a write of this epoch."""
         if self._unknown:
-            if declared.mode in ("add", "amend"):
+            # What was read may have been the outcome of this very write.
+            if declared.mode in ("add", "amend") or any(_overlap(declared.path, one) for one in self._read):
                 return Verdict(
                     "stop", f"{_does(declared)} what an earlier life of it may have written: {self._unknown}"
                 )
+            self._own.add(declared.path)
             return Verdict("run", f"what earlier epochs wrote is not known: {self._unknown}")
         touched = self._touching([declared.path])
         if not touched:
             return Verdict("run", "no earlier epoch has written there")
         found = self._match(declared, touched)
         if found is not None:
-            del self._open[found.ordinal]
             check = not any(one.ordinal > found.ordinal and _wipes(one, found.path) for one in touched)
+            if not check and self._replaces(declared, touched):
+                # Not skipped: nothing of it is left, and the program may be about to read it.
+                return Verdict("run", f"write {found.ordinal} was that, and later ones have replaced it")
+            del self._open[found.ordinal]
             return Verdict("skip", f"epoch {found.epoch} has committed it as write {found.ordinal}", found, check)
         return self._again(declared, touched, declared.why_not or "it is none of those that were committed")
 
@@ -128,6 +135,9 @@ class Writes:
 
     def read(self, paths: Iterable[str]) -> str:
         """Why these must not be read; empty when they may."""
+        paths = tuple(paths)
+        if self._unknown:
+            self._read.update(path for path in paths if not any(_within(path, own) for own in self._own))
         touched = self._touching(paths)
         if not touched:
             return ""
@@ -138,11 +148,7 @@ class Writes:
 
     def _touching(self, paths: Iterable[str]) -> list[SavedWrite]:
         wanted = list(paths)
-        return [
-            one
-            for one in self._open.values()
-            if any(_within(one.path, path) or _within(path, one.path) for path in wanted)
-        ]
+        return [one for one in self._open.values() if any(_overlap(one.path, path) for path in wanted)]
 
     def _match(self, declared: WriteDeclared, touched: list[SavedWrite]) -> SavedWrite | None:
         if not declared.signature or not self._recognize:
@@ -155,13 +161,21 @@ class Writes:
         return None
 
     def _again(self, declared: WriteDeclared, touched: list[SavedWrite], why: str) -> Verdict:
-        if declared.mode == "replace" and all(_within(one.path, declared.path) for one in touched):
+        if self._replaces(declared, touched):
             return Verdict("run", f"it overwrites what earlier epochs wrote: {why}")
         return Verdict("stop", f"{_does(declared)} what an earlier life of it has written ({_told(touched)}): {why}")
+
+    def _replaces(self, declared: WriteDeclared, touched: list[SavedWrite]) -> bool:
+        """Whether nothing of these is left after it."""
+        return declared.mode == "replace" and all(_within(one.path, declared.path) for one in touched)
 
 
 def _within(path: str, above: str) -> bool:
     return path == above or path.startswith(above.rstrip("/") + "/")
+
+
+def _overlap(one: str, other: str) -> bool:
+    return _within(one, other) or _within(other, one)
 
 
 def _wipes(one: SavedWrite, path: str) -> bool:

@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkConf;
@@ -24,9 +25,12 @@ import org.apache.spark.scheduler.Stage;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.execution.datasources.v2.FileTable;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.BoxedUnit;
 
@@ -40,6 +44,7 @@ final class Writes {
     private static final String EXECUTION = "spark.sql.execution.id";
     private static final String EXTENSIONS = "spark.sql.extensions";
     private static final String PROTOCOL = "spark.sql.sources.commitProtocolClass";
+    private static final Pattern UUID = Pattern.compile("\\p{XDigit}{8}(-\\p{XDigit}{4}){3}-\\p{XDigit}{12}");
     private static final long PATIENCE_S = 600;
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -116,7 +121,8 @@ final class Writes {
         String job = write.path("job").asText();
         int epoch = write.path("epoch").asInt();
         boolean committing = write.path("state").asText().equals("committing");
-        if (job.isEmpty() || committing && write.path("digest").asText().isEmpty()) {
+        // A shorter name could be a part of the name of somebody else's file.
+        if (!UUID.matcher(job).matches() || committing && write.path("digest").asText().isEmpty()) {
             throw new IOException("it is not known which files are its own");
         }
         if (committing && isThere(write)) {
@@ -146,6 +152,9 @@ final class Writes {
                 outbox.add("writes_unrecorded", event -> event.put("why", protocol + " commits it"));
             }
             return false;
+        }
+        if (context.getLocalProperty(EXECUTION) == null) {
+            return false; // it is only looked at: what runs has a number
         }
         Key key = key(command.outputPath());
         Write known = planned.get(key); // adaptive execution plans again
@@ -252,11 +261,17 @@ final class Writes {
         Set<String> paths = new TreeSet<>();
         plan.foreachWithSubqueries(node -> {
             if (node instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation files) {
-                CollectionConverters.asJava(files.location().rootPaths()).forEach(path -> paths.add(qualified(path)));
+                addAll(files.location(), paths);
+            } else if (node instanceof DataSourceV2Relation relation && relation.table() instanceof FileTable table) {
+                addAll(table.fileIndex(), paths);
             }
             return BoxedUnit.UNIT;
         });
         reads(paths);
+    }
+
+    private void addAll(FileIndex index, Set<String> paths) {
+        CollectionConverters.asJava(index.rootPaths()).forEach(path -> paths.add(qualified(path)));
     }
 
     /** Why a stage must not run; empty when it may. */

@@ -91,12 +91,7 @@ record WrittenFiles(int count, String digest) {
      */
     static void undo(FileSystem files, Path output, String job, int epoch, boolean existed) throws IOException {
         removeTemporary(files, output, job, epoch);
-        for (String name : below(files, output, job).keySet()) {
-            files.delete(new Path(output, name), false);
-            for (int end = name.lastIndexOf('/'); end > 0; end = name.lastIndexOf('/', end - 1)) {
-                removeEmpty(files, new Path(output, name.substring(0, end)));
-            }
-        }
+        removeOwn(files, output, job, false);
         if (!existed) {
             removeEmpty(files, output);
         }
@@ -112,9 +107,30 @@ record WrittenFiles(int count, String digest) {
 
     private static void removeTemporary(FileSystem files, Path output, String job, int epoch) throws IOException {
         Path temporary = new Path(output, TEMPORARY);
-        files.delete(new Path(temporary, String.valueOf(epoch)), true);
+        Path attempt = new Path(temporary, String.valueOf(epoch));
+        removeOwn(files, attempt, job, true);
+        removeEmpty(files, attempt);
         files.delete(new Path(output, ".spark-staging-" + job), true);
         removeEmpty(files, temporary);
+    }
+
+    /**
+     * Removes its files below a directory, and the directories that this empties; others may write there as well.
+     *
+     * @param empty whether directories that were empty already go too
+     */
+    private static boolean removeOwn(FileSystem files, Path directory, String job, boolean empty) throws IOException {
+        boolean removed = false;
+        for (FileStatus each : list(files, directory)) {
+            Path path = each.getPath();
+            if (!each.isDirectory()) {
+                removed |= path.getName().contains(job) && files.delete(path, false);
+            } else if (removeOwn(files, path, job, empty) || empty) {
+                removed = true;
+                removeEmpty(files, path);
+            }
+        }
+        return removed;
     }
 
     private static void removeEmpty(FileSystem files, Path directory) throws IOException {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.mapreduce.Job;
@@ -105,13 +106,20 @@ class WrittenFilesTest {
     void whatIsUndoneLeavesWhatOthersWrote() throws IOException {
         write(output.resolve("day=0/part-0-another"), "older");
         write(output.resolve("_temporary/7/task_1/part-0-another"), "of another driver");
+        Path beside = output.resolve("_temporary/" + EPOCH + "/task_9/part-0-another");
+        write(beside, "of another application in the same epoch");
+        Files.createDirectories(output.resolve("empty"));
         Job job = job();
         writeTasks(job, true);
         write(output.resolve("day=0/part-0-" + JOB), "moved already");
         write(output.resolve(".spark-staging-" + JOB + "/day=0/part-0-" + JOB), "staged");
         WrittenFiles.undo(files, root(), JOB, EPOCH, true);
         assertEquals(0, WrittenFiles.shown(files, root(), JOB).count());
-        assertFalse(Files.exists(output.resolve("_temporary/" + EPOCH)));
+        try (Stream<Path> left = Files.walk(output)) {
+            assertEquals(0, left.filter(each -> each.getFileName().toString().contains(JOB)).count());
+        }
+        assertTrue(Files.exists(beside));
+        assertTrue(Files.exists(output.resolve("empty")));
         assertFalse(Files.exists(output.resolve(".spark-staging-" + JOB)));
         assertTrue(Files.exists(output.resolve("day=0/part-0-another")));
         assertTrue(Files.exists(output.resolve("_temporary/7/task_1/part-0-another")));
