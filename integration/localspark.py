@@ -20,18 +20,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from yarnspec.am.recording import records_of_write
-from yarnspec.am.shuffleevents import shuffle_event
-from yarnspec.core import commands
-from yarnspec.core.events import Event
+from integration.localwrites import LocalWrites, Step
 from yarnspec.core.journalstate import Recorded
-from yarnspec.core.lifecycle import Lifecycle
-from yarnspec.core.outputs import Outputs
-from yarnspec.core.savedwork import saved_writes
-from yarnspec.core.settings import Settings
-from yarnspec.core.timers import Timers
 from yarnspec.feed.outputs import OUTPUTS_ERRORS, OutputsReader
 from yarnspec.journal.frames import encode_frame
 from yarnspec.jvm import jar_path
@@ -46,8 +38,6 @@ DRIVER_HOST = "127.0.0.1"
 HOSTS = ("127.0.0.2", "127.0.0.3")
 APPLICATION = "application_1_0001"
 DEADLINE_S = 240.0
-
-Step = Literal["asked", "recorded", "answered"]
 WINDOW_MS = 30_000
 
 
@@ -163,12 +153,6 @@ class _Run:
         kill_by: signal.Signals,
         kill_at: tuple[str, int, Step] | None,
     ) -> None:
-        self._kill_at = kill_at
-        self._asked: Counter[str] = Counter()
-        lifecycle = Lifecycle(Settings(initial_executors=1, executor_memory_mb=512), Timers())
-        lifecycle.begin(epoch)
-        self._outputs = Outputs(lifecycle, lambda: True, lambda _why: [])
-        self._outputs.known(saved_writes(application.recorded), "", same_program=True)
         self._application = application
         self._epoch = epoch
         self._hosts = hosts
@@ -182,7 +166,7 @@ class _Run:
         self._killed = False
         self._executors: list[subprocess.Popen[bytes]] = []
         self._saved_ids: set[int] = set()
-        self.stopped = ""
+        self._writes = LocalWrites(epoch, application.recorded, kill_at)
 
     def run(self, program: list[str]) -> Life:
         self._directory.mkdir()
@@ -219,7 +203,7 @@ class _Run:
             frames=self._frames,
             duration_s=time.monotonic() - began,
             log=log,
-            stopped=self.stopped,
+            stopped=self._writes.stopped,
             skipped=log.read_text().count("is not written again"),
         )
 
@@ -346,31 +330,8 @@ class _Run:
                 with self._lock:
                     self._application.shuffles.pop(event["shuffle"], None)
             case _:
-                told = shuffle_event(event)
-                if told is not None and type(told) in self._outputs.routes:
-                    self._tell_of_write(bridge, event["type"], told)
-
-    def _tell_of_write(self, bridge: DriverBridge, kind: str, told: Event) -> None:
-        """What the negotiator does: record, then answer."""
-        self._asked[kind] += 1
-        if self._kill_at == (kind, self._asked[kind], "asked"):
-            self._kill()
-            return
-        answers = []
-        for command in self._outputs.routes[type(told)](told, 0):
-            for record in records_of_write(command):
-                self._application.recorded.apply(record)
-            if isinstance(command, commands.AnswerWrite):
-                answers.append(command)
-            elif isinstance(command, commands.FinishApplication):
-                self.stopped = command.reason
-        if self.stopped or self._kill_at == (kind, self._asked[kind], "recorded"):
-            self._kill()
-            return
-        for answer in answers:
-            bridge.answer_write(answer.question, answer)
-        if self._kill_at == (kind, self._asked[kind], "answered"):
-            self._kill()
+                if self._writes.handle(bridge, event):
+                    self._kill()
 
     def _kill(self) -> None:
         self._killed = True

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from integration.localspark import Life, LocalSpark, Step
+from integration.localspark import Life, LocalSpark
+from integration.localwrites import Step
 from integration.programs import writes
 
 PROTOCOL = "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"
@@ -151,6 +152,16 @@ def test_an_output_in_partitions_is_not_written_again(case: str, directory: Path
     # Without any of it the program writes it anew.
     shutil.rmtree(data / "days")
     assert result(application.run(program(case, data))) == result(second)
+
+
+@pytest.mark.soak
+def test_a_write_that_is_only_explained_takes_no_place(directory: Path) -> None:
+    application, data = begin(directory)
+    first = application.run(program("explained", data), kill_at=("write_finished", 2, "answered"))
+    assert first.exit_code == -9
+    second = application.run(program("explained", data))
+    assert result(second) == [[number] for number in range(9)]
+    assert second.skipped == 2
 
 
 @pytest.mark.parametrize("case", ["own-input", pytest.param("own-lines", marks=pytest.mark.soak)])

@@ -72,10 +72,20 @@ def own_lines(spark: SparkSession, directory: Path) -> Any:
     return context.textFile(f"{directory}/text").count()
 
 
+def explained(spark: SparkSession, directory: Path) -> Any:
+    """Has an addition explained before it makes it."""
+    spark.range(5).write.mode("ignore").parquet(f"{directory}/numbers")
+    insert = f"INSERT INTO parquet.`{directory}/numbers` SELECT id FROM range(5, 9)"  # noqa: S608 - a path of the test
+    spark.sql(f"EXPLAIN {insert}").collect()
+    spark.sql(insert)
+    return _rows(spark, f"{directory}/numbers")
+
+
 CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "steps": steps,
     "by-day": by_day,
     "parts": parts,
+    "explained": explained,
     "own-input": own_input,
     "own-lines": own_lines,
 }

@@ -25,6 +25,9 @@ import org.apache.spark.scheduler.Stage;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SQLExecution;
+import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
@@ -153,8 +156,8 @@ final class Writes {
             }
             return false;
         }
-        if (context.getLocalProperty(EXECUTION) == null) {
-            return false; // it is only looked at: what runs has a number
+        if (isOnlyExplained()) {
+            return false; // or the real one would find its place taken
         }
         Key key = key(command.outputPath());
         Write known = planned.get(key); // adaptive execution plans again
@@ -162,6 +165,15 @@ final class Writes {
             known = declare(key, mode(command), signatures.of(session, command), command.outputPath());
         }
         return known.there();
+    }
+
+    private boolean isOnlyExplained() {
+        String execution = context.getLocalProperty(EXECUTION);
+        if (execution == null) {
+            return true; // what runs has a number
+        }
+        QueryExecution query = SQLExecution.getQueryExecution(Long.parseLong(execution));
+        return query != null && query.logical() instanceof ExplainCommand;
     }
 
     private static String mode(InsertIntoHadoopFsRelationCommand command) {

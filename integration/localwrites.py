@@ -1,0 +1,65 @@
+"""What a negotiator does about the writes of one driver, by its own decisions and without its process."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Literal
+
+from yarnspec.am.recording import records_of_write
+from yarnspec.am.shuffleevents import shuffle_event
+from yarnspec.core import commands
+from yarnspec.core.journalstate import Recorded
+from yarnspec.core.lifecycle import Lifecycle
+from yarnspec.core.outputs import Outputs
+from yarnspec.core.savedwork import saved_writes
+from yarnspec.core.settings import Settings
+from yarnspec.core.timers import Timers
+from yarnspec.spark.bridge import DriverBridge
+
+Step = Literal["asked", "recorded", "answered"]
+
+
+class LocalWrites:
+    """Records and answers what a driver asks about its writes.
+
+    Args:
+        epoch: this life of the driver.
+        recorded: what its predecessors recorded; it records there too.
+        kill_at: a kind of question, which of them, and how far its answer has come when the driver is to be killed.
+    """
+
+    def __init__(self, epoch: int, recorded: Recorded, kill_at: tuple[str, int, Step] | None) -> None:
+        lifecycle = Lifecycle(Settings(initial_executors=1, executor_memory_mb=512), Timers())
+        lifecycle.begin(epoch)
+        self._outputs = Outputs(lifecycle, lambda: True, lambda _why: [])
+        self._outputs.known(saved_writes(recorded), "", same_program=True)
+        self._recorded = recorded
+        self._kill_at = kill_at
+        self._asked: Counter[str] = Counter()
+        self.stopped = ""
+        """Why the application cannot go on; empty when it can."""
+
+    def handle(self, bridge: DriverBridge, event: dict[str, Any]) -> bool:
+        """Take in what the driver says; True when it is to be killed now."""
+        told, kind = shuffle_event(event), event["type"]
+        if told is None or type(told) not in self._outputs.routes:
+            return False
+        self._asked[kind] += 1
+        if self._is_at(kind, "asked"):
+            return True
+        answers = []
+        for command in self._outputs.routes[type(told)](told, 0):
+            for record in records_of_write(command):
+                self._recorded.apply(record)
+            if isinstance(command, commands.AnswerWrite):
+                answers.append(command)
+            elif isinstance(command, commands.FinishApplication):
+                self.stopped = command.reason
+        if self.stopped or self._is_at(kind, "recorded"):
+            return True
+        for answer in answers:
+            bridge.answer_write(answer.question, answer)
+        return self._is_at(kind, "answered")
+
+    def _is_at(self, kind: str, step: Step) -> bool:
+        return self._kill_at == (kind, self._asked[kind], step)
