@@ -31,8 +31,8 @@ class LocalWrites:
     def __init__(self, epoch: int, recorded: Recorded, kill_at: tuple[str, int, Step] | None) -> None:
         lifecycle = Lifecycle(Settings(initial_executors=1, executor_memory_mb=512), Timers())
         lifecycle.begin(epoch)
-        self._outputs = Outputs(lifecycle, lambda: True, lambda _why: [])
-        self._outputs.known(saved_writes(recorded), "", same_program=True)
+        self._outputs = Outputs(lifecycle, lambda _why: [])
+        self._outputs.known(saved_writes(recorded))
         self._recorded = recorded
         self._kill_at = kill_at
         self._asked: Counter[str] = Counter()

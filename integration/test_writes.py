@@ -185,6 +185,40 @@ def test_a_change_of_its_own_input_that_was_not_committed_is_made(directory: Pat
 
 
 @pytest.mark.soak
+def test_what_was_listed_before_an_addition_that_is_not_made_again_is_not_read(directory: Path) -> None:
+    _, data = begin(directory, "whole")
+    assert result(LocalSpark(directory / "first").run(program("listed-before", data)))[1] == 50
+    application, data = begin(directory)
+    first = application.run(program("listed-before", data), kill_at=("write_finished", 1, "answered"))
+    assert first.exit_code == -9
+    second = application.run(program("listed-before", data))
+    assert second.skipped == 1
+    assert second.exit_code > 0
+    assert second.result == ""
+    assert "was made before the addition" in second.log.read_text()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("step", ["asked", "answered"])
+def test_rows_are_not_added_twice_to_a_table_of_hive(step: Step, directory: Path) -> None:
+    data = directory / "data"
+    writes.write_inputs(data)
+    conf = {
+        "spark.sql.catalogImplementation": "hive",
+        "spark.sql.warehouse.dir": f"{data}/warehouse",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={data}/metastore;create=true",
+    }
+    application = LocalSpark(directory / "hive", conf=conf)
+    first = application.run(program("hive", data), kill_at=("write_finished", 1, step))
+    assert first.exit_code == -9
+    second = application.run(program("hive", data))
+    if step == "answered":
+        assert f"adds to file:{data}/warehouse/numbers" in second.stopped
+    else:
+        assert result(second) == [5]
+
+
+@pytest.mark.soak
 def test_a_commit_of_the_programs_own_is_left_alone(directory: Path) -> None:
     data = directory / "data"
     writes.write_inputs(data)

@@ -72,6 +72,21 @@ def own_lines(spark: SparkSession, directory: Path) -> Any:
     return context.textFile(f"{directory}/text").count()
 
 
+def listed_before(spark: SparkSession, directory: Path) -> Any:
+    """Adds lines to a directory whose files an RDD has listed already, and reads what was there before."""
+    lines = spark.sparkContext.textFile(f"{directory}/text")
+    parts = lines.getNumPartitions()
+    spark.createDataFrame([("one more",)], "value string").write.mode("append").text(f"{directory}/text")
+    return [parts, lines.count()]
+
+
+def hive(spark: SparkSession, directory: Path) -> Any:
+    """Adds rows to a table of Hive's."""
+    spark.sql("CREATE TABLE IF NOT EXISTS numbers (n BIGINT) STORED AS TEXTFILE")
+    spark.range(5).write.insertInto("numbers")
+    return [spark.table("numbers").count()]
+
+
 def explained(spark: SparkSession, directory: Path) -> Any:
     """Has an addition explained before it makes it."""
     spark.range(5).write.mode("ignore").parquet(f"{directory}/numbers")
@@ -88,6 +103,8 @@ CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "explained": explained,
     "own-input": own_input,
     "own-lines": own_lines,
+    "listed-before": listed_before,
+    "hive": hive,
 }
 
 

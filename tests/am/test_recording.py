@@ -297,6 +297,17 @@ def test_what_was_written_is_told_to_the_next_epoch(tmp_path: Path) -> None:
     second.end()
 
 
+def test_that_not_all_writes_are_known_is_told_to_all_later_epochs(tmp_path: Path) -> None:
+    first = Epoch(tmp_path, 1)
+    first.replayed()
+    go_on(first, commands.RecordLost(reason="the disk was full"))
+    first.end()
+    for number in (2, 3):
+        later = Epoch(tmp_path, number)
+        assert later.replayed().writes_lost == "the disk was full"
+        later.end()
+
+
 def test_a_driver_that_was_replaced_must_not_commit(tmp_path: Path) -> None:
     zombie = Epoch(tmp_path, 1)
     zombie.replayed()

@@ -450,6 +450,7 @@ def test_what_is_to_be_kept_goes_to_the_journal_in_order_and_the_answers_with_it
         commands.RecordCommitting(reason="r", ordinal=1, files=1, digest="d"),
         commands.RecordCommit(reason="r", ordinal=1, signature="s", path="/x"),
         commands.ForgetWrites(reason="r", ordinals=(1,)),
+        commands.RecordLost(reason="r"),
         commands.AnswerWrite(reason="r", question=2),
         commands.AdmitLimit(reason="r", recording=True),
     ]

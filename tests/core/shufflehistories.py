@@ -37,6 +37,7 @@ shuffle_events: st.SearchStrategy[ev.Event] = st.one_of(
         epochs=st.sampled_from([(), (1,), (1, 2)]),
         progress=st.integers(0, 2),
         writes=saved_writes,
+        writes_lost=st.sampled_from(["", "", "damaged"]),
     ),
     st.builds(rec.RecordingEnded, why=_text, fenced=st.booleans()),
     st.builds(rec.SavedUnreadable, why=_text),

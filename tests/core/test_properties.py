@@ -426,7 +426,7 @@ class Cluster(RuleBasedStateMachine):
     def given_up(self, data: st.DataObject) -> None:
         self.tell(ev.ExecutorRemoved(executor_id=data.draw(st.sampled_from(self.ids("running"))), reason="broke"))
 
-    @precondition(lambda self: self.ready)
+    @precondition(lambda self: self.ready and not self.ended)
     @rule()
     def context_stops(self) -> None:
         self.ready = False

@@ -12,6 +12,7 @@ from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core import writeevents as wr
 from yarnspec.core.recovery import REPLAY_TIMER
+from yarnspec.core.restarts import RESTART_TIMER
 from yarnspec.core.settings import RecoverySettings
 
 ON = RecoverySettings(enabled=True)
@@ -30,8 +31,16 @@ def epoch(*writes: wr.SavedWrite, number: int = 2, **fields: Any) -> World:
     return world
 
 
-def declared(signature: str = "", path: str = X, mode: Any = "replace", number: int = 1) -> wr.WriteDeclared:
-    return wr.WriteDeclared(question=number, write=number, path=path, mode=mode, signature=signature)
+def declared(
+    signature: str = "", path: str = X, mode: Any = "replace", number: int = 1, *, existed: bool = True
+) -> wr.WriteDeclared:
+    return wr.WriteDeclared(
+        question=number, write=number, path=path, mode=mode, signature=signature, existed=existed
+    )
+
+
+def beginning(number: int = 1, *, existed: bool = True) -> wr.WriteBeginning:
+    return wr.WriteBeginning(question=90 + number, write=number, job="j", existed=existed)
 
 
 def says(world: World, event: Any) -> str:
@@ -105,6 +114,21 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
     "an overwrite was cut off, reads X": ([write(1, state="begun", digest="")], [reads(X)], ["stop"]),
     "an overwrite was cut off, overwrites X": ([write(1, state="begun", digest="")], [declared("s1")], ["run"]),
     "an overwrite was cut off, appends": ([write(1, state="begun", digest="")], [declared("", mode="add")], ["stop"]),
+    "appends other rows where nothing is now": (
+        [write(1, mode="add"), write(2, f"{X}/day=1", "create")],
+        [declared("other", mode="add", existed=False)],
+        ["run"],
+    ),
+    "creates X again, which somebody took away": (
+        [write(1, mode="create")],
+        [declared("", mode="create", existed=False)],
+        ["run"],
+    ),
+    "appends to a part of X that is not there": (
+        [write(1, mode="add")],
+        [declared("", f"{X}/day=1", "add", existed=False)],
+        ["stop"],
+    ),
     "nobody knows its files": ([write(1, mode="add", digest="")], [declared("s1", mode="add")], ["stop"]),
 }  # fmt: skip
 
@@ -160,6 +184,15 @@ def test_an_overwrite_forgets_what_it_overwrites_and_goes_on_counting() -> None:
     assert says(world, reads(Y)) == "stop"
 
 
+def test_what_somebody_took_away_is_written_anew_and_forgotten() -> None:
+    world = epoch(write(1, mode="add"), write(2, mode="add"))
+    assert says(world, declared("s1", mode="add", existed=False)) == "run"
+    begun = world.tell(beginning(existed=False))
+    assert only(cm.ForgetWrites, begun).ordinals == (1, 2)
+    # The second one was taken away with the first.
+    assert says(world, declared("s2", mode="add", number=2)) == "run"
+
+
 def test_only_what_nobody_overwrote_has_to_be_there_still() -> None:
     world = epoch(write(1, mode="create"), write(2))
     first = only(cm.AnswerWrite, world.tell(declared("s1", mode="create")))
@@ -169,19 +202,13 @@ def test_only_what_nobody_overwrote_has_to_be_there_still() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "gone", "answered"),
-    [
-        ("replace", False, "run"),
-        ("replace", True, "run"),
-        ("add", True, "run"),
-        ("add", False, "stop"),
-        ("create", False, "stop"),
-    ],
+    ("mode", "answered"), [("replace", "run"), ("add", "stop"), ("amend", "stop"), ("create", "stop")]
 )
-def test_output_that_is_not_as_it_was_committed(mode: Any, gone: bool, answered: str) -> None:
+def test_output_that_is_not_as_it_was_committed(mode: Any, answered: str) -> None:
+    """Another program may have put its rows into other files: added once more, they would be there twice."""
     world = epoch(write(1, mode=mode))
     assert says(world, declared("s1", mode=mode)) == "skip"
-    assert says(world, wr.WriteMissing(question=2, write=1, gone=gone)) == answered
+    assert says(world, wr.WriteMissing(question=2, write=1)) == answered
     if answered == "run":
         assert only(cm.ForgetWrites, world.commands).ordinals == (1,)
 
@@ -214,9 +241,9 @@ def test_what_could_be_neither_finished_nor_undone_is_not_built_upon() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "answered"), [("replace", "run"), ("create", "run"), ("add", "stop"), ("amend", "stop")]
+    ("mode", "answered"), [("replace", "run"), ("create", "stop"), ("add", "stop"), ("amend", "stop")]
 )
-@pytest.mark.parametrize("why", ["problem", "off", "late"])
+@pytest.mark.parametrize("why", ["problem", "off", "late", "writes_lost"])
 def test_where_nobody_knows_what_was_written_nothing_is_added(why: str, mode: Any, answered: str) -> None:
     world = World(recovery=ON)
     due = next(one for one in of(cm.SetTimer, world.start(2)) if one.name == REPLAY_TIMER)
@@ -224,15 +251,19 @@ def test_where_nobody_knows_what_was_written_nothing_is_added(why: str, mode: An
         world.fire(REPLAY_TIMER, due.at_ms)
     said: dict[str, Any] = {} if why == "late" else {why: "damaged"}
     world.tell(rec.JournalReplayed(epochs=(1,), progress=1, writes=(write(1, Y),), **said))
-    assert says(world, declared("s1", mode=mode)) == answered
+    assert says(world, declared("s1", mode=mode, existed=False)) == "run"
+    assert says(world, declared("s1", mode=mode, number=2)) == answered
 
 
 def test_where_nobody_knows_what_was_written_no_input_is_overwritten() -> None:
     world = epoch(problem="damaged")
     assert only(cm.AnswerWrite, world.tell(wr.WritesAsked(question=1))).pending
     assert says(world, declared(path=Y)) == "run"
+    assert says(world, beginning()) == "run"
     assert [says(world, reads(X)), says(world, reads(Y))] == ["run", "run"]
-    assert says(world, declared(path=Y)) == "run"
+    # What it has overwritten itself holds nothing that it does not know.
+    assert says(world, declared(path=Y, mode="add", number=2)) == "run"
+    assert says(world, declared(path=Y, number=3)) == "run"
     assert says(world, declared(path=X)) == "stop"
 
 
@@ -265,6 +296,52 @@ def test_a_driver_that_is_started_again_begins_with_what_the_journal_has_then() 
     assert only(cm.RecordWrite, world.tell(wr.WriteBeginning(question=4, write=2, job="k", existed=True))).ordinal == 3
     # What was begun before is not this one's to go on with.
     assert says(world, wr.WriteBeginning(question=5, write=3, job="j", existed=True)) == "stop"
+
+
+@pytest.mark.parametrize("why", ["the recording stopped", "the journal was not open"])
+def test_what_a_life_could_not_record_is_not_taken_for_nothing_by_the_next(why: str) -> None:
+    world = World(recovery=RecoverySettings(enabled=True, driver_restarts=2))
+    world.start()
+    if why == "the recording stopped":
+        world.tell(rec.JournalReplayed())
+        world.tell(rec.RecordingEnded(why="the disk is full"))
+    else:
+        world.tell(rec.JournalReplayed(off="the disk is full"))
+    assert says(world, declared("s", mode="add")) == "run"
+    world.tell(beginning())
+    for lives in (1, 2):
+        world.tell(ev.DriverLost(exit_code=-9, reason="killed"))
+        if lives > 1:
+            world.fire(RESTART_TIMER, world.now_ms + RecoverySettings().restart_first_ms)
+        # This journal opens, and knows nothing of all that.
+        replayed = world.tell(rec.JournalReplayed(epochs=(1,), progress=lives))
+        assert only(cm.RecordLost, replayed).reason
+        assert says(world, declared("s", mode="add", existed=False)) == "run"
+    assert says(world, declared("s", mode="add", number=2)) == "stop"
+
+
+def test_a_life_that_wrote_nothing_without_a_journal_leaves_no_doubt() -> None:
+    world = World(recovery=RecoverySettings(enabled=True, driver_restarts=1))
+    world.start()
+    world.tell(rec.JournalReplayed(off="the disk is full"))
+    world.tell(ev.DriverLost(exit_code=-9, reason="killed"))
+    assert not of(cm.RecordLost, world.tell(rec.JournalReplayed(epochs=(1,), progress=1)))
+    assert says(world, declared("s", mode="add")) == "run"
+
+
+def test_what_goes_wrong_with_shuffles_keeps_no_write_from_being_recorded() -> None:
+    world = epoch(number=1, epochs=(), progress=0)
+    world.tell(rec.RecordingStopped(shuffle=rec.ALL_SHUFFLES, why="too much"))
+    world.tell(declared("s", mode="add"))
+    assert names(world.tell(beginning())) == ["RecordWrite", "AnswerWrite"]
+    assert "RecordCommit" in names(world.tell(wr.WriteFinished(question=4, write=1)))
+
+
+def test_an_epoch_that_cannot_know_what_was_written_does_not_run() -> None:
+    world = World(recovery=RecoverySettings(off="epoch 22", refused="epoch 22"))
+    end = only(cm.FinishApplication, world.start(22))
+    assert "would be done again" in end.reason
+    assert not of(cm.StartDriver, world.commands)
 
 
 def test_a_changed_program_recognizes_nothing() -> None:

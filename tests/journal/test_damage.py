@@ -12,6 +12,7 @@ from tests.journal import damage
 from tests.journal.memory import MemoryFiles
 from tests.journal.world import began, directory_in, finished, fold, registered, story, write
 from yarnspec.core.journalrecords import UnknownRecord
+from yarnspec.core.savedwork import lost_of
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import JournalDamaged
 from yarnspec.journal.records import HEAD, MAGIC, MAX_PAYLOAD_BYTES, encode
@@ -91,6 +92,11 @@ def test_after_damage_nothing_is_taken_over_and_the_place_is_told(tmp_path: Path
     later = directory.replay()
     assert later.problem == ""
     assert list(later.recorded.shuffles) == [5]
+    # But what was written to files is not known by then either.
+    assert lost_of(later.recorded) == past.problem
+    last, again = directory.begin(began(3))
+    assert (again.problem, lost_of(again.recorded)) == ("", past.problem)
+    assert last.close(10)
 
 
 def test_damage_before_the_tail_is_no_torn_tail_however_long_the_record_says_it_is(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_what_was_written_and_what_was_not_written_again() -> None:
     )
     earlier = commands.RecordCommit(ordinal=1, signature="s", path="/x", reason="all files are there")
     skip = commands.AnswerWrite(question=1, action="skip", reason="committed")
-    missing = wr.WriteMissing(question=2, write=1, gone=True)
+    missing = wr.WriteMissing(question=2, write=1)
     own = commands.RecordCommit(ordinal=3, signature="s", path="/x", reason="committed")
     found = status(*RESUMED, earlier, skip, skip, missing, begun, own)
     assert (found.committed_writes, found.skipped_writes) == (1, 1)

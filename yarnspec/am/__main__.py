@@ -82,6 +82,7 @@ def settings_of(plan: Plan, earlier: EarlierBlocks, epoch: int = 1) -> Settings:
         recovery=RecoverySettings(
             enabled=options.recovery.enabled and not recovery_off,
             off=plan.recovery_off or recovery_off,
+            refused=recovery_off,
             window_ms=options.recovery.window_ms,
             driver_restarts=max(0, min(options.recovery.driver_restarts, EPOCH_MAX - epoch)),
         ),

@@ -40,7 +40,17 @@ from yarnspec.core.journalrecords import (
     WriteForgotten,
 )
 from yarnspec.core.journalstate import Recorded
-from yarnspec.core.savedwork import Progress, Taken, changed, progress_of, progress_record, saved_shuffles, saved_writes
+from yarnspec.core.savedwork import (
+    Progress,
+    Taken,
+    changed,
+    lost_of,
+    lost_record,
+    progress_of,
+    progress_record,
+    saved_shuffles,
+    saved_writes,
+)
 from yarnspec.journal.replay import Past
 from yarnspec.journal.writer import Stopped
 
@@ -65,6 +75,7 @@ RECORDS = (
     commands.RecordCommitting,
     commands.RecordCommit,
     commands.ForgetWrites,
+    commands.RecordLost,
     commands.AnswerWrite,
 )
 """The commands that are carried out here."""
@@ -246,13 +257,15 @@ class Recording:
                 progress=progress.epoch,
                 jobs=progress.jobs,
                 writes=saved_writes(recorded),
+                writes_lost=lost_of(recorded),
             )
         )
 
     def _stopped(self, stopped: Stopped) -> None:
         self._ended = stopped
-        self._ending.set()
+        # First: what the driver goes on to write then is known to be unrecorded.
         self._post(rec.RecordingEnded(why=stopped.why, fenced=stopped.fenced))
+        self._ending.set()
 
     def _offer(self, shuffles: tuple[int, ...]) -> None:
         past, self._past = self._past, Recorded()  # the bytes are in the file then, or of no use
@@ -362,6 +375,8 @@ def records_of_write(command: Command) -> list[JournalRecord]:
             return [JobCommitted(ordinal=ordinal, plan=plan, paths=(path,))]
         case commands.ForgetWrites(ordinals=ordinals):
             return [WriteForgotten(ordinal=one) for one in ordinals]
+        case commands.RecordLost(reason=why):
+            return [lost_record(why)]
     return []
 
 

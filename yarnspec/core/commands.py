@@ -330,6 +330,10 @@ class ForgetWrites(Command, frozen=True):
     ordinals: tuple[int, ...]
 
 
+class RecordLost(Command, frozen=True):
+    """Write to the journal that it does not have all that earlier epochs wrote to files, and why."""
+
+
 class AnswerWrite(Command, frozen=True):
     """Answer the driver's question about what it writes or reads, once everything before this is durable.
 

@@ -183,9 +183,10 @@ class Negotiator:
         self._lifecycle.begin(event.epoch)
         self._containers.begin_epoch(event.epoch)
         said = f"attempt {event.attempt} runs on {event.host}; epoch {event.epoch} begins"
-        return self._recovery.begin(event.epoch, said, now_ms) + self._await_hosts(now_ms)
+        begun = self._recovery.begin(event.epoch, said, now_ms)
+        return begun if self._lifecycle.over else begun + self._await_hosts(now_ms)
 
-    def _recovery_of_an_epoch(self) -> Recovery:
+    def _recovery_of_an_epoch(self, lost_writes: str = "") -> Recovery:
         data_hosts = DataHosts(
             self._settings.recovery.window_ms,
             timers=self._timers,
@@ -193,7 +194,7 @@ class Negotiator:
             blocklist=self._blocklist,
             containers=self._containers,
         )
-        return Recovery(self._settings.recovery, self._lifecycle, self._timers, data_hosts)
+        return Recovery(self._settings.recovery, self._lifecycle, self._timers, data_hosts, lost_writes=lost_writes)
 
     def _context_begun(self, first: bool, now_ms: int) -> list[Command]:
         return self._recovery.driver_ready(first, now_ms)
@@ -205,7 +206,7 @@ class Negotiator:
         self._recovery.over()
         self._carry.life_over()
         self._speculation.life_over()
-        self._recovery = self._recovery_of_an_epoch()
+        self._recovery = self._recovery_of_an_epoch(self._recovery.lost_writes)
         self._routes.update(self._recovery.routes)
         self._routes[rec.JournalReplayed] = self._journal_replayed
         self._single_timers |= self._recovery.timers

@@ -22,13 +22,13 @@ from yarnspec.core.commands import (
     ForgetWrites,
     RecordCommit,
     RecordCommitting,
+    RecordLost,
     RecordWrite,
 )
 from yarnspec.core.driver import Route
 from yarnspec.core.lifecycle import EXIT_FAILED, Lifecycle
 from yarnspec.core.writes import Verdict, Writes
 
-_UNTIL_KNOWN = (wr.WritesAsked, wr.WriteDeclared, wr.InputRead)
 
 
 class Outputs:
@@ -36,16 +36,17 @@ class Outputs:
 
     Args:
         lifecycle: which epoch it is, and how the application ends.
-        recording: whether the journal takes anything.
         progress: what follows from something that no earlier epoch has finished, told why.
+        lost: why an earlier life in this container may have written more than the journal has; empty when it has not.
     """
 
     def __init__(
-        self, lifecycle: Lifecycle, recording: Callable[[], bool], progress: Callable[[str], list[Command]]
+        self, lifecycle: Lifecycle, progress: Callable[[str], list[Command]], *, lost: str = ""
     ) -> None:
         self._lifecycle = lifecycle
-        self._recording = recording
         self._progress = progress
+        self._lost = lost
+        self._recording = False
         self._writes = Writes()
         self._known = False
         self._waiting: list[Any] = []
@@ -72,19 +73,46 @@ class Outputs:
         }
         return routes
 
-    def known(self, saved: tuple[wr.SavedWrite, ...], problem: str, *, same_program: bool) -> list[Command]:
-        """The journal was read; ``problem``: what it says of earlier epochs is not to be believed."""
+    @property
+    def lost(self) -> str:
+        """Why the next life in this container must not believe that the journal has all that was written."""
+        if self._untold and not self._lost:
+            return f"epoch {self._lifecycle.epoch} wrote what could not be recorded"
+        return self._lost
+
+    def known(
+        self, saved: tuple[wr.SavedWrite, ...] = (), *, problem: str = "", off: str = "", same_program: bool = True
+    ) -> list[Command]:
+        """The journal was read.
+
+        ``problem``: what it says of earlier epochs is not all; ``off``: why it could not be read, and takes nothing.
+        """
         self._writes.number_after(saved)
+        self._recording = recording = not off
+        commands: list[Command] = []
+        if self._lost and recording:
+            commands.append(RecordLost(reason=self._lost))
         if self._known:
             # Too late: the driver has been answered without it, and may have written something.
-            return [self._record(one, job="", existed=True) for one in self._untold] if self._recording() else []
-        if not problem:
+            if recording:
+                untold, self._untold = self._untold, []
+                commands += [self._record(one, job="", existed=True) for one in untold]
+            return commands
+        self._lost = self._lost or problem
+        if not self._lost:
             self._writes.offer(saved, recognize=same_program)
-        return self._settle(problem)
+        return commands + self._settle(self._lost or off)
+
+    def ended(self, why: str) -> list[Command]:
+        """The journal takes nothing more."""
+        commands = self.unknown(why)
+        self._recording = False
+        self._lost = self._lost or f"the recording of epoch {self._lifecycle.epoch} stopped: {why}"
+        return commands
 
     def unknown(self, why: str) -> list[Command]:
         """The journal cannot be read, or not in time."""
-        return [] if self._known else self._settle(why)
+        return [] if self._known else self._settle(self._lost or why)
 
     def _settle(self, problem: str) -> list[Command]:
         self._known = True
@@ -115,11 +143,11 @@ class Outputs:
     def _resolved(self, event: wr.WriteResolved, _now_ms: int) -> list[Command]:
         if event.outcome == "committed":
             saved = self._writes.committed(event.ordinal)
-            if saved is None or not self._recording():
+            if saved is None or not self._recording:
                 return []
             said = f"all {saved.files} files of write {saved.ordinal} are there"
             return [RecordCommit(ordinal=saved.ordinal, signature=saved.signature, path=saved.path, reason=said)]
-        if event.outcome == "undone" and self._writes.undone(event.ordinal) and self._recording():
+        if event.outcome == "undone" and self._writes.undone(event.ordinal) and self._recording:
             said = f"write {event.ordinal} was not committed, and what it left was removed"
             return [ForgetWrites(ordinals=(event.ordinal,), reason=said)]
         return []
@@ -136,9 +164,9 @@ class Outputs:
         declared, saved = self._declared.get(event.write), self._skipped.pop(event.write, None)
         if declared is None or saved is None:
             return self._never_declared(event.question, event.write)
-        verdict = self._writes.missing(declared, saved, event.gone)
+        verdict = self._writes.missing(declared, saved)
         forgotten: list[Command] = []
-        if verdict.action == "run" and self._recording():
+        if verdict.action == "run" and self._recording:
             forgotten = [ForgetWrites(ordinals=(saved.ordinal,), reason=verdict.reason)]
         return forgotten + self._give(declared, event.question, verdict)
 
@@ -164,7 +192,7 @@ class Outputs:
             return self._never_declared(event.question, event.write)
         wiped = self._writes.begin(declared)
         commands: list[Command] = []
-        if self._recording():
+        if self._recording:
             record = self._record(declared, job=event.job, existed=event.existed)
             self._begun[event.write] = record
             commands.append(record)
@@ -189,7 +217,7 @@ class Outputs:
     def _committing(self, event: wr.WriteCommitting, _now_ms: int) -> list[Command]:
         begun = self._begun.get(event.write)
         commands: list[Command] = []
-        if begun is not None and self._recording():
+        if begun is not None and self._recording:
             said = f"write {begun.ordinal} is about to show its {event.files} files"
             commands = [RecordCommitting(ordinal=begun.ordinal, files=event.files, digest=event.digest, reason=said)]
         return [*commands, self._go_on(event.question, "the write may be committed")]
@@ -197,14 +225,14 @@ class Outputs:
     def _aborting(self, event: wr.WriteAborting, _now_ms: int) -> list[Command]:
         begun = self._begun.get(event.write)
         # The same record once more: what is durable now shows that there is no later epoch now.
-        again: list[Command] = [begun] if begun is not None and self._recording() else []
+        again: list[Command] = [begun] if begun is not None and self._recording else []
         return [*again, self._go_on(event.question, "what the write has left may be removed")]
 
     def _finished(self, event: wr.WriteFinished, _now_ms: int) -> list[Command]:
         begun = self._begun.pop(event.write, None)
         self._declared.pop(event.write, None)
         commands: list[Command] = []
-        if begun is not None and self._recording():
+        if begun is not None and self._recording:
             said = f"write {begun.ordinal} is committed"
             commands = [
                 RecordCommit(ordinal=begun.ordinal, signature=begun.signature, path=begun.path, reason=said),
@@ -232,7 +260,7 @@ class Outputs:
 
     def _unrecorded(self, event: wr.WritesUnrecorded, _now_ms: int) -> list[Command]:
         said = f"a write is not recorded, and would be done again: {event.why}"
-        return [AdmitLimit(recording=self._recording(), reason=said)]
+        return [AdmitLimit(recording=self._recording, reason=said)]
 
     def _stop(self, question: int, why: str) -> list[Command]:
         return [

@@ -52,6 +52,8 @@ class Recovery:
         lifecycle: Lifecycle,
         timers: Timers,
         data_hosts: DataHosts,
+        *,
+        lost_writes: str = "",
     ) -> None:
         self._settings = settings
         self._lifecycle = lifecycle
@@ -66,14 +68,13 @@ class Recovery:
         self._progressed = False
         self._jobs = 0
         self._guard = Guard(self._broken)
-        self._outputs = Outputs(lifecycle, lambda: self._replayed and not self._off, self._progress)
+        self._told = False
+        self._outputs = Outputs(lifecycle, self._progress, lost=lost_writes)
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
         """What it takes."""
         guarded: dict[type[ev.Event], Route] = {
-            rec.JournalReplayed: self._journal_replayed,
-            rec.RecordingEnded: self._recording_ended,
             rec.ShuffleDeclared: self._declared,
             rec.ShuffleRestored: self._restored,
             rec.ShuffleDropped: self._dropped,
@@ -84,7 +85,11 @@ class Recovery:
             rec.SavedUnreadable: self._saved_unreadable,
         }
         # No guard for writes: going on without an answer may be worse than any end.
-        return {kind: partial(self._run, route) for kind, route in guarded.items()} | self._outputs.routes
+        journal: dict[type[ev.Event], Route] = {
+            rec.JournalReplayed: self._replayed_too,
+            rec.RecordingEnded: self._ended_too,
+        }
+        return {kind: partial(self._run, route) for kind, route in guarded.items()} | journal | self._outputs.routes
 
     @property
     def timers(self) -> dict[str, Callable[[int], list[Command]]]:
@@ -102,7 +107,10 @@ class Recovery:
     def begin(self, epoch: int, why: str, now_ms: int) -> list[Command]:
         """An epoch begins: its driver starts, if need be later."""
         if not self._settings.enabled:
-            self._outputs.known((), "", same_program=True)
+            self._outputs.unknown("")
+            if self._settings.refused and epoch > 1:
+                said = f"what earlier epochs wrote is not known, and would be done again: {self._settings.refused}"
+                return self._lifecycle.fail(EXIT_FAILED, said)
             return [
                 *(self._admit(self._settings.off) if self._settings.off else ()),
                 StartDriver(epoch=epoch, reason=why),
@@ -117,6 +125,11 @@ class Recovery:
         self._began = why
         said = f"epoch {epoch} begins when the journal of those before was read, in {wait_ms / 1000:g} s at the latest"
         return [self._timers.set(REPLAY_TIMER, due_ms, said)]
+
+    @property
+    def lost_writes(self) -> str:
+        """Why the journal does not have all that the program has written so far; empty when it has."""
+        return self._outputs.lost
 
     def over(self) -> None:
         """The driver has died, and another life of it will come, of which nothing is known yet: wait for nobody."""
@@ -159,9 +172,22 @@ class Recovery:
 
     # the journal
 
-    def _journal_replayed(self, event: rec.JournalReplayed, _now_ms: int) -> list[Command]:
-        if not self._settings.enabled or self._replayed:
+    def _replayed_too(self, event: rec.JournalReplayed, now_ms: int) -> list[Command]:
+        if not self._settings.enabled or self._told:
             return []
+        self._told = True
+        commands = self._guard.run(self._journal_replayed, event, now_ms)
+        if self._lifecycle.over:
+            return commands
+        problem, same = event.problem or event.writes_lost, not event.changed
+        return commands + self._outputs.known(event.writes, problem=problem, off=event.off, same_program=same)
+
+    def _ended_too(self, event: rec.RecordingEnded, now_ms: int) -> list[Command]:
+        if event.fenced:
+            return self._lifecycle.abandon(f"epoch {self._lifecycle.epoch} is over: {event.why}")
+        return self._guard.run(self._recording_ended, event, now_ms) + self._outputs.ended(event.why)
+
+    def _journal_replayed(self, event: rec.JournalReplayed, _now_ms: int) -> list[Command]:
         self._replayed = True
         self._timers.cancel(REPLAY_TIMER)
         fruitless = self._fruitless(event)
@@ -181,8 +207,7 @@ class Recovery:
         if not refused:
             commands += self._offer(event.shuffles)
         answers = self._answer_all()
-        written = self._outputs.known(event.writes, event.problem or event.off, same_program=not event.changed)
-        return [*commands, *self._start(), *answers, *written]
+        return [*commands, *self._start(), *answers]
 
     def _offer(self, saved: tuple[rec.SavedShuffle, ...]) -> list[Command]:
         self._shuffles.offer(saved)
@@ -231,9 +256,7 @@ class Recovery:
         return [StartDriver(epoch=self._lifecycle.epoch, reason=began)] if began else []
 
     def _recording_ended(self, event: rec.RecordingEnded, _now_ms: int) -> list[Command]:
-        if event.fenced:
-            return self._lifecycle.abandon(f"epoch {self._lifecycle.epoch} is over: {event.why}")
-        return [*self._stop(event.why), *self._answer_all(), *self._outputs.unknown(event.why)]
+        return [*self._stop(event.why), *self._answer_all()]
 
     def _stop(self, why: str) -> list[Command]:
         if self._off:

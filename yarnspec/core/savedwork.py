@@ -13,6 +13,9 @@ from yarnspec.core.writeevents import SavedWrite
 PROGRESS = "progress"
 """The kind of the carried record that says how far the program has got."""
 
+LOST = "writes-lost"
+"""The kind of the one that says why the journal does not have all writes."""
+
 _TOLD = {
     "program_digest": "its files",
     "arguments_digest": "its arguments",
@@ -89,6 +92,16 @@ def progress_of(recorded: Recorded) -> Progress:
 def progress_record(progress: Progress) -> Carried:
     """The same as a record."""
     return Carried(kind=PROGRESS, payload=f"{progress.epoch} {progress.jobs}".encode())
+
+
+def lost_of(recorded: Recorded) -> str:
+    """Why the journal does not have all that earlier epochs wrote to files; empty when it has."""
+    return recorded.carried.get(LOST, b"").decode(errors="replace")
+
+
+def lost_record(why: str) -> Carried:
+    """The same as a record. It holds for all later epochs: what is not known now will not be known then."""
+    return Carried(kind=LOST, payload=why.encode())
 
 
 class Taken:

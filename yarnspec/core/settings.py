@@ -79,14 +79,16 @@ class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):
 class RecoverySettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether finished work is kept for a next driver, and how long that waits for it.
 
-    ``off`` says why it is not kept although that was wanted. ``replay_wait_ms``: how long a driver with a past waits
-    for the journal; ``fruitless_epochs``: how many in a row may end with nothing new finished. ``driver_restarts``:
-    how often a driver that died is started again in the same attempt; the first time at once, the second after
-    ``restart_first_ms``, each further time after twice as long, at most ``restart_max_ms``.
+    ``off`` says why it is not kept although that was wanted, ``refused`` why a later epoch must not run without it.
+    ``replay_wait_ms``: how long a driver with a past waits for the journal; ``fruitless_epochs``: how many in a row may
+    end with nothing new finished. ``driver_restarts``: how often a driver that died is started again in the same
+    attempt; the first time at once, the second after ``restart_first_ms``, each further time after twice as long, at
+    most ``restart_max_ms``.
     """
 
     enabled: bool = False
     off: str = ""
+    refused: str = ""
     window_ms: int = 30_000
     replay_wait_ms: int = 90_000
     fruitless_epochs: int = 2

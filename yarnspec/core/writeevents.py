@@ -52,23 +52,26 @@ class WriteResolved(Event, frozen=True):
 
 
 class WriteDeclared(Event, frozen=True):
-    """The program is about to write files; nothing was computed for it yet. ``why_not``: why nobody can tell what."""
+    """The program is about to write files; nothing was computed for it yet.
+
+    ``existed``: there is something at the path. ``why_not``: why nobody can tell what it writes.
+    """
 
     question: int
     write: int
     path: str
     mode: WriteMode
+    existed: bool = True
     signature: str = ""
     description: str = ""
     why_not: str = ""
 
 
 class WriteMissing(Event, frozen=True):
-    """The output that was to be there already is not as it was committed; ``gone``: none of its files is there."""
+    """The output that was to be there already is not as it was committed."""
 
     question: int
     write: int
-    gone: bool
 
 
 class WriteBeginning(Event, frozen=True):

@@ -9,10 +9,11 @@ future. From that follows what may be done:
     overwrites a path with one         run: nothing of the open ones is left afterwards, they are forgotten
     adds to a path with one            stop: its rows may be there already
     creates a path with one            stop: its own earlier output is in its way
+    writes where nothing is now        run: nothing of the open ones is left to be doubled, they are forgotten
 
 A write that began and was never committed was undone before the program began. Where it had overwritten something, that
-is lost: the write stays open, and the path can only be overwritten. Where nobody knows what earlier epochs wrote, what
-adds to a path or overwrites a part of it stops, and so does what overwrites something that was read before.
+is lost: the write stays open, and the path can only be overwritten. Where nobody knows what earlier epochs wrote, only
+what replaces all of a path runs, or writes where nothing is; and nothing that was read before is overwritten.
 """
 
 from __future__ import annotations
@@ -96,15 +97,17 @@ class Writes:
         """What becomes of a write of this epoch."""
         if self._unknown:
             # What was read may have been the outcome of this very write.
-            if declared.mode in ("add", "amend") or any(_overlap(declared.path, one) for one in self._read):
-                return Verdict(
-                    "stop", f"{_does(declared)} what an earlier life of it may have written: {self._unknown}"
-                )
-            self._own.add(declared.path)
+            was_read = any(_overlap(declared.path, one) for one in self._read)
+            may_hold = declared.mode != "replace" and declared.existed and not self._is_own(declared.path)
+            if was_read or may_hold:
+                said = f"{_does(declared)} what an earlier life of it may have written: {self._unknown}"
+                return Verdict("stop", said)
             return Verdict("run", f"what earlier epochs wrote is not known: {self._unknown}")
         touched = self._touching([declared.path])
         if not touched:
             return Verdict("run", "no earlier epoch has written there")
+        if not declared.existed and _all_within(touched, declared.path):
+            return Verdict("run", "nothing of what earlier epochs wrote there is left")
         found = self._match(declared, touched)
         if found is not None:
             check = not any(one.ordinal > found.ordinal and _wipes(one, found.path) for one in touched)
@@ -115,10 +118,8 @@ class Writes:
             return Verdict("skip", f"epoch {found.epoch} has committed it as write {found.ordinal}", found, check)
         return self._again(declared, touched, declared.why_not or "it is none of those that were committed")
 
-    def missing(self, declared: WriteDeclared, saved: SavedWrite, gone: bool) -> Verdict:
+    def missing(self, declared: WriteDeclared, saved: SavedWrite) -> Verdict:
         """What becomes of a write whose output is not there as it was committed."""
-        if gone and declared.mode != "replace" and not self._touching([declared.path]):
-            return Verdict("run", f"nothing is left of what epoch {saved.epoch} had committed")
         if declared.mode != "replace":
             self._open[saved.ordinal] = saved
         touched = self._touching([declared.path])
@@ -126,8 +127,9 @@ class Writes:
 
     def begin(self, declared: WriteDeclared) -> tuple[int, ...]:
         """A write begins; the open ones of which nothing will be left."""
-        if declared.mode != "replace":
+        if declared.mode != "replace" and declared.existed:
             return ()
+        self._own.add(declared.path)
         wiped = tuple(ordinal for ordinal, one in self._open.items() if _within(one.path, declared.path))
         for ordinal in wiped:
             del self._open[ordinal]
@@ -137,7 +139,7 @@ class Writes:
         """Why these must not be read; empty when they may."""
         paths = tuple(paths)
         if self._unknown:
-            self._read.update(path for path in paths if not any(_within(path, own) for own in self._own))
+            self._read.update(path for path in paths if not self._is_own(path))
         touched = self._touching(paths)
         if not touched:
             return ""
@@ -145,6 +147,10 @@ class Writes:
             f"the program reads {touched[0].path}, which an earlier life of it has changed since ({_told(touched)}), "
             "before it comes to that write again: it would apply its change twice"
         )
+
+    def _is_own(self, path: str) -> bool:
+        """Whether this epoch has replaced all that was there."""
+        return any(_within(path, own) for own in self._own)
 
     def _touching(self, paths: Iterable[str]) -> list[SavedWrite]:
         wanted = list(paths)
@@ -167,11 +173,15 @@ class Writes:
 
     def _replaces(self, declared: WriteDeclared, touched: list[SavedWrite]) -> bool:
         """Whether nothing of these is left after it."""
-        return declared.mode == "replace" and all(_within(one.path, declared.path) for one in touched)
+        return declared.mode == "replace" and _all_within(touched, declared.path)
 
 
 def _within(path: str, above: str) -> bool:
     return path == above or path.startswith(above.rstrip("/") + "/")
+
+
+def _all_within(writes: list[SavedWrite], path: str) -> bool:
+    return all(_within(one.path, path) for one in writes)
 
 
 def _overlap(one: str, other: str) -> bool:

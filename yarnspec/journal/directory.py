@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from yarnspec.core.journalrecords import EpochBegan, EpochSealed, JournalRecord, SnapshotBegan, SnapshotEnded
-from yarnspec.core.journalstate import Recorded
+from yarnspec.core.savedwork import lost_record
 from yarnspec.journal.errors import EpochTaken, Fenced, JournalDamaged
 from yarnspec.journal.layout import Layout
 from yarnspec.journal.records import MAGIC, Entry, encode, payload_of
@@ -59,7 +59,7 @@ class JournalDirectory:
             earlier = [each for each in self.epochs() if each < epoch]
             seals = [seal for each in earlier if (seal := self._seal_former(each, epoch)) is not None]
             past = replay(self._layout, earlier)
-            written = _write(log, epoch, [began, *seals, *_snapshot(past.recorded, earlier)])
+            written = _write(log, epoch, [began, *seals, *_snapshot(past, earlier)])
             # Of two epochs that begin at the same time one sees the other here: each first made its directory.
             self._layout.check(epoch)
         except BaseException:
@@ -132,10 +132,13 @@ class _Hold:
         self._layout.say_stopped(self._epoch, why)
 
 
-def _snapshot(recorded: Recorded, earlier: list[int]) -> list[JournalRecord]:
+def _snapshot(past: Past, earlier: list[int]) -> list[JournalRecord]:
     if not earlier:
         return []
-    live = list(recorded.live())
+    live = list(past.recorded.live())
+    if past.problem:
+        # Nobody reads behind this snapshot any more.
+        live.append(lost_record(past.problem))
     return [SnapshotBegan(through_epoch=earlier[-1]), *live, SnapshotEnded(records=len(live))]
 
 

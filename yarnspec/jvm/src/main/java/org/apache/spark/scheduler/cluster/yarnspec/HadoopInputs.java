@@ -1,9 +1,6 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
-import java.util.ArrayDeque;
-import java.util.Collection;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -14,15 +11,11 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.lib.input.CombineFileSplit;
 import org.apache.spark.Partition;
-import org.apache.spark.ShuffleDependency;
 import org.apache.spark.rdd.HadoopPartition;
 import org.apache.spark.rdd.HadoopRDD;
 import org.apache.spark.rdd.NewHadoopPartition;
 import org.apache.spark.rdd.NewHadoopRDD;
 import org.apache.spark.rdd.RDD;
-import org.apache.spark.sql.execution.datasources.FilePartition;
-import org.apache.spark.sql.execution.datasources.PartitionedFile;
-import scala.runtime.BoxedUnit;
 
 /** The files that a Hadoop input format reads: which part of which, and whether they are still the same. */
 final class HadoopInputs {
@@ -36,53 +29,6 @@ final class HadoopInputs {
 
     HadoopInputs(Values values) {
         this.values = values;
-    }
-
-    /** Files that an RDD and those that it computes from, up to shuffles, read: one of each directory. */
-    static Collection<Path> paths(RDD<?> last) {
-        Map<Path, Path> paths = new HashMap<>();
-        Set<Integer> seen = new HashSet<>();
-        ArrayDeque<RDD<?>> left = new ArrayDeque<>(List.of(last));
-        while (!left.isEmpty()) {
-            RDD<?> rdd = left.pop();
-            if (!seen.add(rdd.id())) {
-                continue;
-            }
-            if (rdd.dependencies().isEmpty()) {
-                for (Partition each : rdd.partitions()) {
-                    addPaths(each, paths);
-                }
-            }
-            rdd.dependencies().foreach(each -> {
-                if (!(each instanceof ShuffleDependency<?, ?, ?>)) {
-                    left.add(each.rdd());
-                }
-                return BoxedUnit.UNIT;
-            });
-        }
-        return paths.values();
-    }
-
-    private static void addPaths(Partition partition, Map<Path, Path> paths) {
-        if (partition instanceof FilePartition files) {
-            for (PartitionedFile file : files.files()) {
-                addPath(file.toPath(), paths);
-            }
-        } else if (partition instanceof HadoopPartition hadoop
-                && hadoop.inputSplit().value() instanceof org.apache.hadoop.mapred.FileSplit file) {
-            addPath(file.getPath(), paths);
-        } else if (partition instanceof NewHadoopPartition hadoop) {
-            Object split = hadoop.serializableHadoopSplit().value();
-            if (split instanceof org.apache.hadoop.mapreduce.lib.input.FileSplit file) {
-                addPath(file.getPath(), paths);
-            } else if (split instanceof CombineFileSplit combined) {
-                List.of(combined.getPaths()).forEach(path -> addPath(path, paths));
-            }
-        }
-    }
-
-    private static void addPath(Path file, Map<Path, Path> paths) {
-        paths.putIfAbsent(file.getParent(), file);
     }
 
     void add(RDD<?> rdd) {

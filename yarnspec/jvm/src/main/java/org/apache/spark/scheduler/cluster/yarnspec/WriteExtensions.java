@@ -45,10 +45,13 @@ public final class WriteExtensions extends AbstractFunction1<SparkSessionExtensi
         @Override
         public Seq<SparkPlan> apply(LogicalPlan plan) {
             Writes writes = Writes.current();
-            if (writes == null
-                    || !(plan instanceof InsertIntoHadoopFsRelationCommand command)
-                    || !writes.isOurs(session.sparkContext())
-                    || !writes.isThere(session, command)) {
+            if (writes == null || !writes.isOurs(session.sparkContext())) {
+                return Scala.emptySeq();
+            }
+            if (Writes.isIntoHive(plan)) {
+                writes.intoHive(session, plan);
+            }
+            if (!(plan instanceof InsertIntoHadoopFsRelationCommand command) || !writes.isThere(session, command)) {
                 return Scala.emptySeq();
             }
             SparkPlan nothing = new LocalTableScanExec(Scala.emptySeq(), Scala.emptySeq(), Option.empty(), false);

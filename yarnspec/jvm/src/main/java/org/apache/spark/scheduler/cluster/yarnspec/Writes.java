@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URI;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -23,19 +24,13 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.Stage;
 import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.command.ExplainCommand;
-import org.apache.spark.sql.execution.datasources.FileIndex;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
-import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
-import org.apache.spark.sql.execution.datasources.v2.FileTable;
-import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.BoxedUnit;
 
 /**
  * What the program writes to files, told to the negotiator step by step, and what it must not do again.
@@ -48,6 +43,9 @@ final class Writes {
     private static final String EXTENSIONS = "spark.sql.extensions";
     private static final String PROTOCOL = "spark.sql.sources.commitProtocolClass";
     private static final Pattern UUID = Pattern.compile("\\p{XDigit}{8}(-\\p{XDigit}{4}){3}-\\p{XDigit}{12}");
+    private static final String HIVE = "org.apache.spark.sql.hive.execution.InsertIntoHiveTable";
+    private static final String HDFS = "hdfs";
+    private static final int HDFS_PORT = 8020;
     private static final long PATIENCE_S = 600;
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -60,10 +58,13 @@ final class Writes {
     private final Map<Key, Write> planned = new ConcurrentHashMap<>();
     private final Set<String> inputs = ConcurrentHashMap.newKeySet();
     private final Set<String> otherProtocols = ConcurrentHashMap.newKeySet();
+    /** Outputs to which an earlier driver has added, with the number of the first RDD that is made after that. */
+    private final Map<String, Integer> notAddedAgain = new ConcurrentHashMap<>();
+
     private volatile boolean pending;
 
     /** One write of this driver. */
-    record Write(int number, Key key, boolean there) {}
+    record Write(int number, Key key, Path output, boolean there) {}
 
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
     private record Key(String execution, String path) {}
@@ -149,15 +150,8 @@ final class Writes {
 
     /** Whether an earlier driver has done this write; asked once for each, before anything is computed for it. */
     boolean isThere(SparkSession session, InsertIntoHadoopFsRelationCommand command) {
-        String protocol = session.sessionState().conf().fileCommitProtocolClass();
-        if (!protocol.equals(RecordedCommitProtocol.class.getName())) {
-            if (otherProtocols.add(protocol)) {
-                outbox.add("writes_unrecorded", event -> event.put("why", protocol + " commits it"));
-            }
+        if (!isRecorded(session)) {
             return false;
-        }
-        if (isOnlyExplained()) {
-            return false; // or the real one would find its place taken
         }
         Key key = key(command.outputPath());
         Write known = planned.get(key); // adaptive execution plans again
@@ -165,6 +159,35 @@ final class Writes {
             known = declare(key, mode(command), signatures.of(session, command), command.outputPath());
         }
         return known.there();
+    }
+
+    /** A table of Hive's gets files that are written elsewhere; which of them are in it nobody can tell later. */
+    void intoHive(SparkSession session, LogicalPlan insert) {
+        Key key = new Key(execution(), HIVE);
+        if (!isRecorded(session) || planned.containsKey(key)) {
+            return;
+        }
+        CatalogTable table = (CatalogTable) Fields.get(insert, "table");
+        boolean all = table.partitionColumnNames().isEmpty();
+        String mode = Boolean.TRUE.equals(Fields.get(insert, "overwrite")) ? all ? "replace" : "amend" : "add";
+        Path output = new Path(table.location());
+        declare(key, mode, Signature.ofUnknownWrite(output.toString()), output);
+    }
+
+    static boolean isIntoHive(LogicalPlan plan) {
+        return plan.getClass().getName().equals(HIVE); // which is not there in every Spark
+    }
+
+    /** Whether a write that is planned will be told step by step. */
+    private boolean isRecorded(SparkSession session) {
+        String protocol = session.sessionState().conf().fileCommitProtocolClass();
+        if (!protocol.equals(RecordedCommitProtocol.class.getName())) {
+            if (otherProtocols.add(protocol)) {
+                outbox.add("writes_unrecorded", event -> event.put("why", protocol + " commits it"));
+            }
+            return false;
+        }
+        return !isOnlyExplained(); // else the real one would find its place taken
     }
 
     private boolean isOnlyExplained() {
@@ -190,18 +213,24 @@ final class Writes {
 
     private Write declare(Key key, String mode, Signature signature, Path output) {
         int number = lastWrite.incrementAndGet();
+        String path = qualified(output);
+        boolean existed = exists(output);
         JsonNode answer = ask("write_declared", event -> event.put("write", number)
-                .put("path", key.path())
+                .put("path", path)
                 .put("mode", mode)
+                .put("existed", existed)
                 .put("signature", signature.text())
                 .put("description", signature.description())
                 .put("why_not", Failures.shortened(signature.whyNot())));
         if (isSkip(answer) && answer.path("check").asBoolean()) {
             answer = compare(number, answer);
         }
-        Write write = new Write(number, key, isSkip(answer));
+        Write write = new Write(number, key, output, isSkip(answer));
         planned.put(key, write);
         if (write.there()) {
+            if (mode.equals("add") || mode.equals("amend")) {
+                notAddedAgain.put(path, context.newRddId());
+            }
             System.err.println("yarnspec: " + output + " is not written again: "
                     + answer.path("reason").asText());
         }
@@ -214,12 +243,10 @@ final class Writes {
 
     private JsonNode compare(int number, JsonNode answer) {
         try {
-            JsonNode saved = answer.path("saved");
-            if (isThere(saved)) {
+            if (isThere(answer.path("saved"))) {
                 return answer;
             }
-            boolean gone = shown(saved).count() == 0;
-            return ask("write_missing", event -> event.put("write", number).put("gone", gone));
+            return ask("write_missing", event -> event.put("write", number));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -232,18 +259,13 @@ final class Writes {
         }
         Path output = new Path(path);
         Key key = key(output);
-        Write write = planned.get(key);
+        Write write = planned.getOrDefault(key, planned.get(new Key(execution(), HIVE)));
         if (write == null) {
             // Whoever made it did not plan it as Spark's writers of files do, so it may keep a part of what is there.
             write = declare(key, "amend", Signature.ofUnknownWrite(path), output);
         }
         int number = write.number();
-        boolean existed;
-        try {
-            existed = output.getFileSystem(context.hadoopConfiguration()).exists(output);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        boolean existed = exists(write.output());
         ask("write_beginning", event -> event.put("write", number).put("job", job).put("existed", existed));
         return write;
     }
@@ -271,34 +293,38 @@ final class Writes {
             return;
         }
         Set<String> paths = new TreeSet<>();
-        plan.foreachWithSubqueries(node -> {
-            if (node instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation files) {
-                addAll(files.location(), paths);
-            } else if (node instanceof DataSourceV2Relation relation && relation.table() instanceof FileTable table) {
-                addAll(table.fileIndex(), paths);
-            }
-            return BoxedUnit.UNIT;
-        });
+        InputPaths.of(plan).forEach(path -> paths.add(qualified(path)));
         reads(paths);
-    }
-
-    private void addAll(FileIndex index, Set<String> paths) {
-        CollectionConverters.asJava(index.rootPaths()).forEach(path -> paths.add(qualified(path)));
     }
 
     /** Why a stage must not run; empty when it may. */
     String reads(Stage stage) {
-        if (!pending || stage == null || !isOurs(stage.rdd().context())) {
+        boolean asks = pending;
+        if (!asks && notAddedAgain.isEmpty() || stage == null || !isOurs(stage.rdd().context())) {
             return "";
         }
         try {
             Set<String> paths = new TreeSet<>();
-            HadoopInputs.paths(stage.rdd()).forEach(path -> paths.add(qualified(path)));
-            reads(paths);
+            for (InputPaths.Listed each : InputPaths.of(stage.rdd())) {
+                String path = qualified(each.path());
+                if (isOlderThanAddition(each.rdd(), path)) {
+                    return "yarnspec: what an earlier driver has added to the inputs is not added again, and whether " + path
+                            + " is to be read cannot be told: the RDD that reads it was made before the addition";
+                }
+                paths.add(path);
+            }
+            if (asks) {
+                reads(paths);
+            }
             return "";
         } catch (RuntimeException e) {
-            return e.getMessage();
+            return String.valueOf(e.getMessage()); // null would mean that it may run
         }
+    }
+
+    private boolean isOlderThanAddition(int rdd, String file) {
+        return notAddedAgain.entrySet().stream()
+                .anyMatch(each -> rdd < each.getValue() && file.startsWith(each.getKey() + "/"));
     }
 
     private void reads(Set<String> paths) {
@@ -313,12 +339,30 @@ final class Writes {
     }
 
     private Key key(Path output) {
-        return new Key(String.valueOf(context.getLocalProperty(EXECUTION)), qualified(output));
+        return new Key(execution(), qualified(output));
     }
 
+    private String execution() {
+        return String.valueOf(context.getLocalProperty(EXECUTION));
+    }
+
+    private boolean exists(Path output) {
+        try {
+            return output.getFileSystem(context.hadoopConfiguration()).exists(output);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Always the same for the same place, with the port of its NameNode or without. */
     private String qualified(Path path) {
         try {
-            return path.getFileSystem(context.hadoopConfiguration()).makeQualified(path).toString();
+            Path whole = path.getFileSystem(context.hadoopConfiguration()).makeQualified(path);
+            URI uri = whole.toUri();
+            boolean bare = HDFS.equals(uri.getScheme())
+                    && uri.getPort() < 0
+                    && context.hadoopConfiguration().get("dfs.ha.namenodes." + uri.getHost()) == null;
+            return bare ? new Path(HDFS, uri.getHost() + ":" + HDFS_PORT, uri.getPath()).toString() : whole.toString();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
