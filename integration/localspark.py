@@ -18,14 +18,15 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from integration import localshuffles
+from integration.localshuffles import Shuffle
 from integration.localwrites import LocalWrites, Step
 from yarnspec.core.journalstate import Recorded
 from yarnspec.feed.outputs import OUTPUTS_ERRORS, OutputsReader
-from yarnspec.journal.frames import encode_frame
 from yarnspec.jvm import jar_path
 from yarnspec.spark.bridge import BRIDGE_ERRORS, DriverBridge
 from yarnspec.spark.properties import complete, free_port, recovery_keys, write
@@ -39,18 +40,6 @@ HOSTS = ("127.0.0.2", "127.0.0.3")
 APPLICATION = "application_1_0001"
 DEADLINE_S = 240.0
 WINDOW_MS = 30_000
-
-
-@dataclass
-class Shuffle:
-    """What is known of one shuffle of the application."""
-
-    declared: dict[str, Any]
-    epoch: int
-    facts: bytes = b""
-    maps: dict[int, tuple[dict[str, Any], bytes]] = field(default_factory=dict)
-    stopped: str = ""
-    used: int = 0
 
 
 @dataclass
@@ -122,24 +111,6 @@ class LocalSpark:
         self._executors += 1
         return str(self._executors)
 
-    def save(self, path: Path, epoch: int) -> Path | None:
-        """Write what earlier drivers left for the driver of this epoch."""
-        chosen = {
-            number: one
-            for number, one in self.shuffles.items()
-            if one.epoch < epoch and not one.stopped and one.declared["reusable"] and one.maps
-        }
-        if not chosen:
-            return None
-        with path.open("wb") as stream:
-            for number, one in sorted(chosen.items()):
-                keys = ("signature", "maps", "reduces", "determinism")
-                header = {"kind": "shuffle", "shuffle": number} | {key: one.declared[key] for key in keys}
-                stream.write(encode_frame(header, one.facts))
-                for told, blob in one.maps.values():
-                    stream.write(encode_frame(told | {"kind": "map"}, blob))
-        return path
-
 
 class _Run:
     def __init__(
@@ -171,7 +142,7 @@ class _Run:
     def run(self, program: list[str]) -> Life:
         self._directory.mkdir()
         (self._directory / "log").mkdir()
-        saved = self._application.save(self._directory / "saved", self._epoch)
+        saved = localshuffles.save(self._application.shuffles, self._directory / "saved", self._epoch)
         self._saved_ids = {number for number, one in self._application.shuffles.items() if one.epoch < self._epoch}
         properties = self._properties(saved)
         began = time.monotonic()
@@ -321,7 +292,9 @@ class _Run:
                 for host in self._gone:
                     bridge.host_gone(host)
             case "shuffle_declared":
-                self._answer(bridge, event)
+                with self._lock:
+                    found = localshuffles.declare(self._application.shuffles, event, self._epoch, self._saved_ids)
+                localshuffles.answer(bridge, event, found)
             case "recording_stopped":
                 with self._lock:
                     if event["shuffle"] in self._application.shuffles:
@@ -336,35 +309,6 @@ class _Run:
     def _kill(self) -> None:
         self._killed = True
         os.killpg(self._driver.pid, self._kill_by)
-
-    def _answer(self, bridge: DriverBridge, event: dict[str, Any]) -> None:
-        with self._lock:
-            known = self._application.shuffles
-            found = next(
-                (
-                    number
-                    for number in sorted(self._saved_ids, reverse=True)
-                    if number in known
-                    and known[number].used < self._epoch
-                    and known[number].maps
-                    and not known[number].stopped
-                    and event["reusable"]
-                    and known[number].declared["signature"] == event["signature"]
-                ),
-                None,
-            )
-            if found is None:
-                known[event["shuffle"]] = Shuffle(declared=event, epoch=self._epoch)
-            else:
-                known[found].used = self._epoch
-                # What is not restored runs again under the same number; the newer output of an index holds.
-        bridge.answer_shuffle(
-            event["question"],
-            shuffle=found,
-            restore=found is not None,
-            record=event["reusable"],
-            whole=event["determinism"] == "indeterminate",
-        )
 
     def _frame(self, header: dict[str, Any], blob: bytes) -> None:
         with self._lock:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from integration.localspark import APPLICATION, HOSTS, Life, LocalSpark, Shuffle
+from integration.localshuffles import Shuffle
+from integration.localspark import APPLICATION, HOSTS, Life, LocalSpark
 from integration.programs.resumes import write_inputs
 
 PROGRAM = str(Path(__file__).parent / "programs" / "resumes.py")
