@@ -43,7 +43,7 @@ def save(shuffles: Mapping[int, Shuffle], path: Path, epoch: int) -> Path | None
 
 
 def declare(shuffles: dict[int, Shuffle], declared: dict[str, Any], epoch: int, saved: Container[int]) -> int | None:
-    """The saved one whose place a shuffle of this epoch takes; None when it is another one, which is known from now on."""
+    """The saved shuffle whose place one of this epoch takes; None when it is new, and known from now on."""
     for number, one in sorted(shuffles.items(), reverse=True):
         usable = number in saved and one.used < epoch and one.maps and not one.stopped
         if usable and declared["reusable"] and one.declared["signature"] == declared["signature"]:

@@ -213,7 +213,7 @@ def test_rows_are_not_added_twice_to_a_table_of_hive(step: Step, directory: Path
     assert first.exit_code == -9
     second = application.run(program("hive", data))
     if step == "answered":
-        assert f"adds to file:{data}/warehouse/numbers" in second.stopped
+        assert f"adds to file:{data}/numbers" in second.stopped
     else:
         assert result(second) == [5]
 

@@ -82,7 +82,7 @@ def listed_before(spark: SparkSession, directory: Path) -> Any:
 
 def hive(spark: SparkSession, directory: Path) -> Any:
     """Adds rows to a table of Hive's."""
-    spark.sql("CREATE TABLE IF NOT EXISTS numbers (n BIGINT) STORED AS TEXTFILE")
+    spark.sql(f"CREATE TABLE IF NOT EXISTS numbers (n BIGINT) STORED AS TEXTFILE LOCATION 'file:{directory}/numbers'")
     spark.range(5).write.insertInto("numbers")
     return [spark.table("numbers").count()]
 

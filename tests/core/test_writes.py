@@ -34,9 +34,7 @@ def epoch(*writes: wr.SavedWrite, number: int = 2, **fields: Any) -> World:
 def declared(
     signature: str = "", path: str = X, mode: Any = "replace", number: int = 1, *, existed: bool = True
 ) -> wr.WriteDeclared:
-    return wr.WriteDeclared(
-        question=number, write=number, path=path, mode=mode, signature=signature, existed=existed
-    )
+    return wr.WriteDeclared(question=number, write=number, path=path, mode=mode, signature=signature, existed=existed)
 
 
 def beginning(number: int = 1, *, existed: bool = True) -> wr.WriteBeginning:

@@ -30,7 +30,15 @@ saved_writes = st.lists(
 write_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(wr.WritesAsked, question=_numbers),
     st.builds(wr.WriteResolved, ordinal=_numbers, outcome=st.sampled_from(["committed", "undone", "failed"])),
-    st.builds(wr.WriteDeclared, question=_numbers, write=_numbers, path=_paths, mode=_modes, signature=_signatures, existed=st.booleans()),
+    st.builds(
+        wr.WriteDeclared,
+        question=_numbers,
+        write=_numbers,
+        path=_paths,
+        mode=_modes,
+        signature=_signatures,
+        existed=st.booleans(),
+    ),
     st.builds(wr.WriteMissing, question=_numbers, write=_numbers),
     st.builds(wr.WriteBeginning, question=_numbers, write=_numbers, job=st.just("j"), existed=st.booleans()),
     st.builds(wr.WriteCommitting, question=_numbers, write=_numbers, files=_numbers, digest=st.just("d")),

@@ -30,7 +30,6 @@ from yarnspec.core.lifecycle import EXIT_FAILED, Lifecycle
 from yarnspec.core.writes import Verdict, Writes
 
 
-
 class Outputs:
     """Answers what the driver of one epoch asks about its writes.
 
@@ -40,9 +39,7 @@ class Outputs:
         lost: why an earlier life in this container may have written more than the journal has; empty when it has not.
     """
 
-    def __init__(
-        self, lifecycle: Lifecycle, progress: Callable[[str], list[Command]], *, lost: str = ""
-    ) -> None:
+    def __init__(self, lifecycle: Lifecycle, progress: Callable[[str], list[Command]], *, lost: str = "") -> None:
         self._lifecycle = lifecycle
         self._progress = progress
         self._lost = lost

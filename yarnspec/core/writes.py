@@ -96,13 +96,7 @@ class Writes:
     def declare(self, declared: WriteDeclared) -> Verdict:
         """What becomes of a write of this epoch."""
         if self._unknown:
-            # What was read may have been the outcome of this very write.
-            was_read = any(_overlap(declared.path, one) for one in self._read)
-            may_hold = declared.mode != "replace" and declared.existed and not self._is_own(declared.path)
-            if was_read or may_hold:
-                said = f"{_does(declared)} what an earlier life of it may have written: {self._unknown}"
-                return Verdict("stop", said)
-            return Verdict("run", f"what earlier epochs wrote is not known: {self._unknown}")
+            return self._declare_unknown(declared)
         touched = self._touching([declared.path])
         if not touched:
             return Verdict("run", "no earlier epoch has written there")
@@ -117,6 +111,15 @@ class Writes:
             del self._open[found.ordinal]
             return Verdict("skip", f"epoch {found.epoch} has committed it as write {found.ordinal}", found, check)
         return self._again(declared, touched, declared.why_not or "it is none of those that were committed")
+
+    def _declare_unknown(self, declared: WriteDeclared) -> Verdict:
+        # What was read may have been the outcome of this very write.
+        was_read = any(_overlap(declared.path, one) for one in self._read)
+        may_hold = declared.mode != "replace" and declared.existed and not self._is_own(declared.path)
+        if was_read or may_hold:
+            said = f"{_does(declared)} what an earlier life of it may have written: {self._unknown}"
+            return Verdict("stop", said)
+        return Verdict("run", f"what earlier epochs wrote is not known: {self._unknown}")
 
     def missing(self, declared: WriteDeclared, saved: SavedWrite) -> Verdict:
         """What becomes of a write whose output is not there as it was committed."""
