@@ -16,6 +16,7 @@ from integration.localspark import Life, LocalSpark
 from integration.localwrites import Step
 from integration.programs import writes
 
+pytestmark = pytest.mark.soak
 PROTOCOL = "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"
 """Spark's own."""
 
@@ -94,13 +95,9 @@ MOMENTS: dict[str, tuple[str, int, Step, int]] = {
     "recorded": ("write_finished", 2, "recorded", 2),
     "all recorded": ("write_finished", 3, "answered", 3),
 }
-QUICK = ("committed, not recorded, added",)
-"""The others are run by `make soak`."""
 
 
-@pytest.mark.parametrize(
-    "moment", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.soak) for name in MOMENTS]
-)
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_killed_at_a_step_of_a_write(moment: str, directory: Path, undisturbed: tuple[Life, Path]) -> None:
     kind, which, step, there = MOMENTS[moment]
     application, data = begin(directory)
@@ -124,7 +121,6 @@ def test_killed_while_its_files_are_moved(directory: Path, undisturbed: tuple[Li
     assert not (data / "history" / written[0].name).exists()
 
 
-@pytest.mark.soak
 def test_killed_again_and_again(directory: Path, undisturbed: tuple[Life, Path]) -> None:
     application, data = begin(directory)
     for at in (("write_committing", 1, "recorded"), ("write_finished", 1, "asked"), ("write_finished", 2, "asked")):
@@ -134,7 +130,6 @@ def test_killed_again_and_again(directory: Path, undisturbed: tuple[Life, Path])
     assert last.skipped == 3
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("case", ["by-day", "parts"])
 def test_an_output_in_partitions_is_not_written_again(case: str, directory: Path) -> None:
     application, data = begin(directory)
@@ -154,7 +149,6 @@ def test_an_output_in_partitions_is_not_written_again(case: str, directory: Path
     assert result(application.run(program(case, data))) == result(second)
 
 
-@pytest.mark.soak
 def test_a_write_that_is_only_explained_takes_no_place(directory: Path) -> None:
     application, data = begin(directory)
     first = application.run(program("explained", data), kill_at=("write_finished", 2, "answered"))
@@ -164,7 +158,7 @@ def test_a_write_that_is_only_explained_takes_no_place(directory: Path) -> None:
     assert second.skipped == 2
 
 
-@pytest.mark.parametrize("case", ["own-input", pytest.param("own-lines", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("case", ["own-input", "own-lines"])
 def test_a_program_that_adds_to_its_own_input_is_stopped(case: str, directory: Path) -> None:
     application, data = begin(directory)
     first = application.run(program(case, data), kill_at=("write_finished", 1, "recorded"))
@@ -175,7 +169,6 @@ def test_a_program_that_adds_to_its_own_input_is_stopped(case: str, directory: P
     assert sorted(path.name for path in data.rglob("*") if path.is_file()) == before
 
 
-@pytest.mark.soak
 def test_a_change_of_its_own_input_that_was_not_committed_is_made(directory: Path) -> None:
     application, data = begin(directory)
     application.run(program("own-input", data), kill_at=("write_committing", 1, "recorded"))
@@ -184,7 +177,6 @@ def test_a_change_of_its_own_input_that_was_not_committed_is_made(directory: Pat
     assert second.result == "RESULT 407"
 
 
-@pytest.mark.soak
 def test_what_was_listed_before_an_addition_that_is_not_made_again_is_not_read(directory: Path) -> None:
     _, data = begin(directory, "whole")
     assert result(LocalSpark(directory / "first").run(program("listed-before", data)))[1] == 50
@@ -198,7 +190,6 @@ def test_what_was_listed_before_an_addition_that_is_not_made_again_is_not_read(d
     assert "was made before the addition" in second.log.read_text()
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("step", ["asked", "answered"])
 def test_rows_are_not_added_twice_to_a_table_of_hive(step: Step, directory: Path) -> None:
     data = directory / "data"
@@ -218,7 +209,6 @@ def test_rows_are_not_added_twice_to_a_table_of_hive(step: Step, directory: Path
         assert result(second) == [5]
 
 
-@pytest.mark.soak
 def test_a_commit_of_the_programs_own_is_left_alone(directory: Path) -> None:
     data = directory / "data"
     writes.write_inputs(data)

@@ -14,7 +14,7 @@ from integration.waiting import wait_for
 ON = ["--set", "recovery.enabled=true"]
 
 
-@pytest.mark.parametrize("case", ["others", "own"])
+@pytest.mark.parametrize("case", ["others", pytest.param("own", marks=pytest.mark.soak)])
 def test_what_a_program_added_is_not_added_again(
     case: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
