@@ -93,7 +93,7 @@ record WrittenFiles(int count, String digest) {
         removeTemporary(files, output, job, epoch);
         removeOwn(files, output, job, false);
         if (!existed) {
-            removeEmpty(files, output);
+            removeEmpty(files, output, false);
         }
     }
 
@@ -109,9 +109,9 @@ record WrittenFiles(int count, String digest) {
         Path temporary = new Path(output, TEMPORARY);
         Path attempt = new Path(temporary, String.valueOf(epoch));
         removeOwn(files, attempt, job, true);
-        removeEmpty(files, attempt);
+        removeEmpty(files, attempt, false);
         files.delete(new Path(output, ".spark-staging-" + job), true);
-        removeEmpty(files, temporary);
+        removeEmpty(files, temporary, false);
     }
 
     /**
@@ -127,15 +127,16 @@ record WrittenFiles(int count, String digest) {
                 removed |= path.getName().contains(job) && files.delete(path, false);
             } else if (removeOwn(files, path, job, empty) || empty) {
                 removed = true;
-                removeEmpty(files, path);
+                removeEmpty(files, path, empty);
             }
         }
         return removed;
     }
 
-    private static void removeEmpty(FileSystem files, Path directory) throws IOException {
+    /** @param hidden whether what is not listed goes too: a local file may have been moved without its checksum */
+    private static void removeEmpty(FileSystem files, Path directory, boolean hidden) throws IOException {
         if (files.exists(directory) && list(files, directory).length == 0) {
-            files.delete(directory, false);
+            files.delete(directory, hidden);
         }
     }
 }
