@@ -191,8 +191,11 @@ def test_what_was_listed_before_an_addition_that_is_not_made_again_is_not_read(d
 
 
 @pytest.mark.parametrize("step", ["asked", "answered"])
-def test_rows_are_not_added_twice_to_a_table_of_hive(step: Step, directory: Path) -> None:
+def test_rows_are_not_added_twice_to_a_table_of_hive(
+    step: Step, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = directory / "data"
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-Dderby.stream.error.file={directory}/derby.log")
     writes.write_inputs(data)
     conf = {
         "spark.sql.catalogImplementation": "hive",
