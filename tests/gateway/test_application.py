@@ -9,13 +9,14 @@ import pytest
 
 from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, HandMadeNegotiator, report
 from yarnspec.core import commands, events
-from yarnspec.errors import NotAllowed, NotFound, UsageError
+from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError
 from yarnspec.gateway.application import Application
 from yarnspec.gateway.killed import GivenUp
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.history import Result
 from yarnspec.observe.rest import Answer, BlockBody, UnblockBody
 from yarnspec.observe.server import RestServer
+from yarnspec.yarn.local_files import LocalFiles
 
 STARTED = events.AttemptStarted(
     application_id=APP, attempt=1, epoch=1, container_id=AM, host=HOSTS[0], placement_mode="blacklist"
@@ -47,6 +48,16 @@ def negotiator(cluster: HandMadeCluster) -> Iterator[HandMadeNegotiator]:
     cluster.announce(server)
     yield negotiator
     server.stop()
+
+
+class SilentFiles(LocalFiles):
+    """An HDFS that does not answer."""
+
+    def read(self, path: str, *, offset: int = 0, size_bytes: int | None = None) -> bytes:  # noqa: ARG002
+        raise ClusterUnreachable(f"HDFS does not answer: read {path}")
+
+    def delete(self, path: str) -> bool:
+        raise ClusterUnreachable(f"HDFS does not answer: delete {path}")
 
 
 @pytest.mark.parametrize("text", ["", "app", "application_1_1/..", "application_1700000000000_0001 ", "job_1_0001"])
@@ -89,6 +100,14 @@ class TestStatus:
         document = application.status()
         assert (document.state, document.attempt, document.warnings) == ("RUNNING", 1, ())
         assert [(one.id, one.role, one.host) for one in document.containers] == [(AM, "am", HOSTS[0])]
+
+    def test_while_hdfs_does_not_answer_it_is_what_yarn_knows(
+        self, application: Application, cluster: HandMadeCluster
+    ) -> None:
+        cluster.__dict__["files"] = SilentFiles(home=cluster.home)
+        document = application.status()
+        assert (document.state, document.attempt) == ("RUNNING", 1)
+        assert "HDFS does not answer" in document.warnings[0]
 
     def test_one_of_another_user(self, application: Application, cluster: HandMadeCluster) -> None:
         cluster.made_rm.reports[APP] = report(user="ann")
@@ -342,6 +361,14 @@ class TestKill:
         assert application.kill()
         assert yarn.exists()
         assert cluster.history.application(APP) is None
+
+    def test_while_hdfs_does_not_answer_it_is_killed_and_told_what_stays(
+        self, application: Application, cluster: HandMadeCluster, yarn: Path
+    ) -> None:
+        cluster.__dict__["files"] = SilentFiles(home=cluster.home)
+        with pytest.raises(ClusterUnreachable, match=f"{APP} is killed, but its staging directory is left .* delete"):
+            application.kill()
+        assert yarn.exists()
 
     def test_one_that_ended_is_left_alone(self, application: Application, cluster: HandMadeCluster, yarn: Path) -> None:
         cluster.made_rm.reports[APP] = report("FINISHED", "SUCCEEDED")

@@ -127,7 +127,7 @@ class Application:
             except NegotiatorAbsent:
                 if report.user != self._cluster.user:
                     warnings = (f"only {report.user}, whose application it is, can see more of it while it runs",)
-            except NegotiatorUnreachable as error:
+            except ClusterUnreachable as error:  # its negotiator, or HDFS, where the negotiator's address is
                 warnings = (error.message,)
             report = self.report()  # it may have ended just now
         if report is None:
@@ -311,6 +311,9 @@ class Application:
         """End it now; False when it had ended already. Its staging directory is removed as well.
 
         ``because``: why it is not the user who ends it; ``status`` and the history tell this reason afterwards.
+
+        Raises:
+            ClusterUnreachable: YARN does not answer; or it ended, but HDFS does not answer, and the message says so.
         """
         report = self.report()
         if report is None or report.ended:
@@ -325,7 +328,14 @@ class Application:
             self._pause(0.2)
         # What a killed AM cannot do any more. Another user's files are that user's to clean up.
         if report.user == self._cluster.user:
-            clean_up(self._cluster, before, because)
+            try:
+                clean_up(self._cluster, before, because)
+            except ClusterUnreachable as error:
+                message = (
+                    f"{self.id} is killed, but its staging directory is left to the next submit, and its history may "
+                    f"lack the end: {error.message}"
+                )
+                raise ClusterUnreachable(message) from error
         return True
 
     def clear_staging(self) -> None:
