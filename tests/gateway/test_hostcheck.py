@@ -92,3 +92,16 @@ def test_what_does_not_end_in_time_is_killed(tried: Tried) -> None:
         tried.run(deadline_s=3)
     assert tried.killed == [APP]
     assert not tried.staging.exists()
+
+
+def test_what_is_interrupted_is_killed(tried: Tried) -> None:
+    tried.reports = [report("ACCEPTED")]
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    tried.rm.before_answer = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        tried.run()
+    assert tried.killed == [APP]
+    assert not tried.staging.exists()

@@ -112,17 +112,22 @@ def run_python_on_a_host(
             home=cluster.files.home,
             timeout_s=cluster.options.cluster.connect_timeout_ms / 1000,
         )
-    ended = _await_end(cluster, submitted.application_id, deadline_s, pause)
+    ended = None
     try:
+        ended = _await_end(cluster, submitted.application_id, deadline_s, pause)
         if ended is None:
             reason = cluster.rm.why_pending(submitted.application_id)
-            kill_application(submitted.application_id)
             raise ResourcesTimedOut(
                 f"an application with one small container did not end within {deadline_s:g} s"
                 + (f": {reason}" if reason else "")
             )
     finally:
-        cluster.files.delete(submitted.staging_directory)
+        # Also after ^C, and when the ResourceManager stopped answering.
+        try:
+            if ended is None:
+                kill_application(submitted.application_id)
+        finally:
+            cluster.files.delete(submitted.staging_directory)
     if ended.final_status != "SUCCEEDED":
         raise explained(ended, python)
     return HostPython(host=ended.am_host or "a host", python=python)
