@@ -121,7 +121,7 @@ def block(
         words = f"{host} is blocked {lasting}"
     else:
         words = f"{host} was blocked for as long or longer already: nothing had to change"
-    _say(form, host, blocked=True, words=words)
+    _say(form, host, blocked=True, words=words, reason=answer.reason)
 
 
 @command.command()
@@ -138,8 +138,8 @@ def unblock(application: str | None, *, host: str, form: Form, settings: Options
         _say(form, host, blocked=False, words=words)
         return
     with Application.from_id(application, settings=settings) as found:
-        found.unblock_host(host)
-    _say(form, host, blocked=False, words=f"{host} is not blocked any more")
+        answer = found.unblock_host(host)
+    _say(form, host, blocked=False, words=f"{host} is not blocked any more", reason=answer.reason)
 
 
 def _list_shared(form: Form, settings: Options) -> None:
@@ -160,8 +160,11 @@ def _list_shared(form: Form, settings: Options) -> None:
     stdout_console().print(table)
 
 
-def _say(form: Form, host: str, *, blocked: bool, words: str) -> None:
-    if form == "table":
-        click.echo(words)
-    else:
-        print_document({"schema": 1, "host": host, "blocked": blocked}, form)
+def _say(form: Form, host: str, *, blocked: bool, words: str, reason: str = "") -> None:
+    """``reason``: the application's words about it, which also tell when its driver has not taken it in yet."""
+    if form != "table":
+        print_document({"schema": 1, "host": host, "blocked": blocked, "reason": reason}, form)
+        return
+    click.echo(words)
+    if reason:
+        click.echo(plain(reason).plain, err=True)

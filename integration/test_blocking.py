@@ -29,7 +29,9 @@ def test_block_unblock_and_expiry(  # noqa: PLR0917 - fixtures go by their names
         host = next(each for each in _last_hosts(submission) if each != am_host)
 
         answer = yarnspec("hosts", application, "block", host, "--reason", "slow disk", "-o", "json").expect(0)
-        assert answer.document == {"schema": 1, "host": host, "blocked": True}
+        said = answer.document
+        assert said.pop("reason").startswith(f"slow disk (blocked by {cluster.user} until it is unblocked); 1 blocked")
+        assert said == {"schema": 1, "host": host, "blocked": True}
         blocked = yarnspec("status", application, "-o", "json").document["blocked_hosts"]
         assert [(each["host"], each["until_ms"]) for each in blocked] == [(host, None)]
         assert blocked[0]["reason"].startswith("slow disk")

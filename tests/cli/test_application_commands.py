@@ -336,7 +336,15 @@ class TestHosts:
         assert isinstance(asked, BlockBody)
         assert (asked.duration_ms, asked.reason, asked.force) == (600_000, "slow disk", True)
         ran = yarnspec("hosts", APP, "unblock", HOSTS[1], "-o", "json")
-        assert json.loads(ran.out) == {"schema": 1, "host": HOSTS[1], "blocked": False}
+        assert json.loads(ran.out) == {"schema": 1, "host": HOSTS[1], "blocked": False, "reason": ""}
+
+    def test_the_answer_of_a_driver_that_has_not_heard_yet(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
+        words = "disk (blocked by me for 600 s); the driver has not confirmed it yet"
+        negotiator.answer = Answer(accepted=True, reason=words)
+        ran = yarnspec("hosts", APP, "block", HOSTS[1])
+        assert (ran.code, ran.out, ran.err) == (0, f"{HOSTS[1]} is blocked until it is unblocked\n", f"{words}\n")
+        ran = yarnspec("hosts", APP, "block", HOSTS[1], "-o", "json")
+        assert (ran.code, json.loads(ran.out)["reason"], ran.err) == (0, words, "")
 
     def test_a_block_that_is_shorter_than_the_one_in_force(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
         negotiator.answer = Answer(accepted=True, reason="nothing had to change", changed=False)
@@ -380,7 +388,7 @@ class TestClusterHosts:
         assert (block["host"], block["by"]) == (HOSTS[1], self.user)
         assert block["until_ms"] - block["since_ms"] == 7_200_000
         ran = yarnspec("hosts", "--cluster", "unblock", HOSTS[1], "-o", "json")
-        assert json.loads(ran.out) == {"schema": 1, "host": HOSTS[1], "blocked": False}
+        assert json.loads(ran.out) == {"schema": 1, "host": HOSTS[1], "blocked": False, "reason": ""}
         ran = yarnspec("hosts", "--cluster", "list")
         assert (ran.out, ran.err) == ("", "no host is blocked for all applications\n")
 
