@@ -1,7 +1,7 @@
-"""Runs rounds of short tasks until a file appears: `rounds.py STOP_FILE [TASKS] [SECONDS]`.
+"""Runs rounds of short tasks until a file appears: `rounds.py STOP_FILE [TASKS] [SECONDS] [shuffled]`.
 
 Prints one JSON line per round (`round`, `hosts`, `containers`) and a last one (`rounds`, `wrong`: rounds with a wrong
-result). Gives up after four minutes.
+result). With `shuffled` what the tasks return goes through a shuffle first. Gives up after four minutes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 LONGEST_S = 240
 
 
-def main(stop: Path, tasks: int, seconds: float) -> None:
+def main(stop: Path, tasks: int, seconds: float, *, shuffled: bool) -> None:
     """Run rounds."""
     spark = SparkSession.builder.getOrCreate()
 
@@ -30,7 +30,10 @@ def main(stop: Path, tasks: int, seconds: float) -> None:
     while not stop.exists():
         if time.monotonic() > deadline:
             raise TimeoutError(f"nobody wrote {stop}")
-        found = spark.sparkContext.parallelize(range(tasks), tasks).map(where).collect()
+        rows = spark.sparkContext.parallelize(range(tasks), tasks).map(where)
+        if shuffled:
+            rows = rows.keyBy(lambda row: row[0]).partitionBy(tasks).values()
+        found = rows.collect()
         rounds += 1
         wrong += sum(index for index, _, _ in found) != tasks * (tasks - 1) // 2
         line = {
@@ -48,4 +51,5 @@ if __name__ == "__main__":
         Path(sys.argv[1]),
         int(sys.argv[2]) if len(sys.argv) > 2 else 4,
         float(sys.argv[3]) if len(sys.argv) > 3 else 0.2,
+        shuffled=sys.argv[4:] == ["shuffled"],
     )
