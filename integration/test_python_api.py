@@ -24,8 +24,10 @@ def test_submit_wait_and_look_from_python(cluster: Cluster, monkeypatch: pytest.
     ) as application:  # fmt: skip
         assert application.wait(WAIT_S).state == "SUCCEEDED"
     with library.Application.from_id(application.id) as found:
-        assert found.status().ended
+        status = found.status()
+        assert status.ended
+        # That the exclusion arrives; what it does is in test_exclusion, with a control run.
+        assert [(one.host, one.by) for one in status.blocked_hosts if one.host == excluded] == [(excluded, "submit")]
         assert {record.type for record in found.events()} >= {"BlockHost", "ContainerStarted", "DriverFinished"}
         output = b"".join(piece.data for piece in found.logs(name="driver.stdout")).decode()
     assert json.loads(output.splitlines()[-1])["sum"] == 6
-    assert excluded not in cluster.launched(application.id).values()
