@@ -44,7 +44,7 @@ def test_block_unblock_and_expiry(  # noqa: PLR0917 - fixtures go by their names
         # A second one is over the share (33 % of 4 hosts is 1) and needs --force; all hosts never.
         second = next(each for each in cluster.hosts if each not in (host, am_host))
         refused = yarnspec("hosts", application, "block", second, "-o", "json")
-        assert refused.exit_code != 0
+        assert refused.exit_code == 4
         assert refused.stdout == ""
         assert "force" in refused.stderr
         assert len(yarnspec("status", application, "-o", "json").document["blocked_hosts"]) == 1
