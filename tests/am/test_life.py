@@ -22,13 +22,14 @@ class Life:
         self.directory = directory
         self.posted: list[Event] = []
         self.owned: dict[str, str] = {}
+        self.sized: tuple[str, ...] = ()
         self.end: Callable[[DriverExit], None] = lambda _: None
         shipped = {"spark.executor.memory": "2g", "spark.sql.x": "1"}
         (directory / SPARK_PROPERTIES_FILE).write_bytes(msgspec.json.encode(shipped))
         (directory / SPARK_SECRET_FILE).write_text("s3cret")
 
         def start(driver: Driver, on_exit: Callable[[DriverExit], None]) -> int:
-            self.owned = driver.owned
+            self.owned, self.sized = driver.owned, driver.sized
             self.end = on_exit
             return 42
 
@@ -72,6 +73,7 @@ def test_its_address_is_the_one_where_it_really_listens(life: Life) -> None:
 
 def test_what_the_program_cannot_override(life: Life) -> None:
     assert life.owned == {"spark.driver.host": "127.0.0.1", "spark.executor.memory": "2g"}
+    assert life.sized == ("spark.executor.memory",)
 
 
 def test_a_programs_own_end_is_final_and_names_its_exception(life: Life) -> None:

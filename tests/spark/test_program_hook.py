@@ -78,7 +78,8 @@ class SparkSession:
             return SparkContext(self.conf)
 """,
 }
-OWNED = {"spark.master": "local-yarnspec", "spark.driver.host": "127.0.0.3"}
+SIZED = {"spark.executor.instances": "2", "spark.driver.memoryOverhead": "384m"}
+OWNED = {"spark.master": "local-yarnspec", "spark.driver.host": "127.0.0.3", **SIZED}
 PLANNED_VALUES = {"spark.executor.extraClassPath": "/opt/x", "spark.yarn.queue": "q"}
 
 
@@ -91,7 +92,13 @@ class Program:
             path = directory / "lib" / "pyspark" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        told = {"owned": OWNED, "planned": PLANNED_VALUES, "planned_keys": PLANNED, "recovery": False}
+        told = {
+            "owned": OWNED,
+            "sized": list(SIZED),
+            "planned": PLANNED_VALUES,
+            "planned_keys": PLANNED,
+            "recovery": False,
+        }
         (directory / "owned.json").write_text(json.dumps(told))
         self.path = [str(HOOK), str(directory / "lib")]
         self.environment = {
@@ -168,7 +175,19 @@ def test_a_key_that_yarnspec_owns_keeps_our_value_and_is_warned_about(program: P
     (told,) = program.report
     assert (told["key"], told["value"]) == ("spark.driver.host", "elsewhere")
     assert f"{program.directory}/app.py:4 sets spark.driver.host" in told["message"]
+    assert told["message"].endswith("its own is used")
     assert done.stderr == ""  # spark-submit would mix it into the stdout that is the data
+
+
+def test_of_a_size_the_warning_says_where_it_belongs(program: Program) -> None:
+    done = program.run(
+        f"{IMPORT}b = SparkSession.Builder().master('yarn').config('spark.executor.instances', '4')\n"
+        "b.config('spark.driver.memoryOverhead', '1g').getOrCreate()\n"
+    )
+    assert ran_with(done)["spark.executor.instances"] == "2"
+    said = {line["key"]: line["message"] for line in program.report}
+    assert said["spark.executor.instances"].endswith("; give yours to the submit (--num-executors)")
+    assert said["spark.driver.memoryOverhead"].endswith("; give yours to the submit (--conf)")
 
 
 def test_what_the_containers_are_made_of_comes_too_late(program: Program) -> None:

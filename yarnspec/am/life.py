@@ -60,6 +60,7 @@ class DriverLifeInContainer:
         properties.write(self._properties, complete)
         owned = (*self._plan.owned_keys, *self._plan.sized_properties)
         self._driver.owned = {key: complete[key] for key in owned if key in complete}
+        self._driver.sized = tuple(self._plan.sized_properties)
         self._driver.planned = {key: value for key, value in complete.items() if key.startswith(PLANNED)}
         return self._driver.start(self._ended)
 

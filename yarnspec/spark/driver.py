@@ -81,12 +81,14 @@ class Driver:
         log_directory: where stdout and stderr go.
         properties: Spark's properties (written to a 0600 file by the caller, secrets included).
 
-    ``owned`` are the properties that the program cannot override, ``planned`` those that have been acted on before the
-    program runs (``PLANNED``); set both before ``start``.
+    ``owned`` are the properties that the program cannot override, ``sized`` the names of those that the submit could
+    have been given, ``planned`` those that have been acted on before the program runs (``PLANNED``); set all before
+    ``start``.
     """
 
     def __init__(self, plan: Plan, *, directory: Path, log_directory: Path, properties: Path) -> None:
         self.owned: dict[str, str] = {}
+        self.sized: tuple[str, ...] = ()
         self.planned: dict[str, str] = {}
         self._plan = plan
         self._directory = directory
@@ -172,6 +174,7 @@ class Driver:
         with os.fdopen(owned, "wb") as stream:
             told = {
                 "owned": self.owned,
+                "sized": self.sized,
                 "planned": self.planned,
                 "planned_keys": PLANNED,
                 "recovery": self._plan.options.recovery.enabled,

@@ -26,6 +26,12 @@ _HERE = str(Path(__file__).parent)
 _MASTERS = ("yarn", "local-yarnspec")
 _PR_SET_PDEATHSIG = 1
 _WRITES = "spark.yarnspec.writes"  # read by Sinks.java
+_FLAGS = {
+    "spark.executor.instances": "--num-executors",
+    "spark.executor.memory": "--executor-memory",
+    "spark.executor.cores": "--executor-cores",
+    "spark.driver.memory": "--driver-memory",
+}
 
 
 def _die_with_the_jvm() -> None:
@@ -168,7 +174,13 @@ def _pickle_alike() -> None:
     cloudpickle._get_or_create_tracker_id = tracker_id
 
 
-def _guard(owned: dict[str, str], planned: dict[str, str], planned_keys: tuple[str, ...], report: Path) -> None:
+def _instead(key: str, sized: list[str]) -> str:
+    return f"; give yours to the submit ({_FLAGS.get(key, '--conf')})" if key in sized else ""
+
+
+def _guard(
+    owned: dict[str, str], sized: list[str], planned: dict[str, str], planned_keys: tuple[str, ...], report: Path
+) -> None:
     from pyspark.conf import SparkConf
     from pyspark.core.context import SparkContext
     from pyspark.sql.session import SparkSession
@@ -234,7 +246,7 @@ def _guard(owned: dict[str, str], planned: dict[str, str], planned_keys: tuple[s
             # A configuration made from nothing has none of our values, and that is no wish of the program's.
             if given is not None:
                 where = set_at.get(key, "the program")
-                tell(key, given, f"{where} sets {key}, which yarnspec owns; its own value is used")
+                tell(key, given, f"{where} sets {key}, which yarnspec owns; its own is used{_instead(key, sized)}")
             jconf.set(key, value)
         for key, where in set_at.items():
             given = jconf.get(key, None)
@@ -257,5 +269,9 @@ if "PYSPARK_GATEWAY_PORT" in os.environ and "YARNSPEC_OWNED_KEYS" in os.environ:
         if _told["recovery"]:
             _pickle_alike()
         _guard(
-            _told["owned"], _told["planned"], tuple(_told["planned_keys"]), Path(os.environ["YARNSPEC_PROGRAM_REPORT"])
+            _told["owned"],
+            _told["sized"],
+            _told["planned"],
+            tuple(_told["planned_keys"]),
+            Path(os.environ["YARNSPEC_PROGRAM_REPORT"]),
         )
