@@ -83,7 +83,7 @@ def test_a_shorter_block_of_a_person_is_no_guess_for_that_time(world: World) -> 
     answer = world.block(H3, by="ann", reason="disk", duration_ms=MINUTE_MS // 2)
     both = only(BlockHost, answer)
     assert (both.by, both.cause, both.until_ms) == ("ann", "asked", began_ms + MINUTE_MS)
-    assert "disk (blocked for 30 s by ann), and slow (for 60 s by slow-task detector)" in both.reason
+    assert "disk (blocked by ann for 30 s), and slow (by slow-task detector for 60 s)" in both.reason
     (block,) = world.view().blocks
     assert (block.automatic, block.since_ms) == (False, began_ms)
     explanation = world.negotiator.explain_host(H3, world.now_ms)

@@ -123,9 +123,9 @@ class Blocklist:
         if block is None:
             block = old or new
             until = _until(block.until_ms, now_ms)
-            return [block.said(f"already blocked {until} by {block.by} ({block.reason}); a block is never shortened")]
+            return [block.said(f"already blocked by {block.by} {until} ({block.reason}); a block is never shortened")]
         what = "extended" if old else "blocked"
-        said = f"{wish.reason} ({what}{key.reach} {_until(until_ms, now_ms)} by {wish.by})"
+        said = f"{wish.reason} ({what}{key.reach} by {wish.by} {_until(until_ms, now_ms)})"
         if block.guess is not None:
             said = f"{_both(block, block.guess, now_ms)}{key.reach}"
         return self.put(block, said)
@@ -151,7 +151,7 @@ class Blocklist:
         why = malformed(wish)
         if not why and key not in self._blocks:
             listed = ", ".join(sorted({one.target for one in self._blocks if one.level == key.level})) or "none"
-            why = f"{key.target} is not blocked{key.reach} (blocked: {listed})"
+            why = f"it is not blocked{key.reach} (blocked: {listed})"
         if why:
             return [self.refuse(key.target, why, kind="unblock")]
         return [self.lift(key, f"unblocked by {wish.by}")]
@@ -164,7 +164,7 @@ class Blocklist:
             return []
         if block.guess is not None:
             guess = block.guess
-            still = f"still blocked{key.reach} {_until(guess.until_ms, now_ms)} by {guess.by}"
+            still = f"still blocked{key.reach} by {guess.by} {_until(guess.until_ms, now_ms)}"
             return self.put(guess, f"{guess.reason} ({still}; the time that {block.by} asked for is over)")
         lasted_s = ((block.until_ms or block.since_ms) - block.since_ms) // 1000
         return [self.lift(key, f"the block of {lasted_s} s by {block.by} is over ({block.reason})")]
@@ -341,8 +341,8 @@ def _of_fault(block: Block) -> bool:
 
 def _both(asked: Block, guess: Block, now_ms: int) -> str:
     return (
-        f"{asked.reason} (blocked {_until(asked.asked_until_ms, now_ms)} by {asked.by}), and {guess.reason} "
-        f"({_until(guess.until_ms, now_ms)} by {guess.by})"
+        f"{asked.reason} (blocked by {asked.by} {_until(asked.asked_until_ms, now_ms)}), and {guess.reason} "
+        f"(by {guess.by} {_until(guess.until_ms, now_ms)})"
     )
 
 
