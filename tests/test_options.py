@@ -244,6 +244,12 @@ def test_what_the_chosen_detector_does_not_read_is_named(name: str) -> None:
         assert not [each for each in warnings if "no effect" in each]
 
 
+def test_a_copy_of_the_shipped_file_is_a_file_without_warnings(tmp_path: Path) -> None:
+    copy = tmp_path / "yarnspec.yaml"
+    copy.write_text(options.default_text(), encoding="utf-8")
+    assert options.load(copy, [], {}).warnings == ()
+
+
 def test_what_progress_alone_reads_is_named_under_another_detector() -> None:
     (warning,) = options.load(None, ["detector.task_proof=0.5", "detector.kind=execution-time"], {}).warnings
     assert "'detector.task_proof' (flag) has no effect" in warning

@@ -389,7 +389,7 @@ def _build(values: dict[str, Value], origins: dict[str, str]) -> Options:
 
 
 def _without_effect(options: Options, origins: dict[str, str]) -> list[str]:
-    """Name what is set for a detector that is not the chosen one."""
+    """Name what is set for a detector that is not the chosen one; a copy of the defaults sets nothing."""
     kind = options.detector.kind
     if not options.speculation.enabled:
         return []
@@ -397,7 +397,9 @@ def _without_effect(options: Options, origins: dict[str, str]) -> list[str]:
         f"option '{key}' ({origins[key]}) has no effect: detector.kind is {kind}, "
         f"and only {' and '.join(kinds)} go by it"
         for key, kinds in _OF_DETECTORS.items()
-        if origins[key] != "default" and kind not in kinds
+        if origins[key] != "default"
+        and kind not in kinds
+        and fields()[key].get(options) != fields()[key].get(default_options())
     ]
 
 
