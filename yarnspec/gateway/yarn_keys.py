@@ -138,6 +138,8 @@ YARN_KEYS: tuple[YarnKey, ...] = (
         "warned",
         "has no effect: delegation tokens are not fetched yet",
     ),
+    YarnKey("spark.yarn.security.credentials.", "warned", "has no effect: delegation tokens are not fetched yet"),
+    YarnKey("spark.yarn.security.tokens.", "warned", "has no effect: delegation tokens are not fetched yet"),
     YarnKey("spark.yarn.credentials.file.retention.count", "warned", _GONE),
     YarnKey("spark.yarn.credentials.file.retention.days", "warned", _GONE),
     YarnKey("spark.yarn.services", "warned", _GONE),
