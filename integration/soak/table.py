@@ -65,10 +65,12 @@ def markdown(every: list[Run]) -> str:
     failed = [run for run in runs if not run.passed]
     done = sum(not fault.note for run in runs for fault in run.faults)
     again = sum(run.attempts - 1 for run in runs)
+    days = sorted({run.day for run in runs})
     lines = [
         "# Soak",
         "",
-        "Random applications with random faults on a mini cluster of four hosts, one seed each, made by `make soak`.",
+        "Random applications with random faults on a mini cluster of four hosts, one seed each, made by `make soak`,",
+        "whose last part this is: interrupted, it goes on where it was; the parts before it begin anew.",
         "After every run these are checked: it ends in time; a result that is said to be right is right; the exit code",
         "and `status` fit the end; no container starts on a blocked host after the acknowledgement of the block; no",
         "process, container or staging directory stays; the events are whole; no more attempts than allowed (3).",
@@ -76,7 +78,7 @@ def markdown(every: list[Run]) -> str:
         "",
         f"**{len(runs)} runs, {len(runs) - len(failed)} passed, {len(failed)} failed**; {done} faults that did "
         f"something, {again} attempts that had to begin again, "
-        f"{sum(run.seconds for run in runs) / 60:.0f} minutes.",
+        f"{sum(run.seconds for run in runs) / 60:.0f} minutes. Run on {' to '.join([*days[:1], *days[1:][-1:]])}.",
         "",
         "| seed | program | placement | faults | attempts | outcome | seconds | all held |",
         "|---:|---|---|---|---:|---|---:|---|",
