@@ -1,33 +1,25 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
-import java.io.BufferedOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.net.Socket;
 import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;
 
-/**
- * Frames on their way to the negotiator, for one client at a time, on loopback and behind the bridge's token.
- *
- * <p>The client sends the token and a line feed. The answer is how many frames earlier connections were given (8 bytes,
- * big-endian), then frames. A client that connects later takes over. Adding never waits.
- */
-final class FrameFeed {
+/** Frames on their way to the negotiator; each counts as one of what was given. Adding never waits. */
+final class FrameFeed extends ClientFeed {
     private static final int SEND_BUFFER_BYTES = 1 << 18;
     private static final long WAITING_BYTES_MAX = 64L << 20;
 
-    private final TokenDoor door;
     private final long waitingBytesMax;
     private final ArrayDeque<byte[]> waiting = new ArrayDeque<>();
     private long waitingBytes;
     private long handedOver;
-    private Socket newest;
     private boolean ending;
 
     private FrameFeed(String token, long waitingBytesMax) throws IOException {
+        super(token, "yarnspec-outputs", SEND_BUFFER_BYTES);
         this.waitingBytesMax = waitingBytesMax;
-        door = TokenDoor.open(token, "yarnspec-outputs-accept", this::takeOver);
     }
 
     static FrameFeed open(String token) throws IOException {
@@ -36,12 +28,8 @@ final class FrameFeed {
 
     static FrameFeed open(String token, long waitingBytesMax) throws IOException {
         FrameFeed feed = new FrameFeed(token, waitingBytesMax);
-        TokenDoor.startDaemon(feed::serveAll, "yarnspec-outputs");
+        feed.start();
         return feed;
-    }
-
-    int port() {
-        return door.port();
     }
 
     /** Takes a frame; false when too much waits already, and this one is not taken. */
@@ -60,61 +48,17 @@ final class FrameFeed {
         long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
         ending = true;
         notifyAll();
-        while (newest != null) {
-            long leftMs = TimeUnit.NANOSECONDS.toMillis(deadlineNs - System.nanoTime());
-            if (leftMs <= 0) {
-                return false;
-            }
-            wait(leftMs);
-        }
-        return true;
+        return awaitNoClient(deadlineNs);
     }
 
-    private synchronized void takeOver(Socket socket) {
-        TokenDoor.close(newest); // its thread gets an exception, or sees that another is the newest
-        newest = socket;
-        notifyAll();
+    @Override
+    long handedOver() {
+        return handedOver;
     }
 
-    private void serveAll() {
-        try {
-            while (true) {
-                Socket socket = awaitClient();
-                try {
-                    serve(socket);
-                } catch (IOException e) {
-                    // The client is gone or was replaced; what it had not been given goes to the next.
-                } finally {
-                    leave(socket);
-                }
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private synchronized Socket awaitClient() throws InterruptedException {
-        while (newest == null) {
-            wait();
-        }
-        return newest;
-    }
-
-    private synchronized void leave(Socket socket) {
-        TokenDoor.close(socket);
-        if (newest == socket) {
-            newest = null;
-        }
-        notifyAll();
-    }
-
-    private void serve(Socket socket) throws IOException, InterruptedException {
-        socket.setTcpNoDelay(true);
-        DataOutputStream out =
-                new DataOutputStream(new BufferedOutputStream(socket.getOutputStream(), SEND_BUFFER_BYTES));
-        out.writeLong(handedOver);
-        out.flush();
-        for (byte[] frame = next(socket, out); frame != null; frame = next(socket, out)) {
+    @Override
+    void serve(Socket client, DataOutputStream out) throws IOException, InterruptedException {
+        for (byte[] frame = next(client, out); frame != null; frame = next(client, out)) {
             handedOver++;
             out.write(frame);
         }
@@ -122,10 +66,10 @@ final class FrameFeed {
     }
 
     /** The next frame, once there is one; null when another client has come or the stream ends. */
-    private byte[] next(Socket socket, DataOutputStream out) throws IOException, InterruptedException {
+    private byte[] next(Socket client, DataOutputStream out) throws IOException, InterruptedException {
         while (true) {
             synchronized (this) {
-                if (newest != socket) {
+                if (!serves(client)) {
                     return null;
                 }
                 byte[] frame = waiting.poll();
@@ -136,7 +80,7 @@ final class FrameFeed {
             }
             out.flush(); // without the lock: whoever adds must not wait for the client
             synchronized (this) {
-                if (waiting.isEmpty() && newest == socket) {
+                if (waiting.isEmpty() && serves(client)) {
                     if (ending) {
                         return null;
                     }

@@ -1,6 +1,5 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
-import java.io.BufferedOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.net.Socket;
@@ -9,30 +8,22 @@ import java.util.function.LongConsumer;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 
-/**
- * The stages and tasks of this driver as Arrow batches, for one client at a time, on loopback and behind the bridge's
- * token.
- *
- * <p>The client sends the token and a line feed. The answer is how many rows earlier connections were given (8 bytes,
- * big-endian), then an Arrow stream. A client that connects later takes over.
- */
-final class TaskFeed {
+/** The stages and tasks of this driver as an Arrow stream; what earlier connections were given is counted in rows. */
+final class TaskFeed extends ClientFeed {
     private static final int SEND_BUFFER_BYTES = 1 << 20;
     private static final int LOOK_ROUND_MS = 100;
 
     private final Names names = new Names();
     private final RowQueue queue;
-    private final TokenDoor door;
     private final LongConsumer onDropped;
-    private Socket newest;
     private long handedOver;
     private long droppedTold;
     private boolean ending;
 
     private TaskFeed(String token, int rowsMax, LongConsumer onDropped) throws IOException {
+        super(token, "yarnspec-feed", SEND_BUFFER_BYTES);
         this.onDropped = onDropped;
         queue = new RowQueue(names, rowsMax);
-        door = TokenDoor.open(token, "yarnspec-feed-accept", this::takeOver);
     }
 
     /**
@@ -46,12 +37,8 @@ final class TaskFeed {
 
     static TaskFeed open(String token, int rowsMax, LongConsumer onDropped) throws IOException {
         TaskFeed feed = new TaskFeed(token, rowsMax, onDropped);
-        TokenDoor.startDaemon(feed::serveAll, "yarnspec-feed");
+        feed.start();
         return feed;
-    }
-
-    int port() {
-        return door.port();
     }
 
     /** Takes a copy of a row; never waits. */
@@ -74,85 +61,37 @@ final class TaskFeed {
 
     /** Sends what waits and ends the stream; false when somebody listens and could not be given all in time. */
     boolean finish(int timeoutMs) throws InterruptedException {
-        synchronized (this) {
-            if (newest == null) {
-                return true;
-            }
+        if (!hasClient()) {
+            return true;
         }
         long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
         if (!queue.flush(timeoutMs)) {
             return false;
         }
-        synchronized (this) {
-            ending = true;
-            while (newest != null) {
-                long leftMs = TimeUnit.NANOSECONDS.toMillis(deadlineNs - System.nanoTime());
-                if (leftMs <= 0) {
-                    return false;
-                }
-                wait(leftMs);
-            }
-        }
-        return true;
+        end();
+        return awaitNoClient(deadlineNs);
     }
 
-    private synchronized void takeOver(Socket socket) {
-        TokenDoor.close(newest); // its thread gets an exception and looks for the new one
-        newest = socket;
-        notifyAll();
+    @Override
+    long handedOver() {
+        return handedOver;
     }
 
-    private void serveAll() {
-        try (BufferAllocator allocator = new RootAllocator()) {
-            while (true) {
-                Socket socket = awaitClient();
-                try {
-                    serve(socket, allocator);
-                } catch (IOException | RuntimeException e) {
-                    if (!(e instanceof IOException)) {
-                        System.err.println("yarnspec: the feed of tasks broke off: " + e);
-                    }
-                } finally {
-                    leave(socket);
-                }
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private synchronized Socket awaitClient() throws InterruptedException {
-        while (newest == null) {
-            wait();
-        }
-        return newest;
-    }
-
-    private synchronized void leave(Socket socket) {
-        TokenDoor.close(socket);
-        if (newest == socket) {
-            newest = null;
-        }
-        notifyAll();
-    }
-
-    private synchronized boolean serves(Socket socket) {
-        return newest == socket;
+    private synchronized void end() {
+        ending = true;
     }
 
     private synchronized boolean ending() {
         return ending;
     }
 
-    private void serve(Socket socket, BufferAllocator allocator) throws IOException, InterruptedException {
-        socket.setTcpNoDelay(true);
-        DataOutputStream out =
-                new DataOutputStream(new BufferedOutputStream(socket.getOutputStream(), SEND_BUFFER_BYTES));
-        out.writeLong(handedOver);
-        try (ArrowRows rows = new ArrowRows(names, allocator, out)) {
+    @Override
+    void serve(Socket client, DataOutputStream out) throws IOException, InterruptedException {
+        try (BufferAllocator allocator = new RootAllocator();
+                ArrowRows rows = new ArrowRows(names, allocator, out)) {
             rows.start();
             out.flush();
-            while (serves(socket)) {
+            while (serves(client)) {
                 RowBlock block = queue.take(LOOK_ROUND_MS);
                 if (block != null) {
                     send(block, rows, out);
