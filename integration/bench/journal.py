@@ -109,7 +109,7 @@ def record(directory: Path, records: int) -> Recording:
         journal.append_durable(shuffle(10**6 + number)).result(END_S)
         durable_ms.append((time.perf_counter() - began) * 1000)
     assert journal.close(END_S)
-    assert not journal.dropped
+    assert not journal.problem
     return Recording(append_s, store.log.cpu_s, durable_ms)
 
 

@@ -117,7 +117,7 @@ def test_a_driver_that_tells_nothing_is_not_waited_for(driver: Driver) -> None:
 
 
 def test_what_cannot_be_taken_does_not_end_the_reading(driver: Driver) -> None:
-    """One frame that nobody understands must not cost those after it."""
+    """And is told: what comes after it may rest on it."""
     taken = driver.outputs._take
     refused = threading.Event()
 
@@ -134,3 +134,4 @@ def test_what_cannot_be_taken_does_not_end_the_reading(driver: Driver) -> None:
         assert driver.next() == 1
         driver.alive = False
     assert refused.is_set()
+    assert driver.lost == [1]

@@ -348,3 +348,20 @@ def test_what_has_changed_is_named(name: str, told: str) -> None:
     (found,) = changed(PROGRAM, msgspec.structs.replace(PROGRAM, **{name: "x"}))
     assert told in found
     assert changed(PROGRAM, PROGRAM) == changed(None, PROGRAM) == ()
+
+
+def test_when_what_the_driver_told_is_lost_on_its_way_recording_ends(tmp_path: Path) -> None:
+    """Outputs of a shuffle may come from a run of a map that nobody heard of."""
+    first = Epoch(tmp_path, 1)
+    first.replayed()
+    assert first.declare(7)["record"]
+    first.recording.missed(2)
+    ended = first.told.get(timeout=DEADLINE_S)
+    assert isinstance(ended, rec.RecordingEnded)
+    assert "2 of the driver's messages" in ended.why
+    first.finish(7, 0, 100)
+    assert not first.recording.close(DEADLINE_S)
+
+    second = Epoch(tmp_path, 2)
+    assert second.replayed().shuffles == ()
+    second.end()

@@ -111,19 +111,14 @@ def test_details_wait_for_the_buffer_or_the_interval() -> None:
     assert soon.close(PATIENCE_S)
 
 
-def test_a_slow_file_system_holds_nobody_up_and_what_does_not_fit_is_left_out() -> None:
+def test_a_slow_file_system_holds_nobody_up_and_a_close_that_takes_too_long_ends() -> None:
     files = Gate()
-    directory = JournalDirectory(files, "/journal")
-    journal = begin(directory, 1, AT_ONCE._replace(queue_bytes=10_000))
+    journal = begin(JournalDirectory(files, "/journal"), 1, AT_ONCE._replace(queue_bytes=10_000))
     files.open.clear()
     first = journal.append_durable(registered(1))
     assert files.waiting.wait(PATIENCE_S)
-    kept = 0
-    while journal.append(finished(1, kept, blob=bytes(1000))):
-        kept += 1
-    assert 5 < kept < 10
-    assert journal.dropped == 1
-    summary = journal.append_durable(registered(2))  # is small and cannot be left out
+    assert journal.append(finished(1, 1))
+    summary = journal.append_durable(registered(2))
     assert not first.done()
     assert not journal.close(0.0)
     files.open.set()
@@ -131,21 +126,29 @@ def test_a_slow_file_system_holds_nobody_up_and_what_does_not_fit_is_left_out() 
     assert "within 0 s" in journal.problem
 
 
-def test_what_fits_again_is_recorded_again() -> None:
+def test_what_does_not_fit_is_the_end_of_recording_and_nothing_later_is_found_without_it() -> None:
+    """A summary that waits is told, the next epoch as well, and room that comes back changes nothing."""
     files = Gate()
     directory = JournalDirectory(files, "/journal")
-    journal = begin(directory, 1, AT_ONCE._replace(queue_bytes=1_000))
+    told = Told()
+    journal, _ = directory.begin(began(1), options=AT_ONCE._replace(queue_bytes=10_000), on_stopped=told)
     files.open.clear()
     first = journal.append_durable(registered(1))
     assert files.waiting.wait(PATIENCE_S)
-    assert journal.append(finished(1, 1, blob=bytes(2_000)))
-    assert not journal.append(finished(1, 2))
+    kept = 0
+    while journal.append(finished(1, kept, blob=bytes(1000))):
+        kept += 1
+    assert 5 < kept < 10
+    assert isinstance(journal.append_durable(registered(2)).exception(0), JournalStopped)
     files.open.set()
     assert first.result(PATIENCE_S) == 2
-    assert journal.append_durable(registered(2)).result(PATIENCE_S) == 4
-    assert journal.append(finished(1, 3))
-    assert journal.close(PATIENCE_S)
-    assert list(directory.replay().recorded.shuffles[1].outputs) == [1, 3]
+    assert "wait to be written" in told.wait().why
+    assert not journal.append(finished(1, 99))
+    assert not journal.close(PATIENCE_S)
+    later, past = directory.begin(began(2), on_stopped=Told())
+    assert "wait to be written" in past.problem
+    assert past.recorded.shuffles == {}
+    assert later.close(PATIENCE_S)
 
 
 @pytest.mark.parametrize("operation", ["append", "sync"])
@@ -263,15 +266,17 @@ def test_a_seal_that_cannot_be_written_is_a_problem_but_loses_nothing() -> None:
     assert list(directory.replay().recorded.shuffles) == [1]
 
 
-def test_a_record_too_large_is_left_out_or_refused(tmp_path: Path) -> None:
+def test_a_record_too_large_is_refused_or_the_end_of_recording(tmp_path: Path) -> None:
     directory = directory_in(tmp_path)
     journal = begin(directory, 1)
-    assert not journal.append(finished(1, 1, blob=bytes(MAX_PAYLOAD_BYTES)))
-    assert journal.dropped == 1
     with pytest.raises(ValueError, match="larger than"):
         journal.append_durable(Carried(kind="k", payload=bytes(MAX_PAYLOAD_BYTES)))
     assert journal.append_durable(registered(1)).result(PATIENCE_S) == 2
-    assert journal.close(PATIENCE_S)
+    assert not journal.append(finished(1, 1, blob=bytes(MAX_PAYLOAD_BYTES)))
+    assert "larger than" in journal.problem
+    assert not journal.append(finished(1, 2))
+    assert not journal.close(PATIENCE_S)
+    assert "larger than" in directory.replay().problem
 
 
 def test_after_closing_nothing_is_recorded(tmp_path: Path) -> None:

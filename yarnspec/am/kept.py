@@ -35,7 +35,7 @@ class KeptWork:
         self.recording = recording
         self._outputs: MapOutputs | None = None
         if recording is not None:
-            self._outputs = MapOutputs(announcement, recording.take, _lost)
+            self._outputs = MapOutputs(announcement, recording.take, recording.missed)
 
     @classmethod
     def of(
@@ -110,8 +110,3 @@ def why_off(epoch: int) -> str:
     if epoch <= properties.EPOCH_MAX:
         return ""
     return f"it is epoch {epoch} of the application, and numbers are there for {properties.EPOCH_MAX} only"
-
-
-def _lost(count: int) -> None:
-    # Whose they were nobody knows; maps whose outputs are not recorded run again.
-    _log.warning("map outputs were lost on their way to the journal", count=count)

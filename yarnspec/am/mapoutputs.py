@@ -72,3 +72,4 @@ class MapOutputs:
             self._take(header, blob)
         except Exception:  # those after it are to be read all the same
             _log.exception("a map output is not recorded", told=header)
+            self._lost(1)

@@ -85,10 +85,13 @@ class OpenJournal(Protocol):
     """A journal that takes records (``yarnspec/journal/writer.py``)."""
 
     def append(self, record: JournalRecord) -> bool:
-        """Record a detail soon; False when it was left out."""
+        """Record a detail soon; False when nothing is recorded any more."""
 
     def append_durable(self, record: JournalRecord) -> Future[int]:
         """Record a summary at once."""
+
+    def stop(self, why: str) -> None:
+        """Record nothing from now on."""
 
     def begin_close(self) -> None:
         """Take nothing more."""
@@ -210,6 +213,12 @@ class Recording:
                 journal.append(MapLost(shuffle=shuffle, index=header["index"], map_id=header["map_id"]))
             case "shuffle_facts":
                 journal.append(ShuffleFacts(shuffle=shuffle, blob=blob))
+
+    def missed(self, count: int) -> None:
+        """So much of what the driver told was lost on its way: what comes later may rest on it. For the same thread."""
+        _log.warning("map outputs were lost on their way to the journal", count=count)
+        if self._journal is not None:
+            self._journal.stop(f"{count} of the driver's messages about map outputs were lost on their way")
 
     def wait_until_open(self, deadline_s: float) -> None:
         """Wait until the journal is open, or cannot be opened, or that does not come in time."""

@@ -97,7 +97,6 @@ class Journal:
         self._closing = False
         self._stopped: Stopped | None = None
         self.refused = 0
-        self.dropped = 0
         self.flushes = 0
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
@@ -118,15 +117,15 @@ class Journal:
         return self._written
 
     def append(self, record: JournalRecord) -> bool:
-        """Record a detail soon.
+        """Record a detail soon; False when nothing is recorded any more.
 
-        False when it was left out: nothing is recorded any more (``refused``), too much waits, or it is larger than a
-        record may be (``dropped``).
+        One that cannot be taken, as too much waits or it is larger than a record may be, is the end of recording: what
+        comes after it may rest on it, and must not be found without it.
         """
         try:
             return self._append(record, None)
-        except RecordTooLargeError:
-            self.dropped += 1
+        except RecordTooLargeError as error:
+            self.stop(str(error))
             return False
 
     def append_durable(self, record: JournalRecord) -> Future[int]:
@@ -140,6 +139,10 @@ class Journal:
         if not self._append(record, future):
             future.set_exception(JournalStopped(self.problem or "the journal is closed"))
         return future
+
+    def stop(self, why: str) -> None:
+        """Record nothing from now on, and leave word of it."""
+        self._stop(why, fenced=False)
 
     def begin_close(self) -> None:
         """Nothing more is recorded: what is left is written, and the epoch sealed, while others do other things."""
@@ -161,22 +164,26 @@ class Journal:
             if self._closing or self._stopped is not None:
                 self.refused += 1
                 return False
-            if future is None and self._queued_bytes >= self._options.queue_bytes:
-                self.dropped += 1
-                return False
-            self._seq += 1
-            data = encode(self.epoch, self._seq, number, payload)
-            if not self._batch:
-                self._batch_since_s = time.monotonic()
-            self._batch.append(data)
-            self._batch_bytes += len(data)
-            self._queued_bytes += len(data)
-            if future is not None:
-                self._futures.append((self._seq, future))
-            # A thread that waits for the interval need not be woken for each record.
-            if future is not None or len(self._batch) == 1 or self._batch_bytes >= self._options.buffer_bytes:
-                self._changed.notify_all()
-        return True
+            full = future is None and self._queued_bytes >= self._options.queue_bytes
+            if not full:
+                self._enqueue(number, payload, future)
+        if full:
+            self.stop(f"more than {self._options.queue_bytes >> 20} MB wait to be written to the journal")
+        return not full
+
+    def _enqueue(self, number: int, payload: bytes, future: Future[int] | None) -> None:
+        self._seq += 1
+        data = encode(self.epoch, self._seq, number, payload)
+        if not self._batch:
+            self._batch_since_s = time.monotonic()
+        self._batch.append(data)
+        self._batch_bytes += len(data)
+        self._queued_bytes += len(data)
+        if future is not None:
+            self._futures.append((self._seq, future))
+        # A thread that waits for the interval need not be woken for each record.
+        if future is not None or len(self._batch) == 1 or self._batch_bytes >= self._options.buffer_bytes:
+            self._changed.notify_all()
 
     def _next_batch(self) -> tuple[bytes, int, list[tuple[int, Future[int]]]] | None:
         """What is to be written now, with its last sequence number; None when nothing will come any more."""
@@ -216,12 +223,14 @@ class Journal:
                 self.flushes += 1
             for each, future in futures:
                 future.set_result(each)
-        if self._stopped is None:
-            try:
-                self._log.close()
-                self._hold.seal(self._written)
-            except Exception as error:  # as above; all records are there
-                self._fail(error, [])
+        if self._stopped is not None:
+            self._end_early(self._stopped)
+            return
+        try:
+            self._log.close()
+            self._hold.seal(self._written)
+        except Exception as error:  # as above; all records are there
+            self._fail(error, [])
 
     def _look(self) -> None:
         """Is this still the last epoch? What is on disk can wait for an answer that takes a while."""
@@ -256,6 +265,14 @@ class Journal:
         self._on_stopped(self._stopped)
         with contextlib.suppress(Exception):
             self._log.close()
+
+    def _end_early(self, stopped: Stopped) -> None:
+        if self._closing:  # nobody expects anything more of this epoch
+            return
+        self._on_stopped(stopped)
+        with contextlib.suppress(Exception):
+            self._log.close()
+        self._leave_word()
 
     def _leave_word(self) -> None:
         """The next epoch must know that the records are not all."""
