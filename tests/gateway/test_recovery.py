@@ -33,10 +33,11 @@ def test_what_spark_is_told() -> None:
         "spark.yarnspec.recovery.keep_bytes": str(2 * 1024**3),
     }
     assert result.properties["spark.shuffle.manager"].startswith("org.apache.spark.scheduler.cluster.yarnspec.")
-    # A program that turned these on in its code would make all that is kept unreadable.
-    for key in ("spark.io.encryption.enabled", "spark.shuffle.service.enabled"):
-        assert result.properties[key] == "false"
-        assert key in recovery.owned_keys(result.options)
+    # A program that turned it on in its code would make all that is kept unreadable.
+    assert result.properties["spark.shuffle.service.enabled"] == "false"
+    assert "spark.shuffle.service.enabled" in recovery.owned_keys(result.options)
+    # And what a program wants to be encrypted is.
+    assert "spark.io.encryption.enabled" not in {*result.properties, *recovery.owned_keys(result.options)}
     assert (result.warnings, result.recovery_off) == ((), "")
 
 

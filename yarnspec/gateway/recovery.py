@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from yarnspec.options import Options
 
-_NEVER = ("spark.io.encryption.enabled", "spark.shuffle.service.enabled")
+_SERVICE = "spark.shuffle.service.enabled"
 _MIB = 1024**2
 
 
@@ -29,7 +29,7 @@ def switched_off(options: Options) -> Options:
 
 def owned_keys(options: Options) -> tuple[str, ...]:
     """The properties of recovery that a program cannot override either."""
-    return ("spark.shuffle.manager", *_NEVER) if options.recovery.enabled else ()
+    return ("spark.shuffle.manager", _SERVICE) if options.recovery.enabled else ()
 
 
 def properties(options: Options) -> dict[str, str]:
@@ -43,5 +43,5 @@ def properties(options: Options) -> dict[str, str]:
         verify_checksums=recovery.verify_checksums,
         keep_bytes=recovery.keep_per_host_mb * _MIB,
     )
-    # Said here, so that no program can turn them on later.
-    return keys | dict.fromkeys(_NEVER, "false")
+    # Said here, so that no program can turn it on later. A program that turns on encryption gets it, and nothing is kept.
+    return keys | {_SERVICE: "false"}
