@@ -136,7 +136,7 @@ def _value(value: Any) -> str:
         return " ".join(value.split()) if len(value.split()) < 2 else repr(" ".join(value.split()))  # noqa: PLR2004
     if isinstance(value, list | tuple) and all(isinstance(one, str | int) for one in value):
         return ",".join(str(one) for one in value)
-    if isinstance(value, list | tuple) and all(set(one) >= _BRIEF for one in value):
+    if isinstance(value, list | tuple) and all(isinstance(one, dict) and set(one) >= _BRIEF for one in value):
         shown = [f"{one['stage']}.{one['index']}@{one['host']}" for one in value[:_SHOWN_TASKS]]
         return ",".join([*shown, *([f"and {len(value) - _SHOWN_TASKS} more"] if len(value) > _SHOWN_TASKS else [])])
     return msgspec.json.encode(value).decode()

@@ -13,7 +13,6 @@ from rich.console import Console
 from tests.cli.conftest import Run
 from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, HandMadeNegotiator, report
 from yarnspec import options
-from yarnspec.cli.events import _print as print_event
 from yarnspec.cli.status import print_status
 from yarnspec.core import commands, events
 from yarnspec.core.speculationview import Explanation
@@ -33,7 +32,6 @@ from yarnspec.observe.document import (
     TaskCounts,
 )
 from yarnspec.observe.history import ApplicationRecord
-from yarnspec.observe.records import decode, encode, record_of
 from yarnspec.observe.rest import Answer, BlockBody, HostEntry
 from yarnspec.yarn.cluster_blocks import ClusterBlocks
 
@@ -280,26 +278,6 @@ class TestEvents:
         ran = yarnspec("events", APP, "--type", "BlockHost")
         assert ran.out.count("\n") == 1
         assert f"BlockHost            host={HOSTS[1]} by=me (slow disk)" in ran.out
-
-    def test_a_line_of_verdicts_names_their_tasks(self, capsys: pytest.CaptureFixture[str]) -> None:
-        verdict = commands.Verdict(
-            stage=3, stage_attempt=0, index=7, attempt=0, task_id=7, host="h4", executor_id="1", detector="progress",
-            elapsed_ms=70_000, numbers={"expected_ms": 2_000.0}, reason="late",
-        )  # fmt: skip
-        judged = commands.JudgeTasks(verdicts=(verdict,) * 10, reason="10 tasks are slow")
-        line = encode(record_of(judged, seq=1, time_ms=1, epoch=1))
-        print_event(decode(line), "table")
-        out = capsys.readouterr().out
-        assert "verdicts=3.7@h4,3.7@h4" in out
-        assert "and 2 more (10 tasks are slow)" in out
-        assert len(out) < 200
-
-    def test_what_a_terminal_would_obey_is_not_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
-        lost = events.DriverLost(exit_code=1, reason="\x1b]0;title\x07\nsecond line")
-        print_event(record_of(lost, seq=1, time_ms=1, epoch=1), "table")
-        out = capsys.readouterr().out
-        assert "\x1b" not in out
-        assert out.count("\n") == 1
 
     def test_an_unknown_type_is_a_usage_error(self, yarnspec: Run) -> None:
         ran = yarnspec("events", APP, "--type", "BlokHost")
