@@ -117,7 +117,16 @@ def test_wrong_calls_are_usage_errors(yarn: Yarn) -> None:
         yarnspec.submit(SubmitRequest(program="app.py"), "argument")
     with pytest.raises(UsageError, match=r"none\.py"):
         yarnspec.submit("none.py")
+    with pytest.raises(UsageError, match="--dry-run"):
+        yarnspec.submit("app.py", dry_run=True)
     assert yarn.taken == []
+
+
+def test_what_has_no_effect_is_logged(yarn: Yarn, caplog: pytest.LogCaptureFixture) -> None:
+    yarnspec.submit("app.py", conf={"spark.yarn.nonsense": "1"})
+    assert len(yarn.taken) == 1
+    (said,) = (each for each in caplog.records if "spark.yarn.nonsense" in each.getMessage())
+    assert (said.levelname, said.name.partition(".")[0]) == ("WARNING", "yarnspec")
 
 
 def test_the_user_is_told_what_was_found_out_before_the_submission(yarn: Yarn) -> None:

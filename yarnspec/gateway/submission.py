@@ -62,6 +62,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 def submit(program: str | SubmitRequest, *arguments: str, **flags: Any) -> Application:
     """Submit a PySpark program to the cluster that HADOOP_CONF_DIR names; returns as soon as YARN has accepted it.
 
+    What a user should know of it, as properties that have no effect here, is logged as warnings of ``yarnspec``.
+
     Args:
         program: the path of the program, or a whole ``SubmitRequest``.
         arguments: the program's own arguments.
@@ -87,11 +89,20 @@ def submit(program: str | SubmitRequest, *arguments: str, **flags: Any) -> Appli
             )
         except msgspec.ValidationError as error:
             raise UsageError(f"yarnspec.submit: {error}") from error
-    submission = submit_request(request)
+    if request.dry_run:
+        raise UsageError("yarnspec.submit submits; for a dry run use the command line: yarnspec submit --dry-run")
+    submission = submit_request(request, _log_prepared)
     # A script may end right after this.
     for problem in submission.sweep.problems():
         _LOGGER.warning(problem)
     return submission.application
+
+
+def _log_prepared(prepared: Prepared) -> None:
+    for line in prepared.translation.report:
+        _LOGGER.info(line)
+    for warning in prepared.warnings:
+        _LOGGER.warning(warning)
 
 
 def submit_request(
