@@ -43,5 +43,5 @@ def properties(options: Options) -> dict[str, str]:
         verify_checksums=recovery.verify_checksums,
         keep_bytes=recovery.keep_per_host_mb * _MIB,
     )
-    # Said here, so that no program can turn it on later. A program that turns on encryption gets it, and nothing is kept.
+    # Said here, so that no program can turn it on later. One that turns on encryption gets it, and nothing is kept.
     return keys | {_SERVICE: "false"}
