@@ -33,6 +33,8 @@ final class DriverLife implements AutoCloseable {
     final Map<String, Frames.Frame> frames = new ConcurrentHashMap<>();
     private final int epoch;
     private final SavedOutputs saved;
+    private final Outbox told = new Outbox();
+    private final Set<Integer> writesTold = new HashSet<>();
     private final Map<Integer, JsonNode> declared = new ConcurrentHashMap<>();
     private final Set<Integer> reused = new HashSet<>();
     private final Thread negotiator = new Thread(this::answerAll, "negotiator");
@@ -44,14 +46,14 @@ final class DriverLife implements AutoCloseable {
         saved = past == null ? SavedOutputs.NONE : SavedOutputs.load(past);
         SavedOutputs.set(saved);
         FrameFeed feed = FrameFeed.open(TOKEN);
-        Outbox told = new Outbox();
         recovery = new Recovery(epoch, told, feed, saved, 200);
         Recovery.set(recovery);
         Map<String, String> all = new HashMap<>(settings);
         all.put("spark.shuffle.manager", ResumingShuffleManager.class.getName());
-        cluster = new FakeCluster(all, told).slot("1", "a").slot("2", "b");
+        // Before the context is there it asks what earlier epochs left of their writes.
         negotiator.setDaemon(true);
         negotiator.start();
+        cluster = new FakeCluster(all, told).slot("1", "a").slot("2", "b");
         Thread reader = new Thread(() -> read(feed.port()), "frames");
         reader.setDaemon(true);
         reader.start();
@@ -60,7 +62,12 @@ final class DriverLife implements AutoCloseable {
     private void answerAll() {
         try {
             while (!ended) {
-                for (JsonNode event : cluster.events("shuffle_declared")) {
+                for (JsonNode event : FakeCluster.events(told, "writes_asked")) {
+                    if (writesTold.add(event.get("question").asInt())) {
+                        recovery.writes().answer(event.get("question").asInt(), "{}"); // nothing
+                    }
+                }
+                for (JsonNode event : FakeCluster.events(told, "shuffle_declared")) {
                     if (declared.putIfAbsent(event.get("question").asInt(), event) == null) {
                         answer(event);
                     }

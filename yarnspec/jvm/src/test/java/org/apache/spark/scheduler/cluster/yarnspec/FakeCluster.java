@@ -294,6 +294,10 @@ final class FakeCluster implements AutoCloseable {
 
     /** The events of a type that the outbox holds. */
     List<JsonNode> events(String type) throws Exception {
+        return events(outbox, type);
+    }
+
+    static List<JsonNode> events(Outbox outbox, String type) throws Exception {
         List<JsonNode> found = new ArrayList<>();
         for (JsonNode event : new ObjectMapper().readTree(outbox.poll(0, 0))) {
             if (event.get("type").asText().equals(type)) {
