@@ -32,7 +32,8 @@ check: venv
 	$(BIN)/mypy
 	$(BIN)/lint-imports --config setup.cfg
 
-unit: venv
+unit: venv jdk
+	$(BIN)/python -m yarnspec.jvm.build --tests
 	$(BIN)/python -m pytest -n logical tests
 
 integration: jar

@@ -50,6 +50,15 @@ def test_a_build_that_fails_is_an_error(room: Path, monkeypatch: pytest.MonkeyPa
         build.ensure_jar()
 
 
+def test_tests_that_fail_are_an_error(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert room.is_dir()
+    monkeypatch.setattr(build, "maven_command", lambda: ["false"])
+    with pytest.raises(build.JarNotBuilt, match="surefire"):
+        build.run_tests()
+    monkeypatch.setattr(build, "maven_command", lambda: ["true"])
+    build.run_tests()
+
+
 def test_without_sources_a_missing_jar_cannot_be_built(room: Path) -> None:
     (room / "yarnspec.jar").unlink()
     (room / "pom.xml").unlink()

@@ -1,5 +1,7 @@
 """Builds `yarnspec.jar` from the Java sources beside this file: `python -m yarnspec.jvm.build`.
 
+With `--tests` JUnit's tests are run instead.
+
 Standard library only: it runs in environments in which nothing of yarnspec's is installed.
 """
 
@@ -16,6 +18,7 @@ from yarnspec.jvm.maven import MavenMissing, maven_command
 ROOM = Path(__file__).resolve().parent
 POM = ROOM / "pom.xml"
 JAR = ROOM / "yarnspec.jar"
+SUREFIRE = ROOM / "target" / "surefire-reports"
 BUILD_TIMEOUT_S = 1200
 
 
@@ -48,20 +51,35 @@ def ensure_jar() -> Path:
     return JAR
 
 
+def run_tests() -> None:
+    """Run JUnit's tests.
+
+    Raises:
+        JarNotBuilt: something does not compile, or a test failed.
+    """
+    status = _maven("-Punit-tests", "test")
+    if status != 0:
+        raise JarNotBuilt(f"the Java sources or their tests fail (exit code {status}): see above, and {SUREFIRE}")
+
+
 def _build() -> None:
-    try:
-        maven = maven_command()
-    except MavenMissing as error:
-        raise JarNotBuilt(str(error)) from None
-    command = [*maven, "-q", "-B", f"--file={POM}", f"-Dspark.jars.dir={_spark_jars()}", "package"]
-    try:
-        status = subprocess.run(command, stdout=sys.stderr, timeout=BUILD_TIMEOUT_S, check=False).returncode
-    except subprocess.TimeoutExpired:
-        raise JarNotBuilt(f"Maven did not end within {BUILD_TIMEOUT_S} s") from None
+    status = _maven("package")
     if status != 0 or not JAR.is_file():
         raise JarNotBuilt(f"Maven could not build {JAR} (exit code {status}); what it said is above")
     # Maven leaves a jar alone that would come out the same.
     JAR.touch()
+
+
+def _maven(*goals: str) -> int:
+    try:
+        maven = maven_command()
+    except MavenMissing as error:
+        raise JarNotBuilt(str(error)) from None
+    command = [*maven, "-q", "-B", f"--file={POM}", f"-Dspark.jars.dir={_spark_jars()}", *goals]
+    try:
+        return subprocess.run(command, stdout=sys.stderr, timeout=BUILD_TIMEOUT_S, check=False).returncode
+    except subprocess.TimeoutExpired:
+        raise JarNotBuilt(f"Maven did not end within {BUILD_TIMEOUT_S} s") from None
 
 
 def _spark_jars() -> Path:
@@ -76,9 +94,12 @@ def _spark_jars() -> Path:
 
 
 def main() -> None:
-    """Build, and say where the jar is."""
+    """Build, and say where the jar is; or run the tests."""
     try:
-        print(ensure_jar())
+        if sys.argv[1:] == ["--tests"]:
+            run_tests()
+        else:
+            print(ensure_jar())
     except JarNotBuilt as error:
         sys.exit(f"error: {error}")
 
