@@ -1,4 +1,4 @@
-"""The same from Python, `yarnspec.submit(...)` and `yarnspec.Application`; of two ResourceManagers the first is dead."""
+"""The same from Python, `yarnspec.submit(...)` and `yarnspec.Application`; of two ResourceManagers one is dead."""
 
 from __future__ import annotations
 
