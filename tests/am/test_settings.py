@@ -11,6 +11,7 @@ from yarnspec.am.earlier import EarlierBlocks
 from yarnspec.core.restarts import Restarts
 from yarnspec.core.settings import BlockSettings, DetectorSettings, SpeculationSettings
 from yarnspec.plan import ExecutorSize, Plan, Program
+from yarnspec.spark.properties import EPOCH_MAX
 
 GROUPS = {"speculation": SpeculationSettings, "detector": DetectorSettings, "blocklist": BlockSettings}
 
@@ -60,6 +61,14 @@ def test_an_attempt_has_a_range_of_epochs_only_while_recovery_is_on() -> None:
     assert [epoch_of(on, attempt) for attempt in (1, 2, 3)] == [1, 6, 11]
     assert [epoch_of(plan("recovery.enabled=true", "recovery.driver_restarts=0"), each) for each in (1, 2)] == [1, 2]
     assert [epoch_of(plan(), attempt) for attempt in (1, 2, 3)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("attempts", "restarts"), [(1, 4), (4, 4), (5, 3), (7, 2), (21, 0), (30, 0)])
+def test_with_many_attempts_a_driver_has_fewer_lives_in_each(attempts: int, restarts: int) -> None:
+    many = msgspec.structs.replace(plan("recovery.enabled=true"), max_attempts=attempts)
+    last = epoch_of(many, attempts)
+    assert settings_of(many, EarlierBlocks(), epoch_of(many, 1)).recovery.driver_restarts == restarts
+    assert last + restarts <= max(EPOCH_MAX, attempts)
 
 
 @pytest.mark.parametrize(("attempt", "enabled", "restarts"), [(1, True, 4), (4, True, 4), (5, True, 0), (6, False, 0)])

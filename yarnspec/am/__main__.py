@@ -52,8 +52,12 @@ _SHARED_LIST_S = 5.0
 
 def epoch_of(plan: Plan, attempt: int) -> int:
     """The number of the driver's first life in an attempt: the same whoever asks, in every attempt."""
-    recovery = plan.options.recovery
-    return first_epoch(attempt, recovery.driver_restarts if recovery.enabled else 0)
+    return first_epoch(attempt, restarts_of(plan) if plan.options.recovery.enabled else 0)
+
+
+def restarts_of(plan: Plan) -> int:
+    """How often the driver is started again in one attempt: so that the lives in all attempts have numbers."""
+    return max(0, min(plan.options.recovery.driver_restarts, EPOCH_MAX // plan.max_attempts - 1))
 
 
 def settings_of(plan: Plan, earlier: EarlierBlocks, epoch: int = 1) -> Settings:
@@ -84,7 +88,7 @@ def settings_of(plan: Plan, earlier: EarlierBlocks, epoch: int = 1) -> Settings:
             off=plan.recovery_off or recovery_off,
             refused=recovery_off,
             window_ms=options.recovery.window_ms,
-            driver_restarts=max(0, min(options.recovery.driver_restarts, EPOCH_MAX - epoch)),
+            driver_restarts=max(0, min(restarts_of(plan), EPOCH_MAX - epoch)),
         ),
     )
 
