@@ -7,6 +7,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** What the driver has asked the negotiator and waits for. */
@@ -32,11 +33,17 @@ final class Questions {
 
     private final Map<Integer, CompletableFuture<Answer>> open = new ConcurrentHashMap<>();
     private final AtomicInteger last = new AtomicInteger();
-    private volatile boolean givenUp;
+    private final AtomicBoolean givenUp = new AtomicBoolean();
+    private final Runnable onGivenUp;
+
+    /** @param onGivenUp is told once, when an answer did not come in time */
+    Questions(Runnable onGivenUp) {
+        this.onGivenUp = onGivenUp;
+    }
 
     /** Whether an answer did not come in time: to wait for each that follows would stop the program again and again. */
     boolean givenUp() {
-        return givenUp;
+        return givenUp.get();
     }
 
     int ask() {
@@ -56,9 +63,11 @@ final class Questions {
     /** The answer; that nothing is restored or recorded when it does not come in time. */
     Answer await(int question, long timeoutMs) {
         try {
-            return open.get(question).get(givenUp ? 0 : timeoutMs, TimeUnit.MILLISECONDS);
+            return open.get(question).get(givenUp() ? 0 : timeoutMs, TimeUnit.MILLISECONDS);
         } catch (TimeoutException | ExecutionException e) {
-            givenUp = true;
+            if (givenUp.compareAndSet(false, true)) {
+                onGivenUp.run();
+            }
             return Answer.NONE;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

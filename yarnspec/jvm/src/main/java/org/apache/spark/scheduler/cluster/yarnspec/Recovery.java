@@ -33,6 +33,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     static final int EPOCH_MAX = 21;
 
     private static final int ANSWER_TIMEOUT_MS = 30_000;
+    private static final int ALL_SHUFFLES = -1;
     private static final long WINDOW_MS = 30_000;
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -44,7 +45,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private final SavedOutputs saved;
     private final Signatures signatures = new Signatures();
     private final Accumulated accumulated;
-    private final Questions questions = new Questions();
+    private final Questions questions = new Questions(this::stopRecordingAll);
     private final Restoring restoring;
     private final Map<Integer, ShuffleRecord> shuffles = new ConcurrentHashMap<>();
     private final Map<SavedOutputs.Key, MapResult> results = new ConcurrentHashMap<>();
@@ -399,6 +400,12 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             results.keySet().removeIf(key -> key.shuffle() == record.id);
             outbox.add("recording_stopped", event -> event.put("shuffle", record.id).put("why", Failures.shortened(why)));
         }
+    }
+
+    /** What the application master says it keeps must be what there is. */
+    private void stopRecordingAll() {
+        outbox.add("recording_stopped", event -> event.put("shuffle", ALL_SHUFFLES)
+                .put("why", "the driver got no answer about a shuffle within " + ANSWER_TIMEOUT_MS / 1000 + " s"));
     }
 
     void dropped(int shuffle) {

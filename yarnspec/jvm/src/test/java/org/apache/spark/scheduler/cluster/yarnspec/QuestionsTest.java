@@ -6,11 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** How long a driver waits for a negotiator that does not answer. */
 class QuestionsTest {
-    private final Questions questions = new Questions();
+    private final AtomicInteger told = new AtomicInteger();
+    private final Questions questions = new Questions(told::incrementAndGet);
 
     @Test
     void anAnswerIsTheQuestions() throws Exception {
@@ -21,6 +23,7 @@ class QuestionsTest {
         assertEquals(new Questions.Answer(null, false, true, false), questions.await(first, 30_000));
         assertEquals(new Questions.Answer(7, true, false, false), questions.await(second, 30_000));
         assertFalse(questions.givenUp());
+        assertEquals(0, told.get());
     }
 
     @Test
@@ -30,6 +33,7 @@ class QuestionsTest {
         assertTrue(questions.givenUp());
         int second = questions.ask();
         assertSame(Questions.Answer.NONE, questions.await(second, Long.MAX_VALUE));
+        assertEquals(1, told.get());
         questions.answer(first, new ObjectMapper().readTree("{\"record\": true}")); // too late: nobody minds
     }
 }
