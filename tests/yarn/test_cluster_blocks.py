@@ -128,6 +128,8 @@ def test_one_whose_directory_is_refused_hears_what_an_admin_can_do(tmp_path: Pat
         (entry(host="../../etc"), "names no host"),
         (entry(host="worker8"), "its name says another thing"),
         (entry(until_ms="tomorrow"), "broken"),
+        (entry(until_ms=10**400), "times are none"),
+        (entry(since_ms=-1), "times are none"),
     ],
 )
 def test_what_is_not_to_be_believed_is_told_and_the_rest_holds(shared: Shared, content: Any, words: str) -> None:

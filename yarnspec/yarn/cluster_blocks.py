@@ -35,6 +35,7 @@ _REASON_CHARACTERS = 500
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:-]{0,254}")
 _EVERYBODY = 0o1777
 _READABLE = 0o644
+_LATEST_MS = 2**53
 # Clocks of hosts differ: an entry that has just expired here may hold a little longer for its writer.
 _SWEEP_AFTER_MS = 600_000
 
@@ -221,6 +222,8 @@ class ClusterBlocks:
             return f"it has schema {entry.schema}, and this yarnspec reads {SCHEMA}"
         if not _HOST.fullmatch(entry.host):
             return "it names no host"
+        if not all(0 <= moment <= _LATEST_MS for moment in (entry.since_ms, entry.until_ms or 0)):
+            return "its times are none"
         if entry.by != info.owner:
             return f"it says that it is {entry.by!r}'s, and it is {info.owner!r}'s: it is forged"
         if info.name != self._path(entry.host, info.owner).rpartition("/")[2]:
