@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,6 +67,19 @@ def test_slow_begins_at_the_baseline_itself() -> None:
     assert verdict.numbers == {"tasks": 8, "finished": 6, "needed": 6, "median_ms": 2000, "baseline_ms": 3000}
     assert "3.0 s" in verdict.reason
     assert "2.0 s" in verdict.reason
+
+
+def test_the_tasks_of_a_stage_that_is_forgotten_are_not_kept() -> None:
+    """Ten stages of 100,000 tasks would not fit the negotiator's memory."""
+    those = world()
+    finished(those, 1000, 1000, 1000, 1000, 1000, 1000, tasks=8)
+    those.launch(6, "h2")
+    assert those.slow_tasks(1_000_000) == [6]
+    left = [weakref.ref(stage) for stage in those.table.stages.values()]
+    assert len(left) == 1
+    those.table.forget()
+    gc.collect()
+    assert [one() for one in left] == [None]
 
 
 def test_the_median_of_an_even_number_lies_between_the_middle_two() -> None:

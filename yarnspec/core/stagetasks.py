@@ -46,6 +46,7 @@ class StageTasks:
     """The attempts of one stage attempt. Columns are read through ``rows`` and belong to the table."""
 
     __slots__ = (
+        "__weakref__",
         "_active",
         "_by_index",
         "_by_task_id",

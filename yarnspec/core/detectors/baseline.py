@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -44,7 +45,7 @@ def first_finished(stage: StageTasks, count: int) -> Column:
 
 @dataclass(slots=True)
 class _Known:
-    stage: StageTasks
+    stage: weakref.ref[StageTasks]  # the columns of one that is over may be large
     seen: int
     lost: int
     latest_ms: int
@@ -64,7 +65,7 @@ class FirstFinishedMedian:
     def of(self, stage: StageTasks, count: int) -> float | None:
         """The median; None when the measure is known of none of them."""
         known = self._known.get(stage.key)
-        if known is not None and known.stage is stage and known.lost == stage.lost:
+        if known is not None and known.stage() is stage and known.lost == stage.lost:
             news = stage.winners[known.seen :]
             known.seen += len(news)
             if not len(news) or int(stage.rows["finish_ms"][news].min()) >= known.latest_ms:
@@ -75,5 +76,5 @@ class FirstFinishedMedian:
         latest_ms = int(stage.rows["finish_ms"][rows].max()) if len(rows) else 0
         if len(self._known) >= _CACHED_STAGES:
             self._known.clear()
-        self._known[stage.key] = _Known(stage, len(stage.winners), stage.lost, latest_ms, median)
+        self._known[stage.key] = _Known(weakref.ref(stage), len(stage.winners), stage.lost, latest_ms, median)
         return median
