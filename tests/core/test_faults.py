@@ -59,6 +59,17 @@ def test_what_is_not_the_hosts_fault_never_blocks_it(world: Stragglers, failure:
         assert of(BlockHost, fails_on_h3(world, index, failure)) == []
 
 
+def test_an_original_that_fails_beside_its_copy_says_nothing_of_its_host(world: Stragglers) -> None:
+    """The copy may hold what both need."""
+    for index in range(20):
+        original = world.launch(0, index, "2")
+        world.pass_ms(1)
+        copy = world.launch(0, index, "1", copy=True)
+        world.pass_ms(1)
+        world.end(original, State.FAILED, Failure.EXCEPTION)
+        assert of(BlockHost, world.end(copy)) == []
+
+
 def test_data_that_fails_everywhere_blocks_nobody(world: Stragglers) -> None:
     for index in range(20):
         for executor_id in ("1", "2", "3"):

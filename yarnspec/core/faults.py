@@ -2,10 +2,10 @@
 
 Only what the host can be blamed for counts: exceptions of tasks that another host then ran without one, and deaths that
 neither want of memory, the driver, preemption nor YARN's own decisions explain. Lost map outputs, denied commits and
-kills never do; nor do failed copies, whose originals may hold what they need (a file, a lock, a key); nor tasks that
-fail about as often on other hosts, for then it is the program or its data; nor as many failures as chance brings to a
-host. A task that has failed is kept off its host, so whatever failed by accident ends well elsewhere as well. Where all
-failures happened in one executor of several on the host, that executor is the one to block.
+kills never do; nor do failures beside another attempt of the same task, which may hold what both need (a file, a lock,
+a key); nor tasks that fail about as often on other hosts, for then it is the program or its data; nor as many failures
+as chance brings to a host. A task that has failed is kept off its host, so whatever failed by accident ends well
+elsewhere as well. Where all failures happened in one executor of several on the host, that executor is to be blocked.
 
 What is blocked is as much as has been shown, as in Spark's ``excludeOnFailure``:
 
@@ -90,7 +90,7 @@ class Faults:
         """A task attempt ended; the wishes that follow from it."""
         task = (stage.stage, attempt.index)
         if attempt.state is State.FAILED and attempt.failure is Failure.EXCEPTION and attempt.host:
-            return self._task_failed(stage, attempt)
+            return [] if _had_company(stage, attempt) else self._task_failed(stage, attempt)
         if attempt.state is not State.SUCCESS:
             return []
         wish = None
@@ -224,7 +224,9 @@ class Faults:
 
     def _recent(self, host: str, now_ms: int) -> dict[Proof, frozenset[str]]:
         proven = self._proven.get(host, {})
-        return {task: where for task, (at_ms, where) in proven.items() if at_ms > now_ms - self._window_ms}
+        for task in [one for one, (at_ms, _) in proven.items() if at_ms <= now_ms - self._window_ms]:
+            del proven[task]
+        return {task: where for task, (_, where) in proven.items()}
 
     def _judge(self, host: str, elsewhere: str, now_ms: int) -> BlockRequested | None:
         proven = self._recent(host, now_ms)
@@ -266,6 +268,13 @@ class Faults:
             automatic=True,
             cause="faulty",
         )
+
+
+def _had_company(stage: StageTasks, attempt: Attempt) -> bool:
+    """Whether another attempt of the same task ran when this one failed: it may hold what this one needs."""
+    at_ms = attempt.finish_ms or 0
+    others = (one for one in stage.attempts_of(attempt.index) if one.task_id != attempt.task_id)
+    return any(one.launch_ms < at_ms and (one.finish_ms is None or one.finish_ms >= at_ms) for one in others)
 
 
 def _of_faults(block: Block) -> bool:
