@@ -189,6 +189,7 @@ class Speculation:
         self._jobs.forget()
         self.faults.context_over()
         self._judged.clear()
+        self.task_notes.clear()  # the next context's tasks have the same numbers
         return last
 
     def life_over(self) -> None:
