@@ -190,6 +190,15 @@ def test_what_was_listed_before_an_addition_that_is_not_made_again_is_not_read(d
     assert "was made before the addition" in second.log.read_text()
 
 
+def test_what_a_write_counts_below_a_shuffle_is_counted(directory: Path) -> None:
+    application, data = begin(directory)
+    first = application.run(program("counted", data), kill_at=("write_finished", 1, "answered"))
+    assert first.exit_code == -9
+    second = application.run(program("counted", data))
+    assert result(second) == [20]
+    assert second.skipped == 0
+
+
 @pytest.mark.parametrize("step", ["asked", "answered"])
 def test_rows_are_not_added_twice_to_a_table_of_hive(
     step: Step, directory: Path, monkeypatch: pytest.MonkeyPatch

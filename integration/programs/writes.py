@@ -97,6 +97,19 @@ def explained(spark: SparkSession, directory: Path) -> Any:
     return _rows(spark, f"{directory}/numbers")
 
 
+def counted(spark: SparkSession, directory: Path) -> Any:
+    """Counts records below the shuffle that a write reads."""
+    seen = spark.sparkContext.accumulator(0)
+
+    def count(number: int) -> tuple[int, int]:
+        seen.add(1)
+        return number % 5, number
+
+    sums = spark.sparkContext.parallelize(range(20), 2).map(count).reduceByKey(lambda one, other: one + other, 2)
+    spark.createDataFrame(sums, "key int, total int").write.mode("overwrite").parquet(f"{directory}/sums")
+    return [seen.value]
+
+
 CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "steps": steps,
     "by-day": by_day,
@@ -106,6 +119,7 @@ CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "own-lines": own_lines,
     "listed-before": listed_before,
     "hive": hive,
+    "counted": counted,
 }
 
 

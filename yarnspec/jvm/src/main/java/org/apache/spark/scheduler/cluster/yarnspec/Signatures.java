@@ -1,5 +1,6 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -120,9 +121,16 @@ final class Signatures implements ShuffleIdentities {
         LogicalPlan query = command.query();
         values.addQuery(query instanceof WriteFiles files ? files.child() : query);
         values.add(command.partitionColumns());
-        if (values.accumulates()) {
+        if (values.accumulates() || accumulateBelow(values.rdds().parents())) {
             throw new Unknown("its functions add to accumulators");
         }
+    }
+
+    /** Whether functions do in a shuffle that will not be asked for when the write is skipped, as far as is known. */
+    private boolean accumulateBelow(Collection<Integer> shuffles) {
+        return shuffles.stream().map(known::get).anyMatch(each -> each == null
+                || each.accumulates()
+                || accumulateBelow(each.parents()));
     }
 
     /**
