@@ -107,10 +107,13 @@ def test_what_a_dead_driver_s_tasks_had_committed_is_not_published_by_the_next(
 @pytest.mark.parametrize(
     "settings",
     [
-        ("spark.yarn.maxAppAttempts=3",),
-        ("spark.yarn.maxAppAttempts=2", "spark.yarn.am.attemptFailuresValidityInterval=2s"),
+        pytest.param(("spark.yarn.maxAppAttempts=3",), id="three attempts"),
+        pytest.param(
+            ("spark.yarn.maxAppAttempts=2", "spark.yarn.am.attemptFailuresValidityInterval=2s"),
+            id="two, and old failures forgotten",
+            marks=pytest.mark.soak,
+        ),
     ],
-    ids=["three attempts", "two, and old failures forgotten"],
 )
 def test_as_many_attempts_as_were_asked_for(
     settings: tuple[str, ...], submit: Submit, cluster: Cluster, tmp_path: Path
