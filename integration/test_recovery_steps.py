@@ -6,6 +6,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 from integration import faults
 from integration.cluster import Cluster
@@ -113,6 +114,7 @@ class Stages:
         self.go("commitJob")
 
 
+@pytest.mark.soak
 def test_killed_at_every_step(submit: Submit, cluster: Cluster, tmp_path: Path, commit_steps: Path) -> None:
     """Registering, adopting, flushing, sealing, committing: the driver or the whole application master dies there."""
     target = f"/test/{tmp_path.name}"
