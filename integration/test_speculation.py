@@ -16,7 +16,7 @@ from integration.waiting import wait_for
 # Two executors do not fit on one host.
 SPREAD = ["--executor-memory", "4g"]
 SLOWER = 10
-BLOCK_S = 15
+BLOCK_S = 25
 
 
 @pytest.fixture(autouse=True)
@@ -111,6 +111,9 @@ def test_a_block_ends_early_with_proof_of_health_and_else_when_its_time_is_over(
     (tmp_path / "slow").write_text(slow)
     wait_for("a block", lambda: len(blocks("BlockHost")) >= 1, 60)
     (tmp_path / "slow").unlink()
+    # What was late there has ended, and nothing new begins there: what ends from now on is the long tasks.
+    rounds = submission.stdout.count('{"round"')
+    wait_for("two more rounds", lambda: submission.stdout.count('{"round"') >= rounds + 2, 60)
     (tmp_path / "go").touch()
     wait_for("its end", lambda: len(blocks("UnblockHost")) >= 1, 60)
     wait_for("rounds with the host again", lambda: slow in _last_hosts(submission), 60)
