@@ -155,7 +155,7 @@ class Journal:
         self.begin_close()
         self._thread.join(deadline_s)
         if self._thread.is_alive():
-            self._stop(f"the last records could not be written within {deadline_s:g} s", fenced=False)
+            self.stop(f"the last records could not be written within {deadline_s:g} s")
         return self._stopped is None
 
     def _append(self, record: JournalRecord, future: Future[int] | None) -> bool:
@@ -224,7 +224,9 @@ class Journal:
             for each, future in futures:
                 future.set_result(each)
         if self._stopped is not None:
-            self._end_early(self._stopped)
+            if not self._closing:  # else nobody expects anything more of this epoch
+                self._tell(self._stopped)
+                self._leave_word()
             return
         try:
             self._log.close()
@@ -262,17 +264,12 @@ class Journal:
             except Exception:  # noqa: S110 - the first error is the one to tell
                 pass
         assert self._stopped is not None  # noqa: S101 - set above
-        self._on_stopped(self._stopped)
-        with contextlib.suppress(Exception):
-            self._log.close()
+        self._tell(self._stopped)
 
-    def _end_early(self, stopped: Stopped) -> None:
-        if self._closing:  # nobody expects anything more of this epoch
-            return
+    def _tell(self, stopped: Stopped) -> None:
         self._on_stopped(stopped)
         with contextlib.suppress(Exception):
             self._log.close()
-        self._leave_word()
 
     def _leave_word(self) -> None:
         """The next epoch must know that the records are not all."""
