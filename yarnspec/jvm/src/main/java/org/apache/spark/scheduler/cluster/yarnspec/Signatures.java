@@ -1,6 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -121,16 +122,22 @@ final class Signatures implements ShuffleIdentities {
         LogicalPlan query = command.query();
         values.addQuery(query instanceof WriteFiles files ? files.child() : query);
         values.add(command.partitionColumns());
-        if (values.accumulates() || accumulateBelow(values.rdds().parents())) {
+        if (values.accumulates() || accumulateBelow(values.rdds().parents(), new HashSet<>())) {
             throw new Unknown("its functions add to accumulators");
         }
     }
 
     /** Whether functions do in a shuffle that will not be asked for when the write is skipped, as far as is known. */
-    private boolean accumulateBelow(Collection<Integer> shuffles) {
-        return shuffles.stream().map(known::get).anyMatch(each -> each == null
-                || each.accumulates()
-                || accumulateBelow(each.parents()));
+    private boolean accumulateBelow(Collection<Integer> shuffles, Set<Integer> seen) {
+        for (int shuffle : shuffles) {
+            if (seen.add(shuffle)) {
+                Signature each = known.get(shuffle);
+                if (each == null || each.accumulates() || accumulateBelow(each.parents(), seen)) {
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     /**
