@@ -224,9 +224,8 @@ class Journal:
             for each, future in futures:
                 future.set_result(each)
         if self._stopped is not None:
-            if not self._closing:  # else nobody expects anything more of this epoch
-                self._tell(self._stopped)
-                self._leave_word()
+            self._tell(self._stopped)
+            self._leave_word()
             return
         try:
             self._log.close()
