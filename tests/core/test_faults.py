@@ -255,6 +255,40 @@ def test_executors_that_die_young_on_a_host_make_it_faulty_while_others_live() -
     assert "no such library" in block.reason
 
 
+def crashes_on_h4(world: Stragglers, index: int, executor_id: str) -> list[Command]:
+    """A task ends the process of a new executor there; Spark tells of it after YARN does."""
+    world.tell_target(3)
+    world.pass_ms(30_000)
+    world.executor(executor_id, H4)
+    task_id = world.launch(0, index, executor_id)
+    answer = world.lose(executor_id, 134, "Aborted", host=H4)
+    world.end(task_id, State.FAILED, Failure.EXECUTOR_LOST)
+    return answer
+
+
+def test_executors_that_died_with_the_same_task_are_held_against_their_host_when_it_ends_well_elsewhere() -> None:
+    world = Stragglers(hosts=(H2, H3))
+    world.pass_ms(60_000)
+    world.stage(0, 10)
+    assert of(UpdateTaskBlocks, crashes_on_h4(world, 0, "3")) == []
+    off = only(UpdateTaskBlocks, crashes_on_h4(world, 0, "4"))
+    assert [(one.hosts, one.index) for one in off.stages] == [((H4,), 0)]
+    block = only(BlockHost, world.end(world.launch(0, 0, "1")))
+    assert (block.host, block.cause) == (H4, "faulty")
+    assert "Aborted" in block.reason
+
+
+def test_a_task_that_takes_each_executor_with_it_blocks_no_host() -> None:
+    world = Stragglers(hosts=(H2, H3))
+    world.pass_ms(60_000)
+    world.stage(0, 10)
+    for executor_id in ("3", "4", "5", "6"):
+        answer = crashes_on_h4(world, 0, executor_id)
+        assert [one.level for one in of(BlockHost, answer) if one.level != "task"] == []
+    # With another one it is the host.
+    assert only(BlockHost, crashes_on_h4(world, 1, "7")).host == H4
+
+
 def test_a_host_whose_disks_failed_is_faulty_at_once() -> None:
     world = Stragglers(hosts=(H2, H3))
     world.pass_ms(60_000)

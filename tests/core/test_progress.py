@@ -357,6 +357,37 @@ def test_counters_that_run_ahead_are_not_believed() -> None:
     assert those.slow_tasks(3000) == [6, 7]
 
 
+@pytest.mark.parametrize(("slow", "found"), [(1, []), (10, [7, 11])], ids=["healthy", "slow-host"])
+def test_tasks_that_read_a_part_of_their_input_are_not_late_by_it(slow: int, found: list[int]) -> None:
+    """Each reads 40 of 500 MB, as of a Parquet file a few columns: at 20 MB it is half done."""
+    those = world()
+    those.stage(12)
+    for index in range(6):
+        task = those.launch(index, HOSTS[index % 3], input_bytes=500 * MB)
+        those.count(task, 3000, 20 * MB)
+        those.end(task, 6000, bytes_read=40 * MB)
+    for index in range(6, 12):
+        host = HOSTS[index % 4]
+        task = those.launch(index, host, 6000, input_bytes=500 * MB)
+        those.count(task, 9000, round(20 * MB / (slow if host == "h4" else 1)))
+    assert those.slow_tasks(9050) == found
+    assert those.slow_hosts(9050) == (["h4"] if found else [])
+
+
+def test_where_tasks_read_different_shares_of_their_inputs_counters_tell_nothing() -> None:
+    those = world()
+    those.stage(12)
+    for index in range(6):
+        share = (4, 40, 90)[index % 3]
+        task = those.launch(index, HOSTS[index % 3], input_bytes=100 * MB)
+        those.count(task, 3000, share // 2 * MB)
+        those.end(task, 6000, bytes_read=share * MB)
+    for index in range(6, 12):
+        task = those.launch(index, HOSTS[index % 4], 6000, input_bytes=100 * MB)
+        those.count(task, 9000, 4 * MB)
+    assert those.slow_tasks(9050) == []
+
+
 def test_the_explanation_of_a_task_that_ended_or_waits() -> None:
     those = world()
     one_wave(those)

@@ -3,6 +3,9 @@
 The JVM reads a task's input ahead of the Python worker, and an operator that sorts or aggregates reads everything
 before it does anything else. So counters are believed only after a look at tasks that have ended: what the last
 heartbeat before the end had counted must be about the share of the task's time that had passed by then.
+
+A task may read much less than its input, which is its part of the files: only some columns, or row groups, of a Parquet
+or ORC file. How much it will read is known from the tasks that have ended, if they read about the same share of theirs.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ _ENOUGH = 4
 _EARLY, _LATE = 0.1, 0.9
 _OFF_BY = 0.2
 _NEARLY_ALL = 0.95
+_SHARES_DIFFER = 0.2
+"""By so much, as a part of it, the shares of their inputs that tasks read may differ from the usual one."""
 _LEAST_BYTES = 512 << 10
 """Files are counted by the buffer, in steps of up to 192 KiB: less than a few of them tell no rate."""
 
@@ -43,11 +48,30 @@ def counters_track(stage: StageTasks) -> bool:
     return bool(np.median(np.abs(read - passed)) <= _OFF_BY)
 
 
+def share_read(stage: StageTasks) -> float | None:
+    """How much of its input a task reads, by those that have ended; None when they tell nothing in common.
+
+    While none has ended it is taken to be all: running tasks are compared with each other then.
+    """
+    rows = stage.rows
+    ended = stage.winners[-_LOOKED_AT:]
+    ended = ended[(rows["input_bytes"][ended] > 0) & (rows["bytes_read"][ended] >= 0)]
+    if not len(ended):
+        return 1.0
+    shares = rows["bytes_read"][ended] / rows["input_bytes"][ended]
+    usual = float(np.median(shares))
+    if np.median(np.abs(shares - usual)) > _SHARES_DIFFER * usual:
+        return None
+    return usual
+
+
 @dataclass(frozen=True, slots=True)
 class Rates:
     """Running attempts that can be judged by their counters: the milliseconds that each needs for a byte."""
 
     rows: Column
+    size: Column
+    """How many bytes each will have read when it ends."""
     ms_per_byte: Column
     typical_ms_per_byte: float
 
@@ -64,10 +88,13 @@ def rates(
     candidates = np.flatnonzero((rows["state"] == State.RUNNING) & (rows["counted_bytes"] >= _LEAST_BYTES))
     if not len(candidates) or not counters_track(stage):
         return None
+    share = share_read(stage)
+    if not share:
+        return None
     worked_ms = rows["counted_ms"][candidates] - rows["launch_ms"][candidates] - cold_ms(candidates)
-    size, done = rows["input_bytes"][candidates], rows["counted_bytes"][candidates]
+    size, done = rows["input_bytes"][candidates] * share, rows["counted_bytes"][candidates]
     usable = (worked_ms >= min_age_ms) & (done >= _LEAST_BYTES) & (done < _NEARLY_ALL * size)
-    candidates = candidates[usable]
+    candidates, size = candidates[usable], size[usable]
     if not len(candidates):
         return None
     per_byte = worked_ms[usable] / done[usable]
@@ -80,4 +107,4 @@ def rates(
         slow = np.zeros(len(candidates), dtype=bool)
         slow[worst] = True
     kept = sampled | slow
-    return Rates(candidates[kept], per_byte[kept], typical)
+    return Rates(candidates[kept], size[kept], per_byte[kept], typical)

@@ -3,9 +3,10 @@
 Only what the host can be blamed for counts: exceptions of tasks that another host then ran without one, and deaths that
 neither want of memory, the driver, preemption nor YARN's own decisions explain. Lost map outputs, denied commits and
 kills never do; nor do failures beside another attempt of the same task, which may hold what both need (a file, a lock,
-a key); nor tasks that fail about as often on other hosts, for then it is the program or its data; nor as many failures
-as chance brings to a host. A task that has failed is kept off its host, so whatever failed by accident ends well
-elsewhere as well. Where all failures happened in one executor of several on the host, that executor is to be blocked.
+a key); nor deaths that a task may explain (see ``hostdeaths``); nor tasks that fail about as often on other hosts, for
+then it is the program or its data; nor as many failures as chance brings to a host. A task that has failed is kept off
+its host, so whatever failed by accident ends well elsewhere as well. Where all failures happened in one executor of
+several on the host, that executor is to be blocked.
 
 What is blocked is as much as has been shown, as in Spark's ``excludeOnFailure``:
 
@@ -21,11 +22,13 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 
 from yarnspec.core.blame import SIGKILL_EXIT
 from yarnspec.core.blocks import WIDE, Block, Key
 from yarnspec.core.deaths import YoungDeath
 from yarnspec.core.events import BlockRequested
+from yarnspec.core.hostdeaths import HostDeaths, Task
 from yarnspec.core.observations import Failure, State
 from yarnspec.core.outcomes import Outcomes, by_chance
 from yarnspec.core.settings import Settings
@@ -46,7 +49,6 @@ _DISKS_FAILED = -101
 # YARN's limits, Spark's code for a full Java heap, and SIGKILL: the kernel's way of ending who takes too much.
 _OUT_OF_MEMORY = frozenset({-103, -104, 52, SIGKILL_EXIT})
 
-Task = tuple[int, int]
 Proof = tuple[int, int, int]
 """A task, after the number of its SparkContext: those of different ones may have the same number."""
 
@@ -63,7 +65,7 @@ class Faults:
         self._single: set[Key] = set()
         self._proven: defaultdict[str, dict[Proof, tuple[int, frozenset[str]]]] = defaultdict(dict)
         self._well = Outcomes(settings.failure_window_ms)
-        self._deaths: defaultdict[str, list[YoungDeath]] = defaultdict(list)
+        self._deaths = HostDeaths(settings.failure_window_ms)
         self._contexts = 0
         self._blocked: set[Key] = set()
         self._rounds: defaultdict[str, int] = defaultdict(int)
@@ -80,7 +82,7 @@ class Faults:
                 self._blocked.add(block.key)
                 self._rounds[block.host] += 1
                 self._proven.pop(block.host, None)
-                self._deaths.pop(block.host, None)
+                self._deaths.drop(block.host)
 
     def ended_well(self, counts: Mapping[str, int], now_ms: int) -> None:
         """So many tasks have ended well on these hosts; to be told before what of them is told one by one."""
@@ -99,13 +101,15 @@ class Faults:
             if host != attempt.host:
                 self._proven[host][self._contexts, *task] = (now_ms, frozenset(executors))
                 wish = self._judge(host, attempt.host, now_ms) or wish
+        for host in self._deaths.ended_well(task, attempt.host):
+            wish = self._judge_deaths(host, f"executors live on {attempt.host}", now_ms) or wish
         return [wish] if wish is not None else []
 
-    def acquitted(self, stage: int, index: int) -> set[Key]:
+    def acquitted(self, stage: int, attempt: Attempt) -> set[Key]:
         """The blocks of a task that failed: it has succeeded, or failed on another host as well."""
-        if len(self._failed.get((stage, index), ())) == 1:
+        if attempt.failure is Failure.EXECUTOR_LOST or len(self._failed.get((stage, attempt.index), ())) == 1:
             return set()
-        return {key for key in self._single if key.scope == (stage, index)}
+        return {key for key in self._single if key.scope == (stage, attempt.index)}
 
     def stage_ended(self, stage: int) -> None:
         """No attempt of a stage runs any more."""
@@ -153,12 +157,14 @@ class Faults:
         )
         return self._narrow(stage.stage, None, host, executor_id if only_one else "", said)
 
-    def _narrow(self, stage: int, index: int | None, host: str, executor_id: str, said: str) -> BlockRequested:
+    def _narrow(
+        self, stage: int, index: int | None, host: str, executor_id: str, said: str, by: str = BY_FAILURES
+    ) -> BlockRequested:
         return BlockRequested(
             host=host,
             executor_id=executor_id,
             reason=said,
-            by=BY_FAILURES,
+            by=by,
             automatic=True,
             cause="faulty",
             level="stage" if index is None else "task",
@@ -170,21 +176,33 @@ class Faults:
         """Whether more than one executor runs on a host."""
         return sum(one == host for one in self._executors().values()) > 1
 
-    def died_young(self, death: YoungDeath, healthy_hosts: set[str]) -> BlockRequested | None:
-        """An executor died young; ``healthy_hosts`` have executors that proved healthy."""
+    def died_young(
+        self, death: YoungDeath, tasks: AbstractSet[Task], healthy_hosts: AbstractSet[str]
+    ) -> list[BlockRequested]:
+        """An executor died young, with these tasks; ``healthy_hosts`` have executors that proved healthy."""
         if not death.host or death.exit_code in _OUT_OF_MEMORY or death.host in healthy_hosts or not healthy_hosts:
-            return None
-        deaths = [one for one in self._deaths[death.host] if one.at_ms > death.at_ms - self._window_ms]
-        self._deaths[death.host] = [*deaths, death]
-        count = len(deaths) + 1
-        if count < self._settings.faulty_deaths and death.exit_code != _DISKS_FAILED:
+            return []
+        self._deaths.add(death, tasks)
+        others = f"others live on {', '.join(sorted(healthy_hosts))}"
+        disks = death.exit_code == _DISKS_FAILED
+        wish = self._judge_deaths(death.host, others, death.at_ms, enough=1 if disks else None)
+        if wish is not None:
+            return [wish]
+        # Was it one of the tasks that they had in common? Where it ends well elsewhere it was the host.
+        shared = sorted(self._deaths.in_common(death.host, death.at_ms))
+        said = "executors died young there whenever they ran it, and it is tried elsewhere"
+        room = max(0, _SINGLE_TASKS_MAX - len(self._single))
+        return [self._narrow(stage, index, death.host, "", said, by=BY_DEATHS) for stage, index in shared[:room]]
+
+    def _judge_deaths(self, host: str, others: str, now_ms: int, *, enough: int | None = None) -> BlockRequested | None:
+        count = self._deaths.count(host, now_ms)
+        if count < (self._settings.faulty_deaths if enough is None else enough):
             return None
         said = (
             f"{count} executors died young there within {self._window_ms // 1000} s (a host is faulty at "
-            f"{self._settings.faulty_deaths}), while others live on {', '.join(sorted(healthy_hosts))}; the last one: "
-            f"{death.text}"
+            f"{self._settings.faulty_deaths}), while {others}; the last one: {self._deaths.last(host)}"
         )
-        return self._wish(death.host, "", said, BY_DEATHS)
+        return self._wish(host, "", said, BY_DEATHS)
 
     @property
     def rounds(self) -> dict[str, int]:
@@ -200,7 +218,7 @@ class Faults:
         """Somebody vouches for a host: nothing that happened there so far counts, and durations begin again."""
         self._proven.pop(host, None)
         self._well.forget(host)
-        self._deaths.pop(host, None)
+        self._deaths.drop(host)
         self._rounds.pop(host, None)
         for hosts in (*self._failed.values(), *self._in_stage.values()):
             hosts.pop(host, None)  # type: ignore[attr-defined]
@@ -208,13 +226,14 @@ class Faults:
     def context_over(self) -> None:
         """The SparkContext is gone: the tasks that failed will not succeed elsewhere. What is proven stays so."""
         self._contexts += 1
+        self._deaths.context_over()
         self._failed.clear()
         self._in_stage.clear()
 
     def explain(self, host: str, now_ms: int) -> str:
         """What there is against a host, in a sentence."""
         tasks = len(self._recent(host, now_ms))
-        deaths = sum(one.at_ms > now_ms - self._window_ms for one in self._deaths.get(host, ()))
+        deaths = self._deaths.count(host, now_ms)
         return (
             f"{tasks} tasks failed there and succeeded elsewhere (it is faulty at {self._settings.faulty_tasks}, when "
             f"chance does not explain them beside those that ended well), {self._well.well(now_ms)[host]} tasks ended "

@@ -198,13 +198,12 @@ class Pace:
         if self.by_rate is None:
             return np.empty(0), np.empty(0)
         columns = self.references.stage.rows
-        size = columns["input_bytes"][rows]
         typical = _others_rate(self.by_rate, columns["host"][rows])
         # By finished tasks where there are: they tell the whole of a task, with its start and its end.
-        expected_ms = self.references.expected(rows, size, self.references.is_cold(rows))
+        expected_ms = self.references.expected(rows, columns["input_bytes"][rows], self.references.is_cold(rows))
         by_estimate = ~np.isnan(expected_ms) & self.references.by_estimate
-        expected_ms = np.where(by_estimate, expected_ms, typical * size)
-        return self.by_rate.ms_per_byte * size / expected_ms, expected_ms
+        expected_ms = np.where(by_estimate, expected_ms, typical * self.by_rate.size)
+        return self.by_rate.ms_per_byte * self.by_rate.size / expected_ms, expected_ms
 
     def _usual_by_rate(self, rows: Column) -> Column:
         if self.by_rate is None:
@@ -212,7 +211,7 @@ class Pace:
         size = self.references.stage.rows["input_bytes"][rows]
         usual_ms = self.references.usual(size, self.references.is_cold(rows))
         known = ~np.isnan(usual_ms) & self.references.by_estimate
-        return np.where(known, usual_ms, self.by_rate.typical_ms_per_byte * size)
+        return np.where(known, usual_ms, self.by_rate.typical_ms_per_byte * self.by_rate.size)
 
     def _weigh(self, hiccup_ms: Column, usual_ms: Column) -> HostEvidence:
         known = np.flatnonzero(self.known)

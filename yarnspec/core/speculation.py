@@ -157,7 +157,8 @@ class Speculation:
     def _weigh_death(self, death: YoungDeath, now_ms: int) -> list[Command]:
         young_ms = self.settings.young_ms
         healthy = {row.host for row in self.containers.rows if row.healthy(now_ms, young_ms) and row.state == "running"}
-        return self._block(self.faults.died_young(death, healthy), now_ms)
+        wishes = self.faults.died_young(death, self.table.lost_with(death.executor_id), healthy)
+        return [command for wish in wishes for command in self._block(wish, now_ms)]
 
     def forget_host(self, host: str, now_ms: int) -> None:
         """Somebody unblocked a host: what was held against it counts no more."""
@@ -235,7 +236,7 @@ class Speculation:
             # Of a stage that is over nothing starts any more.
             if wish.level not in ("stage", "task") or stage.stage in {key[0] for key in self.table.stages}:
                 commands += self._block(wish, now_ms)
-        acquitted = self.faults.acquitted(stage.stage, attempt.index)
+        acquitted = self.faults.acquitted(stage.stage, attempt)
         if acquitted:
             how = "has ended well" if attempt.state is State.SUCCESS else "failed on another host as well"
             commands += self.blocklist.end(f"task {stage.stage}.{attempt.index} {how}", acquitted.__contains__)

@@ -299,6 +299,13 @@ class StageTasks:
         """The rows of attempts that run in an executor."""
         return np.flatnonzero((self.rows["state"] == State.RUNNING) & (self.rows["executor"] == executor))
 
+    def lost_with(self, executor: int) -> list[int]:
+        """The tasks whose attempts run in an executor, or ended with it."""
+        rows = self.rows
+        with_it = (rows["state"] == State.RUNNING) | (rows["failure"] == Failure.EXECUTOR_LOST)
+        found: list[int] = rows["index"][with_it & (rows["executor"] == executor)].tolist()
+        return found
+
     def abandon(self, gone: Column, state: State, failure: Failure) -> None:
         """These attempts do not run any more, and nothing more will be told of them."""
         rows = self.rows

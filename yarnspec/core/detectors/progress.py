@@ -293,8 +293,7 @@ def _by_counters(pace: Pace, rows: Column, expected_ms: Column) -> tuple[Column,
     at = np.minimum(np.searchsorted(rated, rows), len(rated) - 1)
     found = rated[at] == rows
     where = first + order[at[found]]
-    size = pace.references.stage.rows["input_bytes"][rows[found]]
-    own = pace.by_rate.ms_per_byte[order[at[found]]] * size
+    own = pace.by_rate.ms_per_byte[order[at[found]]] * pace.by_rate.size[order[at[found]]]
     total_ms[found] = own
     expected_ms[found] = own / np.maximum(pace.ratio[where], 1e-9)
     return found, total_ms

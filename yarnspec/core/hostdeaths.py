@@ -1,0 +1,78 @@
+"""The executors that died young on each host, and which tasks they may have died of rather than of their host.
+
+A task whose code or data end the process takes its executor with it, and does the same to the next one that it is given
+to. So deaths that have a task in common count as one, until that task ends well on another host.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from yarnspec.core.deaths import YoungDeath
+
+Task = tuple[int, int]
+"""The stage and the index of a task."""
+
+
+@dataclass(slots=True)
+class _Death:
+    at_ms: int
+    text: str
+    suspects: set[Task] = field(default_factory=set)
+    """What ran in it when it died, and has not ended well elsewhere since."""
+
+
+class HostDeaths:
+    """Those within a window, in milliseconds."""
+
+    def __init__(self, window_ms: int) -> None:
+        self._window_ms = window_ms
+        self._deaths: defaultdict[str, list[_Death]] = defaultdict(list)
+
+    def add(self, death: YoungDeath, tasks: AbstractSet[Task]) -> None:
+        """One died, while these tasks ran in it."""
+        recent = self._recent(death.host, death.at_ms)
+        self._deaths[death.host] = [*recent, _Death(death.at_ms, death.text, set(tasks))]
+
+    def ended_well(self, task: Task, host: str) -> list[str]:
+        """A task did; the other hosts whose deaths it could have explained until now."""
+        freed = []
+        for other, deaths in self._deaths.items():
+            suspected = [death for death in deaths if task in death.suspects]
+            if suspected and other != host:
+                freed.append(other)
+                for death in suspected:
+                    death.suspects.discard(task)
+        return freed
+
+    def count(self, host: str, now_ms: int) -> int:
+        """How many deaths speak against a host: those with a suspected task in common are one."""
+        found = 0
+        explained: set[Task] = set()
+        for death in self._recent(host, now_ms):
+            found += explained.isdisjoint(death.suspects)
+            explained |= death.suspects
+        return found
+
+    def in_common(self, host: str, now_ms: int) -> set[Task]:
+        """The tasks that more than one of a host's deaths may be explained by."""
+        counts = Counter(task for death in self._recent(host, now_ms) for task in death.suspects)
+        return {task for task, times in counts.items() if times > 1}
+
+    def last(self, host: str) -> str:
+        """What is known of the latest of a host that had some."""
+        return self._deaths[host][-1].text
+
+    def drop(self, host: str) -> None:
+        """What happened on a host so far says nothing any more."""
+        self._deaths.pop(host, None)
+
+    def context_over(self) -> None:
+        """The SparkContext is gone: of deaths that its tasks may explain nothing more will be known."""
+        for host, deaths in self._deaths.items():
+            self._deaths[host] = [death for death in deaths if not death.suspects]
+
+    def _recent(self, host: str, now_ms: int) -> list[_Death]:
+        return [death for death in self._deaths.get(host, ()) if death.at_ms > now_ms - self._window_ms]
