@@ -75,6 +75,15 @@ def test_an_entry_ends_at_its_time_and_does_not_come_back() -> None:
     assert world.tell(read(ending)) == []
 
 
+def test_within_the_share_each_user_has_a_turn() -> None:
+    world = World(blocked_share=0.5)
+    world.start()
+    many = [entry(host, by="mallory", admin=False, since_ms=START_MS - 9_000) for host in (H2, H3)]
+    answer = world.tell(read(*many, entry(H4, by="ann", admin=False, since_ms=START_MS - 1_000)))
+    assert [one.host for one in of(BlockHost, answer)] == [H2, H4]
+    assert only(RefuseBlock, answer).host == H3
+
+
 def test_an_entry_that_changes_changes_the_block_even_to_a_shorter_one() -> None:
     world = started()
     world.tell(read(entry(H3)))

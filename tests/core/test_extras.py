@@ -11,6 +11,7 @@ from tests.core.world import names, of, only
 from yarnspec.core import events as ev
 from yarnspec.core.commands import (
     AskHeldBlocks,
+    BlockExecutor,
     Command,
     LaunchCopy,
     ReleaseContainer,
@@ -294,6 +295,15 @@ def test_executors_that_a_block_puts_out_of_work_are_stood_in_for_while_tasks_wa
         world.end(world.launch(0, index, "1"))
     world.stage_ends(0)
     assert only(ReleaseContainer, world.pass_ms(15_000)).executor_id == "3"
+
+
+def test_an_executor_that_is_blocked_by_itself_is_stood_in_for() -> None:
+    world = Stragglers(hosts=(H2, H3), slots=1)
+    wish = ev.BlockRequested(host=H3, executor_id="2", reason="tasks fail", by="a test", automatic=True, cause="faulty")
+    only(BlockExecutor, world.tell(wish))
+    world.stage(0, 4)
+    world.launch(0, 0, "1")
+    assert len(only(RequestContainers, world.pass_ms(5_000)).executor_ids) == 1
 
 
 def test_a_block_for_slowness_is_not_stood_in_for() -> None:

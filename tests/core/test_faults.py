@@ -6,7 +6,8 @@ import pytest
 
 from tests.core.stragglers import H2, H3, H4, Stragglers
 from tests.core.world import of, only
-from yarnspec.core.commands import BlockExecutor, BlockHost, Command, UnblockExecutor, UpdateTaskBlocks
+from yarnspec.core.commands import BlockExecutor, BlockHost, Command, RefuseBlock, UnblockExecutor, UpdateTaskBlocks
+from yarnspec.core.events import UnblockRequested
 from yarnspec.core.observations import Failure, State
 
 
@@ -253,6 +254,31 @@ def test_executors_that_die_young_on_a_host_make_it_faulty_while_others_live() -
     block = only(BlockHost, answer)
     assert (block.host, block.cause) == (H4, "faulty")
     assert "no such library" in block.reason
+
+
+def test_a_task_of_another_attempt_of_the_stage_proves_nothing(world: Stragglers) -> None:
+    """After a lost map output the stage runs again with fewer tasks, and their indices are given anew."""
+    for index in range(6):
+        world.end(world.launch(0, index, "2"), State.FAILED, Failure.EXCEPTION)
+    world.stage_ends(0, State.FAILED)
+    world.stage(0, 6, stage_attempt=1)
+    for index in range(6):
+        answer = world.end(world.launch(0, index, "1", stage_attempt=1))
+        assert [one for one in of(BlockHost, answer) if one.level == "application"] == []
+
+
+def test_unblocking_a_host_lifts_what_was_found_faulty_on_it() -> None:
+    world = Stragglers()
+    world.tell_target(5)
+    world.executor("5", H3)
+    world.stage(0, 1_000)
+    others_end_well(world, 900)
+    for index in (0, 1):
+        fails_on_h3(world, index, Failure.EXCEPTION)
+    only(BlockExecutor, fails_on_h3(world, 2, Failure.EXCEPTION))
+    answer = world.tell(UnblockRequested(host=H3, by="ann"))
+    assert only(UnblockExecutor, answer).executor_id == "2"
+    assert of(RefuseBlock, answer) == []
 
 
 def crashes_on_h4(world: Stragglers, index: int, executor_id: str) -> list[Command]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -83,12 +84,20 @@ def entry(host: str = "worker7", by: str = "ann", **more: Any) -> dict[str, Any]
     return {"schema": 1, "host": host, "reason": "slow disk", "by": by, "since_ms": NOW_MS, "until_ms": None} | more
 
 
+def test_nobody_is_older_than_the_file_that_says_so(shared: Shared) -> None:
+    shared.put("worker7@ann.json", "ann", entry(since_ms=5))
+    modified_s = NOW_MS // 1000
+    os.utime(shared.directory / "worker7@ann.json", (modified_s, modified_s))
+    (block,) = shared.of("bob").read(NOW_MS).blocks
+    assert block.since_ms == NOW_MS
+
+
 def test_a_block_of_one_user_is_read_by_another_and_ends_by_itself(shared: Shared) -> None:
     shared.of("ann").block("worker7", reason="slow disk", duration_ms=60_000, now_ms=NOW_MS)
     bob = shared.of("bob")
     (block,) = bob.read(NOW_MS + 59_999).blocks
     assert (block.host, block.by, block.reason) == ("worker7", "ann", "slow disk")
-    assert (block.since_ms, block.until_ms) == (NOW_MS, NOW_MS + 60_000)
+    assert block.until_ms == NOW_MS + 60_000
     assert bob.read(NOW_MS + 60_000).blocks == ()
 
 

@@ -146,15 +146,16 @@ class Blocklist:
         return done + self.keep_enough()
 
     def release(self, wish: UnblockRequested) -> list[Command]:
-        """Unblock a host or an executor because somebody asks for it."""
+        """Unblock a host, and what was found faulty on it, or an executor because somebody asks for it."""
         key = key_of(wish)
         why = malformed(wish)
-        if not why and key not in self._blocks:
+        found = [] if why else [one.key for one in self.blocks if one.key == key or _on_host(one, key)]
+        if not why and not found:
             listed = ", ".join(sorted({one.target for one in self._blocks if one.level == key.level})) or "none"
             why = f"it is not blocked{key.reach} (blocked: {listed})"
         if why:
             return [self.refuse(key.target, why, kind="unblock")]
-        return [self.lift(key, f"unblocked by {wish.by}")]
+        return [self.lift(one, f"unblocked by {wish.by}") for one in found]
 
     def expire(self, timer: str, now_ms: int) -> list[Command]:
         """End a block whose time is over, or go on with the guess that lasts longer."""
@@ -333,6 +334,11 @@ def _scopes(host: str, executor_id: str, stage: int, index: int) -> tuple[Key, .
 
 def _order(block: Block) -> tuple[str, str, int, int, str]:
     return block.executor_id, block.host, *block.key.scope, block.level
+
+
+def _on_host(block: Block, key: Key) -> bool:
+    """Whether a block of an executor is a guess about the host that ``key`` is about."""
+    return block.automatic and bool(block.executor_id) and (block.level, block.host) == (key.level, key.host)
 
 
 def _of_fault(block: Block) -> bool:

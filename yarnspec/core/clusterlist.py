@@ -2,11 +2,15 @@
 
 The list is the truth: an entry that appears becomes a block, one that changes changes it, one that goes ends it. The
 entries of the list's owner, an admin, are taken first and whatever the share of blocked hosts; but whatever the list
-says, a running host is left. What others added is taken within the share, oldest first, so that one user cannot take
-the hosts from all. An entry that is refused is told once, and taken as soon as there are hosts enough.
+says, a running host is left. What others added is taken within the share, the oldest entry of each user first and then
+each one's next, so that one user cannot take the hosts from all. An entry that is refused is told once, and taken as
+soon as there are hosts enough.
 """
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
 
 from yarnspec.core.blocklist import Blocklist
 from yarnspec.core.blocks import Block, Key
@@ -33,7 +37,7 @@ class ClusterList:
         for block in self._blocklist.blocks:
             if block.level == "cluster" and block.host not in entries:
                 done.append(self._blocklist.lift(block.key, f"{block.host} is on the cluster's list no more"))
-        for entry in sorted(entries.values(), key=lambda one: (not one.admin, one.since_ms, one.host)):
+        for entry in _in_turn(entries.values()):
             done += self._take(entry)
         self._told &= set(entries.values())
         return done
@@ -64,6 +68,16 @@ class ClusterList:
 
     def _objection(self, key: Key, entry: ClusterBlock) -> str:
         return self._blocklist.nothing_left(key) or ("" if entry.admin else self._blocklist.over_share(key))
+
+
+def _in_turn(entries: Iterable[ClusterBlock]) -> list[ClusterBlock]:
+    """Those of the list's owner, then each user's oldest, then each one's second, and so on."""
+    taken: Counter[str] = Counter()
+    ranked = []
+    for entry in sorted(entries, key=lambda one: (one.since_ms, one.host)):
+        ranked.append((not entry.admin, 0 if entry.admin else taken[entry.by], len(ranked), entry))
+        taken[entry.by] += 1
+    return [entry for *_, entry in sorted(ranked, key=lambda one: one[:3])]
 
 
 def _over(entry: ClusterBlock, now_ms: int) -> bool:

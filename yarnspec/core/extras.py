@@ -104,19 +104,16 @@ class Extras:
             self._not_before_ms = now_ms + self._settings.backoff_max_ms
 
     def _stand_ins(self, now_ms: int) -> int:
-        """How many executors are of no use on blocked hosts while tasks wait for slots.
+        """How many executors are of no use, as they or their hosts are blocked, while tasks wait for slots.
 
         A block for slowness is not counted: it is short, and was made because the others are enough.
         """
         waiting = sum(stage.unlaunched for stage in self._table.stages.values())
-        kept_off = {
-            block.host
-            for block in self._blocklist.blocks
-            if block.level in WIDE and block.cause != "slow" and not block.executor_id
-        }
-        idle = [
-            row for row in self._slots.running() if row.host in kept_off and not self._table.running_on(row.executor_id)
-        ]
+        blocks = [block for block in self._blocklist.blocks if block.level in WIDE and block.cause != "slow"]
+        hosts = {block.host for block in blocks if not block.executor_id}
+        executors = {block.executor_id for block in blocks if block.executor_id}
+        kept_off = [row for row in self._slots.running() if row.host in hosts or row.executor_id in executors]
+        idle = [row for row in kept_off if not self._table.running_on(row.executor_id)]
         if not idle or not waiting:
             self._out_of_work_since_ms = None
             return 0

@@ -49,7 +49,7 @@ _DISKS_FAILED = -101
 # YARN's limits, Spark's code for a full Java heap, and SIGKILL: the kernel's way of ending who takes too much.
 _OUT_OF_MEMORY = frozenset({-103, -104, 52, SIGKILL_EXIT})
 
-Proof = tuple[int, int, int]
+Proof = tuple[int, int, int, int]
 """A task, after the number of its SparkContext: those of different ones may have the same number."""
 
 
@@ -90,7 +90,7 @@ class Faults:
 
     def attempt_ended(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[BlockRequested]:
         """A task attempt ended; the wishes that follow from it."""
-        task = (stage.stage, attempt.index)
+        task = (*stage.key, attempt.index)
         if attempt.state is State.FAILED and attempt.failure is Failure.EXCEPTION and attempt.host:
             return [] if _had_company(stage, attempt) else self._task_failed(stage, attempt)
         if attempt.state is not State.SUCCESS:
@@ -105,18 +105,18 @@ class Faults:
             wish = self._judge_deaths(host, f"executors live on {attempt.host}", now_ms) or wish
         return [wish] if wish is not None else []
 
-    def acquitted(self, stage: int, attempt: Attempt) -> set[Key]:
+    def acquitted(self, stage: StageTasks, attempt: Attempt) -> set[Key]:
         """The blocks of a task that failed: it has succeeded, or failed on another host as well."""
-        if attempt.failure is Failure.EXECUTOR_LOST or len(self._failed.get((stage, attempt.index), ())) == 1:
+        if attempt.failure is Failure.EXECUTOR_LOST or len(self._failed.get((*stage.key, attempt.index), ())) == 1:
             return set()
-        return {key for key in self._single if key.scope == (stage, attempt.index)}
+        return {key for key in self._single if key.scope == (stage.stage, attempt.index)}
 
     def stage_ended(self, stage: int) -> None:
         """No attempt of a stage runs any more."""
         self._in_stage.pop(stage, None)
 
     def _task_failed(self, stage: StageTasks, attempt: Attempt) -> list[BlockRequested]:
-        task, host, executor_id = (stage.stage, attempt.index), attempt.host, attempt.executor_id
+        task, host, executor_id = (*stage.key, attempt.index), attempt.host, attempt.executor_id
         where = self._failed.setdefault(task, {})
         where.setdefault(host, set()).add(executor_id)
         self._failed.move_to_end(task)
@@ -158,7 +158,7 @@ class Faults:
         return self._narrow(stage.stage, None, host, executor_id if only_one else "", said)
 
     def _narrow(
-        self, stage: int, index: int | None, host: str, executor_id: str, said: str, by: str = BY_FAILURES
+        self, stage: int, index: int | None, host: str, executor_id: str, said: str, *, by: str = BY_FAILURES
     ) -> BlockRequested:
         return BlockRequested(
             host=host,
@@ -192,7 +192,7 @@ class Faults:
         shared = sorted(self._deaths.in_common(death.host, death.at_ms))
         said = "executors died young there whenever they ran it, and it is tried elsewhere"
         room = max(0, _SINGLE_TASKS_MAX - len(self._single))
-        return [self._narrow(stage, index, death.host, "", said, by=BY_DEATHS) for stage, index in shared[:room]]
+        return [self._narrow(stage, index, death.host, "", said, by=BY_DEATHS) for stage, _, index in shared[:room]]
 
     def _judge_deaths(self, host: str, others: str, now_ms: int, *, enough: int | None = None) -> BlockRequested | None:
         count = self._deaths.count(host, now_ms)
@@ -259,7 +259,7 @@ class Faults:
         chance = by_chance(host, failed, well)
         if chance > _CHANCE / len(proven):
             return None
-        named = ", ".join(f"{stage}.{index}" for _, stage, index in sorted(proven)[:5])
+        named = ", ".join(f"{stage}.{index}" for _, stage, _, index in sorted(proven)[:5])
         where = set().union(*proven.values())
         executor_id = next(iter(where)) if self._several(host) and len(where) == 1 else ""
         said = (

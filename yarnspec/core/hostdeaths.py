@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from yarnspec.core.deaths import YoungDeath
 
-Task = tuple[int, int]
-"""The stage and the index of a task."""
+Task = tuple[int, int, int]
+"""The stage, its attempt and the index of a task: in another attempt of the stage the index may be another task's."""
 
 
 @dataclass(slots=True)

@@ -236,7 +236,7 @@ class Speculation:
             # Of a stage that is over nothing starts any more.
             if wish.level not in ("stage", "task") or stage.stage in {key[0] for key in self.table.stages}:
                 commands += self._block(wish, now_ms)
-        acquitted = self.faults.acquitted(stage.stage, attempt)
+        acquitted = self.faults.acquitted(stage, attempt)
         if acquitted:
             how = "has ended well" if attempt.state is State.SUCCESS else "failed on another host as well"
             commands += self.blocklist.end(f"task {stage.stage}.{attempt.index} {how}", acquitted.__contains__)

@@ -82,12 +82,12 @@ class TaskTable:
             self._drop(stage)
         return happened
 
-    def lost_with(self, executor_id: str) -> set[tuple[int, int]]:
-        """The tasks, by stage and index, that ran in an executor when it died, as far as their stages still run."""
+    def lost_with(self, executor_id: str) -> set[tuple[int, int, int]]:
+        """The tasks, by stage, its attempt and index, that ran in an executor when it died, as far as their stages still run."""
         number = self.places.executor_names.find(executor_id)
         if number is None:
             return set()
-        return {(stage.stage, index) for stage in self.stages.values() for index in stage.lost_with(number)}
+        return {(*stage.key, index) for stage in self.stages.values() for index in stage.lost_with(number)}
 
     def unsettled(self) -> set[int]:
         """The stages that have an attempt that has not ended, or of which a task's attempt runs."""

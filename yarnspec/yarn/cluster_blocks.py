@@ -102,7 +102,8 @@ class ClusterBlocks:
                 host=entry.host,
                 reason=entry.reason,
                 by=info.owner,
-                since_ms=entry.since_ms,
+                # Nobody comes before others by saying that the entry is an old one.
+                since_ms=max(entry.since_ms, info.modified_ms),
                 until_ms=entry.until_ms,
                 admin=info.owner == owner,
             )
