@@ -11,7 +11,6 @@ from yarnspec.core.columns import Column, Columns
 from yarnspec.core.observations import NONE, Failure, Observations, RowKind, StageFlag, State
 from yarnspec.core.places import Places
 
-COUNTERS = ("records_read", "bytes_read", "records_written", "bytes_written", "run_ms", "gc_ms", "spill_bytes")
 MAX_TASKS = 10_000_000
 """An index beyond is not believed: columns by index would take the memory of the machine."""
 _ENDS = (State.SUCCESS, State.FAILED, State.KILLED)
@@ -86,8 +85,8 @@ class StageTasks:
         """Successes that were lost again, with the executor that held their output."""
         self.rows = Columns(
             {
-                **dict.fromkeys(("task_id", "launch_ms", "finish_ms", "input_bytes", "counted_ms"), np.int64),
-                **dict.fromkeys(("counted_bytes", "counted_records", *COUNTERS), np.int64),
+                **dict.fromkeys(("task_id", "launch_ms", "finish_ms", "input_bytes", "bytes_read"), np.int64),
+                **dict.fromkeys(("counted_ms", "counted_bytes"), np.int64),
                 **dict.fromkeys(("index", "attempt", "host", "executor", "previous"), np.int32),
                 **dict.fromkeys(("state", "failure", "speculative"), np.int8),
             }
@@ -268,11 +267,9 @@ class StageTasks:
         rows = self.rows
         news = (rows["state"][found] == State.RUNNING) & (batch.time_ms[at] >= rows["counted_ms"][found])
         at, found = at[news], found[news]
-        for name in COUNTERS:
-            rows[name][found] = getattr(batch, name)[at]
+        rows["bytes_read"][found] = batch.bytes_read[at]
         rows["counted_ms"][found] = batch.time_ms[at]
         rows["counted_bytes"][found] = batch.bytes_read[at]
-        rows["counted_records"][found] = batch.records_read[at]
 
     def end(self, batch: Batch, at: Column) -> tuple[Column, Column]:
         """Attempts ended: the rows that had been running, and those of successes that were lost afterwards."""
@@ -392,9 +389,8 @@ class StageTasks:
         rows["state"][found] = state
         rows["failure"][found] = _failures(batch.failure[at])
         rows["finish_ms"][found] = finish_ms
-        for name in COUNTERS:
-            told = getattr(batch, name)[at]
-            rows[name][found] = np.where(told == NONE, rows[name][found], told)
+        read = batch.bytes_read[at]
+        rows["bytes_read"][found] = np.where(read == NONE, rows["bytes_read"][found], read)
         launch_ms = rows["launch_ms"][found]
         rows["launch_ms"][found] = np.where(launch_ms == NONE, batch.launch_ms[at], launch_ms)
         self._stop(found)

@@ -83,7 +83,7 @@ class TaskTable:
         return happened
 
     def lost_with(self, executor_id: str) -> set[tuple[int, int, int]]:
-        """The tasks, by stage, its attempt and index, that ran in an executor when it died, as far as their stages still run."""
+        """The tasks, by stage, its attempt and index, that ran in an executor when it died; of running stages only."""
         number = self.places.executor_names.find(executor_id)
         if number is None:
             return set()
