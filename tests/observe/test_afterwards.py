@@ -144,9 +144,9 @@ class TestHost:
         assert found.verdict == "it was blocked once"
         assert "(application, slow) by yarnspec: 2x slower" in "\n".join(found.lines)
         assert (found.numbers["slow_tasks"], found.numbers["ended_attempts"]) == (1, 8)
-        still = explain_host(records(block, block), "h4", SEED)
-        assert still is not None
-        assert still.verdict == "it was blocked 2 times, and was at the end"
+        extended = explain_host(records(block, over, block, block), "h4", SEED)
+        assert extended is not None
+        assert extended.verdict == "it was blocked 2 times, and was at the end"
 
     def test_one_that_was_not_is_told_with_what_its_tasks_say(self) -> None:
         healthy = explain_host(records(*stages(3, None)), "h4", SEED)

@@ -182,7 +182,7 @@ class _HostStory:
         self._epoch = 0
         self._known = False
         self._blocks = 0
-        self._blocked = False
+        self._blocked: set[str] = set()
         self._slow: set[tuple[int, int]] = set()
         self._ended: Counter[str] = Counter()
         self._first_ms: int | None = None
@@ -209,7 +209,7 @@ class _HostStory:
                 if message.host == self._host:
                     self._ended[message.state] += 1
             case events.AttemptStarted():
-                self._blocked = False
+                self._blocked.clear()
             case events.HostsReported():
                 self._known = self._known or any(one.host == self._host for one in message.hosts)
             case commands.JudgeTasks():
@@ -222,12 +222,14 @@ class _HostStory:
         match message:
             case commands.BlockHost() | commands.BlockExecutor():
                 wide = isinstance(message, commands.BlockHost) and message.level in ("application", "cluster")
-                self._blocks += wide
-                self._blocked = self._blocked or wide
+                if wide:
+                    # A block that is extended is still the same one.
+                    self._blocks += message.level not in self._blocked
+                    self._blocked.add(message.level)
                 what = f"executor {message.executor_id}" if isinstance(message, commands.BlockExecutor) else "blocked"
                 self._note(time_ms, f"{what} ({message.level}, {message.cause}) by {message.by}: {message.reason}")
             case commands.UnblockHost():
-                self._blocked = self._blocked and message.level not in ("application", "cluster")
+                self._blocked.discard(message.level)
                 self._note(time_ms, f"unblocked ({message.level}): {message.reason}")
             case commands.RefuseBlock():
                 self._note(time_ms, f"not {message.kind}ed: {message.reason}")
@@ -241,7 +243,7 @@ class _HostStory:
         speeds = self._replay.host_speeds()
         times = "once" if self._blocks == 1 else f"{self._blocks} times"
         verdict = f"it was blocked {times}" if self._blocks else "it was never blocked"
-        if self._blocks and self._blocked:
+        if self._blocked:
             verdict += ", and was at the end"
         done = ", ".join(f"{count} {state.lower()}" for state, count in sorted(self._ended.items())) or "none"
         lines = self._lines if len(self._lines) <= _LINES else [
