@@ -7,10 +7,8 @@ from collections.abc import Iterable
 import msgspec
 
 from integration.bench.detection.injection import Stream
-from yarnspec.core.detectors import detector_of
-from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.core.settings import DetectorSettings
-from yarnspec.core.tasks import TaskTable
+from yarnspec.observe.offline import find
 
 LATEST_MS = 1_000
 """A host is called slow too late when the last task that felt it ended so long ago."""
@@ -51,16 +49,9 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
 def watch(stream: Stream, settings: DetectorSettings) -> Found:
     """Let the detector see a stream as it would see a running application."""
-    table, speeds = TaskTable(), HostSpeeds(settings)
-    detector = detector_of(settings, speeds)
-    slow_tasks: set[int] = set()
+    found = find(stream.batches(settings.check_interval_ms), settings)
     slowness = stream.slowness
-    said: dict[str, int] = {}
-    for now_ms, rows in stream.batches(settings.check_interval_ms):
-        speeds.observe(table, table.observe(rows), now_ms)
-        for verdict in speeds.slow(now_ms):
-            said.setdefault(verdict.host, now_ms)
-        slow_tasks.update(task.task_id for task in detector.judge(table, now_ms).verdicts)
+    said = {each.verdict.host: each.at_ms for each in found.hosts}
     slow_host = slowness.host if slowness is not None else ""
     hit = (
         slowness is not None
@@ -74,7 +65,7 @@ def watch(stream: Stream, settings: DetectorSettings) -> Found:
         false_hosts=tuple(host for host in said if host != slow_host or not hit),
         after_ms=said[slow_host] - slowness.begin_ms if hit and slowness is not None else 0,
         tasks=len(stream.placed),
-        slow_tasks=len(slow_tasks),
+        slow_tasks=len(found.tasks),
     )
 
 

@@ -1,0 +1,84 @@
+"""`yarnspec replay`: a Spark event log, judged as if it ran now."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Ran, Run
+
+STAGE = 3
+SLOW_HOST = "worker4"
+
+
+def _stage(**more: Any) -> dict[str, Any]:
+    return {"Stage ID": STAGE, "Stage Attempt ID": 0, "Stage Name": "count", "Number of Tasks": 32, **more}
+
+
+def _task(kind: str, number: int, begin_ms: int, end_ms: int) -> dict[str, Any]:
+    info = {
+        "Task ID": number, "Index": number, "Attempt": 0, "Launch Time": begin_ms, "Executor ID": str(number % 4),
+        "Host": f"worker{number % 4 + 1}", "Speculative": False, "Failed": False, "Killed": False,
+        "Finish Time": end_ms if kind == "End" else 0,
+    }  # fmt: skip
+    more = {"Task Type": "ResultTask", "Task End Reason": {"Reason": "Success"}} if kind == "End" else {}
+    return {"Event": f"SparkListenerTask{kind}", "Stage ID": STAGE, "Stage Attempt ID": 0, "Task Info": info, **more}
+
+
+def write_log(file: Path, slowness: int) -> Path:
+    """Two tasks on each of four hosts at a time, 5 s each; on the fourth ``slowness`` times as long."""
+    lines = [(0, {"Event": "SparkListenerStageSubmitted", "Stage Info": _stage(**{"Submission Time": 1_000})})]
+    for number in range(32):
+        took_ms = 5_000 * (slowness if number % 4 == 3 else 1)
+        begin_ms = 1_000 + number // 8 * took_ms
+        lines.append((begin_ms, _task("Start", number, begin_ms, 0)))
+        lines.append((begin_ms + took_ms, _task("End", number, begin_ms, begin_ms + took_ms)))
+    ended = {"Event": "SparkListenerStageCompleted", "Stage Info": _stage(**{"Completion Time": 300_000})}
+    lines.append((300_000, ended))
+    lines.sort(key=lambda line: line[0])
+    file.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for _, line in lines))
+    return file
+
+
+def documented(ran: Ran) -> Any:
+    assert (ran.code, ran.err) == (0, "")
+    return json.loads(ran.out)
+
+
+def test_a_slow_host_and_its_tasks_are_found(tmp_path: Path, yarnspec: Run) -> None:
+    log = write_log(tmp_path / "app-1", slowness=10)
+    found = documented(yarnspec("replay", str(log), "-o", "json"))
+    assert [each["verdict"]["host"] for each in found["hosts"]] == [SLOW_HOST]
+    assert found["tasks"]
+    assert {each["verdict"]["host"] for each in found["tasks"]} == {SLOW_HOST}
+    assert (found["attempts"], found["stages"]) == (32, 1)
+    printed = yarnspec("replay", str(log)).out
+    assert "hosts that would have been found slow: 1" in printed
+    assert SLOW_HOST in printed
+
+
+def test_healthy_hosts_are_not(tmp_path: Path, yarnspec: Run) -> None:
+    log = write_log(tmp_path / "app-1", slowness=1)
+    found = documented(yarnspec("replay", str(log), "-o", "json"))
+    assert (found["hosts"], found["tasks"]) == ([], [])
+
+
+def test_the_detector_is_the_options(tmp_path: Path, yarnspec: Run) -> None:
+    """The seed's: 50 s on the slow host are less than its lower bound of a minute."""
+    log = write_log(tmp_path / "app-1", slowness=10)
+    seed = ["--set", "detector.kind=execution-time", "--set", "detector.baseline_lower_bound=1min"]
+    assert documented(yarnspec("replay", str(log), "-o", "json", *seed))["tasks"] == []
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"a,b\n1,2\n", "tells of no task"), (b'{"Event":"SparkListenerTaskStart","Stage ID":\n', "cannot be read")],
+)
+def test_what_is_no_event_log_is_refused(content: bytes, said: str, tmp_path: Path, yarnspec: Run) -> None:
+    (tmp_path / "file").write_bytes(content)
+    ran = yarnspec("replay", str(tmp_path / "file"))
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
