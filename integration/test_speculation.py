@@ -87,7 +87,7 @@ def test_slow_host_is_found_blocked_and_copied_around(
     assert {each["host"] for each in of_type("BlockHost") if each["level"] == "application"} == {slow}
 
 
-@pytest.mark.soak  # one run in two ends by time alone: the proof of health asks for too much yet
+@pytest.mark.soak  # what it takes: a block of 25 s to its end
 def test_a_block_ends_early_with_proof_of_health_and_else_when_its_time_is_over(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -101,6 +101,22 @@ def test_a_host_whose_tasks_prove_healthy_comes_back_before_its_time() -> None:
     assert "healthy" in lifted[0].reason
 
 
+def test_it_comes_back_although_each_stage_is_shorter_than_the_time_between_two_looks() -> None:
+    world = slow_world(blocks={"slow_duration_ms": 600_000})
+    long = world.fill(50, 32)
+    world.pass_ms(5_000)
+    for task_id in long:
+        world.end(task_id)
+    world.stage_ends(50)
+    for stage in range(51, 61):
+        short = world.fill(stage, 8)
+        world.pass_ms(300)
+        for task_id in short:
+            world.end(task_id)
+        world.stage_ends(stage)
+    assert world.view().blocked_hosts == ()
+
+
 def test_blocks_of_a_stage_and_of_its_tasks_end_with_it() -> None:
     world = Stragglers()
     stage_with_a_slow_host(world, 0)

@@ -276,7 +276,7 @@ class Speculation:
             self.faults.stage_ended(key[0])
         self._judged.pop(key, None)
         if not self.table.stages:
-            self._timers.cancel(JUDGE_TIMER)
+            # The next pass comes all the same: stages may be shorter than the time between two.
             self.extras.plan([], now_ms)
         return commands
 
@@ -321,7 +321,8 @@ class Speculation:
 
     def _judge(self, now_ms: int) -> list[Command]:
         if not self.table.stages:
-            return []
+            cleared = self.suspects.cleared(now_ms) if self.settings.blocks.enabled else []
+            return [*cleared, *self._look_at_extras(now_ms)]
         verdicts, slow = self.detector.judge(self.table, now_ms)
         self.metrics.slow = Counter(slow)
         commands = self._tell(verdicts)
