@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yarnspec.am.earlier import EarlierBlocks, earlier_blocks
+from yarnspec.core.blocklist import SUBMIT
 from yarnspec.core.commands import BlockHost, Command, UnblockHost
 from yarnspec.core.events import BlockRequested, Event
 from yarnspec.observe.records import Record, record_of
@@ -44,7 +45,7 @@ def test_blocked_again_after_it_was_lifted() -> None:
 
 
 def test_exclusions_at_submit_are_known_to_every_attempt_unless_lifted() -> None:
-    excluded = BlockHost(host="h1", until_ms=None, by="submit", reason="excluded at submit (blocked)")
+    excluded = BlockHost(host="h1", until_ms=None, by=SUBMIT, reason="excluded at submit (blocked)")
     assert earlier_blocks(records(excluded), NOW_MS) == EarlierBlocks()
     lifted = UnblockHost(host="h1", reason="unblocked by ann")
     assert earlier_blocks(records(excluded, lifted), NOW_MS).lifted == {"h1"}

@@ -6,6 +6,7 @@ import pytest
 
 from tests.core.world import HOSTS, World, hosts, names, of, only
 from yarnspec.core import events as ev
+from yarnspec.core.blocklist import SUBMIT
 from yarnspec.core.commands import (
     BlockHost,
     RefuseBlock,
@@ -314,13 +315,13 @@ def test_hosts_excluded_at_submit_are_blocked_before_the_first_container_is_aske
     placement = only(UpdatePlacement, answer)
     assert placement.version == 1
     assert placement.blocked_hosts == (H3,)
-    again = world.block(H3, by="submit", reason="excluded at submit")
+    again = world.block(H3, by=SUBMIT, reason="excluded at submit")
     assert names(again) == ["BlockHost"]
 
 
 def test_exclusions_that_come_as_events_before_the_start_hold_the_containers_too() -> None:
     world = World()
-    assert world.block(H3, by="submit") == []
+    assert world.block(H3, by=SUBMIT) == []
     assert of(RequestContainers, world.start(report=False)) == []
     answer = world.tell(hosts())
     assert only(UpdatePlacement, answer).blocked_hosts == (H3,)

@@ -162,7 +162,8 @@ def test_tasks_count_once_for_each_partition() -> None:
 def test_warnings_come_once() -> None:
     warned = events.ProgramWarned(key="spark.master", value="yarn", message="the program sets spark.master")
     refused = commands.RefuseBlock(reason="at most 1 host is blocked", host="127.0.0.4")
-    document = fold(APP, records(warned, warned, refused))
+    earlier = commands.RefuseBlock(reason="at most 2 hosts are blocked", host="127.0.0.4")
+    document = fold(APP, records(warned, earlier, warned, refused))
     assert document.warnings == (
         "the program sets spark.master",
         "not blocked: 127.0.0.4: at most 1 host is blocked",

@@ -167,6 +167,13 @@ def test_an_entry_that_may_not_be_read_is_told_and_the_rest_holds(shared: Shared
     assert [block.host for block in ann.read(NOW_MS).blocks] == ["worker1", "worker7"]
 
 
+def test_of_many_broken_entries_some_are_named_and_the_others_counted(shared: Shared) -> None:
+    for number in range(30):
+        shared.put(f"h{number}@ann.json", "ann", b"{")
+    problems = shared.of("bob").read(NOW_MS).problems
+    assert (len(problems), problems[-1]) == (21, "and 10 more are ignored")
+
+
 def test_nobody_crowds_out_the_directorys_owner(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_blocks, "_MOST_ENTRIES", 3)
     for host in ("a1", "a2", "a3", "a4"):

@@ -24,7 +24,8 @@ from yarnspec.core.timers import Timers
 
 __all__ = ["SUBMIT", "TIMER_FAMILY", "Block", "Blocklist", "blocked_limit"]
 
-SUBMIT = "submit"
+SUBMIT = "yarnspec submit"
+"""Who excludes hosts at submit; with a blank in it, as no user's name has."""
 
 
 class Blocklist:

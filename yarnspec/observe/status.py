@@ -66,7 +66,7 @@ class StatusFold:
         self._pending_reason = ""
         self._stages = Stages()
         self._spark_ui: str | None = None
-        self._warnings: dict[str, None] = {}
+        self._warnings: dict[str, str] = {}
         self._final: Final | None = None
 
     def apply(self, record: Record) -> None:
@@ -131,7 +131,7 @@ class StatusFold:
             links=Links(
                 resource_manager=about.resource_manager_url, spark_ui=None if ended else self._spark_page(about)
             ),
-            warnings=tuple(dict.fromkeys((*self._warnings, *self._list_problems, *warnings))),
+            warnings=tuple(dict.fromkeys((*self._warnings.values(), *self._list_problems, *warnings))),
             final=self._final,
         )
 
@@ -206,7 +206,9 @@ class StatusFold:
     def _apply_command(self, command: commands.Command, time_ms: int) -> None:
         match command:
             case commands.RefuseBlock():
-                self._warn(f"not {command.kind}ed: {command.host}: {command.reason}")
+                self._warn(
+                    f"not {command.kind}ed: {command.host}: {command.reason}", about=f"{command.kind} {command.host}"
+                )
             case commands.AdmitLimit() | commands.CarryOver(failed=True):
                 self._warn(command.reason)
             case commands.BeginEpoch():
@@ -280,9 +282,10 @@ class StatusFold:
         while len(self._ended) > _ENDED_CONTAINERS:
             del self._ended[next(iter(self._ended))]
 
-    def _warn(self, text: str) -> None:
-        self._warnings.pop(text, None)
-        self._warnings[text] = None
+    def _warn(self, text: str, about: str = "") -> None:
+        """The newest of several with the same text, or ``about`` the same, is the one that is shown."""
+        self._warnings.pop(about or text, None)
+        self._warnings[about or text] = text
         while len(self._warnings) > _WARNINGS:
             del self._warnings[next(iter(self._warnings))]
 

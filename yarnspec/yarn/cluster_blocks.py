@@ -31,6 +31,7 @@ OFF = "none"
 _SUFFIX = ".json"
 _ENTRY_BYTES = 16 * 1024
 _MOST_ENTRIES = 5_000
+_MOST_PROBLEMS = 20
 _REASON_CHARACTERS = 500
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:-]{0,254}")
 _EVERYBODY = 0o1777
@@ -110,7 +111,10 @@ class ClusterBlocks:
             known = longest.get(entry.host)
             if known is None or (block.admin, _end(block)) > (known.admin, _end(known)):
                 longest[entry.host] = block
-        return ClusterList(blocks=tuple(longest[host] for host in sorted(longest)), problems=tuple(sorted(problems)))
+        told = sorted(problems)
+        if len(told) > _MOST_PROBLEMS:
+            told = [*told[:_MOST_PROBLEMS], f"and {len(told) - _MOST_PROBLEMS} more are ignored"]
+        return ClusterList(blocks=tuple(longest[host] for host in sorted(longest)), problems=tuple(told))
 
     def block(self, host: str, *, reason: str, duration_ms: int | None, now_ms: int) -> ClusterBlock:
         """Block a host for all applications; an entry of the same user for this host is replaced.
