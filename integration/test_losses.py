@@ -32,7 +32,9 @@ def test_a_killed_executor_and_lost_hosts_are_replaced(
                 victim.kill()
             else:
                 stopped.append(victim.host)
-                cluster.mini.host_stop(victim.host, kill=how == "host kill")
+                _minicluster(
+                    yarnspec, cluster, "host", "stop", victim.host, *(["--kill"] if how == "host kill" else [])
+                )
             known = {each.container_id for each in before}
             wait_for(f"a replacement after {how}", lambda: _new(cluster, application, known), 60)
             return victim
@@ -43,7 +45,7 @@ def test_a_killed_executor_and_lost_hosts_are_replaced(
         stop.touch()
         result = submission.wait().expect(0)
     for host in stopped:
-        cluster.mini.host_start(host)
+        _minicluster(yarnspec, cluster, "host", "start", host)
     wait_for("all hosts", lambda: list(cluster.node_states().values()) == ["RUNNING"] * len(cluster.hosts), 30)
 
     assert result.lines[-1]["wrong"] == 0
@@ -73,7 +75,7 @@ def test_the_resource_manager_restarts_and_dies(
         host = next(each.host for each in before if each.host != am_host)
         yarnspec("hosts", application, "block", host, "--reason", "kept over the restart").expect(0)
         for restart in (1, 2):
-            cluster.mini.rm_restart(kill=restart == 2)
+            _minicluster(yarnspec, cluster, "rm", "restart", *(["--kill"] if restart == 2 else []))
 
             def registered(times: int = restart) -> bool:
                 records = yarnspec("events", application, "-o", "json").lines
@@ -93,6 +95,11 @@ def test_the_resource_manager_restarts_and_dies(
         assert placement.by_rest
     assert result.lines[-1]["wrong"] == 0
     assert len(cluster.attempts(application)) == 1
+
+
+def _minicluster(yarnspec: Yarnspec, cluster: Cluster, *arguments: str) -> None:
+    """As somebody types it."""
+    yarnspec("minicluster", *arguments, "--home", str(cluster.home), timeout_s=120).expect(0)
 
 
 def _new(cluster: Cluster, application: str, known: set[str]) -> list[ContainerProcess]:
