@@ -81,6 +81,19 @@ class Submission:
         """What it has said so far."""
         return self._output.with_suffix(".err").read_text(errors="replace")
 
+    @property
+    def rounds(self) -> list[dict[str, Any]]:
+        """What its program has printed of each round: a JSON line that begins with `round`."""
+        # The last line may not be whole yet.
+        lines = self.stdout.splitlines()
+        return [json.loads(line) for line in lines if line.startswith('{"round"') and line.endswith("}")]
+
+    @property
+    def last_hosts(self) -> list[str]:
+        """The hosts of the latest round; none before the first one."""
+        rounds = self.rounds
+        return rounds[-1]["hosts"] if rounds else []
+
     def document(self, path: Path, timeout_s: float) -> dict[str, Any]:
         """The JSON object that its program writes to a file of this machine, as soon as it is there."""
 

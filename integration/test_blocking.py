@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -24,9 +23,9 @@ def test_block_unblock_and_expiry(  # noqa: PLR0917 - fixtures go by their names
     submission = submit("rounds.py", str(stop), "6", "0.2", options=[*OPTIONS, "--set", f"placement.mode={mode}"])
     application = submission.application_id()
     with watch(application):
-        wait_for("a round on three hosts", lambda: len(_last_hosts(submission)) == 3, 90)
+        wait_for("a round on three hosts", lambda: len(submission.last_hosts) == 3, 90)
         am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
-        host = next(each for each in _last_hosts(submission) if each != am_host)
+        host = next(each for each in submission.last_hosts if each != am_host)
 
         answer = yarnspec("hosts", application, "block", host, "--reason", "slow disk", "-o", "json").expect(0)
         said = answer.document
@@ -39,7 +38,7 @@ def test_block_unblock_and_expiry(  # noqa: PLR0917 - fixtures go by their names
         assert "slow disk" in listed
         # No new task: two rounds that began after the block.
         _two_more_rounds(submission)
-        assert host not in _last_hosts(submission)
+        assert host not in submission.last_hosts
 
         # A second one is over the share (33 % of 4 hosts is 1) and needs --force; all hosts never.
         second = next(each for each in cluster.hosts if each not in (host, am_host))
@@ -59,8 +58,8 @@ def test_block_unblock_and_expiry(  # noqa: PLR0917 - fixtures go by their names
             "a replacement", lambda: {c: h for c, h in cluster.launched(application).items() if c not in known}, 60
         )
         assert host not in replacement.values()
-        wait_for("a round on three hosts again", lambda: len(_last_hosts(submission)) == 3, 60)
-        assert host not in _last_hosts(submission)
+        wait_for("a round on three hosts again", lambda: len(submission.last_hosts) == 3, 60)
+        assert host not in submission.last_hosts
         # In the mode `constraints` the blacklist is not what keeps the containers away.
         assert cluster.blacklist(application) == ({host} if mode == "blacklist" else set())
 
@@ -68,10 +67,10 @@ def test_block_unblock_and_expiry(  # noqa: PLR0917 - fixtures go by their names
         assert yarnspec("status", application, "-o", "json").document["blocked_hosts"] == []
 
         # A block with an end.
-        other = next(each for each in _last_hosts(submission) if each != am_host)
+        other = next(each for each in submission.last_hosts if each != am_host)
         yarnspec("hosts", application, "block", other, "--for", "4s", "--reason", "a pause").expect(0)
-        wait_for("rounds without it", lambda: other not in _last_hosts(submission), 20)
-        wait_for("rounds with it again", lambda: other in _last_hosts(submission), 30)
+        wait_for("rounds without it", lambda: other not in submission.last_hosts, 20)
+        wait_for("rounds with it again", lambda: other in submission.last_hosts, 30)
         assert yarnspec("status", application, "-o", "json").document["blocked_hosts"] == []
         stop.touch()
         result = submission.wait().expect(0)
@@ -94,18 +93,6 @@ def test_block_unblock_and_expiry(  # noqa: PLR0917 - fixtures go by their names
     ]
 
 
-def _rounds(submission: Submission) -> list[dict[str, object]]:
-    lines = [line for line in submission.stdout.splitlines() if line.startswith('{"round"') and line.endswith("}")]
-    return [json.loads(line) for line in lines]
-
-
-def _last_hosts(submission: Submission) -> list[str]:
-    rounds = _rounds(submission)
-    hosts = rounds[-1]["hosts"] if rounds else []
-    assert isinstance(hosts, list)
-    return hosts
-
-
 def _two_more_rounds(submission: Submission) -> None:
-    seen = len(_rounds(submission))
-    wait_for("two more rounds", lambda: len(_rounds(submission)) >= seen + 3, 30)
+    seen = len(submission.rounds)
+    wait_for("two more rounds", lambda: len(submission.rounds) >= seen + 3, 30)

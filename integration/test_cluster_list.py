@@ -13,7 +13,7 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
-from integration.submitting import Submission, run_yarnspec
+from integration.submitting import run_yarnspec
 from integration.waiting import wait_for
 
 DIRECTORY = "/yarnspec/blocklist"
@@ -29,13 +29,13 @@ def test_a_host_blocked_for_all_applications(
     stop = tmp_path / "stop"
     submission = submit("rounds.py", str(stop), "6", "0.2", options=OPTIONS)
     application = submission.application_id()
-    wait_for("a round on three hosts", lambda: len(_last_hosts(submission)) == 3, 90)
+    wait_for("a round on three hosts", lambda: len(submission.last_hosts) == 3, 90)
     am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
     # The AM may share a host with an executor, or have one of its own.
-    host, other, *_ = (each for each in _last_hosts(submission) if each != am_host)
+    host, other, *_ = (each for each in submission.last_hosts if each != am_host)
 
     yarnspec("hosts", "--cluster", "block", host, "--reason", "disk is being replaced").expect(0)
-    wait_for("rounds without it", lambda: host not in _last_hosts(submission), 30)
+    wait_for("rounds without it", lambda: host not in submission.last_hosts, 30)
     (block,) = _status(yarnspec, application)["blocks"]
     assert (block["host"], block["level"], block["by"]) == (host, "cluster", cluster.user)
     assert "disk is being replaced" in block["reason"]
@@ -68,7 +68,7 @@ def test_a_host_blocked_for_all_applications(
     assert host not in set(cluster.launched(second.application_id()).values())
 
     yarnspec("hosts", "--cluster", "unblock", host).expect(0)
-    wait_for("rounds with it again", lambda: host in _last_hosts(submission), 60)
+    wait_for("rounds with it again", lambda: host in submission.last_hosts, 60)
     assert _status(yarnspec, application)["blocks"] == []
     stop.touch()
     assert submission.wait().expect(0).lines[-1]["wrong"] == 0
@@ -119,10 +119,3 @@ def _as_mallory(cluster: Cluster, *arguments: str) -> None:
         env={**cluster.environment, **MALLORY}, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-
-
-def _last_hosts(submission: Submission) -> list[str]:
-    lines = [line for line in submission.stdout.splitlines() if line.startswith('{"round"') and line.endswith("}")]
-    hosts = json.loads(lines[-1])["hosts"] if lines else []
-    assert isinstance(hosts, list)
-    return hosts

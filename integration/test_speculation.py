@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
-from integration.submitting import Submission
 from integration.waiting import wait_for
 
 # Two executors do not fit on one host.
@@ -39,9 +37,9 @@ def test_slow_host_is_found_blocked_and_copied_around(
     _write_sizes(tmp_path, [40] * 8)
     submission = submit("waits.py", str(tmp_path), options=options)
     application = submission.application_id()
-    wait_for("rounds on two hosts", lambda: len(_last_hosts(submission)) == 2, 90)
+    wait_for("rounds on two hosts", lambda: len(submission.last_hosts) == 2, 90)
     am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
-    slow = next(host for host in _last_hosts(submission) if host != am_host)
+    slow = next(host for host in submission.last_hosts if host != am_host)
     first = dict(cluster.launched(application))
     # The other host runs the large tasks when copies of the small ones are wanted: these need a container.
     _write_sizes(tmp_path, [250] * 6 + [1200] * 2)
@@ -78,7 +76,7 @@ def test_slow_host_is_found_blocked_and_copied_around(
 
     # Healthy again, it comes back: when its tasks prove it, or when the block's time is over.
     cluster.mini.host_slow(slow, 1)
-    wait_for("rounds with the host again", lambda: slow in _last_hosts(submission), 60)
+    wait_for("rounds with the host again", lambda: slow in submission.last_hosts, 60)
     (tmp_path / "stop").touch()
     wait_for("the containers of the start", lambda: len(cluster.containers(application)) == len(first), 60)
     (tmp_path / "end").touch()
@@ -99,9 +97,9 @@ def test_a_block_ends_early_with_proof_of_health_and_else_when_its_time_is_over(
     ]  # fmt: skip
     submission = submit("recovers.py", str(tmp_path), options=options)
     application = submission.application_id()
-    wait_for("rounds on three hosts", lambda: len(_last_hosts(submission)) == 3, 90)
+    wait_for("rounds on three hosts", lambda: len(submission.last_hosts) == 3, 90)
     am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
-    slow = next(host for host in _last_hosts(submission) if host != am_host)
+    slow = next(host for host in submission.last_hosts if host != am_host)
 
     def blocks(kind: str) -> list[dict[str, Any]]:
         told = yarnspec("events", application, "-o", "json", "--type", kind).lines
@@ -113,17 +111,17 @@ def test_a_block_ends_early_with_proof_of_health_and_else_when_its_time_is_over(
     wait_for("a block", lambda: len(blocks("BlockHost")) >= 1, 60)
     (tmp_path / "slow").unlink()
     # What was late there has ended, and nothing new begins there: what ends from now on is the long tasks.
-    rounds = submission.stdout.count('{"round"')
-    wait_for("two more rounds", lambda: submission.stdout.count('{"round"') >= rounds + 2, 60)
+    rounds = len(submission.rounds)
+    wait_for("two more rounds", lambda: len(submission.rounds) >= rounds + 2, 60)
     (tmp_path / "go").touch()
     wait_for("its end", lambda: len(blocks("UnblockHost")) >= 1, 60)
-    wait_for("rounds with the host again", lambda: slow in _last_hosts(submission), 60)
+    wait_for("rounds with the host again", lambda: slow in submission.last_hosts, 60)
 
     (tmp_path / "slow").write_text(slow)
     wait_for("a second block", lambda: len(blocks("BlockHost")) >= 2, 60)
     wait_for("its end", lambda: len(blocks("UnblockHost")) >= 2, BLOCK_S + 30)
     (tmp_path / "slow").unlink()
-    wait_for("rounds with the host once more", lambda: slow in _last_hosts(submission), 60)
+    wait_for("rounds with the host once more", lambda: slow in submission.last_hosts, 60)
     (tmp_path / "stop").touch()
     assert submission.wait().expect(0).lines[-1] == {"wrong": 0}
 
@@ -165,9 +163,3 @@ def _write_sizes(directory: Path, sizes: list[int]) -> None:
     scratch = directory / "sizes.new"
     scratch.write_text(" ".join(map(str, sizes)))
     scratch.rename(directory / "sizes")
-
-
-def _last_hosts(submission: Submission) -> list[str]:
-    lines = [line for line in submission.stdout.splitlines() if line.startswith('{"round"') and line.endswith("}")]
-    hosts: list[str] = json.loads(lines[-1])["hosts"] if lines else []
-    return hosts
