@@ -15,6 +15,7 @@ from tests.core.world import settings as core_settings
 from tests.core.writehistories import write_events
 from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
+from yarnspec.core.blocklist import SUBMIT
 from yarnspec.core.commands import (
     AbandonAttempt,
     BeginEpoch,
@@ -67,7 +68,7 @@ block_requests = st.builds(
     ev.BlockRequested,
     host=host_names,
     reason=st.just("slow"),
-    by=st.sampled_from(["user", "submit", "detector"]),
+    by=st.sampled_from(["user", SUBMIT, "detector"]),
     duration_ms=durations_ms,
     force=st.booleans(),
     automatic=st.booleans(),

@@ -85,6 +85,7 @@ class Stages(RuleBasedStateMachine):
                 self.ever[command.stage, command.index] += 1
             case WithdrawCopy():
                 del self.asked[command.stage, command.index]
+                self.ever[command.stage, command.index] -= 1  # it never started
             case KillAttempt():
                 assert self.world.running[command.task_id].copy
             case BlockHost() | BlockExecutor():
@@ -216,6 +217,7 @@ class Stages(RuleBasedStateMachine):
     def a_copy_is_refused(self, data: st.DataObject) -> None:
         stage, index = data.draw(st.sampled_from(sorted(self.asked)))
         del self.asked[stage, index]
+        self.ever[stage, index] -= 1
         self.world.tell(ev.CopyRefused(stage=stage, stage_attempt=0, index=index, why="its task has ended"))
         self.obey()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NoReturn
 
-from yarnspec.core.blocklist import blocked_limit
+from yarnspec.core.blocklist import SUBMIT, blocked_limit
 from yarnspec.core.commands import (
     BlockExecutor,
     BlockHost,
@@ -146,7 +146,7 @@ class Rules:
         self._asked.add(key)
 
     def _block_is_allowed(self, block: BlockHost) -> None:
-        if block.by in (USER, "submit") or _key(block) in self._decided:
+        if block.by in (USER, SUBMIT) or _key(block) in self._decided:
             return
         if block.level == "cluster":
             left = self._hosts - {host for level, host, *_ in self._decided if level in _WIDE} - {block.host}
