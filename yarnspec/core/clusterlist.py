@@ -73,7 +73,7 @@ class ClusterList:
 def _in_turn(entries: Iterable[ClusterBlock]) -> list[ClusterBlock]:
     """Those of the list's owner, then each user's oldest, then each one's second, and so on."""
     taken: Counter[str] = Counter()
-    ranked = []
+    ranked: list[tuple[bool, int, int, ClusterBlock]] = []
     for entry in sorted(entries, key=lambda one: (one.since_ms, one.host)):
         ranked.append((not entry.admin, 0 if entry.admin else taken[entry.by], len(ranked), entry))
         taken[entry.by] += 1
