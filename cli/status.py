@@ -168,7 +168,8 @@ def _recovery(recovery: RecoveryStatus) -> str:
     if recovery.lost_hosts:
         words.append(f"given up: what is on {', '.join(sorted(recovery.lost_hosts))}")
     if recovery.recording:
-        words.append(f"{recovery.recorded_shuffles} shuffles recorded")
+        recorded = f"{recovery.recorded_shuffles} shuffles recorded"
+        words.append(f"{recorded} ({recovery.why_not})" if recovery.why_not else recorded)
     else:
         words.append(f"nothing is recorded: {recovery.why_not}" if recovery.why_not else "nothing is recorded")
     if recovery.committed_writes:

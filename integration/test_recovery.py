@@ -32,6 +32,8 @@ NEXT = {"driver-jvm": (1, 2), "skein-am": (2, LIVES + 1)}
 """Attempt and epoch after its death."""
 SEED = 11
 SHUFFLE_TASKS = shuffles.TASKS * (shuffles.STEPS + 1)
+GREEDY_SUMS = "sums [(0, 180), (1, 190), (2, 200), (3, 210)]"
+GREEDY_MAPS, GREEDY_REDUCES = 4, 2
 FLUSH_MS = 1_500
 """What ended so long before the kill is durable: the flush interval, and some time to get there."""
 
@@ -150,11 +152,11 @@ def test_a_driver_whose_jvm_ran_out_of_memory_is_started_again_in_the_same_appli
     submit: Submit, yarnspec: Yarnspec, tmp_path: Path
 ) -> None:
     """Its output follows that of its first life, and one line of stderr says what happened."""
-    submission = submit("greedy_driver.py", str(tmp_path / "marker"), options=ON)
+    submission = submit("greedy_driver.py", str(tmp_path / "marker"), "heap", options=ON)
     application = submission.application_id()
     ended = submission.wait(120).expect(0)
     said = [line for line in ended.stdout.splitlines() if line.startswith(("begins", "sums"))]
-    assert said == ["begins, first", "begins, again", "sums [(0, 180), (1, 190), (2, 200), (3, 210)]"]
+    assert said == ["begins, first", "begins, again", GREEDY_SUMS]
     (warning,) = [line for line in ended.stderr.splitlines() if STARTED_AGAIN in line]
     assert "its JVM ran out of memory" in warning
     status = yarnspec("status", application, "-o", "json").expect(0).document
@@ -163,3 +165,29 @@ def test_a_driver_whose_jvm_ran_out_of_memory_is_started_again_in_the_same_appli
     records = yarnspec("events", application, "-o", "json").expect(0).lines
     story = [one["type"] for one in records if one["type"] in {"DriverLost", "BeginEpoch", "StartDriver"}]
     assert story == ["StartDriver", "DriverLost", "BeginEpoch", "StartDriver"]
+
+
+@pytest.mark.soak
+def test_a_driver_that_outgrows_its_container_goes_on_in_the_next_attempt(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """YARN ends its whole application master for its memory; what is in the journal is not computed again."""
+    options = [*ON, "--set", "recovery.flush_interval=100ms"]
+    submission = submit("greedy_driver.py", str(tmp_path / "marker"), "container", options=options)
+    application = submission.application_id()
+    ended = submission.wait(240).expect(0)
+    assert ended.stdout.splitlines()[-1] == GREEDY_SUMS
+    attempts = cluster.attempts(application)
+    master, host = attempts[0]["containerId"], attempts[0]["nodeId"].partition(":")[0]
+    log = cluster.mini.home.log(f"nodemanager-{host}").read_text(errors="replace")
+    assert [line for line in log.splitlines() if master in line and "beyond the 'PHYSICAL' memory limit" in line]
+    status = yarnspec("status", application, "-o", "json").expect(0).document
+    attempt, epoch = NEXT["skein-am"]
+    assert (len(attempts), status["attempt"], status["epoch"]) == (attempt, attempt, epoch)
+    recovery = status["recovery"]
+    assert recovery["restored_outputs"] == recovery["saved_outputs"] == GREEDY_MAPS
+    records = yarnspec("events", application, "-o", "json").expect(0).lines
+    run = Run(application, ended.stdout.splitlines()[-1], ended.stderr, status, records)
+    # The two jobs' reduces: their maps are those of the first life.
+    assert len(run.finished(epoch)) == 2 * GREEDY_REDUCES, run.said
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 20)

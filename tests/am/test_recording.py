@@ -194,6 +194,54 @@ def test_a_file_that_cannot_be_written_costs_only_what_is_saved(tmp_path: Path) 
     second.end()
 
 
+def test_what_is_saved_is_in_the_drivers_file_before_the_core_hears_of_it(tmp_path: Path) -> None:
+    """Reading and writing it takes a while, and must not hold up decisions; another program's is not of use."""
+    first = Epoch(tmp_path, 1)
+    first.replayed()
+    first.recording.perform(commands.RecordProgram(reason="begins"))
+    first.declare(7)
+    first.finish(7, 0, 100)
+    first.end()
+    second = Epoch(tmp_path, 2)
+    assert second.replayed().shuffles[0].outputs == 1
+    with (tmp_path / "saved-2").open("rb") as stream:
+        assert [frame.blob for frame in read_frames(stream.read)] == [b"", b"blob 100"]
+    assert second.recording.saved_file is None  # nobody has said that it is of use
+    second.end()
+    other = Epoch(tmp_path, 3, lambda: msgspec.structs.replace(PROGRAM, arguments_digest="other"))
+    assert other.replayed().changed
+    assert not (tmp_path / "saved-3").exists()
+    other.end()
+
+
+def test_what_was_put_aside_and_cannot_be_read_costs_the_recovery(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Epoch(tmp_path, 1)
+    first.replayed()
+    first.declare(7)
+    first.finish(7, 0, 100)
+    first.end()
+
+    def unreadable(_recorded: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("yarnspec.am.recording.saved_shuffles", unreadable)
+        second = Epoch(tmp_path, 2)
+        told = [second.told.get(timeout=DEADLINE_S) for _ in range(2)]
+    (replayed,) = [one for one in told if isinstance(one, rec.JournalReplayed)]
+    assert "Input/output error" in replayed.off
+    assert replayed.shuffles == ()
+    assert any(isinstance(one, rec.RecordingEnded) for one in told)
+    second.end()
+    assert second.journal is not None
+    assert not second.journal.close(DEADLINE_S)
+    third = Epoch(tmp_path, 3)
+    assert "Input/output error" in third.replayed().problem
+    third.end()
+
+
 def test_what_is_refused_or_forgotten_is_not_offered_again(tmp_path: Path) -> None:
     first = Epoch(tmp_path, 1)
     first.replayed()

@@ -146,6 +146,10 @@ class TestStatus:
                     "4 outputs (5m) of ended executors on 1 hosts",
                 ),
             ),
+            (
+                RecoveryStatus(recording=True, recorded_shuffles=2, why_not="there is no room"),
+                ("2 shuffles recorded (there is no room)",),
+            ),
             (RecoveryStatus(recording=False, why_not="the disk is full"), ("nothing is recorded: the disk is full",)),
         ],
     )

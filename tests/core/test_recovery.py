@@ -11,7 +11,7 @@ from yarnspec.core import commands as cm
 from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core.datahosts import WINDOW_TIMER
-from yarnspec.core.recovery import REPLAY_TIMER
+from yarnspec.core.recovery import QUESTION_TIMER, REPLAY_TIMER
 from yarnspec.core.settings import RecoverySettings
 from yarnspec.core.shuffles import Shuffles
 
@@ -156,6 +156,53 @@ def test_when_the_journal_does_not_come_each_question_is_answered_at_once(epoch:
     assert "not open yet" in found.reason
     world.tell(replayed(epochs=(), progress=0))
     assert answer(world, declared(2)).record
+
+
+def test_a_question_is_answered_in_time_when_the_journal_is_not_open() -> None:
+    """What may have run unrecorded is refused when it is: accumulators of its maps would be missing."""
+    world = World(recovery=ON)
+    world.start()
+    timer = only(cm.SetTimer, world.tell(declared()))
+    assert (timer.name, timer.at_ms) == (QUESTION_TIMER, world.now_ms + ON.question_wait_ms)
+    assert world.tell(declared(1), after_ms=10_000) == []
+    answers = of(cm.AnswerShuffle, world.fire(QUESTION_TIMER, timer.at_ms))
+    assert [(one.question, one.record, one.waited_ms) for one in answers] == [(1, False, 25_000), (2, False, 15_000)]
+    answered = world.tell(replayed(epochs=(), progress=0))
+    assert [one.shuffles for one in of(cm.RefuseShuffles, answered)] == [(NEW,), (NEW + 1,)]
+    assert names(answered).index("RecordShuffle") < names(answered).index("RefuseShuffles")
+    assert only(cm.AdmitLimit, answered).recording
+    found = answer(world, declared(2))
+    assert (found.record, found.waited_ms) == (True, 0)
+
+
+ROOM_FOR_TWO = RecoverySettings(enabled=True, recorded_maps=8)
+
+
+def test_what_the_journal_has_no_room_for_is_not_recorded_nor_of_use_to_what_is_above_it() -> None:
+    world = World(recovery=ROOM_FOR_TWO)
+    world.start()
+    world.tell(replayed(epochs=(), progress=0))
+    assert all(answer(world, declared(number)).record for number in (0, 1))
+    answered = world.tell(declared(2))
+    assert names(answered) == ["AdmitLimit", "RecordShuffle", "RefuseShuffles", "AnswerShuffle"]
+    assert not only(cm.AnswerShuffle, answered).record
+    assert only(cm.RefuseShuffles, answered).shuffles == (NEW + 2,)
+    admitted = only(cm.AdmitLimit, answered)
+    assert admitted.recording
+    assert "room for the outputs of 8 maps" in admitted.reason
+    assert "AdmitLimit" not in names(world.tell(declared(3)))
+    world.tell(rec.ShuffleDropped(shuffle=NEW))
+    assert answer(world, declared(4)).record
+
+
+def test_what_is_saved_takes_room_and_is_recorded_again() -> None:
+    world = World(recovery=ROOM_FOR_TWO)
+    world.start(2)
+    world.tell(replayed(saved(), saved(OLD + 1)))
+    assert not answer(world, declared(2)).record
+    for number in (0, 1):
+        found = answer(world, declared(number))
+        assert (found.restore, found.record) == (True, True)
 
 
 def test_a_journal_that_cannot_be_opened_only_costs_the_recording() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from yarnspec.core import commands as cm
@@ -85,3 +86,11 @@ def all_seeds(core: Callable[[Settings], Negotiator]) -> None:
 def test_the_simulation_finds_a_core_that_mixes_runs() -> None:
     with pytest.raises(BrokenRule):
         all_seeds(Careless)
+
+
+def test_a_journal_that_has_room_for_little_costs_work_and_no_result() -> None:
+    def narrow(settings: Settings) -> Negotiator:
+        recovery = msgspec.structs.replace(settings.recovery, recorded_maps=4)
+        return Negotiator(msgspec.structs.replace(settings, recovery=recovery))
+
+    assert sum(resume(seed, narrow).ran for seed in range(300)) > sum(resume(seed).ran for seed in range(300))

@@ -84,7 +84,8 @@ class ApplicationHistory:
     ) -> tuple[Journal, Past]:
         """Begin this epoch's journal (``JournalDirectory.begin``); takes some seconds."""
         path = f"{self._history.path(self._place.application_id)}/{JOURNAL_DIRECTORY}"
-        return JournalDirectory(self._files, path).begin(began, options=options, on_stopped=on_stopped)
+        directory = JournalDirectory(self._files, path, scratch=self._place.directory)
+        return directory.begin(began, options=options, on_stopped=on_stopped)
 
     def finish(self, command: FinishApplication, document: StatusDocument) -> None:
         """Write how the application ended and its last status."""

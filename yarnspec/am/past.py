@@ -30,7 +30,7 @@ def write_saved(path: Path, recorded: Recorded, shuffles: Collection[int]) -> in
                 "determinism": registered.determinism,
             }
             stream.write(encode_frame(header, known.facts or b""))
-            for index, output in sorted(known.outputs.items()):
+            for index, output in known.outputs.items():
                 header = {
                     "kind": "map",
                     "shuffle": shuffle,

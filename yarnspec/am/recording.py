@@ -1,27 +1,26 @@
 """The journal of this epoch, as the shell and the driver use it: opened, written, closed, each off the decision path.
 
-Three threads meet here. One opens the journal, which may take HDFS some seconds, and reads what earlier epochs left.
-The shell's tells what the core decided. The reader of the driver's map outputs brings one after the other, which go to
-the journal as they are. Answers to the driver wait, in a thread of their own, until what they say is durable.
+Three threads meet here. One opens the journal, which may take HDFS some seconds, and reads what earlier epochs left into
+a file for the next driver. The shell's tells what the core decided. The reader of the driver's map outputs brings one
+after the other, which go to the journal as they are. Answers to the driver wait in threads of their own (``Replies``).
 """
 
 from __future__ import annotations
 
-import queue
+import contextlib
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import msgspec
 import structlog
 
 from yarnspec.am.past import write_saved
+from yarnspec.am.replies import Answering, Replies
 from yarnspec.core import commands
 from yarnspec.core import recoveryevents as rec
-from yarnspec.core import writeevents as wr
 from yarnspec.core.carried import parts_of, record_of_part
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
@@ -56,10 +55,6 @@ from yarnspec.journal.writer import Stopped
 
 _log = structlog.get_logger()
 
-_DURABLE_S = 25.0
-"""The driver waits for 30 s for an answer, and goes on without one."""
-_ENDING_S = 60.0
-_TELL_PAUSE_S = 0.2
 _NO_STAGE = -1
 
 RECORDS = (
@@ -100,19 +95,6 @@ class OpenJournal(Protocol):
         """Write what is left."""
 
 
-class Answering(Protocol):
-    """The driver's bridge."""
-
-    def answer_shuffle(
-        self, question: int, *, shuffle: int | None, restore: bool, record: bool, whole: bool, reason: str = ""
-    ) -> None:
-        """Answer a question about a shuffle; one of ``BRIDGE_ERRORS`` when the driver does not listen."""
-
-    def answer_write(self, question: int, answer: commands.AnswerWrite) -> None:
-        """Answer a question about what the program writes or reads; raises as the other."""
-
-
-_Answer: TypeAlias = commands.AnswerShuffle | commands.AnswerWrite
 Begin = Callable[[Callable[[Stopped], None]], tuple[OpenJournal, Past]]
 """Opens the journal, given who is told when nothing can be written any more."""
 
@@ -142,24 +124,20 @@ class Recording:
         self._post: Callable[[Event], None] = lambda _: None
         self._journal: OpenJournal | None = None
         self._program: ApplicationRegistered | None = None
-        self._past = Recorded()
         self._taken = Taken()
         self._lock = threading.Lock()  # of what is taken
         self._last: Future[int] | None = None
-        self._bridge: Answering | None = None
-        self._answers: queue.SimpleQueue[tuple[Future[int] | None, _Answer]] = queue.SimpleQueue()
-        self._ended: Stopped | None = None
-        self._ending = threading.Event()
+        self._replies = Replies()
         self._first_told = False
+        self._unsaved = ""
         self._saved = False
         self._opener = threading.Thread(target=self._open, name="journal-open", daemon=True)
-        self._answerer = threading.Thread(target=self._answer_all, name="shuffle-answers", daemon=True)
 
     def start(self, post: Callable[[Event], None]) -> None:
         """Open the journal, and tell the core when that is done; ``post`` hands it an event."""
         self._post = post
+        self._replies.start(post)
         self._opener.start()
-        self._answerer.start()
 
     @property
     def saved_file(self) -> Path | None:
@@ -168,14 +146,14 @@ class Recording:
 
     def connected(self, bridge: Answering) -> None:
         """The driver's bridge is there. From any thread."""
-        self._bridge = bridge
+        self._replies.connected(bridge)
 
     def perform(self, command: Command) -> None:
         """Carry out one of ``RECORDS``. For the shell's thread."""
         if isinstance(command, commands.AnswerShuffle | commands.AnswerWrite):
-            self._answers.put((self._last, command))
+            self._replies.put(command, self._last)
         elif isinstance(command, commands.OfferSaved):
-            self._offer(command.shuffles)
+            self._offer()
         elif self._journal is not None:
             self._record(self._journal, command)
 
@@ -231,7 +209,6 @@ class Recording:
 
     def close(self, deadline_s: float) -> bool:
         """Write what is left; False when that did not end in time or failed."""
-        self._past = Recorded()
         return self._journal is None or self._journal.close(deadline_s)
 
     # opening
@@ -249,43 +226,61 @@ class Recording:
             _log.exception("the journal could not be opened")
             self._post(rec.JournalReplayed(off=f"the journal could not be opened: {error}"))
             return
+        try:
+            replayed = self._read(program, past)
+        except Exception as error:  # what was put aside on this host cannot be read: the next epoch must not rest on it
+            why = f"what earlier epochs recorded could not be read: {error}"
+            _log.exception("the journal could not be read")
+            journal.stop(why)
+            self._post(rec.JournalReplayed(off=why))
+            return
+        self._program, self._journal = program, journal
+        self._post(replayed)
+
+    def _read(self, program: ApplicationRegistered, past: Past) -> rec.JournalReplayed:
+        """What the journal says of earlier epochs; the map outputs themselves are in the file then, if they are of use."""
         recorded = past.recorded
         progress = progress_of(recorded)
         carried, carried_problem = parts_of(recorded)
         with self._lock:
             self._taken.past(recorded)
-        self._program, self._past, self._journal = program, recorded, journal
-        self._post(
-            rec.JournalReplayed(
-                problem=past.problem,
-                carried=carried,
-                carried_problem=carried_problem,
-                changed=changed(recorded.application, program),
-                shuffles=saved_shuffles(recorded),
-                epochs=tuple(sorted(epoch for epoch in recorded.epochs if epoch < self._epoch)),
-                progress=progress.epoch,
-                jobs=progress.jobs,
-                writes=saved_writes(recorded),
-                writes_lost=lost_of(recorded),
-            )
+        shuffles = saved_shuffles(recorded)
+        other = changed(recorded.application, program)
+        if not other:
+            self._save(recorded, [one.shuffle for one in shuffles if one.outputs and not one.not_reusable])
+        return rec.JournalReplayed(
+            problem=past.problem,
+            carried=carried,
+            carried_problem=carried_problem,
+            changed=other,
+            shuffles=shuffles,
+            epochs=tuple(sorted(epoch for epoch in recorded.epochs if epoch < self._epoch)),
+            progress=progress.epoch,
+            jobs=progress.jobs,
+            writes=saved_writes(recorded),
+            writes_lost=lost_of(recorded),
         )
 
-    def _stopped(self, stopped: Stopped) -> None:
-        self._ended = stopped
-        # First: what the driver goes on to write then is known to be unrecorded.
-        self._post(rec.RecordingEnded(why=stopped.why, fenced=stopped.fenced))
-        self._ending.set()
-
-    def _offer(self, shuffles: tuple[int, ...]) -> None:
-        past, self._past = self._past, Recorded()  # the bytes are in the file then, or of no use
+    def _save(self, recorded: Recorded, shuffles: list[int]) -> None:
         try:
-            outputs = write_saved(self._saved_file, past, shuffles)
+            outputs = write_saved(self._saved_file, recorded, shuffles) if shuffles else 0
         except OSError as error:
             # The driver finds none of it and runs everything again.
-            self._post(rec.SavedUnreadable(why=f"{self._saved_file.name} cannot be written: {error.strerror}"))
+            self._unsaved = f"{self._saved_file.name} cannot be written: {error.strerror}"
+            with contextlib.suppress(OSError):
+                self._saved_file.unlink()
             return
-        self._saved = True
-        _log.info("saved map outputs are offered", shuffles=len(shuffles), outputs=outputs)
+        _log.info("saved map outputs are in the driver's file", shuffles=len(shuffles), outputs=outputs)
+
+    def _offer(self) -> None:
+        if self._unsaved:
+            self._post(rec.SavedUnreadable(why=self._unsaved))
+        self._saved = not self._unsaved
+
+    def _stopped(self, stopped: Stopped) -> None:
+        # First: what the driver goes on to write then is known to be unrecorded.
+        self._post(rec.RecordingEnded(why=stopped.why, fenced=stopped.fenced))
+        self._replies.stopped(stopped)
 
     # writing
 
@@ -319,57 +314,6 @@ class Recording:
             for shuffle in shuffles:
                 self._taken.end(shuffle)
 
-    # answering
-
-    def _answer_all(self) -> None:
-        while True:
-            durable, command = self._answers.get()
-            try:
-                if isinstance(command, commands.AnswerShuffle):
-                    self._tell(msgspec.structs.replace(command, record=command.record and _is_durable(durable)))
-                else:
-                    self._tell(self._unless_fenced(durable, command))
-            except Exception as error:  # the next question is another one
-                _log.warning("the driver got no answer", question=command.question, why=str(error))
-
-    def _unless_fenced(self, durable: Future[int] | None, command: commands.AnswerWrite) -> commands.AnswerWrite:
-        """The same answer, or that the driver must not go on: a record that is durable shows that no later epoch is."""
-        # However long that takes: the driver waits, and what it would do cannot be taken back.
-        if not command.fenced or durable is None or durable.exception() is None:
-            return command
-        if self._ending.wait(_ENDING_S) and self._ended is not None and not self._ended.fenced:
-            return command  # the job goes on without a journal
-        why = self._ended.why if self._ended is not None else "the journal is closed"
-        self._post(wr.WriteRefused(question=command.question, why=why))
-        return msgspec.structs.replace(command, action="stop", reason=f"this driver must not go on: {why}")
-
-    def _tell(self, command: _Answer) -> None:
-        give_up_s = time.monotonic() + _DURABLE_S
-        while not self._told(command, last=time.monotonic() >= give_up_s):
-            time.sleep(_TELL_PAUSE_S)
-
-    def _told(self, command: _Answer, *, last: bool) -> bool:
-        bridge = self._bridge
-        if bridge is None:
-            return last
-        try:
-            if isinstance(command, commands.AnswerWrite):
-                bridge.answer_write(command.question, command)
-                return True
-            bridge.answer_shuffle(
-                command.question,
-                shuffle=command.shuffle,
-                restore=command.restore,
-                record=command.record,
-                whole=command.whole,
-                reason=command.reason,
-            )
-        except Exception:
-            if last:
-                raise
-            return False
-        return True
-
 
 def records_of_write(command: Command) -> list[JournalRecord]:
     """What the journal gets for a command about a write; nothing for any other."""
@@ -387,14 +331,3 @@ def records_of_write(command: Command) -> list[JournalRecord]:
         case commands.RecordLost(reason=why):
             return [lost_record(why)]
     return []
-
-
-def _is_durable(future: Future[int] | None) -> bool:
-    if future is None:
-        return True
-    try:
-        future.result(_DURABLE_S)
-    except Exception as error:
-        _log.warning("a shuffle is not recorded", why=str(error) or type(error).__name__)
-        return False
-    return True

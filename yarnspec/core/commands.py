@@ -286,7 +286,8 @@ class AnswerShuffle(Command, frozen=True):
     """Answer the driver's question about a shuffle, once everything before this is durable in the journal.
 
     ``shuffle``: use this saved one (None: Spark's own id, nothing is saved). ``restore``: wait for its map outputs;
-    ``whole``: all of them or none. ``record``: tell of those that finish.
+    ``whole``: all of them or none. ``record``: tell of those that finish. ``declared``: Spark's own id.
+    ``waited_ms``: so long ago it was asked.
     """
 
     question: int
@@ -294,6 +295,8 @@ class AnswerShuffle(Command, frozen=True):
     restore: bool = False
     whole: bool = False
     record: bool = False
+    declared: int = 0
+    waited_ms: int = 0
 
 
 class RecordWrite(Command, frozen=True):

@@ -24,26 +24,29 @@ from yarnspec.core.journalrecords import (
     WriteCommitting,
     WriteForgotten,
 )
+from yarnspec.core.outputindex import InMemory, OutputIndex, OutputRecords
 
 
 class RecordedShuffle:
     """One shuffle: what it is, and its map outputs by index."""
 
-    def __init__(self, registered: ShuffleRegistered) -> None:
+    def __init__(self, registered: ShuffleRegistered, records: OutputRecords) -> None:
         self.registered = registered
         self.facts: bytes | None = None
         self.not_reusable = ""
-        self.outputs: dict[int, MapFinished] = {}
+        self.outputs = OutputIndex(registered.maps, records)
 
 
 class Recorded:
     """A fold over records, in the order in which they were written.
 
     A record about a shuffle that is not known (its registration precedes it, or it was dropped) does nothing. Nor does
-    a snapshot before it is complete; then it stands for everything before it.
+    a snapshot before it is complete; then it stands for everything before it. ``records`` keeps those of map outputs;
+    without it they are in memory.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, records: OutputRecords | None = None) -> None:
+        self._records = InMemory() if records is None else records
         self.application: ApplicationRegistered | None = None
         self.epochs: dict[int, EpochBegan] = {}
         self.shuffles: dict[int, RecordedShuffle] = {}
@@ -109,13 +112,13 @@ class Recorded:
         self.application = record
 
     def _snapshot_began(self, _record: SnapshotBegan) -> None:
-        self._snapshot, self._snapshot_records = Recorded(), 0
+        self._snapshot, self._snapshot_records = Recorded(self._records), 0
 
     def _registered(self, record: ShuffleRegistered) -> None:
         known = self.shuffles.get(record.shuffle)
         if known is None or _identity(known.registered) != _identity(record):
             # The same id for something else: what was recorded of the former is of no use.
-            self.shuffles[record.shuffle] = RecordedShuffle(record)
+            self.shuffles[record.shuffle] = RecordedShuffle(record, self._records)
         else:
             known.registered = record
 
@@ -129,12 +132,13 @@ class Recorded:
     def _finished(self, record: MapFinished) -> None:
         known = self.shuffles.get(record.shuffle)
         if known is not None and not known.not_reusable:
-            known.outputs[record.index] = record
+            known.outputs.put(record)
 
     def _lost(self, record: MapLost) -> None:
         known = self.shuffles.get(record.shuffle)
-        if known is not None and record.index in known.outputs and known.outputs[record.index].map_id == record.map_id:
-            del known.outputs[record.index]
+        output = None if known is None else known.outputs.get(record.index)
+        if known is not None and output is not None and output.map_id == record.map_id:
+            known.outputs.remove(record.index)
 
     def _facts(self, record: ShuffleFacts) -> None:
         known = self.shuffles.get(record.shuffle)

@@ -41,6 +41,7 @@ from yarnspec.core.shuffles import Shuffles
 from yarnspec.core.timers import Timers
 
 REPLAY_TIMER = "journal-replay"
+QUESTION_TIMER = "shuffle-question"
 
 
 class Recovery:
@@ -64,7 +65,9 @@ class Recovery:
         self._replayed = False
         self._overdue = False
         self._off = "recovery is off" if not settings.enabled else ""
-        self._questions: list[rec.ShuffleDeclared] = []
+        self._questions: list[tuple[rec.ShuffleDeclared, int]] = []
+        self._left_out: list[rec.ShuffleDeclared] = []
+        self._full = False
         self._progressed = False
         self._jobs = 0
         self._guard = Guard(self._broken)
@@ -95,7 +98,8 @@ class Recovery:
     def timers(self) -> dict[str, Callable[[int], list[Command]]]:
         """The timers that it sets."""
         return {
-            REPLAY_TIMER: lambda _now_ms: self._replay_overdue(),
+            REPLAY_TIMER: self._replay_overdue,
+            QUESTION_TIMER: lambda now_ms: self._guard.run(self._answer_all, now_ms),
             WINDOW_TIMER: lambda _now_ms: self._guard.run(self._data_hosts.window_over),
         }
 
@@ -135,6 +139,7 @@ class Recovery:
         """The driver has died, and another life of it will come, of which nothing is known yet: wait for nobody."""
         self._data_hosts.close()
         self._timers.cancel(REPLAY_TIMER)
+        self._timers.cancel(QUESTION_TIMER)
 
     def driver_ready(self, first: bool, now_ms: int) -> list[Command]:
         """A SparkContext has started; only the first of a driver can be recovered, as ids begin anew with each."""
@@ -164,7 +169,7 @@ class Recovery:
         self._off = self._off or f"recovery stopped for the rest of this epoch: {self._guard.fault}"
         self._data_hosts.close()
         questions, self._questions = self._questions, []
-        answers = [self._plain_answer(one) for one in questions]
+        answers = [self._plain_answer(one) for one, _ in questions]
         return [*self._admit(self._off), *self._start(), *answers, *self._outputs.unknown(self._off)]
 
     def _plain_answer(self, declared: rec.ShuffleDeclared) -> Command:
@@ -187,7 +192,7 @@ class Recovery:
             return self._lifecycle.abandon(f"epoch {self._lifecycle.epoch} is over: {event.why}")
         return self._guard.run(self._recording_ended, event, now_ms) + self._outputs.ended(event.why)
 
-    def _journal_replayed(self, event: rec.JournalReplayed, _now_ms: int) -> list[Command]:
+    def _journal_replayed(self, event: rec.JournalReplayed, now_ms: int) -> list[Command]:
         self._replayed = True
         self._timers.cancel(REPLAY_TIMER)
         fruitless = self._fruitless(event)
@@ -206,7 +211,10 @@ class Recovery:
             commands.append(RecordProgram(reason=f"epoch {self._lifecycle.epoch} records what it finishes"))
         if not refused:
             commands += self._offer(event.shuffles)
-        answers = self._answer_all()
+        left_out, self._left_out = self._left_out, []
+        for one in left_out:
+            commands += self._leave_out(one, "the journal was not open yet when it began")
+        answers = self._answer_all(now_ms)
         return [*commands, *self._start(), *answers]
 
     def _offer(self, saved: tuple[rec.SavedShuffle, ...]) -> list[Command]:
@@ -242,21 +250,21 @@ class Recovery:
             "like them"
         )
 
-    def _replay_overdue(self) -> list[Command]:
+    def _replay_overdue(self, now_ms: int) -> list[Command]:
         self._overdue = True
         within = f"within {self._settings.replay_wait_ms / 1000:g} s"
         said = f"nothing of earlier epochs is used again: their journal was not read {within}"
         if self._lifecycle.epoch == 1:
             said = f"finished work is not recorded until the journal is open, which it was not {within}"
-        answers = self._answer_all()
+        answers = self._answer_all(now_ms)
         return [*self._admit(said), *self._start(), *answers, *self._outputs.unknown(said)]
 
     def _start(self) -> list[Command]:
         began, self._began = self._began, ""
         return [StartDriver(epoch=self._lifecycle.epoch, reason=began)] if began else []
 
-    def _recording_ended(self, event: rec.RecordingEnded, _now_ms: int) -> list[Command]:
-        return [*self._stop(event.why), *self._answer_all()]
+    def _recording_ended(self, event: rec.RecordingEnded, now_ms: int) -> list[Command]:
+        return [*self._stop(event.why), *self._answer_all(now_ms)]
 
     def _stop(self, why: str) -> list[Command]:
         if self._off:
@@ -269,49 +277,73 @@ class Recovery:
 
     # shuffles
 
-    def _declared(self, event: rec.ShuffleDeclared, _now_ms: int) -> list[Command]:
-        self._questions.append(event)
+    def _declared(self, event: rec.ShuffleDeclared, now_ms: int) -> list[Command]:
+        self._questions.append((event, now_ms))
         # What is offered has to be known first; without recovery there is nothing to be known.
-        if self._settings.enabled and not (self._replayed or self._overdue or self._off):
+        if not self._settings.enabled or self._replayed or self._overdue or self._off:
+            return self._answer_all(now_ms)
+        if self._timers.wanted(QUESTION_TIMER):
             return []
-        return self._answer_all()
+        wait_ms = self._settings.question_wait_ms
+        said = f"the driver waits for an answer about a shuffle, {wait_ms / 1000:g} s at the longest"
+        return [self._timers.set(QUESTION_TIMER, now_ms + wait_ms, said)]
 
-    def _answer_all(self) -> list[Command]:
-        commands = [command for question in self._questions for command in self._answer(question)]
+    def _answer_all(self, now_ms: int) -> list[Command]:
+        self._timers.cancel(QUESTION_TIMER)
+        commands: list[Command] = []
+        for question, asked_ms in self._questions:
+            commands += self._answer(question, max(0, now_ms - asked_ms))
         # Only now: after a fault in one answer they all get a plain one.
         self._questions.clear()
         return commands
 
-    def _answer(self, declared: rec.ShuffleDeclared) -> list[Command]:
+    def _answer(self, declared: rec.ShuffleDeclared, waited_ms: int) -> list[Command]:
         saved, why = self._shuffles.declare(declared)
-        unrecorded = self._off or ("" if self._replayed else "the journal is not open yet")
-        recorded = declared.reusable and not unrecorded
-        if declared.reusable and unrecorded:
-            why += f"; it is not recorded: {unrecorded}"
         shuffle = declared.shuffle if saved is None else saved.shuffle
+        unrecorded = self._why_unrecorded(declared.maps, known=saved is not None)
+        recorded = declared.reusable and not unrecorded
         commands: list[Command] = []
         if recorded:
-            commands.append(
-                RecordShuffle(
-                    shuffle=shuffle,
-                    signature=declared.signature,
-                    maps=declared.maps,
-                    reduces=declared.reduces,
-                    determinism=declared.determinism,
-                    description=declared.description,
-                    parents=declared.parents,
-                    reason=f"the driver has declared it; {why}",
-                )
-            )
+            self._shuffles.record(shuffle)
+            commands.append(_record(declared, shuffle, f"the driver has declared it; {why}"))
+        elif declared.reusable:
+            why += f"; it is not recorded: {unrecorded}"
+            commands += self._leave_out(declared, unrecorded)
         answer = AnswerShuffle(
             question=declared.question,
             shuffle=None if saved is None else saved.shuffle,
             restore=saved is not None,
             whole=saved is not None and self._shuffles.uncertain(declared),
             record=recorded,
+            declared=declared.shuffle,
+            waited_ms=waited_ms,
             reason=why,
         )
         return [*commands, answer]
+
+    def _why_unrecorded(self, maps: int, *, known: bool) -> str:
+        """Why no map output of a shuffle is recorded; ``known``: the journal has some of it already."""
+        if self._off:
+            return self._off
+        if not self._replayed:
+            return "the journal is not open yet"
+        most = self._settings.recorded_maps
+        if known or self._shuffles.recorded_maps + maps <= most:
+            return ""
+        return f"the journal has room for the outputs of {most:,} maps"
+
+    def _leave_out(self, declared: rec.ShuffleDeclared, why: str) -> list[Command]:
+        """What is computed from a shuffle of which nothing is recorded is of no use to a later epoch without it."""
+        if self._off:
+            return []
+        if not self._replayed:
+            self._left_out.append(declared)
+            return []
+        said = f"shuffle {declared.shuffle} is not recorded: {why}"
+        admitted = [] if self._full else self._admit(f"not all shuffles are recorded for a next driver: {why}")
+        self._full = True
+        refused = RefuseShuffles(shuffles=(declared.shuffle,), reason=said)
+        return [*admitted, _record(declared, declared.shuffle, said), refused]
 
     def _restored(self, event: rec.ShuffleRestored, _now_ms: int) -> list[Command]:
         useless = self._shuffles.restored(event)
@@ -361,3 +393,16 @@ class Recovery:
 
     def _saved_unreadable(self, event: rec.SavedUnreadable, _now_ms: int) -> list[Command]:
         return self._admit(f"nothing of earlier epochs is used again: the driver cannot read it: {event.why}")
+
+
+def _record(declared: rec.ShuffleDeclared, shuffle: int, why: str) -> RecordShuffle:
+    return RecordShuffle(
+        shuffle=shuffle,
+        signature=declared.signature,
+        maps=declared.maps,
+        reduces=declared.reduces,
+        determinism=declared.determinism,
+        description=declared.description,
+        parents=declared.parents,
+        reason=why,
+    )

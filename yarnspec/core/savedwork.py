@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ PROGRESS = "progress"
 LOST = "writes-lost"
 """The kind of the one that says why the journal does not have all writes."""
 
+_NOT_YET = -1
 _TOLD = {
     "program_digest": "its files",
     "arguments_digest": "its arguments",
@@ -32,7 +34,11 @@ def saved_shuffles(recorded: Recorded) -> tuple[SavedShuffle, ...]:
 
 def _saved(shuffle: RecordedShuffle) -> SavedShuffle:
     registered = shuffle.registered
-    tasks = [output.map_id for output in shuffle.outputs.values()]
+    by_host: Counter[str] = Counter()
+    tasks = array("q")
+    for output in shuffle.outputs.values():
+        by_host[output.host] += 1
+        tasks.append(output.map_id)
     return SavedShuffle(
         shuffle=registered.shuffle,
         signature=registered.signature,
@@ -41,7 +47,7 @@ def _saved(shuffle: RecordedShuffle) -> SavedShuffle:
         determinism=registered.determinism,
         description=registered.description,
         parents=registered.parents,
-        by_host=dict(Counter(output.host for output in shuffle.outputs.values())),
+        by_host=dict(by_host),
         bounded=shuffle.facts is not None,
         oldest=min(tasks, default=0),
         newest=max(tasks, default=0),
@@ -113,22 +119,27 @@ class Taken:
 
     def __init__(self) -> None:
         self._recorded: dict[int, bool] = {}
-        self._maps: dict[int, dict[int, int]] = {}
+        self._ran: dict[int, array[int]] = {}  # by shuffle, the task that ran each map
 
     def past(self, recorded: Recorded) -> None:
         """Know the maps of indeterminate shuffles of earlier epochs."""
         for shuffle, known in recorded.shuffles.items():
             if known.registered.determinism == "indeterminate":
-                self._maps[shuffle] = {index: one.map_id for index, one in known.outputs.items()}
+                ran = self._ran[shuffle] = array("q", [_NOT_YET]) * known.registered.maps
+                for index, output in known.outputs.items():
+                    ran[index] = output.map_id
 
     def begin(self, registered: ShuffleRegistered) -> None:
         """A shuffle is recorded from now on."""
-        self._recorded[registered.shuffle] = registered.determinism == "indeterminate"
+        differs = registered.determinism == "indeterminate"
+        self._recorded[registered.shuffle] = differs
+        if differs and registered.shuffle not in self._ran:
+            self._ran[registered.shuffle] = array("q", [_NOT_YET]) * registered.maps
 
     def end(self, shuffle: int) -> None:
         """It is not recorded any more."""
         self._recorded.pop(shuffle, None)
-        self._maps.pop(shuffle, None)
+        self._ran.pop(shuffle, None)
 
     def recorded(self, shuffle: int) -> bool:
         """Whether its map outputs are recorded."""
@@ -138,8 +149,9 @@ class Taken:
         """Whether it is the second run of a map whose runs may differ."""
         if not self._recorded.get(finished.shuffle, False):
             return False
-        maps = self._maps.setdefault(finished.shuffle, {})
-        if maps.setdefault(finished.index, finished.map_id) == finished.map_id:
+        ran = self._ran[finished.shuffle]
+        if ran[finished.index] in {_NOT_YET, finished.map_id}:
+            ran[finished.index] = finished.map_id
             return False
         del self._recorded[finished.shuffle]
         return True

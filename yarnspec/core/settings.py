@@ -80,10 +80,11 @@ class RecoverySettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether finished work is kept for a next driver, and how long that waits for it.
 
     ``off`` says why it is not kept although that was wanted, ``refused`` why a later epoch must not run without it.
-    ``replay_wait_ms``: how long a driver with a past waits for the journal; ``fruitless_epochs``: how many in a row may
-    end with nothing new finished. ``driver_restarts``: how often a driver that died is started again in the same
-    attempt; the first time at once, the second after ``restart_first_ms``, each further time after twice as long, at
-    most ``restart_max_ms``.
+    ``replay_wait_ms``: how long a driver with a past waits for the journal, ``question_wait_ms``: any driver with a
+    question about a shuffle; ``recorded_maps``: how many maps the shuffles may have that are recorded at a time;
+    ``fruitless_epochs``: how many in a row may end with nothing new finished. ``driver_restarts``: how often a driver
+    that died is started again in the same attempt; the first time at once, the second after ``restart_first_ms``, each
+    further time after twice as long, at most ``restart_max_ms``.
     """
 
     enabled: bool = False
@@ -91,6 +92,8 @@ class RecoverySettings(msgspec.Struct, frozen=True, kw_only=True):
     refused: str = ""
     window_ms: int = 30_000
     replay_wait_ms: int = 90_000
+    question_wait_ms: int = 25_000
+    recorded_maps: int = 1_000_000
     fruitless_epochs: int = 2
     driver_restarts: int = 0
     restart_first_ms: int = 1_000

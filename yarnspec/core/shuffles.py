@@ -33,6 +33,7 @@ class Known:
     reused: bool = False
     newest: int = 0
     whole: bool = False
+    recorded: bool = False
 
 
 class Shuffles:
@@ -98,6 +99,16 @@ class Shuffles:
         for shuffle in above:
             del self._offered[shuffle]
         return (event.shuffle, *above)
+
+    def record(self, shuffle: int) -> None:
+        """The map outputs of a shuffle of this epoch go into the journal."""
+        self._known[shuffle].recorded = True
+
+    @property
+    def recorded_maps(self) -> int:
+        """How many maps those shuffles have of which the journal holds outputs, or may come to hold them."""
+        recorded = (one.maps for one in self._known.values() if one.recorded and one.reusable)
+        return sum(recorded) + sum(one.maps for one in self._offered.values())
 
     def refuse(self, shuffle: int) -> None:
         """Nothing of a shuffle of this epoch may be used by a later one, nor of those above it from now on."""

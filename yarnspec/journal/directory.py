@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
 
 from yarnspec.core.journalrecords import EpochBegan, EpochSealed, JournalRecord, SnapshotBegan, SnapshotEnded
 from yarnspec.core.savedwork import lost_record
@@ -21,11 +23,17 @@ _PIECE_BYTES = 1024 * 1024
 
 
 class JournalDirectory:
-    """The journal of one application: a directory of epochs. See ``docs/journal-format.md``."""
+    """The journal of one application: a directory of epochs. See ``docs/journal-format.md``.
 
-    def __init__(self, files: JournalFiles, path: str, store: Store | None = None) -> None:
+    ``scratch`` is a local directory with room for what is read (None: that for temporary files).
+    """
+
+    def __init__(
+        self, files: JournalFiles, path: str, store: Store | None = None, *, scratch: Path | None = None
+    ) -> None:
         self._layout = Layout(files, path)
         self._store = store or AppendStore()
+        self._scratch = scratch
 
     @property
     def path(self) -> str:
@@ -58,8 +66,8 @@ class JournalDirectory:
         try:
             earlier = [each for each in self.epochs() if each < epoch]
             seals = [seal for each in earlier if (seal := self._seal_former(each, epoch)) is not None]
-            past = replay(self._layout, earlier)
-            written = _write(log, epoch, [began, *seals, *_snapshot(past, earlier)])
+            past = replay(self._layout, earlier, self._scratch)
+            written = _write(log, epoch, chain([began], seals, _snapshot(past, earlier)))
             # Of two epochs that begin at the same time one sees the other here: each first made its directory.
             self._layout.check(epoch)
         except BaseException:
@@ -71,7 +79,7 @@ class JournalDirectory:
 
     def replay(self) -> Past:
         """What all epochs add up to; nothing is changed."""
-        return replay(self._layout, self.epochs())
+        return replay(self._layout, self.epochs(), self._scratch)
 
     def entries(self, epoch: int) -> Iterator[Entry]:
         """The records of one epoch that count; JournalDamaged where they are not what was written."""
@@ -132,19 +140,21 @@ class _Hold:
         self._layout.say_stopped(self._epoch, why)
 
 
-def _snapshot(past: Past, earlier: list[int]) -> list[JournalRecord]:
+def _snapshot(past: Past, earlier: list[int]) -> Iterator[JournalRecord]:
     if not earlier:
-        return []
-    live = list(past.recorded.live())
-    if past.problem:
-        # Nobody reads behind this snapshot any more.
-        live.append(lost_record(past.problem))
-    return [SnapshotBegan(through_epoch=earlier[-1]), *live, SnapshotEnded(records=len(live))]
+        return
+    yield SnapshotBegan(through_epoch=earlier[-1])
+    # Nobody reads behind this snapshot any more.
+    lost: list[JournalRecord] = [lost_record(past.problem)] if past.problem else []
+    count = 0
+    for count, record in enumerate(chain(past.recorded.live(), lost), 1):
+        yield record
+    yield SnapshotEnded(records=count)
 
 
-def _write(log: LogWriter, epoch: int, records: list[JournalRecord]) -> Written:
-    """Write the beginning of an epoch's log."""
-    waiting, total = bytearray(MAGIC), len(MAGIC)
+def _write(log: LogWriter, epoch: int, records: Iterable[JournalRecord]) -> Written:
+    """Write the beginning of an epoch's log, of which no more than a piece is in memory at a time."""
+    waiting, seq, total = bytearray(MAGIC), 0, len(MAGIC)
     for seq, record in enumerate(records, 1):
         data = encode(epoch, seq, *payload_of(record))
         waiting += data
@@ -154,4 +164,4 @@ def _write(log: LogWriter, epoch: int, records: list[JournalRecord]) -> Written:
             waiting.clear()
     log.append(bytes(waiting))
     log.sync()
-    return Written(len(records), total)
+    return Written(seq, total)

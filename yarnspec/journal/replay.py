@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from yarnspec.core.journalrecords import EpochBegan, EpochSealed, SnapshotBegan, SnapshotEnded
@@ -11,6 +12,7 @@ from yarnspec.core.journalstate import Recorded
 from yarnspec.journal.errors import JournalDamaged
 from yarnspec.journal.layout import Layout
 from yarnspec.journal.records import NUMBERS, Entry
+from yarnspec.journal.spool import Spool
 
 
 class Past(NamedTuple):
@@ -27,9 +29,13 @@ class Past(NamedTuple):
     ignored_bytes: int = 0
 
 
-def replay(layout: Layout, epochs: list[int]) -> Past:
-    """Read these epochs, first to last, from the newest snapshot on."""
-    recorded, problem, ignored_bytes = Recorded(), "", 0
+def replay(layout: Layout, epochs: list[int], scratch: Path | None = None) -> Past:
+    """Read these epochs, first to last, from the newest snapshot on.
+
+    ``scratch`` is a local directory in which there is room for them (None: that for temporary files). OSError when there
+    is none; what is found is read from there later.
+    """
+    recorded, problem, ignored_bytes = Recorded(Spool(scratch)), "", 0
     apply, record_of = recorded.apply, layout.record
     for epoch in epochs[_first_to_read(layout, epochs) :]:
         sizes = layout.sizes(epoch)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 LOG_FILE = "log"
+_MOST_WAITING_BYTES = 8 * 1024 * 1024
 _PART = re.compile(re.escape(LOG_FILE) + r"\.([1-9]\d{0,8})")
 
 
@@ -79,7 +80,7 @@ class AppendStore:
 
 
 class PerFlushStore:
-    """One file per sync, for stores whose files appear when they are closed (s3a and the like)."""
+    """One file per sync, for stores whose files appear when they are closed (s3a and the like); several when it is much."""
 
     def create(self, files: JournalFiles, directory: str) -> LogWriter:
         """An empty file is the claim; the records follow in numbered ones."""
@@ -93,17 +94,19 @@ class _Parts:
         self._files = files
         self._path = path
         self._number = 0
-        self._waiting: list[bytes] = []
+        self._waiting = bytearray()
 
     def append(self, data: bytes) -> None:
-        """Keep bytes for the next file."""
-        self._waiting.append(data)
+        """Keep bytes for the next file, as far as there is room for them."""
+        self._waiting += data
+        if len(self._waiting) >= _MOST_WAITING_BYTES:
+            self.sync()
 
     def sync(self) -> None:
         """Write the next file."""
         if self._waiting:
             self._number += 1
-            self._files.write(f"{self._path}.{self._number}", b"".join(self._waiting))
+            self._files.write(f"{self._path}.{self._number}", bytes(self._waiting))
             self._waiting.clear()
 
     def close(self) -> None:

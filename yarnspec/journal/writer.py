@@ -22,6 +22,7 @@ from yarnspec.journal.records import RecordTooLargeError, encode, payload_of
 from yarnspec.journal.stores import LogWriter
 
 _AGAIN_S = 2.0
+_PIECE_BYTES = 4 * 1024 * 1024
 
 
 class JournalOptions(NamedTuple):
@@ -89,8 +90,7 @@ class Journal:
         self._changed = threading.Condition()
         self._seq = written.records
         self._written = written
-        self._batch: list[bytes] = []
-        self._batch_bytes = 0
+        self._batch = bytearray()
         self._batch_since_s = 0.0
         self._futures: list[tuple[int, Future[int]]] = []
         self._queued_bytes = 0
@@ -174,31 +174,31 @@ class Journal:
     def _enqueue(self, number: int, payload: bytes, future: Future[int] | None) -> None:
         self._seq += 1
         data = encode(self.epoch, self._seq, number, payload)
-        if not self._batch:
+        first = not self._batch
+        if first:
             self._batch_since_s = time.monotonic()
-        self._batch.append(data)
-        self._batch_bytes += len(data)
+        self._batch += data
         self._queued_bytes += len(data)
         if future is not None:
             self._futures.append((self._seq, future))
         # A thread that waits for the interval need not be woken for each record.
-        if future is not None or len(self._batch) == 1 or self._batch_bytes >= self._options.buffer_bytes:
+        if future is not None or first or len(self._batch) >= self._options.buffer_bytes:
             self._changed.notify_all()
 
-    def _next_batch(self) -> tuple[bytes, int, list[tuple[int, Future[int]]]] | None:
+    def _next_batch(self) -> tuple[bytearray, int, list[tuple[int, Future[int]]]] | None:
         """What is to be written now, with its last sequence number; None when nothing will come any more."""
         with self._changed:
             while not (self._closing or self._stopped is not None or self._is_due()):
                 self._changed.wait(self._until_due_s())
             if self._stopped is not None or not self._batch:
                 return None
-            taken = (b"".join(self._batch), self._seq, self._futures)
-            self._batch, self._batch_bytes, self._futures = [], 0, []
+            taken = (self._batch, self._seq, self._futures)
+            self._batch, self._futures = bytearray(), []
             return taken
 
     def _is_due(self) -> bool:
         return bool(self._batch) and (
-            bool(self._futures) or self._batch_bytes >= self._options.buffer_bytes or (self._until_due_s() or 0) <= 0
+            bool(self._futures) or len(self._batch) >= self._options.buffer_bytes or (self._until_due_s() or 0) <= 0
         )
 
     def _until_due_s(self) -> float | None:
@@ -209,17 +209,20 @@ class Journal:
     def _run(self) -> None:
         while (taken := self._next_batch()) is not None:
             data, seq, futures = taken
+            size_bytes = len(data)
             try:
-                self._log.append(data)
+                for at in range(0, size_bytes, _PIECE_BYTES):
+                    self._log.append(bytes(data[at : at + _PIECE_BYTES]))
                 self._log.sync()
                 self._look()
             except Exception as error:  # whatever the file system throws must not end the application
                 self._fail(error, futures)
                 self._leave_word()
                 return
+            data.clear()  # there may be much of it, and the next wait long
             with self._changed:
-                self._queued_bytes -= len(data)
-                self._written = Written(seq, self._written.size_bytes + len(data))
+                self._queued_bytes -= size_bytes
+                self._written = Written(seq, self._written.size_bytes + size_bytes)
                 self.flushes += 1
             for each, future in futures:
                 future.set_result(each)
@@ -286,7 +289,7 @@ class Journal:
         with self._changed:
             self._stopped = self._stopped or Stopped(why, fenced)
             waiting, self._futures = self._futures, []
-            self._batch, self._batch_bytes = [], 0
+            self._batch = bytearray()
             self._changed.notify_all()
         for _, future in waiting:
             future.set_exception(JournalStopped(why))

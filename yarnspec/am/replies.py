@@ -1,0 +1,170 @@
+"""Brings the driver the core's answers to its questions: when what they say is durable, and none of them too late.
+
+Questions about shuffles and those about writes have a thread each: what a write has to wait for may take minutes. In both
+each has a deadline of its own from when it was asked, so that in a file system that hangs nobody waits for others' time.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import NamedTuple, Protocol, TypeAlias
+
+import msgspec
+import structlog
+
+from yarnspec.core import commands
+from yarnspec.core import recoveryevents as rec
+from yarnspec.core import writeevents as wr
+from yarnspec.core.events import Event
+from yarnspec.journal.writer import Stopped
+
+_log = structlog.get_logger()
+
+_SHUFFLE_S = 28.0
+"""After 30 s without an answer about a shuffle the driver goes on, and asks no more."""
+_WRITE_S = 300.0
+"""After 600 s without an answer about a write the driver's program ends with an error."""
+_TELL_S = 3.0
+"""So much of that is for telling."""
+_ENDING_S = 60.0
+_TELL_PAUSE_S = 0.2
+
+Answer: TypeAlias = commands.AnswerShuffle | commands.AnswerWrite
+
+
+class Answering(Protocol):
+    """The driver's bridge."""
+
+    def answer_shuffle(
+        self, question: int, *, shuffle: int | None, restore: bool, record: bool, whole: bool, reason: str = ""
+    ) -> None:
+        """Answer a question about a shuffle; one of ``BRIDGE_ERRORS`` when the driver does not listen."""
+
+    def answer_write(self, question: int, answer: commands.AnswerWrite) -> None:
+        """Answer a question about what the program writes or reads; raises as the other."""
+
+
+class _Waiting(NamedTuple):
+    """An answer, what must be on disk before it is given, and when it has to be given at the latest."""
+
+    command: Answer
+    durable: Future[int] | None
+    until_s: float
+
+
+class Replies:
+    """The answers to one driver, which is connected some time.
+
+    Args:
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._post: Callable[[Event], None] = lambda _: None
+        self._bridge: Answering | None = None
+        self._stopped: Stopped | None = None
+        self._ended = threading.Event()
+        self._shuffles: queue.SimpleQueue[_Waiting] = queue.SimpleQueue()
+        self._writes: queue.SimpleQueue[_Waiting] = queue.SimpleQueue()
+
+    def start(self, post: Callable[[Event], None]) -> None:
+        """Begin to answer; ``post`` hands the core an event."""
+        self._post = post
+        for name, waiting in (("shuffle-answers", self._shuffles), ("write-answers", self._writes)):
+            threading.Thread(target=self._answer_all, args=(waiting,), name=name, daemon=True).start()
+
+    def connected(self, bridge: Answering) -> None:
+        """The driver's bridge is there. From any thread."""
+        self._bridge = bridge
+
+    def stopped(self, stopped: Stopped) -> None:
+        """Nothing gets durable any more. From any thread."""
+        self._stopped = stopped
+        self._ended.set()
+
+    def put(self, command: Answer, durable: Future[int] | None) -> None:
+        """Answer as soon as that is durable. Returns at once."""
+        now_s = self._clock()
+        if isinstance(command, commands.AnswerShuffle):
+            self._shuffles.put(_Waiting(command, durable, now_s + _SHUFFLE_S - command.waited_ms / 1000))
+        else:
+            self._writes.put(_Waiting(command, durable, now_s + _WRITE_S))
+
+    def _answer_all(self, waiting: queue.SimpleQueue[_Waiting]) -> None:
+        while True:
+            one = waiting.get()
+            try:
+                self._tell(self._settled(one), one.until_s)
+            except Exception as error:  # the next question is another one
+                _log.warning("the driver got no answer", question=one.command.question, why=str(error))
+
+    def _left_s(self, waiting: _Waiting) -> float:
+        return max(0.0, waiting.until_s - _TELL_S - self._clock())
+
+    def _settled(self, waiting: _Waiting) -> Answer:
+        command = waiting.command
+        if isinstance(command, commands.AnswerWrite):
+            why = self._why_stop(command, waiting)
+            if not why:
+                return command
+            self._post(wr.WriteRefused(question=command.question, why=why))
+            return msgspec.structs.replace(command, action="stop", reason=f"this driver must not go on: {why}")
+        return msgspec.structs.replace(command, record=command.record and self._is_recorded(command, waiting))
+
+    def _is_recorded(self, command: commands.AnswerShuffle, waiting: _Waiting) -> bool:
+        if waiting.durable is None:
+            return True
+        try:
+            waiting.durable.result(self._left_s(waiting))
+        except Exception as error:
+            why = f"it could not be recorded in time: {str(error) or type(error).__name__}"
+            # Before the driver hears it: of what it computes from this one the core must know that when it is asked.
+            shuffle = command.declared if command.shuffle is None else command.shuffle
+            self._post(rec.RecordingStopped(shuffle=shuffle, why=why))
+            return False
+        return True
+
+    def _why_stop(self, command: commands.AnswerWrite, waiting: _Waiting) -> str:
+        """Why the driver must not go on; a record that is durable shows that there is no later epoch."""
+        if not command.fenced or waiting.durable is None:
+            return ""
+        try:
+            if waiting.durable.exception(self._left_s(waiting)) is None:
+                return ""
+        except TimeoutError:
+            return f"within {_WRITE_S:g} s it could not be told whether a later epoch has begun"
+        self._ended.wait(min(_ENDING_S, self._left_s(waiting)))
+        if self._stopped is None:
+            return "the journal is closed"
+        return self._stopped.why if self._stopped.fenced else ""  # else the job goes on without a journal
+
+    def _tell(self, command: Answer, until_s: float) -> None:
+        while not self._told(command, last=self._clock() >= until_s):
+            time.sleep(_TELL_PAUSE_S)
+
+    def _told(self, command: Answer, *, last: bool) -> bool:
+        bridge = self._bridge
+        if bridge is None:
+            return last
+        try:
+            if isinstance(command, commands.AnswerWrite):
+                bridge.answer_write(command.question, command)
+                return True
+            bridge.answer_shuffle(
+                command.question,
+                shuffle=command.shuffle,
+                restore=command.restore,
+                record=command.record,
+                whole=command.whole,
+                reason=command.reason,
+            )
+        except Exception:
+            if last:
+                raise
+            return False
+        return True
