@@ -114,7 +114,7 @@ def test_questions_in_a_file_system_that_hangs_do_not_wait_for_each_others_time(
 def test_what_could_not_be_recorded_in_time_is_refused_before_the_driver_goes_on(
     driver: Driver, saved: int | None, refused: int
 ) -> None:
-    """Maps that run again are not recorded then: what is saved of the others must not be mixed with what reads these."""
+    """Maps that run again are not recorded then: what is saved must not be mixed with what is read from those."""
     answer = AnswerShuffle(question=1, shuffle=saved, restore=saved is not None, record=True, declared=20, reason="new")
     driver.replies.put(answer, Hanging(driver.clock))
     driver.begin()

@@ -1,8 +1,9 @@
 """The journal of this epoch, as the shell and the driver use it: opened, written, closed, each off the decision path.
 
-Three threads meet here. One opens the journal, which may take HDFS some seconds, and reads what earlier epochs left into
-a file for the next driver. The shell's tells what the core decided. The reader of the driver's map outputs brings one
-after the other, which go to the journal as they are. Answers to the driver wait in threads of their own (``Replies``).
+Three threads meet here. One opens the journal, which may take HDFS some seconds, and writes what earlier epochs left
+to a file for the next driver. The shell's tells what the core decided. The reader of the driver's map outputs brings
+one after the other, which go to the journal as they are. Answers to the driver wait in threads of their own
+(``Replies``).
 """
 
 from __future__ import annotations
@@ -238,7 +239,7 @@ class Recording:
         self._post(replayed)
 
     def _read(self, program: ApplicationRegistered, past: Past) -> rec.JournalReplayed:
-        """What the journal says of earlier epochs; the map outputs themselves are in the file then, if they are of use."""
+        """What the journal says of earlier epochs; the map outputs themselves are in the driver's file then."""
         recorded = past.recorded
         progress = progress_of(recorded)
         carried, carried_problem = parts_of(recorded)

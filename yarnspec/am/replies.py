@@ -1,7 +1,7 @@
 """Brings the driver the core's answers to its questions: when what they say is durable, and none of them too late.
 
-Questions about shuffles and those about writes have a thread each: what a write has to wait for may take minutes. In both
-each has a deadline of its own from when it was asked, so that in a file system that hangs nobody waits for others' time.
+Questions about shuffles and those about writes have a thread each: what a write has to wait for may take minutes. Each
+has a deadline of its own from when it was asked, so that in a file system that hangs they do not wait in turn.
 """
 
 from __future__ import annotations

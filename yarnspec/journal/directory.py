@@ -147,7 +147,8 @@ def _snapshot(past: Past, earlier: list[int]) -> Iterator[JournalRecord]:
     # Nobody reads behind this snapshot any more.
     lost: list[JournalRecord] = [lost_record(past.problem)] if past.problem else []
     count = 0
-    for count, record in enumerate(chain(past.recorded.live(), lost), 1):
+    for record in chain(past.recorded.live(), lost):
+        count += 1
         yield record
     yield SnapshotEnded(records=count)
 

@@ -32,8 +32,8 @@ class Past(NamedTuple):
 def replay(layout: Layout, epochs: list[int], scratch: Path | None = None) -> Past:
     """Read these epochs, first to last, from the newest snapshot on.
 
-    ``scratch`` is a local directory in which there is room for them (None: that for temporary files). OSError when there
-    is none; what is found is read from there later.
+    ``scratch`` is a local directory with room for the map outputs (None: that for temporary files), which are read from
+    there later. OSError when there is none.
     """
     recorded, problem, ignored_bytes = Recorded(Spool(scratch)), "", 0
     apply, record_of = recorded.apply, layout.record

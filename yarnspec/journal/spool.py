@@ -1,4 +1,4 @@
-"""Where the records of map outputs are while earlier epochs are read: on the local disk, as memory may not hold them."""
+"""Where the records of map outputs are while earlier epochs are read: on the local disk, as memory may be too small."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _decode = msgspec.msgpack.Decoder(MapFinished).decode
 class Spool:
     """A file without a name in a directory (None: that for temporary files), which goes when this object does.
 
-    It holds records one after the other: size and checksum (CRC-32C) of a payload, the payload. Raises OSError when there
-    is no room, and when what is read is not what was put there.
+    It holds records one after the other: size and checksum (CRC-32C) of a payload, the payload. Raises OSError when
+    there is no room, and when what is read is not what was put there.
     """
 
     def __init__(self, directory: Path | None = None) -> None:

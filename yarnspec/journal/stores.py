@@ -80,7 +80,7 @@ class AppendStore:
 
 
 class PerFlushStore:
-    """One file per sync, for stores whose files appear when they are closed (s3a and the like); several when it is much."""
+    """One file per sync, or several, for stores whose files appear when they are closed (s3a and the like)."""
 
     def create(self, files: JournalFiles, directory: str) -> LogWriter:
         """An empty file is the claim; the records follow in numbered ones."""
