@@ -167,7 +167,6 @@ def test_a_driver_whose_jvm_ran_out_of_memory_is_started_again_in_the_same_appli
     assert story == ["StartDriver", "DriverLost", "BeginEpoch", "StartDriver"]
 
 
-@pytest.mark.soak
 def test_a_driver_that_outgrows_its_container_goes_on_in_the_next_attempt(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
