@@ -100,7 +100,7 @@ def usable(saved: Recorded, gone: Collection[Output] = ()) -> dict[int, set[int]
     """By shuffle, the maps whose outputs the next life has to use (docs/recovery.md, "What is used again")."""
     good: dict[int, set[int]] = {}
     varies: dict[int, bool] = {}
-    for number in sorted(saved.shuffles):  # those that a shuffle is computed from are registered before it
+    for number in _from_below(saved):
         shuffle = saved.shuffles[number]
         maps, below = shuffle.registered.maps, shuffle.registered.parents
         varies[number] = shuffle.registered.determinism != "determinate" or any(varies.get(one, True) for one in below)
@@ -110,6 +110,21 @@ def usable(saved: Recorded, gone: Collection[Output] = ()) -> dict[int, set[int]
         whole = shuffle.registered.determinism != "indeterminate" or len(there) == maps
         good[number] = there if fits and whole else set()
     return good
+
+
+def _from_below(saved: Recorded) -> list[int]:
+    """The shuffles, each after those that it is computed from; Spark numbers a chain of RDDs from its end."""
+    order: list[int] = []
+
+    def add(number: int) -> None:
+        if number in saved.shuffles and number not in order:
+            for below in saved.shuffles[number].registered.parents:
+                add(below)
+            order.append(number)
+
+    for number in sorted(saved.shuffles):
+        add(number)
+    return order
 
 
 def _is_what_it_was(saved: Recorded, good: dict[int, set[int]], number: int, oldest: int) -> bool:
@@ -130,7 +145,7 @@ def tasks_left(saved: Recorded, good: dict[int, set[int]], tasks: int) -> int:
             above.setdefault(below, []).append(number)
     left = tasks
     needed: set[int] = set()
-    for number in sorted(good, reverse=True):
+    for number in reversed(_from_below(saved)):
         maps = saved.shuffles[number].registered.maps
         if above[number] and not any(one in needed for one in above[number]):
             left -= maps
