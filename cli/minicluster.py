@@ -60,6 +60,7 @@ def command() -> None:
     help="Take placement constraints and publish each host's name as a node attribute.",
 )
 @click.option("--pmem-check", is_flag=True, help="End containers that use more memory than they asked for.")
+@click.option("--shuffle-service", is_flag=True, help="Run Spark's shuffle service on every host, with authentication.")
 @click.option(
     "--property",
     "properties",

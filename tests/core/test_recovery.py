@@ -297,6 +297,21 @@ def test_when_every_host_has_reported_nobody_waits_any_more() -> None:
     assert not world.fire(WINDOW_TIMER, timer.at_ms)
 
 
+def test_a_host_whose_shuffle_service_has_everything_needs_no_container() -> None:
+    world = second_epoch(saved())
+    timer = next(one for one in of(cm.SetTimer, world.driver_ready()) if one.name == WINDOW_TIMER)
+    some = rec.OutputsReported(executor_id="", host=HOSTS[1], found=2, served=1, refused={})
+    world.tell(some)
+    assert (HOSTS[1],) in placements(world).values()
+    for host in HOSTS[1:3]:
+        world.tell(rec.OutputsReported(executor_id="", host=host, found=2, served=2, refused={}))
+    assert set(placements(world).values()) == {()}
+    assert not world.fire(WINDOW_TIMER, timer.at_ms)
+    found = world.negotiator.explain_host(HOSTS[1], world.now_ms)
+    assert found is not None
+    assert any("its shuffle service gives them out" in line for line in found.lines)
+
+
 def test_no_container_is_asked_for_on_a_blocked_or_lost_host() -> None:
     world = second_epoch(saved(by_host=dict.fromkeys(HOSTS[1:4], 1)), initial_executors=3, excluded_hosts=(HOSTS[1],))
     assert only(cm.GiveUpHost, world.commands).host == HOSTS[1]

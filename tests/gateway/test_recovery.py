@@ -33,7 +33,7 @@ def test_what_spark_is_told() -> None:
         "spark.yarnspec.recovery.keep_bytes": str(2 * 1024**3),
     }
     assert result.properties["spark.shuffle.manager"].startswith("org.apache.spark.scheduler.cluster.yarnspec.")
-    # A program that turned it on in its code would make all that is kept unreadable.
+    # Its containers' hosts are told of it or not: a program cannot turn it on in its code.
     assert result.properties["spark.shuffle.service.enabled"] == "false"
     assert "spark.shuffle.service.enabled" in recovery.owned_keys(result.options)
     # And what a program wants to be encrypted is.
@@ -53,7 +53,7 @@ def test_without_recovery_spark_is_told_nothing() -> None:
     "pair",
     [
         "spark.io.encryption.enabled=true",
-        "spark.shuffle.service.enabled=true",
+        "spark.shuffle.service.fetch.rdd.enabled=true",
         "spark.shuffle.manager=org.example.Manager",
     ],
 )
@@ -70,3 +70,11 @@ def test_what_cannot_be_recovered_switches_it_off_by_name(pair: str) -> None:
 def test_sparks_own_shuffle_by_any_of_its_names_is_no_obstacle() -> None:
     for manager in ("sort", "org.apache.spark.shuffle.sort.SortShuffleManager"):
         assert with_conf(f"spark.shuffle.manager={manager}").options.recovery.enabled
+
+
+def test_with_a_shuffle_service_it_is_kept_too() -> None:
+    result = with_conf("spark.shuffle.service.enabled=true")
+    assert result.options.recovery.enabled
+    assert result.properties["spark.shuffle.service.enabled"] == "true"
+    assert "spark.shuffle.service.enabled" in recovery.owned_keys(result.options)
+    assert (result.warnings, result.recovery_off) == ((), "")

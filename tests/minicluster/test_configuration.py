@@ -5,8 +5,10 @@ import subprocess
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import msgspec
 import pytest
 
+from yarnspec.minicluster import configuration
 from yarnspec.minicluster.configuration import Ports, Shape, node_manager, write_configuration
 from yarnspec.minicluster.home import Home
 from yarnspec.minicluster.scripts import write_scripts
@@ -134,3 +136,19 @@ class TestScripts:
             done = self.run(home, *command)
             assert (done.returncode, done.stdout) == (2, "")
             assert "usage:" in done.stderr
+
+
+def test_the_shuffle_service_is_at_the_same_port_for_everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(configuration, "class_path", lambda: "/our.jar:/spark/*")
+    home = Home(tmp_path)
+    ports = msgspec.structs.replace(PORTS, shuffle_service=90)
+    write_configuration(home, Shape(nodes=2, shuffle_service=True), ports, Path("/jars"))
+
+    for conf in (home.conf, home.daemon_conf(node_manager("127.0.0.2")), home.daemon_conf(node_manager("127.0.0.3"))):
+        site = written(conf / "yarn-site.xml")
+        assert site["spark.shuffle.service.port"] == "90"
+        assert site["spark.authenticate"] == "true"
+        assert site["yarn.nodemanager.aux-services"] == "spark_shuffle"
+        assert site["yarn.nodemanager.aux-services.spark_shuffle.classpath"] == "/our.jar:/spark/*"
+    write(tmp_path, nodes=2)
+    assert "yarn.nodemanager.aux-services" not in written(home.conf / "yarn-site.xml")

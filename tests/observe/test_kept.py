@@ -80,6 +80,14 @@ def test_hosts_that_are_given_up_and_what_lies_on_others() -> None:
     assert [(one.host, one.outputs, one.bytes, one.dropped) for one in found.kept] == [("h3", 5, 50, 1)]
 
 
+def test_a_host_that_is_given_up_is_not_lost_while_its_shuffle_service_has_everything() -> None:
+    lost = (*RESUMED, commands.GiveUpHost(host="h2", reason="blocked"))
+    some = rec.OutputsReported(executor_id="", host="h2", found=3, served=2, refused={})
+    every = rec.OutputsReported(executor_id="", host="h2", found=3, served=3, refused={})
+    assert status(*lost, some).lost_hosts == {"h2": "blocked"}
+    assert status(*lost, every).lost_hosts == {}
+
+
 def test_what_is_carried_over_is_said_and_what_is_not_is_a_warning() -> None:
     unread = commands.CarryOver(failed=True, reason="a record cannot be read: hosts")
     taken = commands.CarryOver(reason="carried over from epoch 1: 2 blocks")

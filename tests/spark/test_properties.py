@@ -123,7 +123,9 @@ def test_what_keeps_a_driver_from_being_recovered() -> None:
     assert properties.recovery_off({}) == ""
     assert properties.recovery_off({"spark.shuffle.manager": "sort", "spark.io.encryption.enabled": "false"}) == ""
     assert "spark.io.encryption.enabled" in properties.recovery_off({"spark.io.encryption.enabled": "TRUE"})
-    assert "spark.shuffle.service.enabled" in properties.recovery_off({"spark.shuffle.service.enabled": "true"})
+    assert properties.recovery_off({"spark.shuffle.service.enabled": "true"}) == ""
+    cached = "spark.shuffle.service.fetch.rdd.enabled"
+    assert cached in properties.recovery_off({cached: "true"})
     assert "com.example.Mine" in properties.recovery_off({"spark.shuffle.manager": "com.example.Mine"})
 
 

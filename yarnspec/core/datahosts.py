@@ -67,6 +67,13 @@ class DataHosts:
         if not self._waiting:
             self._timers.cancel(WINDOW_TIMER)
 
+    def served(self, host: str, outputs: int) -> None:
+        """Its shuffle service gives out all that was on it: neither a container nor the host itself is needed."""
+        self._waiting.pop(host, None)
+        self._said[host] = f"{outputs} map outputs of earlier epochs were on it, and its shuffle service gives them out"
+        if not self._waiting:
+            self._timers.cancel(WINDOW_TIMER)
+
     def close(self) -> None:
         """Wait for nobody any more, and say nothing about it."""
         self._waiting.clear()

@@ -385,7 +385,10 @@ class Recovery:
         return [RecordProgress(epoch=self._lifecycle.epoch, jobs=self._jobs, reason=why)]
 
     def _outputs_reported(self, event: rec.OutputsReported, _now_ms: int) -> list[Command]:
-        self._data_hosts.reported(event.host)
+        if event.executor_id:
+            self._data_hosts.reported(event.host)
+        elif event.served == event.found:
+            self._data_hosts.served(event.host, event.found)
         return []
 
     def _adoption_off(self, event: rec.AdoptionOff, _now_ms: int) -> list[Command]:

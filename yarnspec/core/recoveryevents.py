@@ -136,7 +136,10 @@ class MapOutputsRecorded(Event, frozen=True):
 
 
 class OutputsReported(Event, frozen=True):
-    """An executor has looked for the map outputs of earlier epochs on its host, and has taken over what it found."""
+    """An executor has looked for the map outputs of earlier epochs on its host, and has taken over what it found.
+
+    Without an executor: the host's shuffle service gives out so many of them (``served``) where they are.
+    """
 
     executor_id: str
     host: str
@@ -144,6 +147,7 @@ class OutputsReported(Event, frozen=True):
     found: int = 0
     adopted: int = 0
     garbage: int = 0
+    served: int = 0
     bytes: int = 0
     duration_ms: int = 0
 

@@ -11,7 +11,7 @@ import msgspec
 from yarnspec import options as yarnspec_options
 from yarnspec.core.blocklist import blocked_limit
 from yarnspec.errors import UsageError
-from yarnspec.gateway import recovery, speculation
+from yarnspec.gateway import recovery, shuffleservice, speculation
 from yarnspec.gateway.assembly import AmSize, Shipment, assemble
 from yarnspec.gateway.cluster import Cluster, history_path
 from yarnspec.gateway.listedhosts import listed_hosts
@@ -108,11 +108,16 @@ def prepare(
         everywhere[SPARK_JARS_LINK] = spark_jars_file(translation.spark_jars.location, cluster, dry=request.dry_run)
     # Skein's AM gives the application up by itself at its last attempt: it has to know the same one as we do.
     attempts = _UNCOUNTED_ATTEMPTS if plan.attempts_are_forgotten else plan.max_attempts
+    service = shuffleservice.properties(translation.properties, cluster.conf)
     shipment = Shipment(
-        properties=translation.properties | sizes.properties,
-        secret=secrets.token_hex(_SECRET_BYTES),
+        properties=translation.properties | sizes.properties | service,
+        secret=secrets.token_hex(_SECRET_BYTES)
+        if shuffleservice.authenticates(translation.properties, cluster.conf)
+        else None,
         conf_jar=write_conf_jar(
-            cluster.conf, directory / HADOOP_CONF_JAR_FILE, cluster.conf.master_overrides(attempts)
+            cluster.conf,
+            directory / HADOOP_CONF_JAR_FILE,
+            cluster.conf.master_overrides(attempts) | shuffleservice.master_overrides(translation.properties),
         ),
         am_files=_localized(translation.files, executors=False),
         everywhere_files=everywhere,
@@ -130,7 +135,12 @@ def prepare(
         placement=placement,
         application=assemble(plan, shipment, directory),
         hook=_hook(translation, hosts, listed),
-        warnings=(*read.loaded.warnings, *translation.warnings, *list_trouble),
+        warnings=(
+            *read.loaded.warnings,
+            *translation.warnings,
+            *shuffleservice.warnings(translation.properties, cluster.conf, cluster.rm.configuration),
+            *list_trouble,
+        ),
     )
 
 

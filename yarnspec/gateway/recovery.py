@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from yarnspec.gateway import shuffleservice
 from yarnspec.spark.properties import recovery_keys, recovery_off
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from yarnspec.options import Options
 
-_SERVICE = "spark.shuffle.service.enabled"
 _MIB = 1024**2
 
 
@@ -29,10 +29,10 @@ def switched_off(options: Options) -> Options:
 
 def owned_keys(options: Options) -> tuple[str, ...]:
     """The properties of recovery that a program cannot override either."""
-    return ("spark.shuffle.manager", _SERVICE) if options.recovery.enabled else ()
+    return ("spark.shuffle.manager", shuffleservice.ENABLED) if options.recovery.enabled else ()
 
 
-def properties(options: Options) -> dict[str, str]:
+def properties(options: Options, given: Mapping[str, str]) -> dict[str, str]:
     """The properties that the driver gets for it; none while recovery is off."""
     recovery = options.recovery
     if not recovery.enabled:
@@ -43,5 +43,5 @@ def properties(options: Options) -> dict[str, str]:
         verify_checksums=recovery.verify_checksums,
         keep_bytes=recovery.keep_per_host_mb * _MIB,
     )
-    # Said here, so that no program can turn it on later. One that turns on encryption gets it, and nothing is kept.
-    return keys | {_SERVICE: "false"}
+    # Said here, so that no program can change it later. One that turns on encryption gets it, and nothing is kept.
+    return keys | {shuffleservice.ENABLED: str(shuffleservice.wanted(given)).lower()}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from yarnspec.errors import UsageError
-from yarnspec.gateway import python_choice, recovery, speculation, yarn_keys
+from yarnspec.gateway import python_choice, recovery, shuffleservice, speculation, yarn_keys
 from yarnspec.gateway.cluster_paths import SparkJars, class_path, cluster_paths, spark_jars
 from yarnspec.gateway.merge import conf_directory, merge, redact
 from yarnspec.gateway.python_choice import PythonChoice
@@ -34,7 +34,7 @@ OWNED_KEYS: dict[str, str] = {
     "spark.driver.host": "it is the host of the AM container",
     "spark.driver.bindAddress": "it is the host of the AM container",
     "spark.driver.port": "executors are told the port before the driver listens",
-    "spark.authenticate": "it is always on: executors could not register without it",
+    "spark.authenticate": "it is always on, unless a shuffle service is asked for that wants no secret",
     "spark.authenticate.secret": "each application gets a secret of its own",
     "spark.ui.proxyBase": "Spark's pages are reached through the ResourceManager's proxy",
     "spark.hadoop.mapreduce.job.application.attempt.id": "what one driver left uncommitted must not reach the next",
@@ -166,8 +166,8 @@ def translate(
     if recovery_off:
         warnings.append(f"finished work is not kept for a next driver: {recovery_off}")
         translated = recovery.switched_off(translated)
-    properties = {key: value for key, value in given.items() if key not in _CONSUMED and not is_owned(key)} | lists
-    ours = speculation.properties(given, translated, asked=speculation_asked) | recovery.properties(translated)
+    properties = {key: given[key] for key in given if key not in _CONSUMED and not is_owned(key, given)} | lists
+    ours = speculation.properties(given, translated, asked=speculation_asked) | recovery.properties(translated, given)
     properties |= ours
     warnings += speculation.warnings(given, merged.origins, translated)
     _ship_ivy_settings(properties, hold)
@@ -210,8 +210,10 @@ def _report(properties: Mapping[str, str], origins: Mapping[str, str]) -> tuple[
     return tuple(f"{key}={value} ({origins.get(key, 'yarnspec')})" for key, value in shown)
 
 
-def is_owned(key: str) -> bool:
-    """Tell whether yarnspec sets this property itself."""
+def is_owned(key: str, given: Mapping[str, str]) -> bool:
+    """Tell whether yarnspec sets this property itself, with these from the user."""
+    if key == shuffleservice.AUTHENTICATE and shuffleservice.wanted(given):
+        return False
     return key in OWNED_KEYS or key.startswith(OWNED_PREFIX)
 
 
@@ -268,7 +270,7 @@ def _warn(
                 warnings.append(f"{key} ({origins[key]}) has no effect: Spark has no such property.{hint}")
             elif row.treatment == "warned":
                 warnings.append(f"{key} ({origins[key]}) {row.note}")
-        elif is_owned(key) and key not in ("spark.master", "spark.submit.deployMode"):
+        elif is_owned(key, given) and key not in ("spark.master", "spark.submit.deployMode"):
             reason = OWNED_KEYS.get(key, "it is between yarnspec's own parts")
             warnings.append(f"{key} ({origins[key]}) is ignored: yarnspec sets it, since {reason}")
     if "spark.remote" in given or given.get("spark.api.mode", "classic").lower() == "connect":

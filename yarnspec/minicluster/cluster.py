@@ -63,6 +63,7 @@ class MiniCluster:
         am_share: float = 1.0,
         placement_constraints: bool = True,
         pmem_check: bool = False,
+        shuffle_service: bool = False,
         properties: dict[str, str] | None = None,
         slow: Mapping[str, float] | None = None,
         hadoop_directory: str | os.PathLike[str] | None = None,
@@ -80,6 +81,7 @@ class MiniCluster:
             am_share=am_share,
             placement_constraints=placement_constraints,
             pmem_check=pmem_check,
+            shuffle_service=shuffle_service,
             properties=dict(properties or {}),
             slow=slow_hosts({}, slow or {}),
         )
@@ -373,8 +375,9 @@ def _take_ports(held: HeldPorts, before: Record | None, shape: Shape) -> Ports:
     old = before.ports if before is not None else None
     taken = {}
     for name in Ports.__struct_fields__:
-        addresses = shape.hosts if name == "node_manager" else ["127.0.0.1"]
-        taken[name] = held.take(addresses) if old is None else held.take_again(getattr(old, name), addresses)
+        last = getattr(old, name, 0)
+        addresses = shape.hosts if name in ("node_manager", "shuffle_service") else ["127.0.0.1"]
+        taken[name] = held.take_again(last, addresses) if last else held.take(addresses)
     return Ports(**taken)
 
 

@@ -11,6 +11,8 @@ from xml.sax.saxutils import escape
 import msgspec
 
 from yarnspec.errors import UsageError
+from yarnspec.minicluster.shuffle import class_path
+from yarnspec.minicluster.shuffle import properties as shuffle_properties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +51,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """The ResourceManager takes placement constraints, and hosts publish their name as an attribute."""
     pmem_check: bool = False
     """NodeManagers end containers that use more memory than they asked for."""
+    shuffle_service: bool = False
+    """NodeManagers run Spark's shuffle service, which wants the secret of each application."""
     properties: dict[str, str] = {}
     """Further keys for every daemon's yarn-site.xml (or capacity-scheduler.xml, by their prefix)."""
     slow: dict[str, float] = {}
@@ -72,6 +76,8 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     name_node_web: int
     node_manager: int
     """The same one on every host: a NodeManager that comes back is the same node for the ResourceManager."""
+    shuffle_service: int = 0
+    """The same one on every host, as executors are told only one."""
 
 
 def slow_hosts(before: Mapping[str, float], change: Mapping[str, float]) -> dict[str, float]:
@@ -90,7 +96,8 @@ def write_configuration(home: Home, shape: Shape, ports: Ports, jars: Path) -> N
     """Write the clients' configuration and the configuration of every daemon."""
     core = _core_site(home, ports)
     hdfs = _hdfs_site(home, ports)
-    yarn = {**_yarn_site(shape, ports, jars), **_without_scheduler(shape.properties)}
+    shuffle = shuffle_properties(ports.shuffle_service, class_path()) if shape.shuffle_service else {}
+    yarn = {**_yarn_site(shape, ports, jars), **shuffle, **_without_scheduler(shape.properties)}
     _write(home.conf / "core-site.xml", core)
     _write(home.conf / "hdfs-site.xml", hdfs)
     _write(home.conf / "yarn-site.xml", yarn)

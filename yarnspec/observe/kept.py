@@ -113,6 +113,8 @@ class Kept:
                 self._came_back(event)
             case wr.WriteMissing():
                 self._skipped -= 1  # it turned out not to be there
+            case rec.OutputsReported(executor_id="", host=host, found=found, served=served) if served == found:
+                self._lost_hosts.pop(host, None)  # given up for an executor there, and not needed
             case rec.OutputsKept():
                 known = self._kept.get(event.host) or KeptOnHost(host=event.host)
                 self._kept[event.host] = msgspec.structs.replace(

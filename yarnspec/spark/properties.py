@@ -81,7 +81,7 @@ def recovery_off(shipped: Mapping[str, str]) -> str:
     """Why nothing of this driver can be recovered by the next, in words; empty when it can."""
     unless = {
         "spark.io.encryption.enabled": "a new driver cannot read what the last one's executors encrypted",
-        "spark.shuffle.service.enabled": "shuffle files that a shuffle service serves are not taken over yet",
+        "spark.shuffle.service.fetch.rdd.enabled": "cached data of executors that have ended is not kept",
         "spark.shuffle.push.enabled": "merged shuffle files are not taken over",
         "spark.shuffle.useOldFetchProtocol": "shuffle files that are named the old way are not taken over",
     }

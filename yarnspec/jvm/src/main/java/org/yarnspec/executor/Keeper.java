@@ -73,7 +73,7 @@ final class Keeper implements ExecutorPlugin {
 
     private void keep(PluginContext context) throws IOException {
         SparkEnv env = SparkEnv.get();
-        where = env.blockManager().blockManagerId();
+        where = env.blockManager().shuffleServerId(); // where readers go: a shuffle service of this host, or here
         driver = RpcUtils.makeDriverRef(Messages.ENDPOINT, context.conf(), env.rpcEnv());
         settings = Settings.of(context.conf());
         disks = env.blockManager().diskBlockManager();

@@ -22,6 +22,8 @@ public final class Messages {
         KEEP,
         /** As KEEP, but what is in it exists elsewhere too: it goes first when space is short. */
         SPARE,
+        /** Its host's shuffle service gives it out: it stays where it is, whatever it takes. */
+        SERVED,
         /** Nobody will ever need it. */
         GARBAGE
     }

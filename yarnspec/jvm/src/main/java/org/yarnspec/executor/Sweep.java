@@ -38,7 +38,7 @@ final class Sweep {
     }
 
     /** An output that stays where it is. */
-    private record Kept(GoneExecutor of, MapOutput output, boolean spare) {}
+    private record Kept(GoneExecutor of, MapOutput output, Verdict why) {}
 
     private final Settings settings;
     private final NewHome home;
@@ -150,7 +150,7 @@ final class Sweep {
                 left++;
             } else {
                 left++;
-                kept.add(new Kept(gone, output, verdict != Verdict.KEEP));
+                kept.add(new Kept(gone, output, verdict));
             }
         }
         int notTaken = adopt(wanted, verifyUntilNs);
@@ -267,8 +267,11 @@ final class Sweep {
         int dropped = 0;
         long droppedBytes = 0;
         if (settings.keepBytes() > 0 && bytes > settings.keepBytes()) {
-            kept.sort(Comparator.comparing(Kept::spare).reversed().thenComparing(each -> each.output().writtenMs()));
-            for (Kept each : kept) {
+            Comparator<Kept> needed = Comparator.comparing(each -> each.why() == Verdict.KEEP);
+            List<Kept> droppable = new ArrayList<>(kept);
+            droppable.removeIf(each -> each.why() == Verdict.SERVED);
+            droppable.sort(needed.thenComparing(each -> each.output().writtenMs()));
+            for (Kept each : droppable) {
                 if (bytes - droppedBytes <= settings.keepBytes()) {
                     break;
                 }

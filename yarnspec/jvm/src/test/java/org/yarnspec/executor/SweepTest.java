@@ -489,4 +489,13 @@ class SweepTest {
         assertTrue(driver.adopted.contains(empty));
         assertEquals(0, ByteBuffer.wrap(Files.readAllBytes(disks.getFile(empty.index()).toPath())).getLong(8));
     }
+
+    @Test
+    void whatAServiceGivesOutIsCountedAndNeverDropped() throws Exception {
+        written.leave(List.of(root), DEAD);
+        driver.usual = Verdict.SERVED;
+        assertTrue(run(sweep(disks, settings(2, 1))));
+        assertEquals(OUTPUTS, driver.kept.get(0).outputs());
+        assertEquals(0, driver.kept.get(0).dropped());
+    }
 }

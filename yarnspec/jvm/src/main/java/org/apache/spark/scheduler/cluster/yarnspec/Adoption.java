@@ -15,6 +15,7 @@ import org.apache.spark.rpc.RpcCallContext;
 import org.apache.spark.rpc.RpcEnv;
 import org.apache.spark.rpc.ThreadSafeRpcEndpoint;
 import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerBlockManagerAdded;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.util.ShutdownHookManager;
 import org.yarnspec.executor.KeeperPlugin;
@@ -32,11 +33,13 @@ import scala.runtime.BoxedUnit;
 final class Adoption implements ThreadSafeRpcEndpoint {
     private static final String PLUGINS = "spark.plugins";
     private static final long LEAVING_TIMEOUT_MS = 3_000;
+    private static final long WINDOW_MS = 30_000;
 
     private final RpcEnv rpcEnv;
     private final Outbox outbox;
     private final SavedOutputs saved;
     private final Claims claims;
+    private final boolean served;
     private final Set<String> keepers = new HashSet<>();
     private Predicate<String> dismissed = executor -> false;
     private boolean finished;
@@ -45,7 +48,13 @@ final class Adoption implements ThreadSafeRpcEndpoint {
         this.outbox = outbox;
         this.saved = saved;
         rpcEnv = context.env().rpcEnv();
-        claims = new Claims(context.conf().getInt("spark.yarnspec.epoch", 1), saved, new Tracker(context));
+        served = served(context.conf());
+        claims = new Claims(context.conf().getInt("spark.yarnspec.epoch", 1), saved, new Tracker(context), served);
+    }
+
+    /** Whether the shuffle services of the cluster give out map outputs, also when their executor is gone. */
+    static boolean served(SparkConf conf) {
+        return conf.getBoolean("spark.shuffle.service.enabled", false);
     }
 
     /** Why map outputs cannot outlive their executors here; empty when they can. Programs may set it in their code. */
@@ -53,8 +62,8 @@ final class Adoption implements ThreadSafeRpcEndpoint {
         if (conf.getBoolean("spark.io.encryption.enabled", false)) {
             return "spark.io.encryption.enabled is on: a new driver cannot read what the old one's executors wrote";
         }
-        if (conf.getBoolean("spark.shuffle.service.enabled", false)) {
-            return "spark.shuffle.service.enabled is on";
+        if (served(conf) && conf.getBoolean("spark.shuffle.service.fetch.rdd.enabled", false)) {
+            return "spark.shuffle.service.fetch.rdd.enabled is on: cached data of executors that are gone is not kept";
         }
         if (conf.contains("spark.shuffle.sort.io.plugin.class")) {
             return "spark.shuffle.sort.io.plugin.class is set: map outputs may not be files of the executor's";
@@ -88,8 +97,54 @@ final class Adoption implements ThreadSafeRpcEndpoint {
             public void onExecutorRemoved(SparkListenerExecutorRemoved removed) {
                 adoption.executorLost(removed.executorId());
             }
+
+            @Override
+            public void onBlockManagerAdded(SparkListenerBlockManagerAdded added) {
+                if (added.blockManagerId().isDriver()) {
+                    adoption.askServices(context); // now Spark's client for them is ready
+                }
+            }
         });
+        if (adoption.served) {
+            adoption.saved.askServices();
+        }
         return adoption;
+    }
+
+    /** Asks the shuffle services for what is saved, beside the driver's start; what they do not have is then adopted. */
+    private void askServices(SparkContext context) {
+        if (!served || !saved.hasPast()) {
+            return;
+        }
+        SparkConf conf = context.conf();
+        boolean all = conf.getBoolean("spark.yarnspec.recovery.verify_checksums", true);
+        ServiceProbe.Services services = ServiceProbe.of(
+                context.env().blockManager().blockStoreClient(),
+                conf.get("spark.shuffle.checksum.algorithm", "ADLER32"));
+        ServiceProbe probe = new ServiceProbe(saved, all, services, this::answered);
+        Thread thread = new Thread(() -> {
+            try {
+                probe.run(conf.getLong("spark.yarnspec.recovery.window_ms", WINDOW_MS) / 3);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        thread.setName("yarnspec-shuffle-services");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /** Of a host whose service has all of it nothing needs to be taken over. */
+    private void answered(String host, int outputs, int given, long bytes, long durationMs) {
+        outbox.add("outputs_reported", event -> {
+            event.put("executor_id", "")
+                    .put("host", host)
+                    .put("found", outputs)
+                    .put("served", given)
+                    .put("bytes", bytes)
+                    .put("duration_ms", durationMs);
+            event.putObject("refused");
+        });
     }
 
     /** Tells which executors Spark itself wants to end: nobody will look for their files. */
@@ -187,7 +242,7 @@ final class Adoption implements ThreadSafeRpcEndpoint {
         if (finished) {
             return End.DELETE_ALL;
         }
-        return dismissed.test(executor) ? End.DELETE : End.KEEP;
+        return dismissed.test(executor) && !served ? End.DELETE : End.KEEP;
     }
 
     private void reported(Messages.Report report) {

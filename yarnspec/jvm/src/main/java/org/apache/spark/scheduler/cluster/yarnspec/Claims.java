@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.Key;
 import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.Saved;
+import org.apache.spark.storage.BlockManagerId;
 import org.yarnspec.executor.Messages;
 import org.yarnspec.executor.Messages.Verdict;
 import org.yarnspec.executor.OutputName;
@@ -26,12 +27,15 @@ final class Claims {
     private final int epoch;
     private final SavedOutputs saved;
     private final Shuffles shuffles;
+    private final boolean served;
     private final Map<Key, String> claims = new HashMap<>();
 
-    Claims(int epoch, SavedOutputs saved, Shuffles shuffles) {
+    /** @param served whether shuffle services give out what executors that are gone have left */
+    Claims(int epoch, SavedOutputs saved, Shuffles shuffles, boolean served) {
         this.epoch = epoch;
         this.saved = saved;
         this.shuffles = shuffles;
+        this.served = served;
     }
 
     /** What shall become of each output that a gone executor left. */
@@ -49,10 +53,15 @@ final class Claims {
         if (output == null) {
             return notWanted(inventory.ownerEpoch(), key);
         }
-        if (!mayHold(inventory, output)) {
+        BlockManagerId place = saved.placeOf(key);
+        if (place != null && place.executorId().equals(inventory.ownerExecutor())) {
+            return Verdict.SERVED; // its host's shuffle service gives it out
+        } else if (saved.isAsked(key)) {
+            return Verdict.WAIT;
+        } else if (!mayHold(inventory, output)) {
             return Verdict.SPARE;
         }
-        if (saved.placeOf(key) != null) {
+        if (place != null) {
             return Verdict.GARBAGE;
         }
         String executor = inventory.where().executorId();
@@ -69,15 +78,18 @@ final class Claims {
     private Verdict notWanted(int ownerEpoch, Key key) {
         if (ownerEpoch == epoch || saved.knows(key)) {
             // Of this driver's own, or too late. Until their maps have run again a next driver could want them.
-            return inUse(key.shuffle());
+            return inUse(key.shuffle(), served && ownerEpoch == epoch);
         }
         // Without any past the journal may just not have been readable.
         return saved.hasPast() ? Verdict.GARBAGE : Verdict.KEEP;
     }
 
-    private Verdict inUse(int shuffle) {
+    private Verdict inUse(int shuffle, boolean given) {
         if (!shuffles.exists(shuffle)) {
             return Verdict.GARBAGE;
+        }
+        if (given) {
+            return Verdict.SERVED;
         }
         return shuffles.isComplete(shuffle) ? Verdict.SPARE : Verdict.KEEP;
     }

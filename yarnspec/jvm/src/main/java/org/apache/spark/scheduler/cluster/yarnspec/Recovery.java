@@ -52,6 +52,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private SparkContext context;
     private volatile Writes writes;
     private volatile boolean over;
+    private volatile boolean served;
 
     Recovery(int epoch, Outbox outbox, FrameFeed frames, SavedOutputs saved, long windowMs) {
         this.epoch = epoch;
@@ -104,6 +105,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             context = newContext;
             Writes ours = new Writes(newContext, outbox, signatures);
             writes = ours;
+            served = Adoption.served(newContext.conf());
             Writes.install(newContext.conf());
             if (epoch > 1) {
                 ours.resume();
@@ -423,7 +425,9 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     }
 
     void executorLost(String executorId) {
-        saved.executorLost(executorId);
+        if (!served) { // else what it had is still given out
+            saved.executorLost(executorId);
+        }
     }
 
     void hostGone(String host) {

@@ -20,10 +20,10 @@ import org.apache.spark.storage.BlockManagerId;
 
 /**
  * The map outputs that earlier drivers of this application left behind, and which of them executors of this one have
- * found and taken over.
+ * found and taken over, or the cluster's shuffle services still give out.
  *
- * <p>One per JVM, safe for all threads. An output is open until an executor adopts or refuses it, or every host that may
- * hold it has been heard or is gone.
+ * <p>One per JVM, safe for all threads. An output is open until a shuffle service gives it out, an executor adopts or
+ * refuses it, or every host that may hold it has been heard or is gone.
  */
 public final class SavedOutputs {
     /** Nothing was left behind, or recovery is off. */
@@ -35,6 +35,7 @@ public final class SavedOutputs {
     private final Map<Key, Saved> outputs = new LinkedHashMap<>();
     private final Map<Key, BlockManagerId> adopted = new LinkedHashMap<>();
     private final Map<Key, String> refused = new LinkedHashMap<>();
+    private final Set<Key> asked = new HashSet<>();
     private final Set<Integer> closed = new HashSet<>();
     private final Set<String> hostsHeard = new HashSet<>();
     private final Set<String> executorsLost = new HashSet<>();
@@ -207,6 +208,32 @@ public final class SavedOutputs {
         notifyAll();
     }
 
+    /** The shuffle services of the cluster are asked for all that is saved: nobody else may touch it meanwhile. */
+    synchronized void askServices() {
+        asked.addAll(outputs.keySet());
+    }
+
+    /** Whether a shuffle service may still say that it gives this output out. */
+    synchronized boolean isAsked(Key key) {
+        return asked.contains(key);
+    }
+
+    /** A host's shuffle service gives this output out where it is; false when that comes too late. */
+    synchronized boolean served(BlockManagerId where, Key key) {
+        boolean inTime = asked.remove(key) && wants(key);
+        if (inTime) {
+            adopted.put(key, where);
+        }
+        notifyAll();
+        return inTime;
+    }
+
+    /** No shuffle service gives this output out: an executor may take it over. */
+    synchronized void notServed(Key key) {
+        asked.remove(key);
+        notifyAll();
+    }
+
     /** An output was looked for on a host and is not there, or not as it was saved. */
     public synchronized void refused(String host, Key key, String why) {
         if (outputs.containsKey(key) && !adopted.containsKey(key)) {
@@ -274,7 +301,7 @@ public final class SavedOutputs {
     private boolean isOpen(Saved saved) {
         return !adopted.containsKey(saved.key())
                 && !refused.containsKey(saved.key())
-                && !hostsHeard.contains(saved.host());
+                && (asked.contains(saved.key()) || !hostsHeard.contains(saved.host()));
     }
 
     private String whyNot(Saved saved) {

@@ -202,8 +202,10 @@ class AdoptionTest {
     @Test
     void whereItCannotWorkExecutorsAreStockAndTheReasonIsSaid() throws Exception {
         assertEquals("", Adoption.whyNot(conf()));
-        assertTrue(Adoption.whyNot(conf().set("spark.shuffle.service.enabled", "true"))
-                .startsWith("spark.shuffle.service.enabled"));
+        SparkConf served = conf().set("spark.shuffle.service.enabled", "true");
+        assertEquals("", Adoption.whyNot(served));
+        assertTrue(Adoption.whyNot(served.set("spark.shuffle.service.fetch.rdd.enabled", "true"))
+                .startsWith("spark.shuffle.service.fetch.rdd.enabled"));
         assertTrue(Adoption.whyNot(conf().set("spark.shuffle.sort.io.plugin.class", "org.example.Remote"))
                 .startsWith("spark.shuffle.sort.io.plugin.class"));
         try (JavaSparkContext spark = new JavaSparkContext(conf())) {

@@ -69,7 +69,7 @@ class ClaimsTest {
             }
         }
         saved = SavedOutputs.load(file);
-        claims = new Claims(2, saved, shuffles);
+        claims = new Claims(2, saved, shuffles, false);
     }
 
     private static BlockManagerId executor(String id, String host) {
@@ -139,7 +139,7 @@ class ClaimsTest {
 
     @Test
     void withoutAJournalNothingIsGarbage() {
-        Claims unknowing = new Claims(2, SavedOutputs.NONE, shuffles);
+        Claims unknowing = new Claims(2, SavedOutputs.NONE, shuffles, false);
         Messages.Inventory found = new Messages.Inventory(executor("11", "a"), 1, "3", List.of(FIRST));
         assertEquals(List.of(Verdict.KEEP), unknowing.judge(found));
     }
@@ -165,6 +165,33 @@ class ClaimsTest {
         assertEquals(Verdict.SPARE, ask(who, FIRST));
         existing.remove(0);
         assertEquals(Verdict.GARBAGE, ask(who, FIRST));
+    }
+
+    @Test
+    void whatAShuffleServiceGivesOutStaysWhereItIs() {
+        Claims beside = new Claims(2, saved, shuffles, true);
+        BlockManagerId who = executor("11", "a");
+        Messages.Inventory found = new Messages.Inventory(who, 1, "3", List.of(FIRST, SECOND));
+        saved.askServices();
+        assertEquals(List.of(Verdict.WAIT, Verdict.WAIT), beside.judge(found), "the service has not spoken yet");
+        saved.served(executor("3", "a"), new SavedOutputs.Key(0, FIRST.mapId()));
+        assertEquals(List.of(Verdict.SERVED, Verdict.WAIT), beside.judge(found));
+        saved.notServed(new SavedOutputs.Key(0, SECOND.mapId()));
+        assertEquals(List.of(Verdict.SERVED, Verdict.ADOPT), beside.judge(found));
+        saved.close(0);
+        assertEquals(Verdict.SERVED, beside.judge(found).get(0), "its shuffle is in use");
+    }
+
+    @Test
+    void withAShuffleServiceWhatThisDriversExecutorsLeftIsInUse() {
+        Claims beside = new Claims(2, saved, shuffles, true);
+        existing.add(2_000_001);
+        complete.add(2_000_001);
+        OutputName own = new OutputName(2_000_001, 200_000_005);
+        Messages.Inventory found = new Messages.Inventory(executor("11", "a"), 2, "8", List.of(own));
+        assertEquals(List.of(Verdict.SERVED), beside.judge(found));
+        existing.remove(2_000_001);
+        assertEquals(List.of(Verdict.GARBAGE), beside.judge(found));
     }
 
     @Test

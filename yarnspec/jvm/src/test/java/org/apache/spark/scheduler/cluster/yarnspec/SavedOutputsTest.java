@@ -159,4 +159,20 @@ class SavedOutputsTest {
         assertEquals(Map.of(), outcome.places());
         assertEquals(2, outcome.notRestored().get("its new executor was lost"));
     }
+
+    @Test
+    void whileAServiceIsAskedNoHostClosesAnything() throws Exception {
+        saved.askServices();
+        saved.hostGone("a");
+        saved.hostGone("b");
+        CompletableFuture<SavedOutputs.Outcome> outcome = waiting();
+        assertTrue(saved.served(executor("1", "a"), key(100)));
+        saved.notServed(key(101));
+        assertFalse(outcome.isDone());
+        assertFalse(saved.served(executor("1", "a"), key(101)), "it was given up");
+        saved.notServed(key(102));
+        SavedOutputs.Outcome got = outcome.get(30, TimeUnit.SECONDS);
+        assertEquals(Map.of(0, executor("1", "a")), got.places());
+        assertEquals(Map.of("it is not on its host", 2), got.notRestored());
+    }
 }

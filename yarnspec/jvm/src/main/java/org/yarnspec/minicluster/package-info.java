@@ -1,0 +1,2 @@
+/** What runs in the daemons of a mini cluster. */
+package org.yarnspec.minicluster;
