@@ -24,6 +24,7 @@ import pyarrow as pa
 import pytest
 from pyspark import shuffle
 from pyspark.errors import PythonException
+from pyspark.serializers import MarshalSerializer
 from pyspark.sql import Row, SparkSession, functions
 
 import yarnspec.window
@@ -120,6 +121,29 @@ def test_objects_pass_through_an_rdd(spark: SparkSession) -> None:
     view = full_window_partition(data)
     assert view.map_partition(lambda each: each).glom().collect() == data.glom().collect()
     assert view.map_partition(lambda each: [sum(1 for _ in each)], queue_size=1).sum() == 5000
+
+
+def test_objects_in_whatever_way_spark_brings_them(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("one\ntwo\nthree\n")
+    context = spark.sparkContext
+    some = context.parallelize(range(1000), 3)
+    for data in (
+        some,
+        context.parallelize([], 2),
+        context.textFile(str(tmp_path / "text"), 2),
+        spark.range(5000, numPartitions=2).rdd,
+        some.map(str).cache(),
+        some.map(lambda number: (number % 7, number)).partitionBy(3),
+        some.zip(some.map(str)),
+        context.parallelize(range(30), 2).cartesian(context.parallelize("ab", 1)),
+        some.union(context.textFile(str(tmp_path / "text"))),
+        some._reserialize(MarshalSerializer()),
+        context.parallelize(range(9), 1).barrier().mapPartitions(lambda each: each).cache(),
+    ):
+        view: Any = full_window_partition(data)
+        # The second time as few at a time as can be.
+        assert view.map_partition(lambda each: each).glom().collect() == data.glom().collect()
+        assert view.map_partition(lambda each: each, queue_size=1).glom().collect() == data.glom().collect()
 
 
 def test_it_is_as_lazy_as_what_it_came_from(spark: SparkSession) -> None:
@@ -261,6 +285,21 @@ def test_objects_are_placed_as_spark_places_rows(order: Order, spark: SparkSessi
     assert shown(objects.sort_partition(itemgetter(0), order, memory="10k")) == expected
     rows = full_window_partition(data.sortWithinPartitions("number").rdd)
     assert shown(rows.sort_partition("key", order)) == expected
+
+
+def test_a_sort_by_a_field_is_sparks_own_plan(spark: SparkSession) -> None:
+    data = spark.range(10).select((functions.col("id") % 3).alias("key"), functions.col("id").alias("number")).cache()
+    view = full_window_partition(data)
+
+    def plan(of: Any) -> Any:
+        return of._jdf.queryExecution().executedPlan()
+
+    ascending, descending = data.sortWithinPartitions("key"), data.sortWithinPartitions(functions.desc("key"))
+    for key in ("key", 0, data["key"]):
+        assert plan(view.sort_partition(key)).sameResult(plan(ascending))
+        assert plan(view.sort_partition(key, Order.DESCENDING)).sameResult(plan(descending))
+    assert not plan(ascending).sameResult(plan(descending))
+    data.unpersist()
 
 
 def test_a_sort_on_disk_is_counted_and_leaves_nothing(spark: SparkSession) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pyspark.sql import Row
 
-from yarnspec.window.order import Order, comparable, field_of, rank
+from yarnspec.window.order import Order, comparable, field_of, quick, rank
 
 NAN = math.nan
 
@@ -70,3 +70,19 @@ def test_a_field_of_a_named_tuple() -> None:
 
 def test_the_two_orders() -> None:
     assert [order.reverse for order in Order] == [False, True]
+
+
+@pytest.mark.parametrize("order", Order)
+@pytest.mark.parametrize("edge", [0, 2**30, 2**53, 2**63, 2**1100])
+def test_quick_keys_are_in_the_same_order(edge: int, order: Order) -> None:
+    keys = [sign * edge + number for number in (3, -1, 0, 2, 1, -3, -2, 1) for sign in (1, -1)]
+    told = list(enumerate(quick(keys)))
+    found = sorted(told, key=lambda one: one[1], reverse=order.reverse)
+    assert [keys[number] for number, _ in found] == sorted(keys, reverse=order.reverse)
+    # Equal keys stay as they are, and no others become equal.
+    assert len(set(quick(keys))) == len(set(keys))
+
+
+def test_other_keys_stay_as_they_are() -> None:
+    for keys in ([], ["b", "a"], [1, True], [1.5, 2], [(1,)]):
+        assert quick(keys) is keys

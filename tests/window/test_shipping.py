@@ -35,7 +35,7 @@ assert sys.modules["yarnspec"].__file__.startswith({str(path)!r})
 records = [(number * 7919 % 1000, [number]) for number in range(1000)]
 found = list(ExternalSort(itemgetter(0), Order.DESCENDING, 4096, ["/tmp"]).sort(records))
 assert found == sorted(records, key=itemgetter(0), reverse=True)
-assert list(map_objects(lambda records: map(str, records), 10, True, range(3))) == ["0", "1", "2"]
+assert list(map_objects(lambda records: map(str, records), 10, range(3))) == ["0", "1", "2"]
 assert list(reduced(max, [1, 3, 2])) == [3]
 assert list(chunks_of(lambda records, file: file.write(bytes(records)), range(3))) == [b"\\0\\1\\2"]
 assert not any(name.partition(".")[0] in ("pyspark", "pyarrow", "numpy", "msgspec") for name in sys.modules)
@@ -86,10 +86,11 @@ from operator import itemgetter
 from pyspark import cloudpickle
 from yarnspec.sink.tasks import arrow_chunks_of, chunks_of, row_chunks_of
 from yarnspec.window.folds import aggregated, reduced
-from yarnspec.window.objects import map_objects, sort_objects
+from yarnspec.window.objects import map_batched_objects, map_objects, sort_objects
 from yarnspec.window.order import Order, field_of
 tasks = [
-    partial(map_objects, len, 10, True),
+    partial(map_objects, len, 10),
+    partial(map_batched_objects, len, 10),
     partial(sort_objects, partial(field_of, "name"), Order.DESCENDING, 10),
     partial(sort_objects, itemgetter(0), Order.ASCENDING, 10),
     partial(aggregated, None),

@@ -63,7 +63,7 @@ class PartitionWindowedDataFrame:
                 values of a column ``value``.
             records: ``"arrow"`` or ``"rows"``; by default Arrow when the annotation of fn's parameter names
                 RecordBatch, else rows.
-            queue_size: how many rows may wait between Spark and ``fn``; one Arrow batch is always let in.
+            queue_size: so many rows are between Spark and ``fn`` at most; one Arrow batch is always let in.
 
         >>> from collections.abc import Iterator
         >>> import pyarrow as pa

@@ -1,19 +1,14 @@
 """A bounded queue between who reads records and who uses them, each in a thread of its own.
 
-A hand-over per record would cost a change of threads each. Records cross in chunks: as many as have come when the other
-side asks, and at most ``_CHUNK`` at a time. A side that has nothing to do sleeps until the other one wakes it.
-
-Python runs one thread at a time, so reading ahead is of use only while the other side waits for something, or works for
-long; between two sides that are both quick, changing threads costs more than it gives. A source that does not mind in
-which thread it is read is therefore read by its user until one of them turns out to be slow.
+Python runs one thread at a time, so what two quick sides pay for is each change of threads. The user takes all that has
+come since it last asked, and the reader goes on with a whole queue of room: the sides change once for many records. A
+side that has nothing to do sleeps until the other one wakes it; a user who waits is given the very next record.
 """
 
 from __future__ import annotations
 
 import itertools
 import threading
-import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
@@ -21,11 +16,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 DEFAULT_QUEUE_SIZE = 1024
-_CHUNK = 256
-# Both sides are quick while a record takes so long, and so much more since the beginning.
-_QUICK_S = 20e-6
-_ALLOWANCE_S = 0.1
-_LONGEST_INLINE = 1024
 _SILENCE_S = 1.0
 _NOTHING = object()
 
@@ -37,31 +27,20 @@ class Handover(Generic[T]):
 
     Args:
         source: the records.
-        queue_size: the reader rests while so much waits (one record is let in always); what the reader and the user
-            have in hand, a chunk at most each, comes on top.
-        weight: what a record counts for; for Arrow batches their rows.
-        any_thread: the source may be read in the user's thread first, and in ours later.
+        queue_size: so much is between the two sides at most: half of it waits while the user has the other half in
+            hand. One record is let in always, into each half.
+        weight: what a record counts for; for batches their rows.
     """
 
-    def __init__(
-        self,
-        source: Iterable[T],
-        queue_size: int,
-        weight: Callable[[T], int] | None = None,
-        *,
-        any_thread: bool = False,
-    ) -> None:
+    def __init__(self, source: Iterable[T], queue_size: int, weight: Callable[[T], int] | None = None) -> None:
         if queue_size < 1:
             raise ValueError(f"a queue of {queue_size} records lets nothing pass")
         self._source = source
-        self._any_thread = any_thread
-        self._queue_size = queue_size
+        self._most = max(1, queue_size // 2)
         self._weight = weight
-        self._chunk_size = max(1, min(_CHUNK, queue_size // 4)) if weight is None else 1
         self._changed = threading.Condition()
-        self._open: list[T] = []
-        self._chunks: deque[list[T]] = deque()
-        self._waiting = 0
+        # The reader adds to its end and the user takes from its beginning, each in one step that no thread divides.
+        self._waiting: list[T] = []
         self._ended = False
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -78,38 +57,6 @@ class Handover(Generic[T]):
         if self._error_met and self._error is not None:
             raise self._error
 
-    def _taken(self) -> Iterator[Iterable[T]]:
-        source = iter(self._source)
-        if self._any_thread:
-            ended: list[bool] = []
-            source = itertools.chain(source, _noting(ended))
-            yield from self._taken_here(source, ended)
-            if ended:
-                return
-        yield from self._taken_ahead(source)
-
-    def _taken_here(self, source: Iterator[T], ended: list[bool]) -> Iterator[Iterable[T]]:
-        """The records, straight from the source, while both sides are quick."""
-        length, count = 1, 0
-        begin_s = 0.0
-        while not ended and (not count or time.monotonic() - begin_s <= _ALLOWANCE_S + count * _QUICK_S):
-            yield itertools.islice(source, length)
-            # From the first record on: before it, Spark may have had a lot to do.
-            begin_s = begin_s or time.monotonic()
-            count += length
-            length = min(2 * length, _LONGEST_INLINE)
-
-    def _taken_ahead(self, source: Iterator[T]) -> Iterator[Iterable[T]]:
-        self._thread = threading.Thread(target=self._read, args=(source,), name="yarnspec-window-reader", daemon=True)
-        self._thread.start()
-        try:
-            while chunk := self._next_chunk():
-                yield chunk
-            self._error_met = True
-            self.raise_error()
-        finally:
-            self.close()
-
     def close(self) -> None:
         """End the reader, which takes no record after the one that it waits for."""
         with self._changed:
@@ -122,60 +69,62 @@ class Handover(Generic[T]):
             # read to its end is not used again.
             self._thread.join(_SILENCE_S)
 
-    def _next_chunk(self) -> list[T]:
-        """The records that came next, as soon as there are any; none at the end."""
-        with self._changed:
-            if not self._chunks:
-                # In this order: what the reader adds after this look at its list, it hands over itself.
-                self._wanted = True
-                if open_chunk := self._open[:]:
-                    del self._open[: len(open_chunk)]
-                    self._wanted = False
-                    return open_chunk
-                while not (self._chunks or self._ended):
-                    self._changed.wait()
-            if not self._chunks:
-                return []
-            chunk = self._chunks.popleft()
-            self._waiting -= self._weigh(chunk)
-            self._changed.notify()
-            return chunk
-
-    def _read(self, source: Iterator[T]) -> None:
-        error = None
+    def _taken(self) -> Iterator[list[T]]:
+        self._thread = threading.Thread(target=self._read, name="yarnspec-window-reader", daemon=True)
+        self._thread.start()
         try:
-            while not self._closed:
-                chunk = self._open
+            while records := self._take():
+                yield records
+            self._error_met = True
+            self.raise_error()
+        finally:
+            self.close()
+
+    def _take(self) -> list[T]:
+        """All that has come, as soon as there is anything; nothing at the end."""
+        with self._changed:
+            if not self._waiting:
+                self._wanted = True
+            # In this order: what the reader adds after this look at its list, it hands over itself.
+            while not (self._waiting or self._ended):
+                self._changed.wait()
+            records = self._waiting[:]
+            del self._waiting[: len(records)]
+            self._changed.notify()
+            return records
+
+    def _read(self) -> None:
+        error = None
+        add = self._waiting.append
+        try:
+            source = iter(self._source)
+            while room := self._room():
                 record: Any = _NOTHING
-                for record in itertools.islice(source, self._chunk_size):
-                    chunk.append(record)
+                for record in itertools.islice(source, room):
+                    add(record)
                     if self._wanted:
                         break
                 if record is _NOTHING:
                     break
-                self._put()
         except BaseException as caught:
             error = caught
-        self._put()
         with self._changed:
             self._error = error
             self._ended = True
             self._changed.notify()
 
-    def _put(self) -> None:
-        """Put the open chunk into the queue as soon as there is room; the user may have emptied it by then."""
+    def _room(self) -> int:
+        """Hand over what was read, then wait until more has room: so many records. None when nobody wants them."""
         with self._changed:
-            while not (self._closed or not self._chunks or self._waiting + self._weigh(self._open) <= self._queue_size):
-                self._changed.wait()
-            if self._open:
-                self._chunks.append(self._open)
-                self._waiting += self._weigh(self._open)
-                self._open = []
+            if self._waiting:
                 self._wanted = self._closed
                 self._changed.notify()
-
-    def _weigh(self, chunk: list[T]) -> int:
-        return len(chunk) if self._weight is None else sum(map(self._weight, chunk))
+            while not self._closed:
+                room = self._most - (sum(map(self._weight, self._waiting)) if self._weight else len(self._waiting))
+                if room > 0:
+                    return 1 if self._weight else room
+                self._changed.wait()
+            return 0
 
 
 def through_queue(
@@ -183,17 +132,15 @@ def through_queue(
     source: Iterable[T],
     queue_size: int = DEFAULT_QUEUE_SIZE,
     weight: Callable[[T], int] | None = None,
-    *,
-    any_thread: bool = False,
 ) -> Iterator[R]:
     """What ``fn`` makes of the records, which are read while it runs; the other arguments are those of ``Handover``.
 
     An error of either side ends both and is raised here. The source's is met where it stood among the records, and
-    raised after all when ``fn`` has caught it (unless it may be read in any thread: an error of a mere stream is known
-    to who feeds it). When ``fn`` ends before the source does, the rest is not read. The reading thread ends when the
-    results have ended or been dropped; only in a source that is silent then it ends with the next record.
+    raised after all when ``fn`` has caught it. When ``fn`` ends before the source does, the rest is not read. The
+    reading thread ends when the results have ended or been dropped; only in a source that is silent then it ends with
+    the next record.
     """
-    handover = Handover(source, queue_size, weight, any_thread=any_thread)
+    handover = Handover(source, queue_size, weight)
     # Nothing of ours stands between the results and whoever uses them: a generator would cost each a detour.
     return itertools.chain(results_of(fn, iter(handover)), _end(handover))
 
@@ -205,12 +152,6 @@ def results_of(fn: Callable[[Iterator[T]], Iterable[R]], records: Iterator[T]) -
         name = getattr(fn, "__name__", type(fn).__name__)
         raise TypeError(f"{name} returned None: a function for map_partition returns or yields its results")
     return results
-
-
-def _noting(ended: list[bool]) -> Iterator[Any]:
-    """Nothing; notes that this was asked for."""
-    ended.append(True)
-    yield from ()
 
 
 def _end(handover: Handover[Any]) -> Iterator[Any]:

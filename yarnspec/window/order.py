@@ -12,6 +12,8 @@ from typing import Any
 Key = Callable[[Any], Any]
 
 _NEVER_NAN = {bool, int}
+# Floats hold all integers up to here.
+_EXACT = 2**53
 
 
 class Order(enum.Enum):
@@ -51,6 +53,13 @@ def comparable(keys: Sequence[Any]) -> bool:
     if any(issubclass(kind, tuple | list) for kind in kinds):
         return comparable(list(chain.from_iterable(key for key in keys if isinstance(key, tuple | list))))
     return True
+
+
+def quick(keys: list[Any]) -> list[Any]:
+    """Keys in the same order that Python compares faster: integers as floats, where those hold them exactly."""
+    if set(map(type, keys)) == {int} and min(keys) >= -_EXACT and max(keys) <= _EXACT:
+        return list(map(float, keys))
+    return keys
 
 
 def rank(key: Any) -> Any:

@@ -11,7 +11,7 @@ from yarnspec.errors import UsageError
 from yarnspec.units import parse_size_bytes
 from yarnspec.window.folds import AggregateFunction, aggregated, reduced
 from yarnspec.window.handover import DEFAULT_QUEUE_SIZE
-from yarnspec.window.objects import map_objects, sort_objects
+from yarnspec.window.objects import Batches, map_batched_objects, map_objects, sort_objects
 from yarnspec.window.order import Order, field_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ class PartitionWindowedRDD:
 
         Args:
             fn: gets an iterator of records and returns or yields results.
-            queue_size: how many records may wait between Spark and ``fn``; make it smaller for large records.
+            queue_size: so many records are between Spark and ``fn`` at most, or a batch in which Spark brings them;
+                make it smaller for large records.
 
         >>> def differences(records):
         ...     previous = 0
@@ -46,7 +47,10 @@ class PartitionWindowedRDD:
         """
         if queue_size < 1:
             raise UsageError(f"queue_size={queue_size}: a queue holds one record at least")
-        return self._data.mapPartitions(partial(map_objects, fn, queue_size, not _runs_python(self._data)))
+        batches = _in_batches(self._data)
+        if batches is not None:
+            return batches.mapPartitions(partial(map_batched_objects, fn, queue_size))
+        return self._data.mapPartitions(partial(map_objects, fn, queue_size))
 
     def sort_partition(
         self,
@@ -113,11 +117,21 @@ class PartitionWindowedRDD:
         return size_bytes
 
 
-def _runs_python(data: Any) -> bool:
-    """Whether functions of the user's make the records in the same task: those shall all run in one thread."""
-    from pyspark.core.rdd import PipelinedRDD
+def _in_batches(data: Any) -> RDD[Any] | None:
+    """The batches in which Spark brings the records to Python, which are quicker to hand over than the records.
 
-    return isinstance(data, PipelinedRDD) and bool(data._is_pipelinable())
+    None where they do not come in batches, or come out of Python functions in the same task.
+    """
+    from pyspark.core.rdd import RDD, PipelinedRDD
+    from pyspark.serializers import BatchedSerializer
+
+    if isinstance(data, PipelinedRDD) and data._is_pipelinable():
+        return None
+    jrdd, serializer = data._jrdd, data._jrdd_deserializer
+    # Others that are derived from it do not simply take their batches apart.
+    if getattr(type(serializer), "load_stream", None) is not BatchedSerializer.load_stream:
+        return None
+    return RDD(jrdd, data.context, Batches(serializer))
 
 
 def _key(key: int | str | Callable[[Any], Any]) -> Callable[[Any], Any]:

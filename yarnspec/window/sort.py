@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from yarnspec.window.merge import merged
-from yarnspec.window.order import Key, Order, comparable, rank
+from yarnspec.window.order import Key, Order, comparable, quick, rank
 from yarnspec.window.sizes import measured_chunks
 from yarnspec.window.spill import Run, SpillFile
 
@@ -88,7 +88,9 @@ class ExternalSort:
 
     def _sort(self, records: list[Any]) -> None:
         keys: list[Any] = list(map(self._key, records))
-        if not comparable(keys):
+        if comparable(keys):
+            keys = quick(keys)
+        else:
             self._plain = False
             keys = list(map(rank, keys))
         # The sort asks for the keys in the order of the records; `next` takes the record for a default.
