@@ -1,9 +1,9 @@
 """`python -m integration.bench window`: yarnspec.window against what Spark has for it, side by side in local Spark.
 
-No cluster: what is compared happens inside the tasks. Both sides read the same cached records and run in pairs, after one
-run of each that does not count; results go from Python to the JVM as in any job, and are dropped there. Which side begins
-changes from pair to pair, since each leaves its garbage to the next; short ones run more often. Where both sides are the
-same physical plan of Spark, that is said, and its ratio shows what is noise here.
+No cluster: what is compared happens inside the tasks. Both sides read the same cached records and run in pairs, after
+one run of each that does not count; results go from Python to the JVM as in any job, and are dropped there. Which side
+begins changes from pair to pair, since each leaves its garbage to the next; short ones run more often. Where both sides
+are the same physical plan of Spark, that is said, and the ratio shows how large noise is.
 """
 
 from __future__ import annotations
