@@ -95,13 +95,13 @@ class Handover(Generic[T]):
 
     def _read(self) -> None:
         error = None
-        add = self._waiting.append
+        waiting = self._waiting
         try:
             source = iter(self._source)
             while room := self._room():
                 record: Any = _NOTHING
                 for record in itertools.islice(source, room):
-                    add(record)
+                    waiting.append(record)
                     if self._wanted:
                         break
                 if record is _NOTHING:
