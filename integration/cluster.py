@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from integration.processes import ContainerProcess, container_processes
 from yarnspec.minicluster import MiniCluster
@@ -133,16 +133,35 @@ class Cluster:
 
     def hdfs_truncate(self, path: str, size_bytes: int) -> bool:
         """Cut a file; False when HDFS still has to cut its last block."""
-        url = f"{self._hdfs_url}{quote(path)}?op=TRUNCATE&newlength={size_bytes}&user.name={self.user}"
-        request = urllib.request.Request(url, method="POST")  # noqa: S310 - our own NameNode
-        with urllib.request.urlopen(request, timeout=REST_TIMEOUT_S) as answer:  # noqa: S310
-            return bool(json.load(answer)["boolean"])
+        return bool(json.loads(self._hdfs("POST", path, op="TRUNCATE", newlength=str(size_bytes)))["boolean"])
+
+    def hdfs_mkdir(self, path: str, owner: str = "") -> None:
+        """Make a directory in HDFS, and those above it; ``owner``: whose it is to be."""
+        self._hdfs("PUT", path, op="MKDIRS")
+        if owner:
+            self._hdfs("PUT", path, op="SETOWNER", owner=owner)
+
+    def hdfs_write(self, path: str, data: bytes, user: str = "") -> None:
+        """Write a file of HDFS as some user."""
+        where = json.loads(self._hdfs("PUT", path, user, op="CREATE", overwrite="true", noredirect="true"))["Location"]
+        request = urllib.request.Request(where, data, method="PUT")  # noqa: S310 - our own DataNode
+        urllib.request.urlopen(request, timeout=REST_TIMEOUT_S).close()  # noqa: S310
+
+    def hdfs_delete(self, path: str, user: str = "") -> None:
+        """Delete a file of HDFS as some user."""
+        assert json.loads(self._hdfs("DELETE", path, user, op="DELETE"))["boolean"], path
 
     def hdfs_put(self, local: Path, target: str) -> str:
         """Upload a directory or file and return its URI."""
         self.command("hdfs", "dfs", "-mkdir", "-p", target.rpartition("/")[0] or "/")
         self.command("hdfs", "dfs", "-put", "-f", str(local), target)
         return f"{self.mini.default_fs}{target}"
+
+    def _hdfs(self, method: str, path: str, user: str = "", **query: str) -> bytes:
+        url = f"{self._hdfs_url}{quote(path)}?{urlencode({**query, 'user.name': user or self.user})}"
+        request = urllib.request.Request(url, method=method)  # noqa: S310 - our own NameNode
+        with urllib.request.urlopen(request, timeout=REST_TIMEOUT_S) as answer:  # noqa: S310
+            return cast("bytes", answer.read())
 
     def forget_former_staging(self) -> None:
         """Leave out of `staging` what lies there now: what a former life of this cluster left."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -18,7 +17,7 @@ from integration.waiting import wait_for
 
 DIRECTORY = "/yarnspec/blocklist"
 OPTIONS = ["--num-executors", "3", "--executor-memory", "4g", "--set", "blocklist.cluster_refresh=1s"]
-MALLORY = {"HADOOP_USER_NAME": "mallory"}
+MALLORY = "mallory"
 REFUSED = 401
 
 
@@ -43,15 +42,13 @@ def test_a_host_blocked_for_all_applications(
     assert "disk is being replaced" in explained
 
     # Everybody may add to the list, and nobody may take another one's entry off it or speak in another one's name.
-    assert cluster.command("hdfs", "dfs", "-stat", "%a", DIRECTORY).strip() == "1777"
-    refused = run_yarnspec(cluster, "hosts", "--cluster", "unblock", host, environment=MALLORY)
+    assert cluster.hdfs_status(DIRECTORY)["permission"] == "1777"
+    refused = run_yarnspec(cluster, "hosts", "--cluster", "unblock", host, environment={"HADOOP_USER_NAME": MALLORY})
     assert refused.exit_code == 4
     assert f"only {cluster.user}" in refused.stderr
-    forged = tmp_path / "forged.json"
-    forged.write_text(
-        json.dumps({"schema": 1, "host": other, "reason": "r", "by": cluster.user, "since_ms": 0, "until_ms": None})
-    )
-    _as_mallory(cluster, "-put", str(forged), f"{DIRECTORY}/{other}@{cluster.user}.json")
+    forged = {"schema": 1, "host": other, "reason": "r", "by": cluster.user, "since_ms": 0, "until_ms": None}
+    file = f"{DIRECTORY}/{other}@{cluster.user}.json"
+    cluster.hdfs_write(file, json.dumps(forged).encode(), user=MALLORY)
     wait_for(
         "the forged entry is told",
         lambda: any("forged" in one for one in _status(yarnspec, application)["warnings"]),
@@ -75,7 +72,7 @@ def test_a_host_blocked_for_all_applications(
     after = yarnspec("explain", application, "--host", host).expect(0).stdout
     assert "it was blocked once" in after
     assert "(cluster, " in after
-    _as_mallory(cluster, "-rm", f"{DIRECTORY}/{other}@{cluster.user}.json")
+    cluster.hdfs_delete(file, user=MALLORY)
 
 
 def test_metrics_are_told_to_who_has_the_token(
@@ -111,11 +108,3 @@ def test_metrics_are_told_to_who_has_the_token(
 
 def _status(yarnspec: Yarnspec, application: str) -> dict[str, Any]:
     return yarnspec("status", application, "-o", "json").expect(0).document
-
-
-def _as_mallory(cluster: Cluster, *arguments: str) -> None:
-    done = subprocess.run(
-        [str(cluster.mini.home.bin / "hdfs"), "dfs", *arguments],
-        env={**cluster.environment, **MALLORY}, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr

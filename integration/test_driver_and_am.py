@@ -52,7 +52,7 @@ def test_a_killed_master_or_driver_is_followed_by_an_attempt_that_ends_right(
 ) -> None:
     """The second attempt runs the job from the start; no process of the first one stays."""
     stop = tmp_path / "stop"
-    cluster.command("hdfs", "dfs", "-mkdir", "-p", EVENT_LOGS)
+    cluster.hdfs_mkdir(EVENT_LOGS)
     event_log = {"enabled": "true", "dir": f"{cluster.mini.default_fs}{EVENT_LOGS}"}
     options = [word for key, value in event_log.items() for word in ("--conf", f"spark.eventLog.{key}={value}")]
     submission = submit("rounds.py", str(stop), options=options)

@@ -15,8 +15,7 @@ ALICE = "alice"
 
 def test_an_application_for_another_user(submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path) -> None:
     """Output is streamed, hosts are blocked, logs and events are read during and after the run, by the submitter."""
-    cluster.command("hdfs", "dfs", "-mkdir", "-p", f"/user/{ALICE}")
-    cluster.command("hdfs", "dfs", "-chown", ALICE, f"/user/{ALICE}")
+    cluster.hdfs_mkdir(f"/user/{ALICE}", owner=ALICE)
     stop = tmp_path / "stop"
     for_alice = ["--proxy-user", ALICE, "--num-executors", "1"]
     submission = submit("saves.py", f"/user/{ALICE}/saved", str(stop), options=for_alice)

@@ -40,7 +40,7 @@ def test_clusters_in_different_homes_do_not_clash_and_stop_clean(
             assert each.node_states() == {"127.0.0.2": "RUNNING"}
         assert len({each.mini.rm_url for each in (one, two, cluster)}) == 3
         assert len({each.mini.default_fs for each in (one, two, cluster)}) == 3
-        one.command("hdfs", "dfs", "-mkdir", "/mine")
+        one.hdfs_mkdir("/mine")
         assert "mine" in one.hdfs_list("/")
         assert "mine" not in two.hdfs_list("/")
 
