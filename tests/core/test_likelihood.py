@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yarnspec.core.likelihood import LEAST, MOST, Sample, Weighed, shifts, weigh
+from yarnspec.core.likelihood import LEAST, MOST, Sample, Weighed, add_up, shifts, weigh
 
 
 def weighed(
@@ -94,6 +94,13 @@ def test_the_worst_run_is_told_beside_the_whole() -> None:
     assert now_slow.worst[3] > 6
     assert now_slow.whole[3] < 3
     assert recovered.worst[3] == 0
+
+
+def test_a_clock_that_was_set_back_makes_no_evidence_of_nothing() -> None:
+    """Of a task that ended a second before its launch the time is none, and its weight that of a single one."""
+    second = np.array([1_000])
+    sums = add_up(np.array([0]), 1, np.array([0.5]), launch_ms=second, end_ms=second - 1_000)
+    assert sums.whole == pytest.approx(0.5)
 
 
 def test_hosts_that_nobody_can_be_compared_with_get_no_evidence() -> None:

@@ -187,5 +187,6 @@ def _weights(host: Column, hosts: int, launch_ms: Column, end_ms: Column) -> Col
     np.minimum.at(begin, host, launch_ms)
     np.maximum.at(end, host, end_ms)
     count = np.bincount(host, minlength=hosts)
-    found: Column = 1.0 / np.maximum(count * _WITNESS_MS / (end - begin + _WITNESS_MS), 1.0)
+    # Clocks may be set back: a time below none is none.
+    found: Column = 1.0 / np.maximum(count * _WITNESS_MS / (np.maximum(end - begin, 0.0) + _WITNESS_MS), 1.0)
     return found
