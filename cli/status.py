@@ -26,6 +26,7 @@ from yarnspec.units import format_size
 _SHOWN_ENDED_CONTAINERS = 20
 _SHOWN_ENDED_STAGES = 10
 _SHORTEST_STAGE = 12
+_SHOWN_REASONS = 3
 _BETWEEN_COLUMNS = 2
 _STATE_STYLES = {"SUCCEEDED": "green", "FAILED": "red", "KILLED": "red", "RUNNING": "cyan"}
 
@@ -172,6 +173,8 @@ def _recovery(recovery: RecoveryStatus) -> str:
         words.append(f"{recorded} ({recovery.why_not})" if recovery.why_not else recorded)
     else:
         words.append(f"nothing is recorded: {recovery.why_not}" if recovery.why_not else "nothing is recorded")
+    if recovery.not_recorded:
+        words.append(_not_recorded(recovery.not_recorded))
     if recovery.committed_writes:
         words.append(f"{recovery.committed_writes} writes recorded")
     if recovery.skipped_writes:
@@ -181,6 +184,15 @@ def _recovery(recovery: RecoveryStatus) -> str:
         size = format_size(sum(one.bytes for one in recovery.kept) // 1024 * 1024)
         words.append(f"{outputs} outputs ({size}) of ended executors on {len(recovery.kept)} hosts")
     return "; ".join(words)
+
+
+def _not_recorded(reasons: dict[str, int]) -> str:
+    most = sorted(reasons.items(), key=lambda one: (-one[1], one[0]))
+    words = [f"{count}: {why}" for why, count in most[:_SHOWN_REASONS]]
+    rest = sum(count for _, count in most[_SHOWN_REASONS:])
+    if rest:
+        words.append(f"{rest} for other reasons (-o json)")
+    return f"{sum(reasons.values())} shuffles not recorded ({', '.join(words)})"
 
 
 def _blocks(document: StatusDocument, now_ms: int) -> Table:

@@ -138,6 +138,7 @@ class TestStatus:
                     lost_hosts={"h2": "blocked", "h1": "LOST"},
                     kept=(KeptOnHost(host="h", outputs=4, bytes=5 * 1024**2),),
                     carried_over="carried over from epoch 1: 2 blocks",
+                    not_recorded={"it belongs to a stream": 1, "it reads a cached RDD": 4, "a": 1, "b": 1},
                 ),
                 (
                     "6 of 9 map outputs of earlier epochs used again (2: host lost, 1: truncated)",
@@ -145,6 +146,7 @@ class TestStatus:
                     "carried over from epoch 1: 2 blocks",
                     "given up: what is on h1, h2",
                     "4 outputs (5m) of ended executors on 1 hosts",
+                    "7 shuffles not recorded (4: it reads a cached RDD, 1: a, 1: b, 1 for other reasons (-o json))",
                 ),
             ),
             (

@@ -66,5 +66,5 @@ shuffle_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(rec.MapOutputsRecorded),
     st.builds(rec.OutputsReported, executor_id=st.just("1"), host=_hosts, refused=_counts),
     st.builds(rec.OutputsKept, executor_id=st.just("1"), host=_hosts, outputs=_small),
-    st.builds(rec.AdoptionOff, executor_id=st.just("1"), host=_hosts, why=_text),
+    st.builds(rec.AdoptionOff, executor_id=st.sampled_from(("1", "")), host=_hosts, why=_text),
 )

@@ -62,6 +62,49 @@ def test_what_is_recorded_grows_and_shrinks() -> None:
     assert status(*RESUMED, commands.RefuseShuffles(shuffles=(1_000_000,), reason="x")).recorded_shuffles == 0
 
 
+def declared(question: int, why_not: str) -> tuple[Event, Command]:
+    """A shuffle that is not recorded, and the answer to it."""
+    shuffle = rec.ShuffleDeclared(
+        question=question,
+        shuffle=2_000_000 + question,
+        signature="",
+        maps=4,
+        reduces=3,
+        determinism="determinate",
+        reusable=False,
+        why_not=why_not,
+    )
+    return shuffle, commands.AnswerShuffle(question=question, shuffle=None, reason=why_not)
+
+
+def test_why_shuffles_are_not_recorded_is_counted() -> None:
+    assert status(*RESUMED).not_recorded == {}
+    cached, stream = "it reads a cached RDD", "it belongs to a stream"
+    found = status(*RESUMED, *declared(2, cached), *declared(3, stream), *declared(4, f"below it: {cached}"))
+    assert found.not_recorded == {cached: 2, stream: 1}
+    assert found.recorded_shuffles == 1
+
+
+def test_a_shuffle_that_is_refused_later_or_declared_too_early_has_a_reason_too() -> None:
+    early = rec.ShuffleDeclared(
+        question=2, shuffle=2_000_001, signature="t", maps=4, reduces=3, determinism="determinate"
+    )
+    answer = commands.AnswerShuffle(
+        question=2, shuffle=None, reason="nothing is saved of it; it is not recorded: the journal is not open yet"
+    )
+    stopped = rec.RecordingStopped(shuffle=1_000_000, why="a map counts in an accumulator of the kind X")
+    refused = commands.RefuseShuffles(shuffles=(1_000_000,), reason="x")
+    found = status(*RESUMED, early, answer, stopped, refused, stopped)
+    assert found.not_recorded == {"the journal is not open yet": 1, stopped.why: 1}
+    assert found.recorded_shuffles == 0
+
+
+def test_reasons_beyond_the_first_ones_are_counted_together() -> None:
+    asked = [one for number in range(2, 32) for one in declared(number, f"reason {number}")]
+    found = status(*RESUMED, *asked, *declared(32, "reason 2")).not_recorded
+    assert (len(found), found["reason 2"], found["other reasons"], sum(found.values())) == (21, 2, 10, 31)
+
+
 def test_a_limit_is_a_warning_and_ends_the_recording_if_it_says_so() -> None:
     used = commands.AdmitLimit(recording=True, reason="the program is not the same")
     ended = commands.AdmitLimit(recording=False, reason="the disk is full")

@@ -392,6 +392,8 @@ class Recovery:
         return []
 
     def _adoption_off(self, event: rec.AdoptionOff, _now_ms: int) -> list[Command]:
+        if not event.executor_id:
+            return self._stop(event.why)  # no executor does, and the driver tells nothing
         return self._admit(f"executor {event.executor_id} on {event.host} keeps nothing for a next driver: {event.why}")
 
     def _saved_unreadable(self, event: rec.SavedUnreadable, _now_ms: int) -> list[Command]:

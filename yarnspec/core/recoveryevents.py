@@ -164,7 +164,7 @@ class OutputsKept(Event, frozen=True):
 
 
 class AdoptionOff(Event, frozen=True):
-    """An executor cannot keep its files for a next driver."""
+    """An executor cannot keep its files for a next driver; without an executor: none of them can."""
 
     executor_id: str
     host: str

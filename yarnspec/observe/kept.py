@@ -14,6 +14,10 @@ from yarnspec.core.events import Event
 from yarnspec.observe.document import KeptOnHost, RecoveryStatus, ReusedShuffle
 
 _MOST_SHUFFLES = 200
+_MOST_REASONS = 20
+_OTHER_REASONS = "other reasons"
+_BELOW = "below it: "
+_UNRECORDED = "it is not recorded: "
 
 
 class Kept:
@@ -25,6 +29,7 @@ class Kept:
         self._why_not = ""
         self._carried_over = ""
         self._recorded: set[int] = set()
+        self._not_recorded: Counter[str] = Counter()
         self._saved_shuffles = 0
         self._saved_outputs = 0
         self._declared: dict[int, rec.ShuffleDeclared] = {}
@@ -53,6 +58,7 @@ class Kept:
             why_not=self._why_not,
             carried_over=self._carried_over,
             recorded_shuffles=len(self._recorded),
+            not_recorded=dict(self._not_recorded),
             committed_writes=self._committed,
             skipped_writes=self._skipped,
             saved_shuffles=self._saved_shuffles,
@@ -93,13 +99,23 @@ class Kept:
 
     def _answered(self, answer: commands.AnswerShuffle) -> None:
         declared = self._declared.pop(answer.question, None)
-        if declared is None or answer.shuffle is None:
+        if declared is None:
+            return
+        if not answer.record:
+            self._leave_out(declared.why_not or answer.reason.rpartition(_UNRECORDED)[2])
+        if answer.shuffle is None:
             return
         self._reused[answer.shuffle] = ReusedShuffle(
             shuffle=answer.shuffle, description=declared.description, maps=declared.maps
         )
         while len(self._reused) > _MOST_SHUFFLES:
             del self._reused[next(iter(self._reused))]
+
+    def _leave_out(self, why: str) -> None:
+        # What is above a shuffle has no reason of its own.
+        why = why.removeprefix(_BELOW)
+        known = why in self._not_recorded or len(self._not_recorded) < _MOST_REASONS
+        self._not_recorded[why if known else _OTHER_REASONS] += 1
 
     def _apply_event(self, event: Event) -> None:
         match event:
@@ -109,6 +125,9 @@ class Kept:
                 self._saved_outputs = sum(one.outputs for one in shuffles)
             case rec.ShuffleDeclared(question=question):
                 self._declared[question] = event
+            case rec.RecordingStopped(shuffle=shuffle, why=why) if shuffle in self._recorded:
+                self._recorded.discard(shuffle)
+                self._leave_out(why)
             case rec.ShuffleRestored():
                 self._came_back(event)
             case wr.WriteMissing():

@@ -1,12 +1,13 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -22,8 +23,10 @@ final class PythonFunctions {
     /** What a pickled function holds for each accumulator that it adds to (pyspark/accumulators.py). */
     private static final byte[] ACCUMULATOR = "_deserialize_accumulator".getBytes(StandardCharsets.US_ASCII);
 
-    /** What follows on the argument of a call in a pickle: TUPLE1, MEMOIZE, REDUCE. */
-    private static final byte[] CALL = {(byte) 0x85, (byte) 0x94, 'R'};
+    /** A command that is shorter holds no function: that is too long, and was made a broadcast variable. */
+    private static final int SHORTEST = 200;
+
+    private static final String UNREADABLE = "a broadcast variable of the program cannot be read in the driver";
 
     private static final Map<Object, byte[]> CONTENTS = Collections.synchronizedMap(new WeakHashMap<>());
 
@@ -37,66 +40,25 @@ final class PythonFunctions {
      */
     static boolean add(Fingerprint into, PythonFunction function) {
         byte[] command = command(function).clone();
-        List<Named> named = new ArrayList<>();
-        for (Broadcast<PythonBroadcast> each : function.broadcastVars()) {
-            byte[] content = content(each);
-            List<Integer> places = places(command, each.id());
-            if (places.isEmpty()) {
-                throw new Unknown("a function of the program names a broadcast variable in an unknown way");
-            }
-            places.forEach(place -> named.add(new Named(place, content)));
+        Map<Long, byte[]> contents = new HashMap<>();
+        function.broadcastVars().forEach(each -> contents.put(each.id(), content(each)));
+        List<PickledCalls.Call> calls = PickledCalls.broadcasts(command).stream()
+                .filter(call -> contents.containsKey(call.number()))
+                .toList();
+        if (calls.stream().map(PickledCalls.Call::number).distinct().count() < contents.size()) {
+            throw new Unknown("a function of the program names a broadcast variable in an unknown way");
         }
-        named.sort(Comparator.comparingInt(Named::place));
         into.add("python").add(function.pythonVer()).add(String.join("\n", function.pythonIncludes()));
         // Workers have them in os.environ; null when the program gives none.
         Map<String, String> environment = function.envVars();
         new TreeMap<>(environment == null ? Map.of() : environment).forEach((name, value) -> into.add(name).add(value));
-        for (Named each : named) {
-            Arrays.fill(command, each.place(), each.place() + numberLength(command, each.place() - 1), (byte) 0);
-            into.add("variable").add(each.place()).add(each.content());
+        for (PickledCalls.Call call : calls) {
+            Arrays.fill(command, call.place(), call.place() + call.length(), (byte) 0);
+            into.add("variable").add(call.place()).add(contents.get(call.number()));
         }
         into.add(command);
-        return contains(command, ACCUMULATOR);
-    }
-
-    /** Where in a command the number of a broadcast variable stands, and what the variable holds. */
-    private record Named(int place, byte[] content) {}
-
-    /**
-     * Where a pickle calls something with this number alone, as it does to make a broadcast variable: the number, a tuple
-     * of one, remembered, the call.
-     */
-    static List<Integer> places(byte[] command, long id) {
-        List<Integer> found = new ArrayList<>();
-        for (int at = 0; at < command.length; at++) {
-            int length = numberLength(command, at);
-            int after = at + 1 + length;
-            if (length > 0
-                    && after + CALL.length <= command.length
-                    && number(command, at + 1, length) == id
-                    && Arrays.equals(command, after, after + CALL.length, CALL, 0, CALL.length)) {
-                found.add(at + 1);
-            }
-        }
-        return found;
-    }
-
-    /** How many bytes the number behind an operation of pickle's has; 0 when it is another operation. */
-    private static int numberLength(byte[] command, int operation) {
-        return switch (command[operation]) {
-            case 'K' -> 1;
-            case 'M' -> 2;
-            case 'J' -> 4;
-            default -> 0;
-        };
-    }
-
-    private static long number(byte[] command, int from, int length) {
-        long number = 0;
-        for (int i = Math.min(length, command.length - from) - 1; i >= 0; i--) {
-            number = number << 8 | command[from + i] & 0xff;
-        }
-        return number;
+        return contains(command, command.length, ACCUMULATOR)
+                || command.length < SHORTEST && function.broadcastVars().stream().anyMatch(PythonFunctions::accumulates);
     }
 
     private static byte[] command(PythonFunction function) {
@@ -119,12 +81,30 @@ final class PythonFunctions {
         try {
             return Fingerprint.ofFile(Path.of(path));
         } catch (IOException | NullPointerException e) {
-            throw new Unknown("a broadcast variable of the program cannot be read in the driver");
+            throw new Unknown(UNREADABLE);
         }
     }
 
-    private static boolean contains(byte[] bytes, byte[] part) {
-        for (int from = 0; from + part.length <= bytes.length; from++) {
+    private static boolean accumulates(Broadcast<PythonBroadcast> function) {
+        try (InputStream in = Files.newInputStream(Path.of(function.value().path()))) {
+            byte[] window = new byte[1 << 16];
+            int kept = 0;
+            for (int read; (read = in.readNBytes(window, kept, window.length - kept)) > 0; ) {
+                int filled = kept + read;
+                if (contains(window, filled, ACCUMULATOR)) {
+                    return true;
+                }
+                kept = Math.min(filled, ACCUMULATOR.length - 1); // it may lie across the two
+                System.arraycopy(window, filled - kept, window, 0, kept);
+            }
+            return false;
+        } catch (IOException e) {
+            throw new Unknown(UNREADABLE);
+        }
+    }
+
+    private static boolean contains(byte[] bytes, int length, byte[] part) {
+        for (int from = 0; from + part.length <= length; from++) {
             if (Arrays.equals(bytes, from, from + part.length, part, 0, part.length)) {
                 return true;
             }

@@ -14,9 +14,7 @@ import org.apache.spark.api.python.PythonRDD;
 import org.apache.spark.rdd.CartesianRDD;
 import org.apache.spark.rdd.CoalescedRDD;
 import org.apache.spark.rdd.EmptyRDD;
-import org.apache.spark.rdd.HadoopRDD;
 import org.apache.spark.rdd.MapPartitionsRDD;
-import org.apache.spark.rdd.NewHadoopRDD;
 import org.apache.spark.rdd.ParallelCollectionPartition;
 import org.apache.spark.rdd.ParallelCollectionRDD;
 import org.apache.spark.rdd.PartitionerAwareUnionRDD;
@@ -48,12 +46,14 @@ final class RddGraph {
 
     private final Values values;
     private final ShuffleIdentities shuffles;
+    private final HadoopInputs.Look inputs;
     private final Map<Integer, Integer> seen = new HashMap<>();
     private final Set<Integer> parents = new TreeSet<>();
 
-    RddGraph(Values values, ShuffleIdentities shuffles) {
+    RddGraph(Values values, ShuffleIdentities shuffles, HadoopInputs inputs) {
         this.values = values;
         this.shuffles = shuffles;
+        this.inputs = inputs.look(values);
     }
 
     /** The shuffles that are read. */
@@ -101,13 +101,9 @@ final class RddGraph {
             }
         } else if (functions && rdd.getClass() == MapPartitionsRDD.class) {
             values.add(Fields.get(rdd, "f"));
-        } else if (functions && !PLAIN.contains(rdd.getClass()) && !isHadoop(rdd)) {
+        } else if (functions && !PLAIN.contains(rdd.getClass()) && !HadoopInputs.isOne(rdd)) {
             throw Unknown.kind("an RDD", rdd);
         }
-    }
-
-    private static boolean isHadoop(RDD<?> rdd) {
-        return rdd instanceof HadoopRDD<?, ?> || rdd instanceof NewHadoopRDD<?, ?>;
     }
 
     private void addSource(RDD<?> rdd) {
@@ -119,8 +115,8 @@ final class RddGraph {
             for (Partition each : rdd.partitions()) {
                 addFiles((FilePartition) each);
             }
-        } else if (isHadoop(rdd)) {
-            new HadoopInputs(values).add(rdd);
+        } else if (HadoopInputs.isOne(rdd)) {
+            inputs.add(rdd);
         } else if (!(rdd instanceof EmptyRDD<?>)) {
             throw Unknown.kind("a source", rdd);
         }

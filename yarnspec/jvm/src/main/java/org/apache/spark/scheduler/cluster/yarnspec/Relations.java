@@ -19,42 +19,54 @@ import scala.collection.Iterator;
  * numbers that comes out differently in the next driver must not meet rows that were joined with the last one's.
  */
 final class Relations {
+    /** How much of a table is looked at: its rows in bytes, and so much more for each row as that costs time as well. */
+    private static final long BYTES_MAX = 64 << 20;
+    private static final int BYTES_PER_ROW = 64;
+    private static final byte[] TOO_LARGE = {};
+
     private static final Map<Object, byte[]> KNOWN = Collections.synchronizedMap(new WeakHashMap<>());
 
     private Relations() {}
 
     static byte[] digest(Object content) {
+        return digest(content, BYTES_MAX);
+    }
+
+    static byte[] digest(Object content, long bytesMax) {
         byte[] known = KNOWN.get(content);
         if (known == null) {
-            known = compute(content);
+            known = compute(content, bytesMax);
             KNOWN.put(content, known);
+        }
+        if (known == TOO_LARGE) {
+            throw new Unknown("a table that is broadcast below it is too large to be compared with that of the next driver");
         }
         return known;
     }
 
-    private static byte[] compute(Object content) {
+    private static byte[] compute(Object content, long bytesMax) {
         Fingerprint whole = new Fingerprint();
         if (content == EmptyHashedRelation$.MODULE$ || content == HashedRelationWithAllNullKeys$.MODULE$) {
             return whole.add(content.getClass().getName()).bytes();
         }
-        Sum sum = new Sum();
+        Sum sum = new Sum(bytesMax);
         if (content instanceof HashedRelation relation) {
             // A copy has a cursor of its own; tasks in this JVM use the original's.
             HashedRelation copy = relation.asReadOnlyCopy();
-            for (Iterator<InternalRow> keys = copy.keys(); keys.hasNext(); ) {
+            for (Iterator<InternalRow> keys = copy.keys(); keys.hasNext() && !sum.tooLarge(); ) {
                 InternalRow key = keys.next().copy();
-                for (Iterator<InternalRow> rows = copy.get(key); rows != null && rows.hasNext(); ) {
-                    sum.add(new Fingerprint().add(bytes(key)).add(bytes(rows.next())));
+                for (Iterator<InternalRow> rows = copy.get(key); rows != null && rows.hasNext() && !sum.tooLarge(); ) {
+                    sum.add(bytes(key), bytes(rows.next()));
                 }
             }
         } else if (content instanceof InternalRow[] rows) {
-            for (InternalRow row : rows) {
-                sum.add(new Fingerprint().add(bytes(row)));
+            for (int i = 0; i < rows.length && !sum.tooLarge(); i++) {
+                sum.add(bytes(rows[i]));
             }
         } else {
             throw Unknown.kind("a broadcast table", content);
         }
-        return whole.add(sum.rows).add(sum.total.toByteArray()).bytes();
+        return sum.tooLarge() ? TOO_LARGE : whole.add(sum.rows).add(sum.total.toByteArray()).bytes();
     }
 
     private static byte[] bytes(InternalRow row) {
@@ -77,9 +89,24 @@ final class Relations {
     private static final class Sum {
         private BigInteger total = BigInteger.ZERO;
         private long rows;
+        private long left;
 
-        void add(Fingerprint row) {
-            total = total.add(new BigInteger(1, row.bytes()));
+        Sum(long bytesMax) {
+            left = bytesMax;
+        }
+
+        boolean tooLarge() {
+            return left < 0;
+        }
+
+        void add(byte[]... row) {
+            Fingerprint all = new Fingerprint();
+            left -= BYTES_PER_ROW;
+            for (byte[] part : row) {
+                all.add(part);
+                left -= part.length;
+            }
+            total = total.add(new BigInteger(1, all.bytes()));
             rows++;
         }
     }

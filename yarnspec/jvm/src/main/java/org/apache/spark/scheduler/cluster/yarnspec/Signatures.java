@@ -24,6 +24,7 @@ import org.apache.spark.sql.execution.UnsafeRowSerializer;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.WriteFiles;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.apache.spark.sql.internal.SQLConf;
 import scala.Enumeration;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -50,11 +51,20 @@ final class Signatures implements ShuffleIdentities {
     private final Map<Integer, String> identities = new ConcurrentHashMap<>();
     private final Map<Integer, Signature> known = new ConcurrentHashMap<>();
     private final AddedFiles added = new AddedFiles();
+    private final HadoopInputs inputs;
+
+    Signatures() {
+        this(new HadoopInputs());
+    }
+
+    Signatures(HadoopInputs inputs) {
+        this.inputs = inputs;
+    }
 
     /** What a shuffle is that is just being made. */
     Signature of(ShuffleDependency<?, ?, ?> dependency) {
         Fingerprint into = new Fingerprint();
-        Values values = new Values(into, this);
+        Values values = new Values(into, this, inputs);
         String whyNot = "";
         String description = dependency.rdd().creationSite().shortForm();
         try {
@@ -84,7 +94,7 @@ final class Signatures implements ShuffleIdentities {
     /** What a write is that is just being planned; the same write twice has the same signature. */
     Signature of(SparkSession session, InsertIntoHadoopFsRelationCommand command) {
         Fingerprint into = new Fingerprint();
-        Values values = new Values(into, this);
+        Values values = new Values(into, this, inputs);
         String whyNot = "";
         try {
             add(session, command, values);
@@ -112,7 +122,7 @@ final class Signatures implements ShuffleIdentities {
         Fingerprint into = values.into();
         added.add(into, session.sparkContext());
         addSettings(values, session.sparkContext().conf().getAllAsJavaMap());
-        addSettings(values, CollectionConverters.asJava(session.sessionState().conf().getAllConfs()));
+        addSettings(values, session.sessionState().conf());
         into.add(command.fileFormat().getClass().getName()).add(command.mode().name());
         into.add(command.dynamicPartitionOverwrite() ? 1 : 0);
         values.add(command.options());
@@ -146,7 +156,7 @@ final class Signatures implements ShuffleIdentities {
      */
     String ofRecords(RDD<?> rdd) {
         Fingerprint into = new Fingerprint();
-        Values values = new Values(into, this);
+        Values values = new Values(into, this, inputs);
         try {
             added.add(into, rdd.context());
             addSettings(values, rdd.context().conf().getAllAsJavaMap());
@@ -231,7 +241,7 @@ final class Signatures implements ShuffleIdentities {
         SparkPlan exchange = null;
         if (ShuffleMetrics.ofQuery(dependency)) {
             QueryExecution query = ExchangeOwner.query(context);
-            addSettings(values, CollectionConverters.asJava(query.sparkSession().sessionState().conf().getAllConfs()));
+            addSettings(values, query.sparkSession().sessionState().conf());
             exchange = ExchangeOwner.find(query, dependency);
             values.addOwner(exchange);
         }
@@ -258,6 +268,12 @@ final class Signatures implements ShuffleIdentities {
         } else if (!SERIALIZERS.contains(serializer.getClass())) {
             throw Unknown.kind("a serializer", serializer);
         }
+    }
+
+    private static void addSettings(Values values, SQLConf session) {
+        addSettings(values, CollectionConverters.asJava(session.getAllConfs()));
+        // Where nobody has set it, it is that of the driver's host, and the next driver may have another host.
+        values.into().add(session.sessionLocalTimeZone());
     }
 
     private static void addSettings(Values values, Map<String, String> settings) {

@@ -46,10 +46,10 @@ final class Values {
     private boolean deterministic = true;
     private boolean accumulates;
 
-    Values(Fingerprint into, ShuffleIdentities shuffles) {
+    Values(Fingerprint into, ShuffleIdentities shuffles, HadoopInputs inputs) {
         this.into = into;
         this.plans = new PlanNodes(this, shuffles);
-        this.rdds = new RddGraph(this, shuffles);
+        this.rdds = new RddGraph(this, shuffles, inputs);
         this.columns = new HashMap<>();
     }
 

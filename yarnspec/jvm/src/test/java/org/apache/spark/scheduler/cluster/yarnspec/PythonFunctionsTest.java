@@ -10,22 +10,10 @@ import java.util.TreeMap;
 import org.apache.spark.api.python.SimplePythonFunction;
 import org.junit.jupiter.api.Test;
 
-/** Where a pickled function names broadcast variables. */
+/** What of a pickled function counts. */
 class PythonFunctionsTest {
     private static byte[] bytes(String hex) {
         return HexFormat.of().parseHex(hex);
-    }
-
-    @Test
-    void aNumberIsFoundAtEachOfItsLengthsAndOnlyInACall() {
-        assertEquals(List.of(2), PythonFunctions.places(bytes("934b" + "05" + "859452" + "2e"), 5));
-        assertEquals(List.of(2), PythonFunctions.places(bytes("934d" + "0102" + "859452" + "2e"), 0x201));
-        assertEquals(List.of(2), PythonFunctions.places(bytes("934a" + "01020300" + "859452" + "2e"), 0x30201));
-        assertEquals(List.of(2, 9), PythonFunctions.places(bytes("934b05859452" + "94684b05859452"), 5));
-        assertEquals(List.of(), PythonFunctions.places(bytes("934b05859452"), 6));
-        assertEquals(List.of(), PythonFunctions.places(bytes("934b058694522e"), 5));
-        assertEquals(List.of(), PythonFunctions.places(bytes("934b05"), 5));
-        assertEquals(List.of(), PythonFunctions.places(bytes("934d05"), 5));
     }
 
     @Test

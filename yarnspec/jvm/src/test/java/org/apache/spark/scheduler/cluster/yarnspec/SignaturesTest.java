@@ -6,6 +6,7 @@ import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.rand;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -17,6 +18,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TimeZone;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.apache.spark.api.java.JavaRDD;
@@ -199,6 +201,23 @@ class SignaturesTest {
     }
 
     @Test
+    void theTimeZoneOfTheDriversHostCountsWhereNoneIsSet() throws Exception {
+        TimeZone here = TimeZone.getDefault();
+        try {
+            TimeZone.setDefault(TimeZone.getTimeZone("UTC"));
+            String utc = signature(() -> numbers(5).collectAsList());
+            TimeZone.setDefault(TimeZone.getTimeZone("Asia/Tokyo"));
+            assertNotEquals(utc, signature(() -> numbers(5).collectAsList()));
+            session.conf().set("spark.sql.session.timeZone", "UTC");
+            String set = signature(() -> numbers(5).collectAsList());
+            TimeZone.setDefault(TimeZone.getTimeZone("UTC"));
+            assertEquals(set, signature(() -> numbers(5).collectAsList()));
+        } finally {
+            TimeZone.setDefault(here);
+        }
+    }
+
+    @Test
     void randomNumbersMakeOtherRecordsEachTime() throws Exception {
         JsonNode event = declared(() -> session.range(0, 10, 1, 2)
                 .select(rand(1).as("r"))
@@ -297,6 +316,18 @@ class SignaturesTest {
         for (var other : List.of(List.of(a), List.of(a, a, b), List.of(a, row(2, 21)))) {
             var rows = other.toArray(new org.apache.spark.sql.catalyst.InternalRow[0]);
             assertNotEquals(java.util.Arrays.toString(content), java.util.Arrays.toString(Relations.digest(rows)));
+        }
+    }
+
+    @Test
+    void aBroadcastTableThatIsTooLargeIsNotReadToItsEnd() {
+        int ofTwoRows = 2 * (24 + 64);
+        Relations.digest(new org.apache.spark.sql.catalyst.InternalRow[] {row(1, 10), row(2, 20)}, ofTwoRows);
+        // The last one would fail.
+        var large = new org.apache.spark.sql.catalyst.InternalRow[] {row(1, 10), row(2, 20), null};
+        for (int again = 0; again < 2; again++) {
+            Unknown why = assertThrows(Unknown.class, () -> Relations.digest(large, ofTwoRows - 1));
+            assertTrue(why.getMessage().contains("too large"));
         }
     }
 

@@ -1,0 +1,143 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.WeakHashMap;
+import java.util.regex.Pattern;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.HdfsConfiguration;
+import org.apache.hadoop.io.DataInputBuffer;
+import org.apache.hadoop.io.DataOutputBuffer;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.broadcast.TorrentBroadcast$;
+import org.apache.spark.io.CompressionCodec;
+import org.apache.spark.rdd.HadoopRDD;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.storage.BlockData;
+import org.apache.spark.storage.BlockManager;
+import org.apache.spark.storage.BroadcastBlockId;
+import org.apache.spark.util.SerializableConfiguration;
+import scala.Option;
+import scala.reflect.ClassTag$;
+
+/**
+ * What Hadoop's configuration tells the input format of an RDD: whatever the program has set other than the cluster's own
+ * files have it, as nobody knows which keys a format looks at.
+ *
+ * <p>The configuration is looked at as tasks get it. It was written when the RDD was made; the driver's own object is often
+ * the context's, and the program may have changed that since, or changed it for this RDD only.
+ */
+final class HadoopSettings {
+    /** These are of Hadoop's own formats, and count also where they are the cluster's. */
+    private static final List<String> KEYS = List.of(
+            "mapreduce.input.", "mapred.input.", "mapred.min.split", "mapred.max.split", "textinputformat.",
+            "key.value.separator", "io.compression.", "io.serializations", "parquet.", "avro.", "orc.");
+
+    /** How a file system is let in to, which may be by something new in each life, and not which bytes it gives. */
+    private static final Pattern SECRET =
+            Pattern.compile("fs\\..*(key|secret|token|password|credential|oauth|sas).*", Pattern.CASE_INSENSITIVE);
+
+    /** The number of each driver's own tree of uncommitted output. */
+    private static final Set<String> OF_ONE_LIFE = Set.of("mapreduce.job.application.attempt.id");
+
+    private final Map<RDD<?>, Map<String, String>> known = Collections.synchronizedMap(new WeakHashMap<>());
+    private Map<String, String> cluster;
+
+    /** An RDD's settings never change once it is there. */
+    Map<String, String> of(RDD<?> rdd) {
+        Map<String, String> chosen = known.get(rdd);
+        if (chosen == null) {
+            String field = rdd instanceof HadoopRDD<?, ?> ? "broadcastedConf" : "confBroadcast";
+            if (!(Fields.get(rdd, field) instanceof Broadcast<?> conf)) {
+                throw Unknown.kind("the configuration of an input", rdd);
+            }
+            try {
+                chosen = chosen(entries(written(conf)));
+            } catch (IOException | RuntimeException e) {
+                throw new Unknown("the configuration of an input cannot be read in the driver");
+            }
+            known.put(rdd, chosen);
+        }
+        return chosen;
+    }
+
+    private Map<String, String> chosen(Map<String, String> settings) throws IOException {
+        Map<String, String> ofCluster = cluster();
+        Map<String, String> chosen = new TreeMap<>();
+        Set<String> keys = new TreeSet<>(settings.keySet());
+        keys.addAll(ofCluster.keySet());
+        for (String key : keys) {
+            String value = settings.get(key);
+            boolean differs = !Objects.equals(value, ofCluster.get(key))
+                    && !OF_ONE_LIFE.contains(key)
+                    && !SECRET.matcher(key).matches();
+            if (value != null && (differs || KEYS.stream().anyMatch(key::startsWith))) {
+                chosen.put(key, value);
+            } else if (differs) {
+                chosen.put("without " + key, "");
+            }
+        }
+        return chosen;
+    }
+
+    private synchronized Map<String, String> cluster() throws IOException {
+        if (cluster == null) {
+            HdfsConfiguration.init(); // which adds files to those of every configuration, as the first JobConf does
+            // Once through bytes, as all others: reading sets some keys under their older names as well.
+            DataOutputBuffer bytes = new DataOutputBuffer();
+            new JobConf().write(bytes);
+            DataInputBuffer again = new DataInputBuffer();
+            again.reset(bytes.getData(), bytes.getLength());
+            Configuration read = new Configuration(false);
+            read.readFields(again);
+            cluster = entries(read);
+        }
+        return cluster;
+    }
+
+    private static Map<String, String> entries(Configuration conf) {
+        Map<String, String> entries = new HashMap<>();
+        conf.forEach(each -> entries.put(each.getKey(), each.getValue()));
+        return entries;
+    }
+
+    /** The broadcast variable's pieces, put together as an executor does it. */
+    private static Configuration written(Broadcast<?> conf) throws IOException {
+        SparkEnv env = SparkEnv.get();
+        InputStream[] pieces = pieces(env.blockManager(), conf.id());
+        Option<CompressionCodec> codec = env.conf().getBoolean("spark.broadcast.compress", true)
+                ? Option.apply(CompressionCodec.createCodec(env.conf()))
+                : Option.empty();
+        return TorrentBroadcast$.MODULE$.<SerializableConfiguration>unBlockifyObject(
+                        pieces, env.serializer(), codec, ClassTag$.MODULE$.apply(SerializableConfiguration.class))
+                .value();
+    }
+
+    private static InputStream[] pieces(BlockManager blocks, long broadcast) throws IOException {
+        List<InputStream> pieces = new ArrayList<>();
+        while (true) {
+            BroadcastBlockId name = new BroadcastBlockId(broadcast, "piece" + pieces.size());
+            Option<BlockData> piece = blocks.getLocalBytes(name);
+            if (piece.isEmpty()) {
+                return pieces.toArray(new InputStream[0]);
+            }
+            try (InputStream bytes = piece.get().toInputStream()) {
+                pieces.add(new ByteArrayInputStream(bytes.readAllBytes()));
+            } finally {
+                blocks.releaseLock(name, Option.empty());
+            }
+        }
+    }
+}
