@@ -157,7 +157,7 @@ class TestStatus:
         ],
     )
     def test_kept_work(self, recovery: RecoveryStatus, words: tuple[str, ...]) -> None:
-        console = Console(width=300, record=True, color_system=None, highlight=False)
+        console = Console(width=500, record=True, color_system=None, highlight=False)
         with console.capture() as capture:
             print_status(msgspec.structs.replace(DOCUMENT, recovery=recovery), console, 1_700_000_030_000)
         (line,) = [line for line in capture.get().splitlines() if line.startswith("kept work")]
