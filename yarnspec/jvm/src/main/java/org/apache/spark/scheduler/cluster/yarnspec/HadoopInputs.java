@@ -83,6 +83,8 @@ final class HadoopInputs {
                 throw new Unknown(why);
             }
             rdds.add(rdd);
+            beganMs = beganMs == 0 ? nowMs() : beganMs;
+            checkTime();
             addFormat(rdd);
             Set<Path> read = new LinkedHashSet<>();
             for (Partition each : rdd.partitions()) {
@@ -144,7 +146,6 @@ final class HadoopInputs {
         }
 
         private Map<Path, FileStatus> statuses(Collection<Path> read, Configuration conf) throws IOException {
-            beganMs = beganMs == 0 ? nowMs() : beganMs;
             Map<Path, Map<String, Path>> directories = new LinkedHashMap<>();
             read.forEach(path ->
                     directories.computeIfAbsent(path.getParent(), each -> new LinkedHashMap<>()).put(path.getName(), path));
