@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 /** Where a pickled function names broadcast variables. */
 class PickledCallsTest {
     /** The function by its module and its name; remembered: 0 module, 1 name, 2 function. */
-    private static final String FUNCTION = global("pyspark.core.broadcast", "_from_id");
+    static final String FUNCTION = global("pyspark.core.broadcast", "_from_id");
 
     private static final String CALL = "85" + "94" + "52" + "94";
 
