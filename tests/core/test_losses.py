@@ -7,7 +7,14 @@ import pytest
 from tests.core.world import HOSTS, World, hosts, names, of, only
 from yarnspec.core import events as ev
 from yarnspec.core.blame import blame, shorten
-from yarnspec.core.commands import FinishApplication, ReleaseContainer, RemoveExecutor, RequestContainers, SetTimer
+from yarnspec.core.commands import (
+    Command,
+    FinishApplication,
+    ReleaseContainer,
+    RemoveExecutor,
+    RequestContainers,
+    SetTimer,
+)
 
 OLD_MS = 31_000
 
@@ -204,7 +211,30 @@ def test_before_the_driver_listens_what_the_cluster_took_is_replaced_at_once() -
     world = World()
     world.start()
     world.allocate("1")
-    assert only(RequestContainers, world.lose("1", -100)).executor_ids == ("3",)
+    answer = world.lose("1", -100, "Container released on a *lost* node")
+    assert only(RequestContainers, answer).executor_ids == ("3",)
+
+
+def test_what_hosts_will_not_start_is_held_back_and_the_end_at_last() -> None:
+    """Skein gives such containers back to YARN, which tells of them as released; without an end they come again."""
+    world = young()
+    answer: list[Command] = []
+    for number in range(1, 100):
+        world.allocate(str(number))
+        answer = world.lose(str(number), -100, "Container released by application")
+        if of(FinishApplication, answer):
+            break
+        for timer in of(SetTimer, answer):
+            world.fire(timer.name, timer.at_ms)
+    assert "would not start it" in only(FinishApplication, answer).reason
+    assert "--role am" in only(FinishApplication, answer).reason
+
+
+def test_what_was_on_its_way_to_a_lost_node_is_replaced_at_once() -> None:
+    world = young()
+    world.allocate("1")
+    answer = world.lose("1", -100, "Container released on a *lost* node")
+    assert only(RequestContainers, answer).executor_ids == ("3",)
 
 
 def test_replacements_of_young_deaths_wait_twice_as_long_each_round() -> None:

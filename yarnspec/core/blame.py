@@ -24,6 +24,8 @@ _CLUSTER_TOOK_IT = {
 # Of these, the ends that come again at once when the next container starts on the same host.
 _COMES_AGAIN = frozenset({-101})
 _MEMORY = {-103: "virtual", -104: "physical"}
+_RELEASED = -100
+_LOST_NODE = "lost"  # "Container released on a *lost* node"
 _DIAGNOSTICS_LIMIT = 400
 
 
@@ -36,12 +38,26 @@ class Blame(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def blame(
-    *, exit_code: int, diagnostics: str, host: str, host_state: str, memory_mb: int, preemption_announced: bool = False
+    *,
+    exit_code: int,
+    diagnostics: str,
+    host: str,
+    host_state: str,
+    memory_mb: int,
+    preemption_announced: bool = False,
+    registered: bool = True,
 ) -> Blame:
-    """Judge a container's end; ``host_state`` is the state of a host that is gone, else empty."""
+    """Judge a container's end that nobody here had asked for.
+
+    ``host_state``: the state of a host that is gone, else empty; ``registered``: an executor ran in it.
+    """
     caused_by_app = True
     repeats = True
-    if exit_code in _CLUSTER_TOOK_IT:
+    if exit_code == _RELEASED and not registered and not host_state and _LOST_NODE not in diagnostics:
+        # Skein gives back what a NodeManager would not start, and keeps the reason to its own log.
+        caused_by_app = False
+        said = f"host {host} would not start it; the application master's log (--role am) says why"
+    elif exit_code in _CLUSTER_TOOK_IT:
         caused_by_app = False
         repeats = exit_code in _COMES_AGAIN
         said = _CLUSTER_TOOK_IT[exit_code]

@@ -163,6 +163,7 @@ class Executors:
             host_state=self._hosts.gone(host),
             memory_mb=self._settings.executor_memory_mb,
             preemption_announced=row.preemption_announced,
+            registered=row.state == "running",
         )
         said = f"executor {row.executor_id} on {host or 'an unknown host'}: {verdict.text}"
         commands += self._tell_spark(row.executor_id, event.exit_code, said, caused_by_app=verdict.caused_by_app)
