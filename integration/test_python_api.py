@@ -61,7 +61,9 @@ def test_submit_wait_and_look_from_python(
         status = found.status()
         assert status.ended
         # That the exclusion arrives; what it does is in test_exclusion, with a control run.
-        assert [(one.host, one.by) for one in status.blocked_hosts if one.host == excluded] == [(excluded, "submit")]
+        assert [(one.host, one.by) for one in status.blocked_hosts if one.host == excluded] == [
+            (excluded, "yarnspec submit")
+        ]
         assert {record.type for record in found.events()} >= {"BlockHost", "ContainerStarted", "DriverFinished"}
         output = b"".join(piece.data for piece in found.logs(name="driver.stdout")).decode()
     assert json.loads(output.splitlines()[-1])["sum"] == 6
