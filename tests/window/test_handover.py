@@ -289,3 +289,34 @@ def test_a_function_that_returns_nothing_is_named() -> None:
 def test_a_queue_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="lets nothing pass"):
         Handover([], 0)
+
+
+def test_who_closes_the_results_ends_both_sides() -> None:
+    ended: list[str] = []
+
+    def fn(records: Iterator[int]) -> Iterator[int]:
+        try:
+            yield from records
+        finally:
+            ended.append("fn")
+
+    before = threading.active_count()
+    results: Any = through_queue(fn, itertools.count(), 4)
+    assert next(results) == 0
+    results.close()
+    assert ended == ["fn"]
+    assert threading.active_count() == before
+
+
+def test_empty_batches_fill_the_queue_too() -> None:
+    read: list[int] = []
+
+    def source() -> Iterator[list[int]]:
+        for number in range(1_000):
+            read.append(number)
+            yield []
+
+    results: Any = through_queue(lambda batches: batches, source(), 4, len)
+    next(results)
+    results.close()
+    assert len(read) < 20

@@ -120,11 +120,15 @@ class Handover(Generic[T]):
                 self._wanted = self._closed
                 self._changed.notify()
             while not self._closed:
-                room = self._most - (sum(map(self._weight, self._waiting)) if self._weight else len(self._waiting))
+                room = self._most - (self._weighed(self._weight) if self._weight else len(self._waiting))
                 if room > 0:
                     return 1 if self._weight else room
                 self._changed.wait()
             return 0
+
+    def _weighed(self, weight: Callable[[T], int]) -> int:
+        """What waits; an empty batch is something, too, or endlessly many of them would be let in."""
+        return sum(max(1, weight(record)) for record in self._waiting)
 
 
 def through_queue(
@@ -141,8 +145,29 @@ def through_queue(
     the next record.
     """
     handover = Handover(source, queue_size, weight)
-    # Nothing of ours stands between the results and whoever uses them: a generator would cost each a detour.
-    return itertools.chain(results_of(fn, iter(handover)), _end(handover))
+    try:
+        results = results_of(fn, iter(handover))
+    except BaseException:
+        handover.close()
+        raise
+    found = _Results(results, _end(handover))
+    found.parts = (results, handover)
+    return found
+
+
+class _Results(itertools.chain[R]):
+    """Nothing of ours stands between the results and whoever uses them: a generator would cost each a detour.
+
+    Who stops before the end may ``close`` it, as Spark's worker does: then the user's generator and the reader end.
+    """
+
+    parts: tuple[object, ...] = ()
+
+    def close(self) -> None:
+        """End both sides now."""
+        for part in self.parts:
+            if hasattr(part, "close"):
+                part.close()
 
 
 def results_of(fn: Callable[[Iterator[T]], Iterable[R]], records: Iterator[T]) -> Iterable[R]:
