@@ -127,9 +127,7 @@ class Cluster:
 
     def hdfs_read(self, path: str) -> bytes:
         """The content of a file in HDFS."""
-        url = f"{self._hdfs_url}{quote(path)}?op=OPEN&user.name={self.user}"
-        with urllib.request.urlopen(url, timeout=REST_TIMEOUT_S) as answer:  # noqa: S310 - our own NameNode
-            return cast("bytes", answer.read())
+        return self._hdfs("GET", path, op="OPEN")
 
     def hdfs_truncate(self, path: str, size_bytes: int) -> bool:
         """Cut a file; False when HDFS still has to cut its last block."""
