@@ -58,9 +58,10 @@ def test_damaged_outputs_and_a_cut_journal(submit: Submit, cluster: Cluster) -> 
     with no_next_life(cluster):
         faults.kill(faults.master(cluster, application))
         files = output_files(cluster, application)
-        first, second = sorted({shuffle for shuffle, _ in files})[:2]
-        oldest = [next(each for each in sorted(files) if each[0] == first)]
-        oldest += [each for each in sorted(files) if each[0] == second][:3]
+        # By the tasks that wrote them: Spark numbers this chain from its end, and of the newest not all is recorded.
+        by_age = sorted(files, key=lambda each: each[1])
+        first, second = list(dict.fromkeys(shuffle for shuffle, _ in by_age))[:2]
+        oldest = [each for each in by_age if each[0] == first][:1] + [each for each in by_age if each[0] == second][:3]
         damaged = dict(zip(oldest, (flip, delete, cut, flip), strict=True))
         for output, damage in damaged.items():
             damage(data_file(files[output]))
@@ -147,8 +148,9 @@ def test_hdfs_is_away_then_a_host_dies_with_the_master_and_the_resource_manager_
         assert len(output_files(cluster, application)) > before
     wait_for_outputs(cluster, application, 2 * order["tasks"] + 5)
     lost = min(faults.executors(cluster, application), key=lambda each: each.container_id).host
-    gone = {each for each, path in output_files(cluster, application).items() if f"/hosts/{lost}/" in str(path)}
     faults.kill(faults.master(cluster, application))
+    # Only now: no output that comes later is recorded.
+    gone = {each for each, path in output_files(cluster, application).items() if f"/hosts/{lost}/" in str(path)}
     cluster.mini.host_stop(lost, kill=True)
     journal = journal_of(cluster, application)
     second_life = wait_for("the second life", lambda: journal.epochs()[1:2], WAIT_S)[0]
