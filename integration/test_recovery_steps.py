@@ -115,15 +115,22 @@ class Stages:
 
 
 @pytest.mark.soak
-def test_killed_at_every_step(submit: Submit, cluster: Cluster, tmp_path: Path, commit_steps: Path) -> None:
-    """Registering, adopting, flushing, sealing, committing: the driver or the whole application master dies there."""
+@pytest.mark.parametrize("kind", ["adaptive", "sorted"])
+def test_killed_at_every_step(kind: str, submit: Submit, cluster: Cluster, tmp_path: Path, commit_steps: Path) -> None:
+    """Registering, adopting, flushing, sealing, committing: the driver or the whole application master dies there.
+
+    Once with adaptive execution, once without and with the files in order.
+    """
+    ordered = kind == "sorted"
     target = f"/test/{tmp_path.name}"
     options = [
         *OPTIONS, "--jars", str(commit_steps),
         "--conf", "spark.sql.parquet.output.committer.class=yarnspec.commitsteps.ParquetSteps",
         "--conf", f"spark.hadoop.commitsteps.directory={tmp_path}",
+        "--conf", f"spark.sql.adaptive.enabled={str(not ordered).lower()}",
     ]  # fmt: skip
-    submission = submit("stages.py", str(tmp_path), f"{cluster.mini.default_fs}{target}", options=options)
+    arguments = [str(tmp_path), f"{cluster.mini.default_fs}{target}", *(["sorted"] if ordered else [])]
+    submission = submit("stages.py", *arguments, options=options)
     running = Stages(cluster, submission, tmp_path)
     running.go(1)
     running.go(4)
@@ -139,7 +146,9 @@ def test_killed_at_every_step(submit: Submit, cluster: Cluster, tmp_path: Path, 
 
     lives = Lives(cluster, running.application)
     assert ended.lines[-1]["result"] == stages.expected(), lives.said
-    assert rows(cluster, target) == stages.written()
+    found = rows(cluster, target)
+    assert found == stages.written()
+    assert not ordered or list(found) == sorted(found)
     registering, adopting, *others, _committing, _last = lives.epochs
     assert others == [flushing, sealing], lives.said
     assert not lives.of("ShuffleRestored", adopting), lives.said
@@ -147,13 +156,13 @@ def test_killed_at_every_step(submit: Submit, cluster: Cluster, tmp_path: Path, 
     assert len(lives.of("ShuffleDeclared", registering)) > 1, lives.said
     assert on_disk - outputs(lives.saved(sealing)), "nothing was on its way to the journal"
     assert not lives.ran(sealing)
-    saved = lives.check(stages.TASKS)
-    assert len(outputs(saved)) == stages.ALL_MAPS, lives.said
+    saved = lives.check(stages.TASKS + (stages.SORTED_TASKS if ordered else 0))
+    assert len(outputs(saved)) == stages.ALL_MAPS + (stages.SORTED_MAPS if ordered else 0), lives.said
     wait_for("nothing left", lambda: not leftovers(cluster, running.application), 20)
 
 
 def rows(cluster: Cluster, target: str) -> dict[int, int]:
-    """What was written."""
+    """What was written, in the order of the files."""
     names = [name for name in cluster.hdfs_list(target) if name.endswith(".parquet")]
     tables = [pq.read_table(BytesIO(cluster.hdfs_read(f"{target}/{name}"))) for name in names]
     pairs = [pair for one in tables for pair in zip(one["key"].to_pylist(), one["total"].to_pylist(), strict=True)]

@@ -1,8 +1,8 @@
-"""Three jobs of different kinds, one after the other: `stages.py DIRECTORY OUTPUT`.
+"""Three jobs of different kinds, one after the other: `stages.py DIRECTORY OUTPUT [sorted]`.
 
 Before job N it writes the file at-N in DIRECTORY and waits until there is go-N: an RDD with an accumulator, a join of
-DataFrames with a Python function and adaptive execution, and Parquet files that are written to OUTPUT. So it does
-before it ends (at-4, go-4). Prints `{"result": …}`, the same however often the driver was replaced.
+DataFrames with a Python function, and Parquet files that are written to OUTPUT, in order if that is asked for. So it
+does before it ends (at-4, go-4). Prints `{"result": …}`, the same however often the driver was replaced.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ PAUSE_S = 0.5
 LONGEST_S = 180
 ALL_MAPS = MAPS + (MAPS + MAPS // 2) + WRITING_MAPS
 TASKS = ALL_MAPS + 3 * REDUCES
+SORTED_MAPS, SORTED_TASKS = REDUCES, 2 * REDUCES
+"""So many more when the rows are sorted: those that deal them out, and those that look for the ranges before."""
 KEYS = 97
 
 
@@ -51,15 +53,14 @@ def slow(row: int, every: int) -> int:
     return row
 
 
-def main(directory: Path, output: str) -> None:
+def main(directory: Path, output: str, ordered: bool) -> None:
     """Run the jobs."""
     from pyspark.sql import Column, SparkSession
     from pyspark.sql import functions as f
 
     spark = (
-        SparkSession.builder.config("spark.sql.adaptive.enabled", "true")
         # What is left is counted by tasks: there are as many of them however much data there is.
-        .config("spark.sql.adaptive.coalescePartitions.enabled", "false")
+        SparkSession.builder.config("spark.sql.adaptive.coalescePartitions.enabled", "false")
         .config("spark.sql.autoBroadcastJoinThreshold", "-1")
         .config("spark.sql.shuffle.partitions", str(REDUCES))
         .getOrCreate()
@@ -88,7 +89,7 @@ def main(directory: Path, output: str) -> None:
     gate(directory, 3)
     rows = spark.range(0, ROWS, 1, WRITING_MAPS).select(paused(WRITING_MAPS))
     totals = rows.groupBy((f.col("id") % KEYS).alias("key")).agg(f.sum(f.col("id") * 3).alias("total"))
-    totals.write.mode("overwrite").parquet(output)
+    (totals.orderBy("key") if ordered else totals).write.mode("overwrite").parquet(output)
 
     gate(directory, 4)
     found = {"seen": seen.value} | {
@@ -109,4 +110,4 @@ def gate(directory: Path, number: int | str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2], "sorted" in sys.argv[3:])
