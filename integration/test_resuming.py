@@ -27,6 +27,7 @@ CASES = {
     "order-not-adaptive": ("order", "false", 9),
     "subquery": ("subquery", "true", 9),
     "few": ("few", "true", 10),
+    "observed": ("observed", "true", 5),
 }
 
 

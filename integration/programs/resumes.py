@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession, functions
+from pyspark.sql import Observation, SparkSession, functions
 from pyspark.sql.types import LongType
 
 PAUSE_S = 0.15
@@ -138,6 +138,17 @@ def subquery(spark: SparkSession, directory: Path) -> Any:
     return sorted([list(row) for row in rows.collect()])
 
 
+def observed(spark: SparkSession, directory: Path) -> Any:
+    """Counts rows with `observe`: below a shuffle, which is not recorded for it, and above one that is."""
+    facts = spark.read.parquet(str(directory / "facts")).withColumn("v", functions.udf(_pause, LongType())("v"))
+    below, above = Observation("below"), Observation("above")
+    first = facts.observe(below, functions.count("*").alias("n"), functions.sum("v").alias("v"))
+    rows = first.groupBy((functions.col("k") % 10).alias("k")).agg(functions.max("v")).collect()
+    sums = facts.groupBy("k").agg(functions.sum("v").alias("v")).observe(above, functions.sum("v").alias("v"))
+    more = sums.groupBy((functions.col("k") % 7).alias("k")).agg(functions.sum("v")).collect()
+    return [sorted([list(row) for row in rows]), sorted([list(row) for row in more]), below.get, above.get]
+
+
 def few(spark: SparkSession, directory: Path) -> Any:
     """The ten rows that adaptive execution took for none when a stage was skipped and its rows were not counted."""
     facts = spark.read.parquet(str(directory / "facts")).withColumn("v", functions.udf(_pause, LongType())("v"))
@@ -149,7 +160,7 @@ def few(spark: SparkSession, directory: Path) -> Any:
 
 
 CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
-    each.__name__: each for each in (rdd, lines, tables, udf, repartition, order, subquery, few)
+    each.__name__: each for each in (rdd, lines, tables, udf, repartition, order, subquery, few, observed)
 }
 
 
