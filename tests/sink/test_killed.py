@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import threading
 from pathlib import Path
 
 import pytest
@@ -166,3 +167,65 @@ def test_a_driver_that_lives_on_beside_the_next_one(tmp_path: Path, mode: Mode, 
             assert files.seen[number][0] is Step.CLAIM
         assert read_published(target) == read(target)
         assert (target / SUCCESS).exists()
+
+
+class Paused(MortalFiles):
+    """The file system of a driver that stops before one of its operations, in a thread of its own, and is let go on."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self.stopped, self.may_go_on = threading.Event(), threading.Event()
+        self.raised: list[BaseException] = []
+
+        def stop(number: int) -> None:
+            if number == at:
+                self.stopped.set()
+                assert self.may_go_on.wait(60)
+
+        self.before_each = stop
+
+    def begin(self, driver: Driver) -> threading.Thread:
+        def run() -> None:
+            try:
+                driver.save(*NEW)
+            except Exception as error:
+                self.raised.append(error)
+            self.stopped.set()
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        assert self.stopped.wait(60)
+        return thread
+
+
+@pytest.mark.parametrize("mode", [Mode.OVERWRITE, Mode.APPEND])
+def test_a_driver_that_goes_on_in_the_midst_of_the_next_one(tmp_path: Path, mode: Mode) -> None:
+    """The first has decided and stops, at each operation; it goes on to its end before each of the next one's."""
+    probe = MortalFiles()
+    target, _ = prepared(tmp_path / "probe", there=True)
+    Driver(str(target), mode=mode, files=probe).save(*NEW)
+    steps = [step for step, _ in probe.seen]
+    number = itertools.count()
+    for at in range(steps.index(Step.DECIDE), steps.index(Step.RELEASE)):
+        for goes_on_at in itertools.count():
+            target, old = prepared(tmp_path / f"{next(number)}", there=True)
+            first = Paused(at)
+            thread = first.begin(Driver(str(target), epoch=1, mode=mode, files=first))
+            files = MortalFiles()
+
+            def go_on(
+                operation: int, goes_on_at: int = goes_on_at, first: Paused = first, thread: threading.Thread = thread
+            ) -> None:
+                if operation == goes_on_at:
+                    first.may_go_on.set()
+                    thread.join(60)
+
+            files.before_each = go_on
+            Driver(str(target), epoch=2, mode=mode, files=files).save(*NEW)
+            reached = first.may_go_on.is_set()
+            first.may_go_on.set()
+            thread.join(60)
+            assert not [error for error in first.raised if not isinstance(error, Superseded | OSError | Unfinished)]
+            assert read(target) == read_published(target) == wanted(mode, old)
+            if not reached:
+                break

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from yarnspec.sink.attempts import Attempt, Task, sets_of
+from yarnspec.sink.attempts import Attempt, Task
 from yarnspec.sink.claim import Owner
-from yarnspec.sink.decision import Decision, Mode, PublishedFile, file_name, published
+from yarnspec.sink.decision import Decision, Mode, published
 from yarnspec.sink.files import Files, LocalFiles
-from yarnspec.sink.publication import Begun, Publication, Step
+from yarnspec.sink.publication import Publication, Step
+from yarnspec.sink.save import save
 
 APPLICATION = "application_1_0001"
 
@@ -82,46 +84,45 @@ class Driver:
             self.files.step = lambda: self.publication.step
 
     def save(self, *contents: str) -> Decision:
-        """What ``PartitionFileSink.save`` does, with the tasks' files written here."""
-        self.publication.claim(take_over=self.take_over)
-        with self.publication.ended():
-            return self._publish(contents)
+        """What ``PartitionFileSink.save`` does; the tasks' files are written here."""
+        counted: Counter[tuple[str, ...]] = Counter({(self.application, self.target): self.ordinal - 1})
+        return save(self.publication, Tasks(self, contents), counted, self.line, suffix=".txt", take_over=self.take_over)[0]
 
-    def _publish(self, contents: tuple[str, ...]) -> Decision:
-        publication = self.publication
-        begun = Begun(self.application, self.epoch, self.ordinal, self.identity, len(contents))
-        usable = publication.recover(begun)
-        done = publication.earlier(self.ordinal, self.line)
-        if done is not None:
-            return done
-        attempts = publication.prepare(begun)
-        accepted = [*usable, *self._write(attempts, contents, {each.partition for each in usable})]
-        self.on_running(publication)
-        tasks = [Task(partition, f"e{self.epoch}.t9{partition}", True) for partition in self.losers]
-        decision = Decision(
-            self.run, self.mode, self.application, self.epoch, self.ordinal, "ann", "worker7", 1,
-            tuple(PublishedFile(file_name(each.partition, self.run, ".txt"), each.name, each.size_bytes)
-                  for each in sorted(accepted, key=lambda attempt: attempt.partition)),
-            sets_of(accepted, publication.names_of_attempts(), tasks), self.line,
-        )  # fmt: skip
-        publication.publish(decision)
-        return decision
 
-    def _write(self, attempts: str, contents: Iterable[str], there: set[int]) -> list[Attempt]:
-        files: Files = self.files.files if isinstance(self.files, MortalFiles) else self.files
+@dataclass
+class Tasks:
+    """A job of a driver that writes a content for each partition."""
+
+    driver: Driver
+    contents: tuple[str, ...]
+
+    @property
+    def partitions(self) -> int:
+        return len(self.contents)
+
+    def identity(self) -> str:
+        return self.driver.identity
+
+    def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
+        driver = self.driver
+        files: Files = driver.files.files if isinstance(driver.files, MortalFiles) else driver.files
         accepted = []
-        for partition, content in enumerate(contents):
-            if partition in there:
-                continue
-            self.ran.append(partition)
-            name = f"{partition:05d}.e{self.epoch}.t{partition}"
-            files.write(f"{attempts}/{name}", content.encode())
+        for partition in partitions:
+            content = self.contents[partition].encode()
+            driver.ran.append(partition)
+            name = f"{partition:05d}.e{epoch}.t{partition}"
+            files.write(f"{attempts}/{name}", content)
             accepted.append(Attempt(name, len(content)))
-            if partition in self.losers:
-                # A copy that came second, and one that is still at work.
-                files.write(f"{attempts}/{partition:05d}.e{self.epoch}.t9{partition}", b"of a loser")
-                files.write(f"{attempts}/{partition:05d}.e{self.epoch}.t8{partition}.writing", b"of a l")
+            if partition in driver.losers:
+                # A copy that came second, which was noted as it began, and one that is still at work.
+                files.write(f"{attempts}/{partition:05d}.e{epoch}.t9{partition}.copy", b"")
+                files.write(f"{attempts}/{partition:05d}.e{epoch}.t9{partition}", b"of a loser")
+                files.write(f"{attempts}/{partition:05d}.e{epoch}.t8{partition}.writing", b"of a l")
+        driver.on_running(driver.publication)
         return accepted
+
+    def tasks(self, epoch: int) -> list[Task]:
+        return [Task(partition, f"e{epoch}.t{partition}", False) for partition in self.driver.ran]
 
 
 def read(directory: Path) -> list[str] | None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 WRITING = ".writing"
 """How the name of a file ends that is not whole."""
+COPY = ".copy"
+"""How the name of an empty file ends which says that this attempt is a copy (``CopyNotes.java``)."""
 _NAME = re.compile(r"(\d+)\.(e\d+\.t\d+)")
 
 
@@ -28,6 +30,11 @@ class Attempt:
         """Epoch and task, which no other attempt of the application has: ``e1.t42``."""
         return _parts(self.name)[1]
 
+    @property
+    def at(self) -> tuple[str, int]:
+        """Epoch and partition."""
+        return _epoch(self.id), self.partition
+
 
 @dataclass(frozen=True)
 class Task:
@@ -47,7 +54,7 @@ class AttemptSets:
     """
 
     fast: tuple[str, ...]
-    """Accepted attempts at partitions that had copies."""
+    """Accepted attempts at partitions that had copies in the same epoch."""
     slow: tuple[str, ...]
     """The other attempts at these that had finished their file."""
     finished: tuple[str, ...]
@@ -62,18 +69,27 @@ def whole_files(names: dict[str, int]) -> list[Attempt]:
 
 
 def sets_of(accepted: Iterable[Attempt], names: Collection[str], tasks: Iterable[Task]) -> AttemptSets:
-    """The four sets: by what Spark accepted, what the attempts' directory holds, and what Spark knows of its tasks."""
-    tasks = list(tasks)
-    copied = {task.partition for task in tasks if task.speculative}
-    accepted_ids = {attempt.id: attempt.partition for attempt in accepted}
+    """The four sets: by what was accepted, what the attempts' directory holds, and what Spark knows of its tasks.
+
+    Spark knows this epoch's tasks; of those before, the directory says which had copies.
+    """
+    noted = [Attempt(name.removesuffix(COPY), 0) for name in names if name.endswith(COPY)]
+    tasks = [*tasks, *(Task(each.partition, each.id, True) for each in noted)]
+    copied = {(_epoch(task.id), task.partition) for task in tasks if task.speculative}
+    accepted = list(accepted)
+    ids = {each.id for each in accepted}
     whole = whole_files(dict.fromkeys(names, 0))
     found = {_parts(name.removesuffix(WRITING))[1] for name in names if _NAME.fullmatch(name.removesuffix(WRITING))}
     return AttemptSets(
-        fast=_sorted(each for each, partition in accepted_ids.items() if partition in copied),
-        slow=_sorted(each.id for each in whole if each.partition in copied and each.id not in accepted_ids),
-        finished=_sorted(each for each, partition in accepted_ids.items() if partition not in copied),
-        all=_sorted({*accepted_ids, *found, *(task.id for task in tasks)}),
+        fast=_sorted(each.id for each in accepted if each.at in copied),
+        slow=_sorted(each.id for each in whole if each.at in copied and each.id not in ids),
+        finished=_sorted(each.id for each in accepted if each.at not in copied),
+        all=_sorted({*ids, *found, *(task.id for task in tasks)}),
     )
+
+
+def _epoch(task: str) -> str:
+    return task.partition(".")[0]
 
 
 def _sorted(ids: Iterable[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from yarnspec.errors import YarnspecError
 from yarnspec.sink.attempts import AttemptSets
 from yarnspec.sink.files import Files, split
 
@@ -49,7 +50,7 @@ class Decision:
     files: tuple[PublishedFile, ...]
     attempts: AttemptSets
     line: str = ""
-    """Where in the program the ``save`` stands: ``program.py:42``."""
+    """Where in the program the ``save`` stands, and how often it was called there: ``program.py:42 (call 1)``."""
     schema: int = 1
 
     @property
@@ -104,18 +105,34 @@ class Place:
         self.decision = f"{self.run}/decision.json"
 
 
+def read_back(path: str, content: bytes, otherwise: str) -> Decision:
+    """What a file says was decided.
+
+    Raises:
+        YarnspecError: it cannot be read; ``otherwise`` is what to do when it is damaged.
+    """
+    try:
+        return Decision.decode(content)
+    except ValueError as error:
+        raise YarnspecError(
+            f"{path} cannot be read: {error}. If a newer yarnspec has written it, use that one here. If it is damaged, "
+            f"{otherwise}"
+        ) from None
+
+
 def manifests(files: Files, target: str) -> list[Decision]:
     """What sinks have published in a directory.
 
     Raises:
-        ValueError: one of the manifests cannot be read.
+        YarnspecError: one of the manifests cannot be read.
     """
     found = []
     for name in sorted(files.names(target)):
-        if _MANIFEST.fullmatch(name):
+        if run := _MANIFEST.fullmatch(name):
             content = files.read(f"{target}/{name}")
             if content is not None:
-                found.append(Decision.decode(content))
+                otherwise = f"move it elsewhere; without it the files part-*-{run[1]}* do not count as published"
+                found.append(read_back(f"{target}/{name}", content, otherwise))
     return found
 
 

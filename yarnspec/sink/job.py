@@ -96,20 +96,17 @@ class SinkJob:
         return str(self._driver.identity(self._chunks)) if self._rows is None else ""
 
     def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
-        """Write these partitions; gives the attempts whose results Spark accepted, one of each.
-
-        ``attempts`` is the directory to write to, as Hadoop names it.
-        """
+        """Write these partitions to a directory; gives the attempts whose results Spark accepted, one of each."""
         from pyspark.core.rdd import _load_from_socket
         from pyspark.serializers import UTF8Deserializer
 
         if not partitions:
             return []
         jvm: Any = self.context._jvm
-        with _named(self.context):
-            results = jvm.PythonRDD.runJob(
-                self.context._jsc.sc(), self._driver.attempts(self._chunks, attempts, epoch), partitions
-            )
+        directory = f"file://{attempts}" if attempts.startswith("/") else attempts
+        writing = self._driver.attempts(self._chunks, directory, epoch)
+        with _named(self.context), contextlib.closing(self._driver.notes(writing, directory, epoch)):
+            results = jvm.PythonRDD.runJob(self.context._jsc.sc(), writing, partitions)
             with _load_from_socket(results, UTF8Deserializer()) as told:
                 accepted = [self._accepted(each) for each in told]
         if sorted(each.partition for each in accepted) != sorted(partitions):
@@ -145,9 +142,16 @@ def _named(context: SparkContext) -> Iterator[None]:
 
 
 def users_line() -> str:
-    """Where the user calls us, as any driver of the application knows it: its file's name without the directory."""
+    """Where the user calls us, and who calls there, up to the program's first line: ``helper.py:7 < program.py:42``.
+
+    As any driver of the application knows it: files' names without directories.
+    """
+    lines = []
     frame = _users_frame()
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame is not None else ""
+    while frame is not None:
+        lines.append(f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}")
+        frame = frame.f_back
+    return " < ".join(lines)
 
 
 def _users_frame() -> FrameType | None:

@@ -17,11 +17,12 @@ from enum import StrEnum
 from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink.attempts import Attempt, whole_files
 from yarnspec.sink.claim import Claim, Owner
-from yarnspec.sink.decision import SUCCESS, Decision, Mode, Place, manifests
+from yarnspec.sink.decision import SUCCESS, Decision, Mode, Place, manifests, read_back
 from yarnspec.sink.files import Files
 
 _SWEPT = ".swept"
 """How the name of a directory ends that is being deleted."""
+_TRIES = 4
 
 
 class Step(StrEnum):
@@ -89,9 +90,9 @@ class Publication:
     """
 
     def __init__(self, files: Files, target: str, owner: Owner, mode: Mode) -> None:
+        self.owner = owner
+        self.mode = mode
         self._files = files
-        self._owner = owner
-        self._mode = mode
         self.place = Place(target, owner.run)
         self._claim = Claim(files, self.place.claim, self.place.room, owner)
         self.step = Step.CLAIM
@@ -135,39 +136,50 @@ class Publication:
     def earlier(self, ordinal: int, line: str = "") -> Decision | None:
         """This very ``save`` as an earlier driver of the application has published it: it must not be done twice.
 
-        A save is known by its application, path and number, and stands in the same line of the program. One that
-        overwrites is done again when later ones of the application are there already, which the driver before this one
-        made of what came next.
+        A save is known by its application, path and number, and by where in the program it stands. What the driver
+        before made of this path after this save is in this program's future: what the program has read there, or reads,
+        may have all of it, and nobody knows whether it reads.
 
         Raises:
             OutputExists: there is other output at the path, and the mode is ``fail``.
-            YarnspecError: what was added under this number is something else.
+            YarnspecError: what was published under this number is something else, or later ones took its place.
         """
         self.step = Step.RECOVER
-        done = [
-            each
-            for each in manifests(self._files, self.place.target)
-            if each.application == self._owner.application and 0 < each.epoch < self._owner.epoch
-        ]
-        later = any(each.ordinal > ordinal for each in done)
-        for each in done:
-            if each.ordinal == ordinal and not (later and self._mode is Mode.OVERWRITE):
-                if each.line == line:
-                    return each
-                if self._mode is Mode.APPEND:
-                    raise YarnspecError(
-                        f"{self.place.target}: of this application's saves an earlier driver has published number "
-                        f"{ordinal} in {each.line}, and now it is in {line}: the program has not gone the same way "
-                        "again, so nobody can tell which of its saves are there already; nothing was added"
-                    )
-        if self._mode is Mode.FAIL and self._files.exists(self.place.target):
+        done = self._published_before()
+        latest = max((each.ordinal for each in done), default=0)
+        same = [each for each in done if each.ordinal == ordinal]
+        if latest > ordinal and (self.mode is Mode.OVERWRITE or not same):
+            raise YarnspecError(
+                f"{self.place.target}: this is save number {ordinal} of the program, and an earlier driver of this "
+                f"application has published number {latest} there already. A change of what is there would be applied "
+                "twice; nothing was written. What is there is whole: start the program as a new application that goes "
+                "on from it, or from its input; a program that is to be restarted saves each round to another path"
+            )
+        for each in same:
+            if each.line == line:
+                self.decided = True
+                return each
+        if same:
+            raise YarnspecError(
+                f"{self.place.target}: of this application's saves an earlier driver has published number {ordinal} in "
+                f"{same[0].line}, and now it is in {line}: the program has not gone the same way again, so nobody can "
+                "tell which of its saves are there already; nothing was written"
+            )
+        if self.mode is Mode.FAIL and self._files.exists(self.place.target):
             raise OutputExists(
                 f"{self.place.target} exists: write elsewhere, or with mode='overwrite' or mode='append'"
             )
         target = self.place.target
-        if self._mode is Mode.APPEND and self._files.exists(target) and not self._files.is_directory(target):
+        if self.mode is Mode.APPEND and self._files.exists(target) and not self._files.is_directory(target):
             raise UsageError(f"{target} is a file: nothing can be added to it")
         return None
+
+    def _published_before(self) -> list[Decision]:
+        """By earlier drivers of the application; each manifest at the path is read for that, if there was a driver."""
+        if self.owner.epoch <= 1:
+            return []
+        found = manifests(self._files, self.place.target)
+        return [each for each in found if each.application == self.owner.application and 0 < each.epoch < self.owner.epoch]
 
     def prepare(self, begun: Begun) -> str:
         """Make the directory for the attempts, and return it."""
@@ -189,9 +201,10 @@ class Publication:
             Superseded: another driver has taken over.
         """
         self.step = Step.DECIDE
-        self._still_ours()
-        self._write_whole(self.place.decision, decision.encode())
-        self.decided = True
+        self.still_ours()
+        self._files.write(f"{self.place.decision}.new", decision.encode())
+        self.decided = True  # or may be: a rename that was done can be told as failed
+        self._files.rename(f"{self.place.decision}.new", self.place.decision)
         try:
             self._carry_out(decision, self.place)
         except OutputExists:
@@ -217,19 +230,33 @@ class Publication:
                 self.leave()
             raise
         except BaseException as error:
+            if self.decided and self.step is Step.DECIDE:
+                self._withdraw()
             if not self.decided:
                 with contextlib.suppress(Exception):  # the error that led here is the one to be seen
                     self.leave()
                 raise
             if not isinstance(error, Exception):
                 raise
-            if self.step in (Step.CLEAN, Step.RELEASE):
+            if self.step is Step.DECIDE:
+                what = (
+                    "nobody can tell whether it is decided. If it is, the next save to the path publishes it first: look "
+                    f"there for files part-*-{self.owner.run}* before you add it again"
+                )
+            elif self.step in (Step.CLEAN, Step.RELEASE):
                 what = "everything is published; what is left beside it is deleted by the next save to the path"
             else:
                 what = (
                     "what it is to publish is decided: the next save to the path does it first, so do not add it again"
                 )
             raise Unfinished(f"{self.place.target}: could not {self.step}: {error}; {what}") from error
+
+    def _withdraw(self) -> None:
+        """Take back a decision that may be written down and of which nothing is carried out, if that is possible."""
+        with contextlib.suppress(Exception):  # the error that led here is the one to be seen
+            if self._claim.is_ours():
+                self._files.rename(self.place.run, f"{self.place.run}{_SWEPT}")
+                self.decided = False
 
     def leave(self) -> None:
         """Delete what is not published, and give up the claim."""
@@ -250,7 +277,7 @@ class Publication:
             self.step = Step.SEAL
             self._files.write(f"{place.ready}/{decision.manifest}", decision.encode())
             self._files.write(f"{place.ready}/{SUCCESS}", b"")
-            self._still_ours()
+            self.still_ours()
             if not self._put_in_place(decision.mode, place):
                 self._add(decision, place)
         if adding and not self._files.exists(f"{place.target}/{SUCCESS}"):
@@ -260,19 +287,25 @@ class Publication:
                 self._files.rename(f"{place.ready}/{SUCCESS}", f"{place.target}/{SUCCESS}")
 
     def _carry_out_again(self, decided: bytes, place: Place) -> None:
-        if not (self._files.exists(place.attempts) or self._files.exists(place.ready)):
-            # It was published by its last rename, whatever has become of the output since.
-            return
-        decision = Decision.decode(decided)
-        try:
-            # One whose mode is `fail` may find that others were quicker.
-            with contextlib.suppress(OutputExists):
-                self._carry_out(decision, place)
-        except FileNotFoundError as error:
-            raise YarnspecError(
-                f"{place.run} is what {decision.application} had decided to publish, and something of it is gone: "
-                f"{error}. If somebody has deleted the output in the midst of that, delete this directory as well"
-            ) from error
+        for tries_left in reversed(range(_TRIES)):
+            if not (self._files.exists(place.attempts) or self._files.exists(place.ready)):
+                # It was published by its last rename, whatever has become of the output since.
+                return
+            otherwise = f"move {place.run} elsewhere: it has the attempts' files, of which none is published then"
+            decision = read_back(place.decision, decided, otherwise)
+            try:
+                # One whose mode is `fail` may find that others were quicker.
+                with contextlib.suppress(OutputExists):
+                    self._carry_out(decision, place)
+                return
+            except FileNotFoundError as error:
+                # Its own driver may live on, and be carrying it out as well: look again at what is left to do.
+                if not tries_left:
+                    raise YarnspecError(
+                        f"{place.run} is what {decision.application} had decided to publish, and something of it is "
+                        f"gone: {error}. If somebody has deleted the output in the midst of that, what is left to "
+                        f"publish is in this directory still: move it elsewhere, out of {place.room}, and save again"
+                    ) from error
 
     def _gather(self, decision: Decision, place: Place) -> None:
         self.step = Step.GATHER
@@ -340,11 +373,8 @@ class Publication:
             self._files.rename(directory, away)
         self._files.delete(away)
 
-    def _write_whole(self, path: str, content: bytes) -> None:
-        self._files.write(f"{path}.new", content)
-        self._files.rename(f"{path}.new", path)
-
-    def _still_ours(self) -> None:
+    def still_ours(self) -> None:
+        """Raise Superseded unless it is."""
         if not self._claim.is_ours():
             raise Superseded(f"{self.place.claim} is not this driver's any more: another one has taken over")
 

@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from yarnspec.errors import UsageError, YarnspecError
-from yarnspec.sink.attempts import Attempt, AttemptSets, sets_of
+from yarnspec.errors import UsageError
+from yarnspec.sink.attempts import AttemptSets
 from yarnspec.sink.claim import Owner
-from yarnspec.sink.decision import Decision, Mode, PublishedFile, file_name, published
+from yarnspec.sink.decision import Decision, Mode, published
 from yarnspec.sink.hadoop import files_of
 from yarnspec.sink.job import Records, SinkJob, sink_driver, users_line
-from yarnspec.sink.publication import Begun, Publication
+from yarnspec.sink.publication import Publication
+from yarnspec.sink.save import save
 from yarnspec.sink.tasks import Writer
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _PROCESS = uuid.uuid4().hex
 
 _active: set[str] = set()
-_saved: Counter[tuple[str, str]] = Counter()
+_saved: Counter[tuple[str, ...]] = Counter()
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,8 @@ class PartitionFileSink:
             OutputExists: there is something at the path, and the mode is ``fail``.
             PathClaimed: another application writes to the path, or another ``save`` of this program.
             Unfinished: an error in the midst of publishing; the next ``save`` to the path publishes this one first.
-            YarnspecError: an earlier driver of the application has added something else under this ``save``'s number.
+            YarnspecError: an earlier driver of the application has published something else under this ``save``'s
+                number, or has gone on from it, so that this one might apply a change twice.
             PythonException, Py4JJavaError: the job failed, as Spark tells it; nothing of it is left.
         """
         job = SinkJob(data, self._writer, self._records)
@@ -122,48 +124,10 @@ class PartitionFileSink:
         owner = _owner(context)
         publication = Publication(files, target, owner, self._mode)
         with _active_run(owner.run):
-            publication.claim(_active, take_over=self._take_over)
-            with publication.ended():
-                return self._publish(job, publication, owner)
-
-    def _publish(self, job: SinkJob, publication: Publication, owner: Owner) -> Published:
-        # Who has the claim is the only one to count.
-        saves = (owner.application, publication.place.target)
-        ordinal = _saved[saves] + 1
-        identity, line = job.identity(), users_line()
-        begun = Begun(owner.application, owner.epoch, ordinal, identity, job.partitions if identity else 0)
-        usable = publication.recover(begun)
-        done = publication.earlier(ordinal, line)
-        if done is not None:
-            _saved[saves] = ordinal
-            return _published(publication.place.target, done, written=0)
-        directory = publication.prepare(begun)
-        left = sorted(set(range(job.partitions)) - {attempt.partition for attempt in usable})
-        accepted = [*usable, *job.run(_as_hadoop(directory), owner.epoch, left)]
-        names = publication.names_of_attempts()
-        _check_sizes(accepted, names)
-        decision = Decision(
-            run=owner.run,
-            mode=self._mode,
-            application=owner.application,
-            epoch=owner.epoch,
-            ordinal=ordinal,
-            user=owner.user,
-            host=owner.host,
-            decided_ms=time.time_ns() // 1_000_000,
-            files=tuple(
-                PublishedFile(file_name(each.partition, owner.run, self._suffix), each.name, each.size_bytes)
-                for each in sorted(accepted, key=lambda attempt: attempt.partition)
-            ),
-            attempts=sets_of(accepted, names, job.tasks(owner.epoch)),
-            line=line,
-        )
-        try:
-            publication.publish(decision)
-        finally:
-            if publication.decided:  # after an error as well: the next owner publishes it
-                _saved[saves] = ordinal
-        return _published(publication.place.target, decision, written=len(left))
+            decision, written = save(
+                publication, job, _saved, users_line(), suffix=self._suffix, active=_active, take_over=self._take_over
+            )
+        return _published(target, decision, written=written)
 
 
 def published_files(spark: SparkSession, path: str) -> list[str]:
@@ -207,20 +171,6 @@ def _epoch(attempt: str) -> int:
     """The life of the driver: ``1``, or ``1-2`` in its second SparkContext; 0 when it is something else."""
     number = re.fullmatch(r"(\d+)(-\d+)?", attempt)
     return int(number[1]) if number else 0
-
-
-def _as_hadoop(directory: str) -> str:
-    return f"file://{directory}" if directory.startswith("/") else directory
-
-
-def _check_sizes(accepted: list[Attempt], names: dict[str, int]) -> None:
-    """What a task said it wrote must be there: else its file system does not keep what it has acknowledged."""
-    for attempt in accepted:
-        if names.get(attempt.name) != attempt.size_bytes:
-            raise YarnspecError(
-                f"{attempt.name} was written with {attempt.size_bytes} bytes, and {names.get(attempt.name, 'no file')} "
-                "is there: nothing is published. Do all hosts see the same directory?"
-            )
 
 
 def _published(target: str, decision: Decision, *, written: int) -> Published:

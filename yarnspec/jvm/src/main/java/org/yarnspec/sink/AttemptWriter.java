@@ -41,11 +41,16 @@ public final class AttemptWriter implements FlatMapFunction<Iterator<byte[]>, by
     @Override
     public Iterator<byte[]> call(Iterator<byte[]> chunks) throws IOException {
         TaskContext task = TaskContext.get();
-        String name = String.format("%05d.e%d.t%d", task.partitionId(), epoch, task.taskAttemptId());
+        String name = name(task.partitionId(), epoch, task.taskAttemptId());
         Path directory = new Path(attempts);
         long size = write(files(directory, conf.value()), directory, name, chunks);
         String told = name + " " + size + " " + task.stageId() + " " + task.stageAttemptNumber();
         return Collections.singleton(told.getBytes(StandardCharsets.UTF_8)).iterator();
+    }
+
+    /** The name of an attempt's file once it is whole. */
+    static String name(int partition, int epoch, long task) {
+        return String.format("%05d.e%d.t%d", partition, epoch, task);
     }
 
     static long write(FileSystem files, Path directory, String name, Iterator<byte[]> chunks) throws IOException {
@@ -76,7 +81,7 @@ public final class AttemptWriter implements FlatMapFunction<Iterator<byte[]>, by
     }
 
     /** Not by the method that takes a boolean: for local files that one makes missing directories. */
-    private static OutputStream create(FileSystem files, Path path) throws IOException {
+    static OutputStream create(FileSystem files, Path path) throws IOException {
         // Null: the process's own; Hadoop would start a `chmod` to set another one.
         FsPermission permission = files instanceof RawLocalFileSystem ? null : FsPermission.getFileDefault();
         return files.createNonRecursive(
@@ -90,7 +95,7 @@ public final class AttemptWriter implements FlatMapFunction<Iterator<byte[]>, by
     }
 
     /** Local files without the checksums that Hadoop puts beside them. */
-    private static FileSystem files(Path directory, Configuration conf) throws IOException {
+    static FileSystem files(Path directory, Configuration conf) throws IOException {
         FileSystem files = directory.getFileSystem(conf);
         return files instanceof LocalFileSystem local ? local.getRawFileSystem() : files;
     }

@@ -25,6 +25,13 @@ public final class SinkDriver {
         return chunks.mapPartitions(new AttemptWriter(directory, epoch, conf));
     }
 
+    /** Notes the copies of these attempts' tasks until it is closed. */
+    public CopyNotes notes(JavaRDD<byte[]> attempts, String directory, int epoch) {
+        CopyNotes notes = new CopyNotes(attempts.context(), attempts.rdd().id(), directory, epoch);
+        attempts.context().addSparkListener(notes);
+        return notes;
+    }
+
     /** The pieces of files in rows of one column. */
     public JavaRDD<byte[]> chunks(JavaRDD<Row> rows) {
         return rows.map(new ChunkOfRow());

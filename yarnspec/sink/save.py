@@ -1,0 +1,116 @@
+"""One ``save`` from the claim to what it came to, whoever runs its tasks."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Collection
+from typing import Protocol
+
+from yarnspec.errors import YarnspecError
+from yarnspec.sink.attempts import Attempt, Task, sets_of
+from yarnspec.sink.decision import Decision, PublishedFile, file_name
+from yarnspec.sink.publication import Begun, Publication
+
+
+class Job(Protocol):
+    """What writes the partitions."""
+
+    @property
+    def partitions(self) -> int:
+        """How many there are."""
+        ...
+
+    def identity(self) -> str:
+        """Equal in two drivers of an application only when each partition's records are the same; empty in doubt."""
+        ...
+
+    def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
+        """Write these partitions to the directory ``attempts``; gives the one accepted attempt of each."""
+        ...
+
+    def tasks(self, epoch: int) -> list[Task]:
+        """What is known of the tasks that ran."""
+        ...
+
+
+def save(
+    publication: Publication,
+    job: Job,
+    counted: Counter[tuple[str, ...]],
+    line: str,
+    *,
+    suffix: str = "",
+    active: Collection[str] = (),
+    take_over: bool = False,
+) -> tuple[Decision, int]:
+    """What is published, and how many partitions ran for it.
+
+    Args:
+        publication: not begun yet.
+        job: writes.
+        counted: this process's saves and calls, by which a later driver knows them again; counted on here.
+        line: where in the program the ``save`` stands.
+        suffix: the end of the files' names.
+        active: the runs of this process that go on.
+        take_over: the path's claim is a dead one.
+
+    Raises:
+        OutputExists, PathClaimed, Superseded, Unfinished, YarnspecError: see ``PartitionFileSink.save``.
+    """
+    publication.claim(active, take_over=take_over)
+    # Who has the claim is the only one to count.
+    saves = (publication.owner.application, publication.place.target)
+    calls = (*saves, line)
+    counted[calls] += 1
+    ordinal = counted[saves] + 1
+    try:
+        with publication.ended():
+            return _publish(publication, job, ordinal, f"{line} (call {counted[calls]})", suffix)
+    finally:
+        if publication.decided:  # after an error as well: the next owner publishes it
+            counted[saves] = ordinal
+
+
+def _publish(publication: Publication, job: Job, ordinal: int, line: str, suffix: str) -> tuple[Decision, int]:
+    owner = publication.owner
+    identity = job.identity()
+    begun = Begun(owner.application, owner.epoch, ordinal, identity, job.partitions if identity else 0)
+    usable = publication.recover(begun)
+    done = publication.earlier(ordinal, line)
+    if done is not None:
+        return done, 0
+    directory = publication.prepare(begun)
+    left = sorted(set(range(job.partitions)) - {attempt.partition for attempt in usable})
+    accepted = [*usable, *job.run(directory, owner.epoch, left)]
+    names = publication.names_of_attempts()
+    _check_sizes(publication, accepted, names)
+    decision = Decision(
+        run=owner.run,
+        mode=publication.mode,
+        application=owner.application,
+        epoch=owner.epoch,
+        ordinal=ordinal,
+        user=owner.user,
+        host=owner.host,
+        decided_ms=time.time_ns() // 1_000_000,
+        files=tuple(
+            PublishedFile(file_name(each.partition, owner.run, suffix), each.name, each.size_bytes)
+            for each in sorted(accepted, key=lambda attempt: attempt.partition)
+        ),
+        attempts=sets_of(accepted, names, job.tasks(owner.epoch)),
+        line=line,
+    )
+    publication.publish(decision)
+    return decision, len(left)
+
+
+def _check_sizes(publication: Publication, accepted: list[Attempt], names: dict[str, int]) -> None:
+    """What a task said it wrote must be there: else its file system does not keep what it has acknowledged."""
+    for attempt in accepted:
+        if names.get(attempt.name) != attempt.size_bytes:
+            publication.still_ours()  # else who has taken over has the files, too
+            raise YarnspecError(
+                f"{attempt.name} was written with {attempt.size_bytes} bytes, and {names.get(attempt.name, 'no file')} "
+                "is there: nothing is published. Do all hosts see the same directory?"
+            )
