@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
 
 from integration.cluster import Cluster
 from integration.conftest import NUMBERS, Submit
@@ -15,6 +20,7 @@ from integration.programs.sinks import PARTITIONS
 from integration.test_window import python_without_yarnspec
 from integration.waiting import wait_for
 from tests.sink.world import Driver, Killed, MortalFiles
+from yarnspec.sink import PartitionFileSink
 from yarnspec.sink.decision import SUCCESS, Mode
 from yarnspec.sink.hadoop import HadoopFiles, files_of
 from yarnspec.sink.job import sink_driver
@@ -40,13 +46,17 @@ def read(files: HadoopFiles, directory: str) -> list[str] | None:
     return sorted((files.read(f"{directory}/{name}") or b"").decode() for name in shown)
 
 
+ADDING: tuple[Step, ...] = (Step.UNMARK, Step.ADD, Step.COMMIT, Step.MARK)
+CHANGES = ("rename", "delete", "write", "make_directories")
+
+
 def dying_at(step: Step, files: HadoopFiles) -> MortalFiles:
-    """Dies before the first operation of a step that changes something."""
+    """Dies before the first operation of a step that changes something; when the tasks have written, in any."""
     mortal = MortalFiles(files=files)
 
     def before_each(number: int) -> None:
         at, operation = mortal.seen[-1]
-        if mortal.dies_at is None and at is step and operation in ("rename", "delete", "write", "make_directories"):
+        if mortal.dies_at is None and at is step and (operation in CHANGES or step is Step.WRITE):
             mortal.dies_at = number
 
     mortal.before_each = before_each
@@ -54,28 +64,36 @@ def dying_at(step: Step, files: HadoopFiles) -> MortalFiles:
 
 
 def kill_at(hdfs: tuple[HadoopFiles, str], steps: dict[Mode, list[Step]]) -> None:
-    """Save over and over to one path, killed each time at another step; the next driver brings it to its end."""
+    """Save over and over, killed each time at another step; the next driver brings it to its end."""
     files, path = hdfs
     for mode, chosen in steps.items():
-        target = f"{path}/{mode}/out"
-        Driver(target, files=files, losers=()).save("0")
-        there = ["0"]
+        there: list[str] = []
+        if mode is not Mode.FAIL:
+            Driver(f"{path}/{mode}/out", files=files, losers=()).save("0")
+            there = ["0"]
         for number, step in enumerate(chosen, 1):
+            # What must not exist is another one each time.
+            target = f"{path}/{mode}/{f'{number}/' if mode is Mode.FAIL else ''}out"
             application = f"application_2_{number:04d}"
-            wanted = [str(number)] if mode is Mode.OVERWRITE else [*there, str(number)]
-            dying = Driver(target, application=application, mode=mode, files=dying_at(step, files), losers=())
-            with pytest.raises(Killed):
-                dying.save(str(number))
-            seen = read(files, target)
-            if mode is Mode.OVERWRITE:
-                assert seen in (None, there, wanted)
-            elif files.exists(f"{target}/{SUCCESS}"):
-                assert seen in (there, wanted)
-            Driver(target, application=application, epoch=2, mode=mode, files=files, losers=()).save(str(number))
-            there = sorted(wanted)
-            assert read(files, target) == there
+            wanted = sorted([*there, str(number)]) if mode is Mode.APPEND else [str(number)]
+            # To clear up there must be something.
+            deaths = [Step.WRITE, step] if step is Step.RECOVER else [step]
+            for epoch, death in enumerate(deaths, 1):
+                mortal = dying_at(death, files)
+                dying = Driver(target, application=application, epoch=epoch, mode=mode, files=mortal, losers=())
+                with pytest.raises(Killed):
+                    dying.save(str(number))
+                assert mortal.seen[-1][0] is death
+                seen = read(files, target)
+                if mode is not Mode.APPEND:
+                    assert seen in (None, there, wanted)
+                elif files.exists(f"{target}/{SUCCESS}"):
+                    assert seen in (there, wanted)
+            Driver(target, application=application, epoch=3, mode=mode, files=files, losers=()).save(str(number))
+            assert read(files, target) == wanted
             assert SUCCESS in files.names(target)
-            assert list(files.names(f"{path}/{mode}")) == ["out"]
+            assert list(files.names(target.rpartition("/")[0])) == ["out"]
+            there = [] if mode is Mode.FAIL else wanted
 
 
 def test_a_driver_killed_in_the_midst_of_publishing(hdfs: tuple[HadoopFiles, str]) -> None:
@@ -92,16 +110,86 @@ def test_a_driver_killed_in_the_midst_of_publishing(hdfs: tuple[HadoopFiles, str
 
 @pytest.mark.soak
 def test_a_driver_killed_at_every_step(hdfs: tuple[HadoopFiles, str]) -> None:
-    """Each new file costs HDFS some tenths of a second."""
-    # Of RECOVER there is nothing to change after an orderly end, and WRITE is the tasks'.
-    steps = [step for step in Step if step not in (Step.RECOVER, Step.WRITE)]
-    adding = [Step.UNMARK, Step.ADD, Step.COMMIT, Step.MARK]
-    kill_at(hdfs, {Mode.OVERWRITE: [step for step in steps if step not in adding], Mode.APPEND: adding})
+    """Each new file costs HDFS some tenths of a second: what the modes have in common is killed at in one of them."""
+    common: list[Step] = [step for step in Step if step not in (Step.SET_ASIDE, *ADDING)]
+    kill_at(hdfs, {Mode.FAIL: common, Mode.OVERWRITE: [Step.SET_ASIDE, Step.PUBLISH], Mode.APPEND: list(ADDING)})
+
+
+def text(records: Iterator[str], file: BinaryIO) -> None:
+    file.write("".join(records).encode())
+
+
+@pytest.mark.soak
+def test_an_output_that_is_full(hdfs: tuple[HadoopFiles, str], tmp_path: Path) -> None:
+    """By its quota; first while the tasks write, then before the claim: everything stays as it was."""
+    files, path = hdfs
+    context = SparkSession.builder.getOrCreate().sparkContext
+    data, target = context.parallelize(["some text"], 1), f"{path}/out"
+    PartitionFileSink(target, text).save(data)
+    writing, full = tmp_path / "writing", tmp_path / "full"
+
+    def wait(records: Iterator[str], file: BinaryIO) -> None:
+        writing.touch()
+        wait_for("the quota", full.exists, 60)
+        text(records, file)
+
+    def set_quota(space_bytes: int) -> None:
+        files._files.setQuota(files._path(path), -1, space_bytes)
+
+    with ThreadPoolExecutor(1) as threads:
+        saving = threads.submit(PartitionFileSink(target, wait, mode="overwrite").save, data)
+        wait_for("the task", writing.exists, 60)
+        set_quota(1 << 16)
+        full.touch()
+        with pytest.raises(Py4JJavaError, match="QuotaExceeded"):
+            saving.result(60)
+    with pytest.raises(OSError, match="QuotaExceeded"):
+        PartitionFileSink(target, text, mode="append").save(data)
+    assert list(files.names(path)) == ["out"]
+    assert read(files, target) == ["some text"]
+    set_quota(-1)
+    PartitionFileSink(target, text, mode="append").save(data)
+    assert read(files, target) == ["some text", "some text"]
+
+
+@pytest.mark.soak
+def test_two_applications_at_one_path(hdfs: tuple[HadoopFiles, str], tmp_path: Path) -> None:
+    """The second has a JVM and a process of its own; it is refused while the first writes, and not after it."""
+    files, path = hdfs
+    context = SparkSession.builder.getOrCreate().sparkContext
+    writing, may_end = tmp_path / "writing", tmp_path / "may end"
+
+    def wait(records: Iterator[str], file: BinaryIO) -> None:
+        writing.touch()
+        wait_for("the other application", may_end.exists, 120)
+        text(records, file)
+
+    other = (
+        "import sys; from pathlib import Path; from integration.localsession import local_session; "
+        "from integration.test_sink import text; from yarnspec.sink import PartitionFileSink\n"
+        "for spark in local_session(Path(sys.argv[2])):\n"
+        "    PartitionFileSink(sys.argv[1], text, mode='append').save(spark.sparkContext.parallelize(['other'], 1))\n"
+    )
+    command = [sys.executable, "-c", other, f"{path}/out", str(tmp_path / "other")]
+    with ThreadPoolExecutor(1) as threads:
+        saving = threads.submit(PartitionFileSink(f"{path}/out", wait).save, context.parallelize(["first"], 1))
+        try:
+            wait_for("the task", writing.exists, 60)
+            refused = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        finally:
+            may_end.touch()
+        saving.result(60)
+    assert refused.returncode != 0
+    assert f"PathClaimed: {context.applicationId}" in refused.stderr
+    assert read(files, f"{path}/out") == ["first"]
+    subprocess.run(command, capture_output=True, timeout=120, check=True)
+    assert read(files, f"{path}/out") == ["first", "other"]
+    assert list(files.names(path)) == ["out"]
 
 
 @pytest.mark.soak
 def test_saves_with_copies(submit: Submit, tmp_path: Path) -> None:
-    """The original of a task is still writing when its copy's file has been published."""
+    """The original of a task is still writing when its copy's file has been published; an executor is killed."""
     python = python_without_yarnspec(tmp_path / "venv")
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -116,7 +204,10 @@ def test_saves_with_copies(submit: Submit, tmp_path: Path) -> None:
     ]
     directory = f"sinks-{next(NUMBERS)}"
     told = submit("sinks.py", directory, str(marks), options=options).wait(180).expect(0).lines
-    first, read, listed = (line for line in told if line.pop("what"))
+    first, killed, read, listed = (line for line in told if line.pop("what"))
+    assert (marks / "killed").exists()
+    assert killed["contents"] == ["0\n", "1\n"]
+    assert len(killed["attempts"]["all"]) > 2
     assert first["written"] == len(first["files"]) == PARTITIONS
     sets = first["attempts"]
     assert [attempt.split(".")[0] for attempt in sets["fast"]] == ["e1"]
@@ -124,7 +215,7 @@ def test_saves_with_copies(submit: Submit, tmp_path: Path) -> None:
     assert len(sets["all"]) == PARTITIONS + 1
     wait_for("the loser's writer", (marks / "loser wrote").exists, 30)
     assert read == {"lines": list(range(12)), "published": 5}
-    assert listed["around"] == ["an output 100%"]
+    assert listed["around"] == ["an output 100%", "killed"]
     within = listed["within"]
     assert sum(name.startswith("part-") and name.endswith(".txt") for name in within) == 5
     assert sum(name.startswith("_yarnspec-") for name in within) == 3

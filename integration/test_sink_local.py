@@ -7,7 +7,9 @@ import dataclasses
 import doctest
 import errno
 import os
+import signal
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,12 +18,13 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JJavaError
+from pyspark import TaskContext
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
 import yarnspec.sink.sink
 from integration.localsession import local_session
-from yarnspec.errors import UsageError
+from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink import OutputExists, PartitionFileSink, PathClaimed, Unfinished, published_files
 from yarnspec.sink.claim import Owner
 from yarnspec.sink.decision import Decision, Place
@@ -40,8 +43,8 @@ def _nothing_left() -> None:
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One for all tests."""
-    yield from local_session(tmp_path_factory.mktemp("local"))
+    """One for all tests; each task may fail once."""
+    yield from local_session(tmp_path_factory.mktemp("local"), "local[1,2]")
 
 
 def lines(records: Iterator[Any], file: BinaryIO) -> None:
@@ -173,6 +176,42 @@ def test_a_full_disk_at_the_output(spark: SparkSession, tmp_path: Path) -> None:
         os.system(f"umount '{small}'")  # noqa: S605
 
 
+def test_a_worker_that_is_killed_in_the_midst_of_writing(spark: SparkSession, tmp_path: Path) -> None:
+    """Some pieces of its file are at the output by then; the next attempt's file is the one that is published."""
+    killed, whole = tmp_path / "killed", 3 << 20
+
+    def write(_records: Iterator[Any], file: BinaryIO) -> None:
+        task = TaskContext.get()
+        assert task is not None
+        if task.attemptNumber() > 0:
+            file.write(b"whole")
+            return
+        # What the JVM gets comes through a pipe, which stays open: so the file cannot be finished.
+        Path(file.name).unlink()
+        os.mkfifo(file.name)
+
+        def feed() -> None:
+            with Path(file.name).open("wb") as pipe:
+                pipe.write(bytes(whole))
+                pipe.flush()
+                deadline = time.monotonic() + 60
+                while (
+                    not list(tmp_path.glob(".out.yarnspec-sink/*/attempts/*.writing")) and time.monotonic() < deadline
+                ):
+                    time.sleep(0.01)
+                killed.write_text("".join(each.name for each in tmp_path.glob(".out.yarnspec-sink/*/attempts/*")))
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        threading.Thread(target=feed, daemon=True).start()
+
+    done = PartitionFileSink(str(tmp_path / "out"), write).save(spark.sparkContext.parallelize([1], 1))
+    assert killed.read_text().endswith(".writing")
+    assert read(tmp_path / "out") == ["whole"]
+    assert len(done.attempts.all) == 2
+    assert done.attempts.finished == done.attempts.all[1:]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["killed", "out"]
+
+
 def test_nothing_runs_for_a_save_that_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     """Not even what is below a DataFrame's last shuffle, which Spark runs before it knows the partitions."""
     out = str(tmp_path / "out")
@@ -219,6 +258,37 @@ def test_the_next_life_of_a_program_whose_save_was_interrupted(
         monkeypatch.setattr(yarnspec.sink.sink, "_saved", Counter())
         assert program() == written
         assert sorted(read(tmp_path / "out")) == ["first\n", "second\n", "third\n"]
+
+
+def test_a_helper_whose_first_save_failed_only_in_the_first_life(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The saves stand in one line, and are told apart by who calls there."""
+    owner, out = yarnspec.sink.sink._owner, tmp_path / "out"
+
+    def store(text: str, writer: Any) -> None:
+        PartitionFileSink(str(out), writer, mode="append").save(spark.sparkContext.parallelize([text], 1))
+
+    def life(epoch: int) -> None:
+        monkeypatch.setattr(
+            yarnspec.sink.sink,
+            "_owner",
+            lambda context: dataclasses.replace(owner(context), epoch=epoch, process=f"process {epoch}"),
+        )
+        monkeypatch.setattr(yarnspec.sink.sink, "_saved", Counter())
+
+    def program(first_writer: Any) -> None:
+        with contextlib.suppress(PythonException):
+            store("a", first_writer)
+        store("b", lines)
+
+    life(1)
+    program(lambda _records, _file: 1 / 0)
+    assert read(out) == ["b\n"]
+    life(2)
+    with pytest.raises(YarnspecError, match=r"test_sink_local\.py:\d+ < .*the program has not gone the same way"):
+        program(lines)
+    assert read(out) == ["b\n"]
 
 
 def test_two_saves_to_one_path_at_once(spark: SparkSession, tmp_path: Path) -> None:

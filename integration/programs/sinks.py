@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -71,6 +72,37 @@ class Fatal:
         file.write(repr(list(records)).encode())
 
 
+class Killing:
+    """Partition 0's first attempt kills its executor when the JVM has begun to take over what it wrote."""
+
+    def __init__(self, marks: str) -> None:
+        self.marks = marks
+
+    def __call__(self, records: Iterator[int], file: BinaryIO) -> None:
+        """Write a partition."""
+        killed = Path(self.marks, "killed")
+        task = TaskContext.get()
+        assert task is not None
+        if task.partitionId() == 0 and not killed.exists():
+            Path(file.name).unlink()
+            os.mkfifo(file.name)
+            threading.Thread(target=self.feed, args=(file.name, killed), daemon=True).start()
+            return
+        file.writelines(f"{record}\n".encode() for record in records)
+
+    @staticmethod
+    def feed(name: str, killed: Path) -> None:
+        """What is written here has been read at the other end, but for 64 KiB."""
+        with Path(name).open("wb") as pipe:
+            pipe.write(bytes(8 << 20))
+            pipe.flush()
+            killed.touch()
+            # This process's parent is pyspark's daemon, and that one's the executor.
+            executor = int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
+            os.kill(executor, signal.SIGKILL)
+            time.sleep(DEADLINE_S)
+
+
 def tell(what: str, found: Any) -> None:
     """One line of output."""
     print(json.dumps({"what": what} | found), flush=True)
@@ -96,6 +128,9 @@ def saves(spark: SparkSession, directory: str, marks: str) -> None:
     PartitionFileSink(out, quick, mode="overwrite", suffix=".txt").save(spark.range(10, numPartitions=2))
     PartitionFileSink(out, quick, mode="append", suffix=".txt").save(context.parallelize([], 1))
     PartitionFileSink(out, quick, mode="append", suffix=".txt").save(context.parallelize(range(10, 12), 2))
+    killing = PartitionFileSink(f"{directory}/killed", Killing(marks)).save(context.parallelize(range(2), 2))
+    contents = sorted(dict(context.wholeTextFiles(f"{directory}/killed").collect()).values())
+    tell("killed", {"contents": contents, "attempts": dataclasses.asdict(killing.attempts)})
     found = context.textFile(out).collect()
     tell("read", {"lines": sorted(map(int, found)), "published": len(published_files(spark, out))})
     tell("listed", {"around": listing(context, directory), "within": listing(context, out)})

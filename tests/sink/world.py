@@ -86,7 +86,9 @@ class Driver:
     def save(self, *contents: str) -> Decision:
         """What ``PartitionFileSink.save`` does; the tasks' files are written here."""
         counted: Counter[tuple[str, ...]] = Counter({(self.application, self.target): self.ordinal - 1})
-        return save(self.publication, Tasks(self, contents), counted, self.line, suffix=".txt", take_over=self.take_over)[0]
+        return save(
+            self.publication, Tasks(self, contents), counted, self.line, suffix=".txt", take_over=self.take_over
+        )[0]
 
 
 @dataclass

@@ -86,7 +86,8 @@ class Begun:
 class Publication:
     """One ``save`` to one path.
 
-    ``step`` is where it is, or where it stopped; ``decided``: from here on only carrying out is right.
+    ``step`` is where it is, or where it stopped; ``decided``: from here on only carrying out is right, as what it is to
+    publish is written down, or may be.
     """
 
     def __init__(self, files: Files, target: str, owner: Owner, mode: Mode) -> None:
@@ -179,7 +180,9 @@ class Publication:
         if self.owner.epoch <= 1:
             return []
         found = manifests(self._files, self.place.target)
-        return [each for each in found if each.application == self.owner.application and 0 < each.epoch < self.owner.epoch]
+        return [
+            each for each in found if each.application == self.owner.application and 0 < each.epoch < self.owner.epoch
+        ]
 
     def prepare(self, begun: Begun) -> str:
         """Make the directory for the attempts, and return it."""
@@ -240,8 +243,8 @@ class Publication:
                 raise
             if self.step is Step.DECIDE:
                 what = (
-                    "nobody can tell whether it is decided. If it is, the next save to the path publishes it first: look "
-                    f"there for files part-*-{self.owner.run}* before you add it again"
+                    "nobody can tell whether it is decided. If it is, the next save to the path publishes it first: "
+                    f"look there for files part-*-{self.owner.run}* before you add it again"
                 )
             elif self.step in (Step.CLEAN, Step.RELEASE):
                 what = "everything is published; what is left beside it is deleted by the next save to the path"
@@ -297,7 +300,6 @@ class Publication:
                 # One whose mode is `fail` may find that others were quicker.
                 with contextlib.suppress(OutputExists):
                     self._carry_out(decision, place)
-                return
             except FileNotFoundError as error:
                 # Its own driver may live on, and be carrying it out as well: look again at what is left to do.
                 if not tries_left:
@@ -306,6 +308,8 @@ class Publication:
                         f"gone: {error}. If somebody has deleted the output in the midst of that, what is left to "
                         f"publish is in this directory still: move it elsewhere, out of {place.room}, and save again"
                     ) from error
+            else:
+                return
 
     def _gather(self, decision: Decision, place: Place) -> None:
         self.step = Step.GATHER
