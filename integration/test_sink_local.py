@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,6 +25,7 @@ from pyspark.sql import SparkSession
 
 import yarnspec.sink.sink
 from integration.localsession import local_session
+from integration.waiting import wait_for
 from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink import OutputExists, PartitionFileSink, PathClaimed, Unfinished, published_files
 from yarnspec.sink.claim import Owner
@@ -210,6 +212,33 @@ def test_a_worker_that_is_killed_in_the_midst_of_writing(spark: SparkSession, tm
     assert len(done.attempts.all) == 2
     assert done.attempts.finished == done.attempts.all[1:]
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["killed", "out"]
+
+
+def test_a_copy_is_noted_as_it_starts(spark: SparkSession, tmp_path: Path) -> None:
+    """Beside the attempts, where the next driver finds it; local Spark makes none, so its event is one of ours."""
+    context, may_end = spark.sparkContext, tmp_path / "may end"
+    scheduler: Any = context._jvm.org.apache.spark.scheduler  # type: ignore[union-attr]
+
+    def wait(_records: Iterator[Any], _file: BinaryIO) -> None:
+        deadline = time.monotonic() + 60
+        while not may_end.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    with ThreadPoolExecutor(1) as threads:
+        saving = threads.submit(PartitionFileSink(str(tmp_path / "out"), wait).save, context.parallelize([1], 1))
+        try:
+            (stage,) = wait_for("the stage", context.statusTracker().getActiveStageIds, 60)
+            anywhere = scheduler.TaskLocality.ANY()
+            for number, speculative in ((77, True), (78, False)):
+                task = scheduler.TaskInfo(number, 0, 1, 0, 0, "driver", "localhost", anywhere, speculative)
+                context._jsc.sc().listenerBus().post(scheduler.SparkListenerTaskStart(stage, 0, task))
+            notes = wait_for("a note", lambda: list(tmp_path.glob(".out.yarnspec-sink/*/attempts/*.copy")), 60)
+        finally:
+            may_end.touch()
+        sets = saving.result(60).attempts
+    assert [note.name for note in notes] == ["00000.e0.t77.copy"]
+    assert (len(sets.fast), sets.finished) == (1, ())
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["may end", "out"]
 
 
 def test_nothing_runs_for_a_save_that_is_refused(spark: SparkSession, tmp_path: Path) -> None:

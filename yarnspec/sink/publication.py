@@ -58,7 +58,7 @@ class Superseded(YarnspecError):  # noqa: N818
 
 
 class Unfinished(YarnspecError):  # noqa: N818
-    """An error in the midst of publishing: it is decided, and whoever writes to the path next carries it out first."""
+    """An error in the midst of publishing: what is decided is carried out first by whoever writes to the path next."""
 
 
 @dataclass(frozen=True)
