@@ -217,7 +217,7 @@ def test_a_worker_that_is_killed_in_the_midst_of_writing(spark: SparkSession, tm
 def test_a_copy_is_noted_as_it_starts(spark: SparkSession, tmp_path: Path) -> None:
     """Beside the attempts, where the next driver finds it; local Spark makes none, so its event is one of ours."""
     context, may_end = spark.sparkContext, tmp_path / "may end"
-    scheduler: Any = context._jvm.org.apache.spark.scheduler  # type: ignore[union-attr]
+    scheduler: Any = context._jvm.org.apache.spark.scheduler
 
     def wait(_records: Iterator[Any], _file: BinaryIO) -> None:
         deadline = time.monotonic() + 60
