@@ -194,6 +194,20 @@ def test_a_function_that_ends_early_leaves_a_worker_in_order(kind: str, spark: S
     assert data.rdd.count() == 300_000
 
 
+def test_a_function_that_ends_early_leaves_nothing_of_the_task_running(spark: SparkSession) -> None:
+    """Spark uses the worker again: all its input was read, though not all of the task's code had ended."""
+
+    def slow(records: Iterator[int]) -> Iterator[int]:
+        first, second, *_ = records
+        yield first
+        time.sleep(3)
+        yield second
+
+    data = spark.sparkContext.parallelize(range(10), 1).mapPartitions(slow)
+    assert full_window_partition(data).map_partition(lambda records: [next(records)]).collect() == [0]
+    assert readers_in_worker(spark) == []
+
+
 def readers_in_worker(spark: SparkSession) -> list[str]:
     """The names of our threads that live in the worker process, which the next task gets as well."""
 
@@ -328,6 +342,28 @@ def test_partitions_and_partitioner_stay(spark: SparkSession) -> None:
     assert ordered.glom().collect() == [sorted(part, key=itemgetter(1), reverse=True) for part in data.glom().collect()]
 
 
+def test_keys_of_a_function_that_do_not_fit_their_type(spark: SparkSession) -> None:
+    """Spark would take them for nulls, and sort nothing."""
+    view = full_window_partition(spark.createDataFrame([(3,), (1,), (2,)], "n bigint").coalesce(1))
+
+    def whole(row: Row) -> float:
+        return row.n  # type: ignore[no-any-return]
+
+    def half(row: Row) -> int:
+        return row.n / 2  # type: ignore[no-any-return]
+
+    assert [row.n for row in view.sort_partition(whole).collect()] == [1, 2, 3]
+    with pytest.raises(PythonException, match=r"the key function half returned 1\.5 \(float\), which does not fit"):
+        view.sort_partition(half).collect()
+
+
+def test_columns_of_the_users_with_our_names_stay(spark: SparkSession) -> None:
+    data = spark.createDataFrame([(1, 9, 8), (2, 7, 6)], "a int, __YARNSPEC_row_number int, __yarnspec_key int")
+    ordered = full_window_partition(data.coalesce(1)).sort_partition(lambda row: -row.a, stable=True, key_type="bigint")
+    assert ordered.columns == data.columns
+    assert [tuple(row) for row in ordered.collect()] == [(2, 7, 6), (1, 9, 8)]
+
+
 def test_columns_of_one_name_are_told_apart_by_index(spark: SparkSession) -> None:
     data = spark.range(3).coalesce(1).select(functions.col("id"), (-functions.col("id")).alias("id"))
     ordered = full_window_partition(data).sort_partition(1, stable=True)
@@ -423,7 +459,7 @@ def test_workers_need_no_yarnspec(tmp_path: Path) -> None:
     python = python_without_yarnspec(tmp_path / "venv")
     environment = base_environment() | {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable}
     done = subprocess.run(
-        [sys.executable, str(PROGRAMS / "windows.py"), "local[1]", str(PROGRAMS / "windowed.py")],
+        [sys.executable, str(PROGRAMS / "windows.py"), "local[1,2]", str(PROGRAMS / "windowed.py")],
         cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -450,6 +486,8 @@ def check_windows(found: dict[str, Any], python: Path) -> None:
     assert found["python"] == [str(python)]
     assert found["yarnspec_from"] == ["yarnspec-tasks.zip"]
     assert found["sorted"] == [[0, 2, 4, 6, 8], [9, 7, 5, 3, 1]]
+    # As if the task had not died at its first attempt.
+    assert found["retried"] == [[0, 4, 8, 12, 16], [18, 14, 10, 6, 2]]
     assert found["spilled"]
     assert found["dataframe"] == list(range(9, -1, -1))
     assert found["doubled"] == [2 * number for number in range(10)]

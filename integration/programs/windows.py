@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from yarnspec.window import AggregateFunction, Order, full_window_partition
@@ -50,6 +51,15 @@ def spilled(records: Iterator[Any]) -> Iterator[bool]:
     yield shuffle.DiskBytesSpilled > 0
 
 
+def dies_at_first(records: Iterator[int]) -> Iterator[int]:
+    """Doubles; the first attempt at the first partition dies in the middle of it."""
+    context: Any = TaskContext.get()
+    for place, record in enumerate(records):
+        if place == 2 and context.partitionId() == context.attemptNumber() == 0:
+            os._exit(1)
+        yield 2 * record
+
+
 def rows_in(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """One row with the number of rows."""
     yield pa.record_batch({"rows": pa.array([sum(batch.num_rows for batch in batches)], pa.int64())})
@@ -77,6 +87,7 @@ def main(master: str, module: str) -> None:
         "python": sorted({python for python, _ in looked}),
         "yarnspec_from": sorted({place for _, place in looked}),
         "sorted": mixed.glom().collect(),
+        "retried": full_window_partition(mixed).map_partition(dies_at_first).glom().collect(),
         "spilled": on_disk.sort_partition(0, memory="64k").mapPartitions(spilled).first(),
         "dataframe": [row.n for row in rows.sort_partition("n", Order.DESCENDING).collect()],
         "doubled": sorted(row.n for row in rows.map_partition(lambda each: ((2 * row.n,) for row in each)).collect()),

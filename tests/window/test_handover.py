@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
 
+from yarnspec.window import handover
 from yarnspec.window.handover import Handover, results_of, through_queue
 
 DEADLINE_S = 30
@@ -238,6 +242,78 @@ def test_reading_ends_with_the_results_though_the_function_keeps_the_iterator() 
 
     assert list(through_queue(keeping, itertools.count())) == [0]
     assert "yarnspec-window-reader" not in {thread.name for thread in threading.enumerate()}
+
+
+class Slow:
+    """A source whose second record takes its time."""
+
+    def __init__(self) -> None:
+        self.release = threading.Event()
+
+    def __iter__(self) -> Iterator[int]:
+        yield 1
+        assert self.release.wait(DEADLINE_S)
+        yield 2
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_an_early_end_waits_for_the_record_that_is_on_its_way(dropped: bool) -> None:
+    """Code of the task that ran on would run beside the next one."""
+    source = Slow()
+    # Longer than an error waits.
+    timer = threading.Timer(1.5, source.release.set)
+    timer.start()
+    results = through_queue(itertools.chain if dropped else lambda records: [next(records)], source)
+    assert next(results) == 1
+    if dropped:
+        del results
+    else:
+        assert list(results) == []
+    assert source.release.is_set()
+    assert "yarnspec-window-reader" not in {thread.name for thread in threading.enumerate()}
+    timer.join()
+
+
+def test_an_early_end_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handover, "_PATIENCE_S", 0.01)
+    source = Slow()
+    with pytest.raises(TimeoutError, match=r"has not given its next record in 0\.01 s"):
+        list(through_queue(lambda records: [next(records)], source))
+    source.release.set()
+
+
+def test_a_worker_whose_task_drops_the_results_of_a_source_that_hangs_ends() -> None:
+    program = """
+import threading
+from yarnspec.window import handover
+handover._PATIENCE_S = 0.01
+def source():
+    yield 1
+    threading.Event().wait(60)
+results = handover.through_queue(lambda records: records, source())
+next(results)
+del results
+print("goes on")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=50)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "TimeoutError: a function of yarnspec.window has ended before its input" in done.stderr
+
+
+def test_an_error_does_not_wait_though_sparks_worker_closes_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handover, "_PATIENCE_S", DEADLINE_S)
+    source = Slow()
+
+    def failing(records: Iterator[int]) -> Iterator[int]:
+        yield next(records)
+        raise Stop("user")
+
+    results: Any = through_queue(failing, source)
+    # As in Spark's worker, which closes them in any case.
+    with pytest.raises(Stop, match="user"), contextlib.closing(results):
+        list(results)
+    assert not source.release.is_set()
+    source.release.set()
 
 
 def test_a_function_that_ends_early_does_not_meet_an_error_further_on() -> None:

@@ -38,3 +38,10 @@ def test_a_block_is_read_when_the_one_before_it_is_used_up() -> None:
     assert read == [("a", 1), ("b", 5)]
     assert next(lists) == [3, 5, 6]
     assert list(lists) == [[7, 8], [9]]
+
+
+@given(runs=runs, block=st.integers(1, 5))
+def test_it_ends_also_where_a_run_is_in_no_order(runs: list[list[int]], block: int) -> None:
+    blocks = [iter([run[at : at + block] for at in range(0, len(run), block)]) for run in runs]
+    lists = list(merged(blocks, lambda record: record, reverse=False))
+    assert sorted(record for one in lists for record in one) == sorted(record for run in runs for record in run)

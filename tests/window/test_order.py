@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import namedtuple
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,9 @@ def test_what_python_compares_as_spark_does(keys: list[Any]) -> None:
         [[(1, [None])]],
         [np.float64("nan")],
         [np.float32("nan"), np.float32(1)],
+        [np.datetime64("2026-01-01"), np.datetime64("NaT")],
+        [(np.timedelta64("NaT"), 1)],
+        [Decimal(1), Decimal("NaN")],
     ],
 )
 def test_what_it_does_not(keys: list[Any]) -> None:
@@ -39,6 +43,16 @@ def test_what_it_does_not(keys: list[Any]) -> None:
 def test_ranks_put_nulls_first_and_nan_last() -> None:
     keys = [2.0, NAN, None, np.float32("nan"), -math.inf, math.inf, 1]
     assert [str(key) for key in sorted(keys, key=rank)] == ["None", "-inf", "1", "2.0", "inf", "nan", "nan"]
+
+
+def test_ranks_put_dates_that_are_none_with_the_nulls() -> None:
+    days = [np.datetime64("2026-01-02"), np.datetime64("NaT"), np.datetime64("2026-01-01"), None]
+    assert [str(day) for day in sorted(days, key=rank)] == ["NaT", "None", "2026-01-01", "2026-01-02"]
+
+
+def test_ranks_put_a_nan_of_decimals_last() -> None:
+    keys = [Decimal(2), Decimal("NaN"), Decimal("-1.5"), None]
+    assert [str(key) for key in sorted(keys, key=rank)] == ["None", "-1.5", "2", "NaN"]
 
 
 def test_ranks_look_into_tuples() -> None:

@@ -32,7 +32,7 @@ from yarnspec.sink import PartitionFileSink
 from yarnspec.sink.tasks import chunks_of
 from yarnspec.window.sort import ExternalSort
 assert sys.modules["yarnspec"].__file__.startswith({str(path)!r})
-records = [(number * 7919 % 1000, [number]) for number in range(1000)]
+records = [(number * 7919 % 1000, number) for number in range(1000)]
 found = list(ExternalSort(itemgetter(0), Order.DESCENDING, 4096, ["/tmp"]).sort(records))
 assert found == sorted(records, key=itemgetter(0), reverse=True)
 assert list(map_objects(lambda records: map(str, records), 10, range(3))) == ["0", "1", "2"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 import tracemalloc
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -61,3 +62,23 @@ def test_chunks_hold_all_records_and_large_ones_come_alone() -> None:
     large = ["x" * 10**5] * 5
     assert [len(chunk) for chunk, _ in measured_chunks(large, len)] == [1] * 5
     assert all(size > sys.getsizeof(large[0]) for _, size in measured_chunks(large, len))
+
+
+class Watched(list[float]):
+    """Counts what is looked at."""
+
+    looked = 0
+
+    def __iter__(self) -> Iterator[float]:
+        for item in super().__iter__():
+            self.looked += 1
+            yield item
+
+
+def test_of_a_long_container_a_few_items_stand_for_all() -> None:
+    items = Watched(number + 0.5 for number in range(10_000))
+    assert 0.9 * 32 * 10_000 <= size_bytes(items) - sys.getsizeof(items) <= 1.1 * 32 * 10_000
+    assert items.looked <= 100
+    table = {f"key {number}": float(number) for number in range(10_000)}
+    expected = sum(map(sys.getsizeof, chain(table, table.values())))
+    assert 0.8 * expected <= size_bytes(table) - sys.getsizeof(table) <= 1.4 * expected

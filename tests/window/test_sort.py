@@ -99,6 +99,27 @@ def test_the_memory_stays_within_the_budget() -> None:
     assert peak <= budget
 
 
+def test_large_records_among_small_ones_that_are_measured() -> None:
+    """The memory that the process takes tells what samples of the records do not."""
+    program = """
+from operator import itemgetter
+from yarnspec.window.order import Order
+from yarnspec.window.sort import ExternalSort
+
+def records():
+    for number in range(8192):
+        # None of them is the first in a list of records, which is measured.
+        yield number * 7919 % 8192, "x" * (300_000 if number % 16 == 8 else 10)
+
+spills = []
+sort = ExternalSort(itemgetter(0), Order.ASCENDING, 24 << 20, ["/tmp"], lambda *sizes: spills.append(sizes))
+assert [record[0] for record in sort.sort(records())] == list(range(8192))
+print(len(spills))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert int(done.stdout) >= 5, done
+
+
 def test_records_that_are_each_larger_than_the_budget() -> None:
     records = [bytes([number]) * 100_000 for number in (3, 1, 2)]
     assert list(ExternalSort(itemgetter(0), Order.DESCENDING, 1000, ["/tmp"]).sort(records)) == sorted(

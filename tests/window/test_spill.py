@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,24 @@ def test_a_class_that_only_the_program_has() -> None:
     sent = type("Sent", (), {"__module__": "__main__"})
     (found,) = back([[sent(), sent()]])
     assert [type(record) for record in found] == [sent, sent]
+
+
+def test_without_arrow_everything_is_pickled(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As if it were not installed.
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for block in ([1, 2, None], [(1, "a"), (2, "b")]):
+        assert encode(block)[1].__name__ == "_unpickled"
+        assert back([block]) == [block]
+
+
+def test_blocks_that_are_too_large_are_divided_down_to_single_records() -> None:
+    block = ["x" * 10, "y" * 50_000, *("z" * 10 for _ in range(100))]
+    with SpillFile(["/tmp"]) as spill:
+        run = spill.write([block, ["end"]], 8_000)
+        found = list(spill.read(run))
+    assert [record for part in found for record in part] == [*block, "end"]
+    assert ["y" * 50_000] in found
+    assert all(piece.length <= 8_000 for piece, part in zip(run, found, strict=True) if len(part) > 1)
 
 
 def test_runs_in_one_file() -> None:

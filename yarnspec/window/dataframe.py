@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from yarnspec.errors import UsageError
 from yarnspec.window.folds import AggregateFunction, aggregated, reduced
 from yarnspec.window.handover import DEFAULT_QUEUE_SIZE
+from yarnspec.window.keys import FittedKey
 from yarnspec.window.order import Order
 from yarnspec.window.rows import RowFormat, fold_rows, map_batches, map_rows
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 Records = Literal["arrow", "rows"]
 
-_KEY = "__yarnspec_key"
-_ROW_NUMBER = "__yarnspec_row_number"
 _KEY_TYPES: dict[Any, str] = {
     bool: "boolean",
     int: "bigint",
@@ -101,7 +100,8 @@ class PartitionWindowedDataFrame:
             key: the index or the name of a field, a Column, or a function of the row.
             order: ascending or descending.
             stable: keep the order of rows with equal keys, at the cost of a number carried with each row.
-            key_type: the type of what a key function returns, where its annotation does not say it.
+            key_type: the type of what a key function returns, where its annotation does not say it. A value that does
+                not fit the type (nor can be null or a number made to fit) is a TypeError of the task.
 
         >>> data = spark.createDataFrame([(2, "b"), (1, "a"), (3, None)], "n bigint, s string").coalesce(1)
         >>> full_window_partition(data).sort_partition("n", Order.DESCENDING).collect()
@@ -122,13 +122,13 @@ class PartitionWindowedDataFrame:
         column = self._key_column(data, key, key_type)
         added = []
         if callable(key):
-            data, column = data.withColumn(_KEY, column), functions.col(_KEY)
-            added.append(_KEY)
+            added.append(_free_name("__yarnspec_key", data))
+            data, column = data.withColumn(added[-1], column), functions.col(added[-1])
         columns = [column.desc() if Order(order).reverse else column.asc()]
         if stable:
-            data = data.withColumn(_ROW_NUMBER, functions.monotonically_increasing_id())
-            columns.append(functions.col(_ROW_NUMBER))
-            added.append(_ROW_NUMBER)
+            added.append(_free_name("__yarnspec_row_number", data))
+            data = data.withColumn(added[-1], functions.monotonically_increasing_id())
+            columns.append(functions.col(added[-1]))
         data = data.sortWithinPartitions(*columns)
         if added:
             data = data.drop(*added)
@@ -204,6 +204,7 @@ class PartitionWindowedDataFrame:
 
     def _key_column(self, data: DataFrame, key: Any, key_type: DataType | str | None) -> Column:
         from pyspark.sql import Column, functions
+        from pyspark.sql.types import DataType
 
         if isinstance(key, Column):
             return key
@@ -221,12 +222,22 @@ class PartitionWindowedDataFrame:
                 "Spark has to know the type of what the key function returns: annotate the function, or say "
                 "key_type='bigint' (for keys of Python's own types, sort the RDD)"
             )
-        return functions.udf(key, key_type, useArrow=False)(functions.struct("*"))
+        if isinstance(key_type, str):
+            key_type = DataType.fromDDL(key_type)
+        return functions.udf(FittedKey(key, key_type), key_type, useArrow=False)(functions.struct("*"))
 
 
 def _quoted(name: str) -> str:
     """A column's name for Spark, whatever it consists of."""
     return "`{}`".format(name.replace("`", "``"))
+
+
+def _free_name(name: str, data: DataFrame) -> str:
+    """The name, or a longer one where the user's data has it; Spark takes small and capital letters for the same."""
+    taken = {column.lower() for column in data.columns}
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _check_queue_size(queue_size: int) -> None:

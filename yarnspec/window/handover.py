@@ -8,7 +8,10 @@ side that has nothing to do sleeps until the other one wakes it; a user who wait
 from __future__ import annotations
 
 import itertools
+import os
+import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
@@ -16,14 +19,17 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 DEFAULT_QUEUE_SIZE = 1024
-_SILENCE_S = 1.0
+# How long a function that has ended, with an error or in order, waits for the one record that its reader waits for.
+_ERROR_PATIENCE_S = 1.0
+_PATIENCE_S = 3600.0
 _NOTHING = object()
 
 
 class Handover(Generic[T]):
     """Reads ``source`` ahead in a thread of its own, from the first record that is asked for on; iterate it once.
 
-    The thread ends with the iterator, however that ends: read to its end, or dropped.
+    The thread reads no more when the iterator has ended, however that ends: read to its end, or dropped. ``close``
+    waits until the thread is gone.
 
     Args:
         source: the records.
@@ -46,6 +52,8 @@ class Handover(Generic[T]):
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
         self._error_met = False
+        # The task fails: nobody waits for its reader any more.
+        self._failed = False
         # The reader looks at it after each record, without the lock: hand over what you have.
         self._wanted = False
 
@@ -57,17 +65,32 @@ class Handover(Generic[T]):
         if self._error_met and self._error is not None:
             raise self._error
 
-    def close(self) -> None:
-        """End the reader, which takes no record after the one that it waits for."""
+    def close(self, *, in_error: bool = False) -> None:
+        """End the reader, which takes no record after the one that it waits for, and wait for that one.
+
+        It is code of the same task, and the worker may get another task next: so an orderly end waits long. With an
+        error the worker ends soon, and the reader with it: the error must not wait for a source that is silent.
+
+        Raises:
+            TimeoutError: the record does not come, though nothing else is wrong.
+        """
+        self._stop()
+        # A thread that collects garbage may be any: also the reader.
+        if self._thread is None or self._thread is threading.current_thread():
+            return
+        self._failed = self._failed or in_error
+        self._thread.join(_ERROR_PATIENCE_S if self._failed else _PATIENCE_S)
+        if self._thread.is_alive() and not self._failed:
+            self._failed = True
+            raise TimeoutError(
+                "a function of yarnspec.window has ended before its input, and what comes before it in this task has "
+                f"not given its next record in {_PATIENCE_S:g} s: the worker cannot go on with that still running"
+            )
+
+    def _stop(self) -> None:
         with self._changed:
-            if self._closed:
-                return
             self._closed = self._wanted = True
             self._changed.notify()
-        if self._thread is not None:
-            # Where that record does not come, an error must not wait for it; and a Spark worker whose stream was not
-            # read to its end is not used again.
-            self._thread.join(_SILENCE_S)
 
     def _taken(self) -> Iterator[list[T]]:
         self._thread = threading.Thread(target=self._read, name="yarnspec-window-reader", daemon=True)
@@ -78,7 +101,7 @@ class Handover(Generic[T]):
             self._error_met = True
             self.raise_error()
         finally:
-            self.close()
+            self._stop()
 
     def _take(self) -> list[T]:
         """All that has come, as soon as there is anything; nothing at the end."""
@@ -141,14 +164,14 @@ def through_queue(
 
     An error of either side ends both and is raised here. The source's is met where it stood among the records, and
     raised after all when ``fn`` has caught it. When ``fn`` ends before the source does, the rest is not read. The
-    reading thread ends when the results have ended or been dropped; only in a source that is silent then it ends with
-    the next record.
+    reading thread is gone when the results have ended or been dropped, other than by an error: for that they wait for
+    the record that the source is about to give.
     """
     handover = Handover(source, queue_size, weight)
     try:
         results = results_of(fn, iter(handover))
     except BaseException:
-        handover.close()
+        handover.close(in_error=True)
         raise
     found = _Results(results, _end(handover))
     found.parts = (results, handover)
@@ -158,16 +181,33 @@ def through_queue(
 class _Results(itertools.chain[R]):
     """Nothing of ours stands between the results and whoever uses them: a generator would cost each a detour.
 
-    Who stops before the end may ``close`` it, as Spark's worker does: then the user's generator and the reader end.
+    Who stops before the end may ``close`` it, as Spark's worker does, or drop it: then the user's generator and the
+    reader end.
     """
 
-    parts: tuple[object, ...] = ()
+    parts: tuple[Iterable[R], Handover[Any]] | None = None
 
     def close(self) -> None:
         """End both sides now."""
-        for part in self.parts:
-            if hasattr(part, "close"):
-                part.close()
+        if self.parts is None:
+            return
+        results, handover = self.parts
+        # Spark's worker closes after an error as after the end.
+        in_error = not isinstance(sys.exc_info()[1], GeneratorExit | StopIteration | None)
+        try:
+            if hasattr(results, "close"):
+                results.close()
+        finally:
+            handover.close(in_error=in_error)
+
+    def __del__(self) -> None:
+        """Whoever drops it goes on with the task."""
+        try:
+            self.close()
+        except TimeoutError:
+            # Nobody can catch it here: the task fails with its process, and the reason stands in the executor's log.
+            traceback.print_exc()
+            os._exit(1)
 
 
 def results_of(fn: Callable[[Iterator[T]], Iterable[R]], records: Iterator[T]) -> Iterable[R]:

@@ -32,6 +32,12 @@ class _Front:
         self.last = self._key(block[-1])
         return True
 
+    def rest(self) -> list[Any]:
+        """Take what is left of the block."""
+        taken = self.block[self.begin :]
+        self.begin = len(self.block)
+        return taken
+
     def cut(self, bound: Any, *, reverse: bool, with_equals: bool) -> list[Any]:
         """Take what comes before ``bound``, and its equals or not."""
         low, high = self.begin, len(self.block)
@@ -69,12 +75,13 @@ def merged(runs: Sequence[Iterator[list[Any]]], key: Key, *, reverse: bool) -> I
         bound = fronts[least].last
         taken: list[Any] = []
         for number, front in enumerate(fronts):
-            # More equals of the bound may follow in its own run; those of later runs have to wait for them.
-            taken += front.cut(bound, reverse=reverse, with_equals=number <= least)
+            # Its own block goes as a whole, so that each round gets on, also where keys are in no order at all. More
+            # equals of the bound may follow in its run; those of later runs have to wait for them.
+            taken += front.rest() if number == least else front.cut(bound, reverse=reverse, with_equals=number < least)
         taken.sort(key=key, reverse=reverse)
         yield taken
         fronts = [front for front in fronts if front.begin < len(front.block) or front.advance()]
     for front in fronts:
-        yield front.block[front.begin :]
+        yield front.rest()
         while front.advance():
             yield front.block

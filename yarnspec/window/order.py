@@ -5,13 +5,15 @@ from __future__ import annotations
 import enum
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from itertools import chain
 from numbers import Real
 from typing import Any
 
 Key = Callable[[Any], Any]
 
-_NEVER_NAN = {bool, int}
+# What always equals itself, or is looked into.
+_ALWAYS_EQUAL = (int, str, bytes, tuple, list)
 # Floats hold all integers up to here.
 _EXACT = 2**53
 
@@ -19,7 +21,8 @@ _EXACT = 2**53
 class Order(enum.Enum):
     """The order in which records are sorted.
 
-    As in Spark, nulls come first in ascending and last in descending order, and NaN counts as larger than any number.
+    As in Spark, nulls come first in ascending and last in descending order, and NaN counts as larger than any number;
+    a NaT of numpy or pandas, a date that is none, counts as null.
 
     >>> Order.DESCENDING.reverse
     True
@@ -43,12 +46,12 @@ def field_of(name: str, record: Any) -> Any:
 
 
 def comparable(keys: Sequence[Any]) -> bool:
-    """Whether Python's own comparison puts these keys where Spark would: there is no null, and no NaN, among them."""
+    """Whether Python's own comparison puts these keys where Spark would: no null, NaN or NaT is among them."""
     kinds = set(map(type, keys))
     if type(None) in kinds:
         return False
-    # Only a NaN differs from itself.
-    if any(issubclass(kind, Real) for kind in kinds - _NEVER_NAN) and any(map(operator.ne, keys, keys)):
+    # Only a NaN, or a NaT of numpy or pandas, differs from itself.
+    if not all(issubclass(kind, _ALWAYS_EQUAL) for kind in kinds) and any(map(operator.ne, keys, keys)):
         return False
     if any(issubclass(kind, tuple | list) for kind in kinds):
         return comparable(list(chain.from_iterable(key for key in keys if isinstance(key, tuple | list))))
@@ -63,11 +66,12 @@ def quick(keys: list[Any]) -> list[Any]:
 
 
 def rank(key: Any) -> Any:
-    """A key that Python compares as Spark would, also with nulls and NaN among the keys or inside them."""
+    """A key that Python compares as Spark would, also with nulls, NaN and NaT among the keys or inside them."""
     if key is None:
         return (0,)
     if isinstance(key, tuple | list):
         return (1, tuple(map(rank, key)))
-    if isinstance(key, float | Real) and key != key:  # noqa: PLR0124 - only a NaN does
-        return (2,)
-    return (1, key)
+    if isinstance(key, _ALWAYS_EQUAL) or key == key:  # noqa: PLR0124 - a NaN does not, nor a NaT
+        return (1, key)
+    # A NaT is what Spark takes for a null.
+    return (2,) if isinstance(key, Real | Decimal) else (0,)

@@ -61,12 +61,13 @@ class PartitionWindowedRDD:
     ) -> RDD[Any]:
         """The records of each partition in order; equal ones stay in the order in which they came.
 
-        Null keys come first in ascending and last in descending order, NaN is larger than any number, as in Spark.
-        Within the memory, records are sorted by Python; beyond it, sorted runs go to the container's local disk.
+        Null keys (NaT is one) come first in ascending and last in descending order, NaN is larger than any number, as
+        in Spark. Within the memory, records are sorted by Python; beyond it, sorted runs go to the container's local
+        disk.
 
         Args:
             key: an index (of tuples, lists), the name of a field (of Rows, dicts; of an attribute elsewhere), or a
-                function of the record, called more than once for a record that went to disk.
+                function of the record, which may be called more than once for a record.
             order: ascending or descending.
             memory: what the records of a partition may take, in bytes or like ``"2g"``; by default
                 ``spark.python.worker.memory`` (512m). An estimate, and Python itself comes on top.

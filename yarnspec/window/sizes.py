@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -11,32 +14,58 @@ _ALIGNMENT = 16
 _POINTER_BYTES = 8
 _SAMPLE_EVERY_BYTES = 64 * 1024
 _LARGEST_CHUNK = 1024
+# Of one container.
+_MOST_ITEMS = 50
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def size_bytes(*objects: Any) -> int:
     """The memory of the objects with all that they hold; what is met twice counts once.
 
-    Containers, and objects with attributes, are looked into; what an extension type keeps from ``sys.getsizeof`` is
-    not seen.
+    Containers, and objects with attributes, are looked into; of a long container its first items stand for all. What an
+    extension type keeps from ``sys.getsizeof`` is not seen.
     """
     seen: set[int] = set()
-    waiting: list[Any] = list(objects)
-    total = 0
+    # Each with how many it stands for.
+    waiting: list[tuple[Any, float]] = [(one, 1.0) for one in objects]
+    total = 0.0
     while waiting:
-        one = waiting.pop()
+        one, times = waiting.pop()
         if one is None or isinstance(one, bool | type) or id(one) in seen:
             continue
         seen.add(id(one))
-        total += -(-sys.getsizeof(one) // _ALIGNMENT) * _ALIGNMENT
-        if not isinstance(one, int | float | str | bytes):
-            waiting += _held_by(one)
-    return total
+        total += times * (-(-sys.getsizeof(one) // _ALIGNMENT) * _ALIGNMENT)
+        if isinstance(one, int | float | str | bytes):
+            continue
+        if isinstance(one, dict | tuple | list | set | frozenset):
+            share = times * max(1.0, len(one) / _MOST_ITEMS)
+            waiting += [(each, share) for each in islice(one, _MOST_ITEMS)]
+            if isinstance(one, dict):
+                waiting += [(each, share) for each in islice(one.values(), _MOST_ITEMS)]
+        waiting += [(each, times) for each in _attributes(one)]
+    return round(total)
+
+
+def resident_bytes() -> int:
+    """The memory of this process that is in use; 0 where the system does not tell, which is any but Linux."""
+    try:
+        with open("/proc/self/statm", "rb", buffering=0) as file:  # noqa: PTH123 - asked for often
+            return int(file.read(100).split()[1]) * _PAGE_BYTES
+    except OSError:
+        return 0
+
+
+def give_back() -> None:
+    """Have the C library return free memory to the system, so that ``resident_bytes`` does not count it."""
+    # Not every C library has it.
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def measured_chunks(
-    records: Iterable[Any], key: Callable[[Any], Any] | None = None, most_bytes: float = _SAMPLE_EVERY_BYTES
+    records: Iterable[Any], beside: Callable[[Any], Any] | None = None, most_bytes: float = _SAMPLE_EVERY_BYTES
 ) -> Iterator[tuple[list[Any], int]]:
-    """The records in lists, each with an estimate of its memory in bytes, those of their sort keys included.
+    """The records in lists, each with an estimate of its memory in bytes, with what ``beside`` makes of each record.
 
     One record in a list is measured, and stands for all; the lists get as long as ``most_bytes`` allow, so that large
     records come alone.
@@ -46,17 +75,12 @@ def measured_chunks(
     length = 1
     while chunk := list(islice(source, length)):
         first = chunk[0]
-        each = size_bytes(first, key and key(first)) + 2 * _POINTER_BYTES
+        each = size_bytes(first, beside and beside(first)) + 2 * _POINTER_BYTES
         yield chunk, len(chunk) * each
         length = max(1, min(2 * length, _LARGEST_CHUNK, sample_bytes // each))
 
 
-def _held_by(one: Any) -> Iterator[Any]:
-    if isinstance(one, tuple | list | set | frozenset):
-        yield from one
-    elif isinstance(one, dict):
-        yield from one
-        yield from one.values()
+def _attributes(one: Any) -> Iterator[Any]:
     # The values alone: objects of one class share the names, and most have no dict of their own until it is asked for.
     yield from getattr(one, "__dict__", {}).values()
     for kind in type(one).__mro__:

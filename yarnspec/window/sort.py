@@ -9,7 +9,7 @@ from typing import Any
 
 from yarnspec.window.merge import merged
 from yarnspec.window.order import Key, Order, comparable, quick, rank
-from yarnspec.window.sizes import measured_chunks
+from yarnspec.window.sizes import give_back, measured_chunks, resident_bytes
 from yarnspec.window.spill import Run, SpillFile
 
 _FAN_IN = 64
@@ -18,6 +18,8 @@ _RUN_SHARE = 2 / 3
 _BLOCK_SHARE = 1 / (4 * _FAN_IN)
 # How finely a run is measured at least.
 _CHUNKS_IN_RUN = 16
+# Python takes memory from the system in steps: less growth than this tells nothing.
+_STEP_BYTES = 8 << 20
 
 OnSpill = Callable[[int, int], None]
 
@@ -26,10 +28,12 @@ class ExternalSort:
     """Sorts records by a key, stable in both orders, within a memory budget.
 
     What fits is sorted in memory alone. The budget is kept by estimates (``sizes``), and holds for the records and
-    their keys; the interpreter and its libraries come on top.
+    their keys; the interpreter and its libraries come on top. Where records are larger than those that were looked at,
+    the memory that the process takes tells it: a run ends, too, when that has grown by what a run may fill.
 
     Args:
-        key: what to sort by; called for a record once or, when it went to disk, twice and a few times more.
+        key: what to sort by; called for each record once, for those that are measured once more, and several
+            times for a record that went to disk.
         order: ascending or descending.
         memory_bytes: the budget.
         directories: where runs go when it is used up; the first that takes a file is taken.
@@ -57,14 +61,18 @@ class ExternalSort:
         spill: SpillFile | None = None
         run: list[Any] = []
         size_bytes = 0
+        before_bytes = resident_bytes()
         try:
-            for chunk, chunk_bytes in measured_chunks(records, self._key, self._run_bytes / _CHUNKS_IN_RUN):
+            for chunk, chunk_bytes in measured_chunks(records, self._beside, self._run_bytes / _CHUNKS_IN_RUN):
                 run += chunk
                 size_bytes += chunk_bytes
-                if size_bytes > self._run_bytes:
+                grown_bytes = resident_bytes() - before_bytes
+                if size_bytes > self._run_bytes or grown_bytes > max(self._run_bytes, _STEP_BYTES):
                     spill = spill or SpillFile(self._directories)
-                    self._write(spill, run, size_bytes)
+                    self._write(spill, run, max(size_bytes, grown_bytes))
                     run, size_bytes = [], 0
+                    give_back()
+                    before_bytes = resident_bytes()
             if spill is None:
                 self._sort(run)
                 return iter(run)
@@ -81,10 +89,18 @@ class ExternalSort:
             wider = SpillFile(self._directories)
             with spill:
                 groups = [runs[begin : begin + _FAN_IN] for begin in range(0, len(runs), _FAN_IN)]
-                runs = [wider.write(_pieces(self._merged(spill, group), self._block_length)) for group in groups]
+                runs = [
+                    wider.write(_pieces(self._merged(spill, group), self._block_length), self._block_bytes)
+                    for group in groups
+                ]
             spill = wider
         with spill:
             yield from self._merged(spill, runs)
+
+    def _beside(self, record: Any) -> Any:
+        """What a sort holds for a record beside it: the key, and what it is compared as."""
+        key = self._key(record)
+        return key, rank(key) if isinstance(key, tuple | list) or not self._plain else quick([key])
 
     def _sort(self, records: list[Any]) -> None:
         keys: list[Any] = list(map(self._key, records))
@@ -101,7 +117,7 @@ class ExternalSort:
         before = spill.size_bytes
         length = max(1, int(len(records) * self._block_bytes / size_bytes))
         self._block_length = min(length, self._block_length or length)
-        self._runs.append(spill.write(_pieces([records], length)))
+        self._runs.append(spill.write(_pieces([records], length), self._block_bytes))
         if self._on_spill is not None:
             self._on_spill(size_bytes, spill.size_bytes - before)
 

@@ -6,6 +6,7 @@ nameless files): whatever ends the process, nothing stays. Nobody else can have 
 
 from __future__ import annotations
 
+import math
 import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,15 +50,25 @@ class SpillFile:
         """Give the space back."""
         self._file.close()
 
-    def write(self, blocks: Iterable[list[Any]]) -> Run:
-        """Append a run of blocks, none of them empty. Raises OSError when the disk is full."""
+    def write(self, blocks: Iterable[list[Any]], most_bytes: float = math.inf) -> Run:
+        """Append a run of blocks, none of them empty. Raises OSError when the disk is full.
+
+        A block that takes more than ``most_bytes`` is divided, down to single records.
+        """
         run = []
         self._file.seek(self.size_bytes)
-        for records in blocks:
-            data, decode = encode(records)
-            self._file.write(data)
-            run.append(Block(self.size_bytes, len(data), decode))
-            self.size_bytes += len(data)
+        for whole in blocks:
+            waiting = [whole]
+            while waiting:
+                records = waiting.pop()
+                data, decode = encode(records)
+                if len(data) > most_bytes and len(records) > 1:
+                    half = len(records) // 2
+                    waiting += (records[half:], records[:half])
+                    continue
+                self._file.write(data)
+                run.append(Block(self.size_bytes, len(data), decode))
+                self.size_bytes += len(data)
         self._file.flush()
         return run
 
@@ -95,11 +106,14 @@ def _pickled(records: list[Any]) -> bytes:
 
 
 def _arrow_bytes(columns: list[list[Any]]) -> Any:
-    """Arrow's IPC stream; None when a column holds anything that would not come back as it was."""
+    """Arrow's IPC stream; None without Arrow, and when anything in a column would not come back as it was."""
     kinds = [set(map(type, column)) - {type(None)} for column in columns]
     if not all(len(each) == 1 and each <= _PLAIN for each in kinds):
         return None
-    import pyarrow as pa
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return None
 
     types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.large_utf8(), bytes: pa.large_binary()}
     try:
