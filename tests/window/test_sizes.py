@@ -41,7 +41,7 @@ def test_the_estimate_is_near_what_python_takes(make: Any) -> None:
         taken = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    estimate = sum(size for _, size in measured_chunks(records, lambda record: record))
+    estimate = sum(size for _, size in measured_chunks(records, lambda record: (record,)))
     assert 0.8 * taken <= estimate <= 1.6 * taken
 
 
@@ -55,13 +55,13 @@ def test_what_is_met_twice_counts_once() -> None:
 
 def test_chunks_hold_all_records_and_large_ones_come_alone() -> None:
     records = list(range(5000))
-    chunks = [chunk for chunk, _ in measured_chunks(records, lambda record: record)]
+    chunks = [chunk for chunk, _ in measured_chunks(records)]
     assert list(chain.from_iterable(chunks)) == records
     assert len(chunks[0]) == 1
     assert max(map(len, chunks)) == 1024
     large = ["x" * 10**5] * 5
-    assert [len(chunk) for chunk, _ in measured_chunks(large, len)] == [1] * 5
-    assert all(size > sys.getsizeof(large[0]) for _, size in measured_chunks(large, len))
+    assert [len(chunk) for chunk, _ in measured_chunks(large, lambda record: (len(record),))] == [1] * 5
+    assert all(size > sys.getsizeof(large[0]) for _, size in measured_chunks(large))
 
 
 class Watched(list[float]):

@@ -14,6 +14,8 @@ Key = Callable[[Any], Any]
 
 # What always equals itself, or is looked into.
 _ALWAYS_EQUAL = (int, str, bytes, tuple, list)
+_NULL = (0, None)
+_NAN = (2, None)
 # Floats hold all integers up to here.
 _EXACT = 2**53
 
@@ -68,10 +70,11 @@ def quick(keys: list[Any]) -> list[Any]:
 def rank(key: Any) -> Any:
     """A key that Python compares as Spark would, also with nulls, NaN and NaT among the keys or inside them."""
     if key is None:
-        return (0,)
+        return _NULL
     if isinstance(key, tuple | list):
-        return (1, tuple(map(rank, key)))
+        # Flat, each item after its rank: half the memory of pairs, and quicker.
+        return (1, tuple(chain.from_iterable(map(rank, key))))
     if isinstance(key, _ALWAYS_EQUAL) or key == key:  # noqa: PLR0124 - a NaN does not, nor a NaT
         return (1, key)
     # A NaT is what Spark takes for a null.
-    return (2,) if isinstance(key, Real | Decimal) else (0,)
+    return _NAN if isinstance(key, Real | Decimal) else _NULL

@@ -9,7 +9,7 @@ from typing import Any
 
 from yarnspec.window.merge import merged
 from yarnspec.window.order import Key, Order, comparable, quick, rank
-from yarnspec.window.sizes import give_back, measured_chunks, resident_bytes
+from yarnspec.window.sizes import give_back, measured_chunks, resident_memory
 from yarnspec.window.spill import Run, SpillFile
 
 _FAN_IN = 64
@@ -61,18 +61,19 @@ class ExternalSort:
         spill: SpillFile | None = None
         run: list[Any] = []
         size_bytes = 0
-        before_bytes = resident_bytes()
         try:
-            for chunk, chunk_bytes in measured_chunks(records, self._beside, self._run_bytes / _CHUNKS_IN_RUN):
-                run += chunk
-                size_bytes += chunk_bytes
-                grown_bytes = resident_bytes() - before_bytes
-                if size_bytes > self._run_bytes or grown_bytes > max(self._run_bytes, _STEP_BYTES):
-                    spill = spill or SpillFile(self._directories)
-                    self._write(spill, run, max(size_bytes, grown_bytes))
-                    run, size_bytes = [], 0
-                    give_back()
-                    before_bytes = resident_bytes()
+            with resident_memory() as resident_bytes:
+                before_bytes = resident_bytes()
+                for chunk, chunk_bytes in measured_chunks(records, self._beside, self._run_bytes / _CHUNKS_IN_RUN):
+                    run += chunk
+                    size_bytes += chunk_bytes
+                    grown_bytes = resident_bytes() - before_bytes
+                    if size_bytes > self._run_bytes or grown_bytes > max(self._run_bytes, _STEP_BYTES):
+                        spill = spill or SpillFile(self._directories)
+                        self._write(spill, run, max(size_bytes, grown_bytes))
+                        run, size_bytes = [], 0
+                        give_back()
+                        before_bytes = resident_bytes()
             if spill is None:
                 self._sort(run)
                 return iter(run)
@@ -97,10 +98,12 @@ class ExternalSort:
         with spill:
             yield from self._merged(spill, runs)
 
-    def _beside(self, record: Any) -> Any:
-        """What a sort holds for a record beside it: the key, and what it is compared as."""
+    def _beside(self, record: Any) -> tuple[Any, Any]:
+        """What a sort holds for a record: its key, and what that is compared as."""
         key = self._key(record)
-        return key, rank(key) if isinstance(key, tuple | list) or not self._plain else quick([key])
+        # Whether a null is inside one of these is known when they are sorted.
+        ranked = isinstance(key, tuple | list) or not self._plain
+        return key, rank(key) if ranked else quick([key])[0]
 
     def _sort(self, records: list[Any]) -> None:
         keys: list[Any] = list(map(self._key, records))
