@@ -139,7 +139,10 @@ def unblock(application: str | None, *, host: str, form: Form, settings: Options
         return
     with Application.from_id(application, settings=settings) as found:
         answer = found.unblock_host(host)
-    _say(form, host, blocked=False, words=f"{host} is not blocked any more", reason=answer.reason)
+    words = f"{host} is not blocked any more"
+    if answer.still_blocked:
+        words = f"{host} is not blocked for this application alone any more, but still for all applications"
+    _say(form, host, blocked=answer.still_blocked, words=words, reason=answer.reason)
 
 
 def _list_shared(form: Form, settings: Options) -> None:

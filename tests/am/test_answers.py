@@ -19,7 +19,7 @@ from yarnspec.core.commands import Command
 from yarnspec.core.events import Event, HostReport
 from yarnspec.core.figures import LedgerFigures, StageSpeculation
 from yarnspec.core.speculationview import Explanation, SpeculationView
-from yarnspec.observe.document import BlockedHost, ContainerStatus, StageStatus, StatusDocument
+from yarnspec.observe.document import BlockedHost, BlockStatus, ContainerStatus, StageStatus, StatusDocument
 from yarnspec.observe.eventlogs import EventLogs
 from yarnspec.observe.rest import BlockBody, UnblockBody
 from yarnspec.observe.speculation import with_speculation
@@ -129,6 +129,26 @@ def test_an_unblock_that_changes_nothing(desk: Desk) -> None:
     answer = desk.answers.unblock(UnblockBody(host="h", by="me"))
     assert (answer.accepted, answer.reason) == (True, "nothing had to change")
     assert desk.loop.asked == [events.UnblockRequested(host="h", by="me")]
+
+
+def test_the_answer_is_the_decision_and_not_what_follows_from_it(desk: Desk) -> None:
+    """The share may end a guess, and an entry of the cluster's list may not hold any more beside a forced block."""
+    desk.loop.answer = [
+        commands.BlockHost(reason="asked for by me", host="h", until_ms=None, by="me"),
+        commands.UnblockHost(reason="too many", host="g", level="cluster"),
+        commands.RefuseBlock(reason="too many", host="g"),
+    ]
+    answer = desk.answers.block(BlockBody(host="h", duration_ms=None, reason="slow", by="me", force=True))
+    assert (answer.accepted, answer.reason) == (True, "asked for by me")
+
+
+def test_an_unblock_tells_that_the_clusters_list_still_blocks_the_host(desk: Desk) -> None:
+    desk.loop.answer = [commands.UnblockHost(reason="unblocked by me", host="h")]
+    assert not desk.answers.unblock(UnblockBody(host="h", by="me")).still_blocked
+    block = BlockStatus(level="cluster", cause="asked", host="h", reason="disk", by="ann", since_ms=0, until_ms=None)
+    desk.document = msgspec.structs.replace(desk.document, blocks=(block,))
+    assert desk.answers.unblock(UnblockBody(host="h", by="me")).still_blocked
+    assert not desk.answers.unblock(UnblockBody(host="g", by="me")).still_blocked
 
 
 def test_output_by_offset(desk: Desk) -> None:

@@ -323,6 +323,17 @@ class TestHosts:
         ran = yarnspec("hosts", APP, "unblock", HOSTS[1], "-o", "json")
         assert json.loads(ran.out) == {"schema": 1, "host": HOSTS[1], "blocked": False, "reason": ""}
 
+    def test_an_unblock_of_a_host_that_the_clusters_list_blocks_too(
+        self, yarnspec: Run, negotiator: HandMadeNegotiator
+    ) -> None:
+        words = "unblocked by me, but the cluster's list blocks it for all applications"
+        negotiator.answer = Answer(accepted=True, reason=words, still_blocked=True)
+        ran = yarnspec("hosts", APP, "unblock", HOSTS[1])
+        assert (ran.code, ran.err) == (0, f"{words}\n")
+        assert "is not blocked any more\n" not in ran.out
+        assert "but still for all applications" in ran.out
+        assert json.loads(yarnspec("hosts", APP, "unblock", HOSTS[1], "-o", "json").out)["blocked"] is True
+
     def test_the_answer_of_a_driver_that_has_not_heard_yet(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
         words = "disk (blocked by me for 600 s); the driver has not confirmed it yet"
         negotiator.answer = Answer(accepted=True, reason=words)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -90,6 +92,39 @@ def test_a_task_is_never_kept_off_every_host() -> None:
     assert of(BlockHost, answer)
     lifted = only(UnblockHost, answer)
     assert (lifted.level, lifted.stage, lifted.index) == ("task", 7, 0)
+
+
+def test_one_more_task_is_kept_off_at_the_same_cost_however_many_are_already() -> None:
+    """A pass may keep off hundreds of slow tasks: what one costs must not grow with all that there are."""
+    known = Hosts()
+    known.replace(tuple(ev.HostReport(host=host) for host in HOSTS))
+    blocklist = Blocklist(known, Timers(), settings())
+    calls = Counter[int]()
+
+    def block(index: int) -> None:
+        wish = ev.BlockRequested(
+            host=H3, reason="slow", by="d", automatic=True, cause="slow", level="task", stage=7, index=index
+        )
+        sys.setprofile(lambda _, event, __: calls.update([index]) if event == "call" else None)
+        try:
+            done = blocklist.request(wish, START_MS)
+        finally:
+            sys.setprofile(None)
+        assert of(BlockHost, done)
+
+    for index in range(300):
+        block(index)
+    assert calls[299] <= calls[10]
+
+
+def test_a_stages_block_that_takes_the_last_host_of_its_tasks_ends_their_guesses_and_no_others() -> None:
+    world = running()
+    for stage in (7, 8):
+        for host in (H2, H3, H4):
+            guess = {"automatic": True, "cause": "slow", "by": "detector", "level": "task", "stage": stage}
+            world.block(host, **guess, index=0)
+    answer = world.block(H5, level="stage", stage=7)
+    assert {(one.level, one.stage) for one in of(UnblockHost, answer)} == {("task", 7)}
 
 
 def test_causes_have_durations_of_their_own() -> None:

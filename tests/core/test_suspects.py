@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tests.core.stragglers import H3, Stragglers
-from tests.core.world import HOSTS, of, only
+from tests.core.world import HOSTS, hosts, of, only
 from yarnspec.core import events as ev
 from yarnspec.core.capacity import compare
-from yarnspec.core.commands import BlockHost, LaunchCopy, UnblockHost, UpdatePlacement, UpdateTaskBlocks
+from yarnspec.core.commands import BlockHost, LaunchCopy, RefuseBlock, UnblockHost, UpdatePlacement, UpdateTaskBlocks
+from yarnspec.core.host_speed import HostSpeeds, HostVerdict
+from yarnspec.core.notes import Notes
+from yarnspec.core.settings import DetectorSettings
+from yarnspec.core.suspects import Suspects
 
 SLOW = [1, 5]
 """The tasks of a stage of eight that run on H3."""
@@ -171,6 +175,52 @@ def test_a_slow_host_is_not_blocked_when_the_work_would_end_later_without_it() -
     explanation = world.negotiator.explain_host(H3, world.now_ms)
     assert explanation is not None
     assert any("slow, but not blocked" in line and "tasks are left" in line for line in explanation.lines)
+
+
+class Proven(HostSpeeds):
+    """Two hosts that are proven to be twice as slow as the others."""
+
+    def slow(self, now_ms: int) -> list[HostVerdict]:
+        return [
+            HostVerdict(
+                host=host, factor=2.0, probability=1.0, observed=9, late=9, latest_ms=now_ms, reason="slow", numbers={}
+            )
+            for host in HOSTS[:2]
+        ]
+
+
+def test_of_two_slow_hosts_found_at_once_the_second_does_not_count_on_the_first() -> None:
+    """60 tasks are left: 6 slots do without the first; the second's work would be for 4 slots, not for 6."""
+    world = Stragglers(blocked_share=0.5)
+    world.stage(0, 60)
+    known = world.negotiator._speculation
+    notes: Notes[str] = Notes(10)
+    suspects = Suspects(known.blocklist, known._slots, known.table, Proven(DetectorSettings()), notes)
+    assert [wish.host for wish in suspects.weigh((), world.now_ms)] == [HOSTS[0]]
+    assert any("4 slots elsewhere" in line for line in notes.of(HOSTS[1], world.now_ms))
+
+
+def test_a_task_that_can_start_nowhere_else_is_not_copied_and_nothing_is_refused() -> None:
+    world = Stragglers(hosts=(H3,), slots=4)
+    world.tell(hosts(H3))
+    tasks = world.fill(0, 4)
+    world.pass_ms(1_000)
+    for task in tasks[1:]:
+        world.end(task)
+    answer = world.pass_ms(5_000)
+    assert of(LaunchCopy, answer) == []
+    assert of(RefuseBlock, answer) == []
+    explanation = world.negotiator.explain_task(0, 0, world.now_ms)
+    assert explanation is not None
+    assert any(
+        "not copied: it runs or may not start on each of the 1 running hosts" in one for one in explanation.lines
+    )
+    # With another host there is somewhere to go, were it blocked for the application or not before.
+    world.tell(hosts(H3, HOSTS[3]))
+    world.block(HOSTS[3])
+    assert of(LaunchCopy, world.pass_ms(2_000)) == []
+    world.tell(ev.UnblockRequested(host=HOSTS[3], by="user"))
+    assert only(LaunchCopy, world.pass_ms(2_000)).index == 0
 
 
 def test_a_slow_host_is_not_blocked_beyond_the_share() -> None:

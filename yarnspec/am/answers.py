@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 import structlog
 
 from yarnspec.am.readers import OutputReaders, Patience
 from yarnspec.am.shell import Shell
-from yarnspec.core import commands, events
+from yarnspec.core import commands
 from yarnspec.core.commands import Command
-from yarnspec.core.events import Event, HostReport
+from yarnspec.core.events import BlockRequested, HostReport, UnblockRequested
 from yarnspec.core.speculationview import Explanation, SpeculationView
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import EventChunk
@@ -24,6 +25,7 @@ _log = structlog.get_logger()
 _VIEW_DEADLINE_S = 2.0
 
 _IN_FORCE_S = 5.0
+_DECISIONS = (commands.BlockHost, commands.UnblockHost, commands.RefuseBlock)
 _NOT_HEARD = "the driver has not confirmed it yet: until it does, tasks may still start there"
 
 
@@ -102,14 +104,16 @@ class Answers:
     def block(self, body: BlockBody, /) -> Answer:
         """Ask for a block and wait for the decision."""
         return self._decision(
-            events.BlockRequested(
+            BlockRequested(
                 host=body.host, reason=body.reason, by=body.by, duration_ms=body.duration_ms, force=body.force
             )
         )
 
     def unblock(self, body: UnblockBody, /) -> Answer:
         """Ask for the end of a block and wait for the decision."""
-        return self._decision(events.UnblockRequested(host=body.host, by=body.by))
+        answer = self._decision(UnblockRequested(host=body.host, by=body.by))
+        left = {one.host for one in self._document().blocks if one.level == "cluster" and one.executor_id is None}
+        return msgspec.structs.replace(answer, still_blocked=body.host in left)
 
     def explain_task(self, stage: int, index: int, /) -> Explanation | None:
         """Why a task was, or was not, acted on."""
@@ -124,13 +128,15 @@ class Answers:
         self._stream_ended = True
         return self._readers.drain(patience)
 
-    def _decision(self, event: Event) -> Answer:
+    def _decision(self, event: BlockRequested | UnblockRequested) -> Answer:
         answer: list[Command] = self._shell.ask(event)
-        refused = next((one for one in answer if isinstance(one, commands.RefuseBlock)), None)
-        if refused is not None:
-            return Answer(accepted=False, reason=refused.reason)
-        done = next((one for one in answer if isinstance(one, commands.BlockHost | commands.UnblockHost)), None)
-        if done is None:
+        # The first that is about the host: what follows from the decision, for entries of the cluster's list as well,
+        # comes after it.
+        about = [one for one in answer if isinstance(one, _DECISIONS) and one.host == event.host]
+        if not about:
             return Answer(accepted=True, reason="nothing had to change", changed=False)
+        done = about[0]
+        if isinstance(done, commands.RefuseBlock):
+            return Answer(accepted=False, reason=done.reason)
         heard = self._shell.in_force(_IN_FORCE_S)
         return Answer(accepted=True, reason=done.reason if heard else f"{done.reason}; {_NOT_HEARD}")

@@ -12,9 +12,9 @@ a single task the share does not count (it keeps one task off, not a host's capa
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from yarnspec.core.blockedshare import blocked_limit, nothing_left, over_share
 from yarnspec.core.blocks import TIMER_FAMILY, WIDE, Block, BlockListener, Key, joined, key_of, malformed
 from yarnspec.core.commands import Command, RefuseBlock
 from yarnspec.core.events import BlockRequested, Cause, UnblockRequested
@@ -22,10 +22,11 @@ from yarnspec.core.hosts import Hosts
 from yarnspec.core.settings import Settings
 from yarnspec.core.timers import Timers
 
-__all__ = ["SUBMIT", "TIMER_FAMILY", "Block", "Blocklist", "blocked_limit"]
+__all__ = ["SUBMIT", "TIMER_FAMILY", "Block", "Blocklist"]
 
 SUBMIT = "yarnspec submit"
 """Who excludes hosts at submit; with a blank in it, as no user's name has."""
+_EVERY_STAGE = (-1, -1)
 
 
 class Blocklist:
@@ -47,6 +48,7 @@ class Blocklist:
         }
         self._executors = executors
         self._blocks: dict[Key, Block] = {}
+        self._by_scope: dict[tuple[int, int], dict[Key, None]] = {}
         self._by_timer: dict[str, Key] = {}
         self._listeners: list[BlockListener] = []
         self.refused = 0
@@ -63,9 +65,14 @@ class Blocklist:
         return tuple(sorted(self._blocks.values(), key=_order))
 
     @property
+    def wide(self) -> tuple[Block, ...]:
+        """The blocks that hold for every stage, those of hosts first, sorted: few, whatever the slow tasks' number."""
+        return tuple(sorted((self._blocks[key] for key in self._by_scope.get(_EVERY_STAGE, ())), key=_order))
+
+    @property
     def hosts(self) -> tuple[str, ...]:
         """The hosts that no container and no task is to start on, sorted."""
-        return tuple(sorted({key.host for key in self._blocks if key.level in WIDE and key.host}))
+        return tuple(sorted({block.host for block in self.wide if not block.executor_id}))
 
     @property
     def limit(self) -> int:
@@ -88,6 +95,15 @@ class Blocklist:
                 if block is not None:
                     return block
         return None
+
+    def nowhere_beside(self, hosts: Iterable[str], stage: int, index: int) -> str:
+        """Why a further attempt of a task, which runs on ``hosts``, could start nowhere now, or an empty string."""
+        off = {key.host for key in self._within(Key("task", "", "", stage, index))}.union(hosts)
+        running = self._hosts.running
+        # Executors may run on where YARN starts none any more.
+        if not self._hosts.reported or not running <= off or not off.issuperset(self._executors().values()):
+            return ""
+        return f"it runs or may not start on each of the {len(running)} running hosts"
 
     def register(self, listener: BlockListener) -> None:
         """Tell somebody of the whole list now, and of each change from now on."""
@@ -135,6 +151,7 @@ class Blocklist:
         """Take a block in place of the one of the same target and level."""
         key = block.key
         self._blocks[key] = block
+        self._by_scope.setdefault(key.scope, {})[key] = None
         done: list[Command] = [block.said(f"{said}; {self._count(block)}")]
         changes_ms = block.changes_ms
         if changes_ms is None:
@@ -144,19 +161,32 @@ class Blocklist:
             what = "ends" if block.guess is None else "is a guess again"
             done.append(self._timers.set(key.timer, changes_ms, f"the block of {key.target}{key.reach} {what}"))
         self._tell((block,), ())
-        return done + self.keep_enough()
+        return done + self.keep_enough(key)
 
     def release(self, wish: UnblockRequested) -> list[Command]:
-        """Unblock a host, and what was found faulty on it, or an executor because somebody asks for it."""
+        """Unblock a host, and what was found faulty on it, or an executor because somebody asks for it.
+
+        What the cluster's list blocks stays blocked, and the reason says so.
+        """
         key = key_of(wish)
         why = malformed(wish)
         found = [] if why else [one.key for one in self.blocks if one.key == key or _on_host(one, key)]
+        listed = self._blocks.get(Key("cluster", key.host))
+        on_list = (
+            ""
+            if listed is None or key.level != "application"
+            else (
+                f"the cluster's list blocks it for all applications ({listed.reason}, by {listed.by}): "
+                f"yarnspec hosts --cluster unblock {key.host}"
+            )
+        )
         if not why and not found:
-            listed = ", ".join(sorted({one.target for one in self._blocks if one.level == key.level})) or "none"
-            why = f"it is not blocked{key.reach} (blocked: {listed})"
+            others = ", ".join(sorted({one.target for one in self._blocks if one.level == key.level})) or "none"
+            why = on_list or f"it is not blocked{key.reach} (blocked: {others})"
         if why:
             return [self.refuse(key.target, why, kind="unblock")]
-        return [self.lift(one, f"unblocked by {wish.by}") for one in found]
+        said = f"unblocked by {wish.by}{on_list and f', but {on_list}'}"
+        return [self.lift(one, said) for one in found]
 
     def expire(self, timer: str, now_ms: int) -> list[Command]:
         """End a block whose time is over, or go on with the guess that lasts longer."""
@@ -178,6 +208,10 @@ class Blocklist:
     def lift(self, key: Key, reason: str) -> Command:
         """End one block."""
         block = self._blocks.pop(key)
+        of_scope = self._by_scope[key.scope]
+        del of_scope[key]
+        if not of_scope:
+            del self._by_scope[key.scope]
         self._timers.cancel(key.timer)
         self._by_timer.pop(key.timer, None)
         self._tell((), (block,))
@@ -188,39 +222,41 @@ class Blocklist:
         self.refused += 1
         return RefuseBlock(host=target, kind="unblock" if kind == "unblock" else "block", reason=reason)
 
-    def keep_enough(self) -> list[Command]:
+    def keep_enough(self, new: Key | None = None) -> list[Command]:
         """Lift automatic blocks, the next to expire first, while more running hosts are blocked than the share allows.
 
-        For a single task: while all are. Hosts that are lost bring it about, and people who block more. Users' blocks
-        stay: they promise that nothing starts there, and the resource wait tells when that costs the job.
+        For a single task: while all are. Hosts that are lost bring it about, and people who block more; after ``new``,
+        a block that was made, only what it reaches is looked at. Users' blocks stay: they promise that nothing starts
+        there, and the resource wait tells when that costs the job.
         """
         done: list[Command] = []
         running = self._hosts.running
-        for scope in self._scopes_in_use():
+        scopes = self._scopes_reached(new)
+        for scope in scopes:
             most = len(running) - 1
             if scope.level != "task":
                 most = min(most, self.limit)
-            while running and len(running & {key.host for key in self._within(scope)}) > most:
+            while running and (blocked := len(self._hosts_within(scope) & running)) > most:
                 guesses = [self._blocks[key] for key in self._within(scope) if self._blocks[key].automatic]
                 guesses = [block for block in guesses if block.host in running]
                 if not guesses:
                     break
                 first = min(guesses, key=lambda block: (block.until_ms or 0, _order(block)))
-                blocked = len(running & {key.host for key in self._within(scope)})
                 how_many = f"{blocked} of" if blocked < len(running) else "all"
                 said = (
                     f"{how_many} {len(running)} running hosts were blocked{scope.reach}, and {most} may be; "
                     f"{first.by}'s was a guess"
                 )
                 done.append(self.lift(first.key, said))
-        return done + self._keep_executors()
+        return done + self._keep_executors(scopes)
 
-    def _keep_executors(self) -> list[Command]:
+    def _keep_executors(self, scopes: Iterable[Key]) -> list[Command]:
         """Lift faults' blocks of stages and tasks, the next to expire first, where they leave no executor that runs."""
         done: list[Command] = []
-        executors = self._executors()
-        guesses = [block for block in self._blocks.values() if block.automatic and _of_fault(block)]
+        blocks = [self._blocks[key] for scope in scopes for key in self._by_scope.get(scope.scope, ())]
+        guesses = [block for block in blocks if block.automatic and _of_fault(block)]
         for block in sorted(guesses, key=lambda block: (block.until_ms or 0, _order(block))):
+            executors = self._executors()
             if executors and not self._executors_left(block.key):
                 said = f"none of the {len(executors)} running executors was left{block.key.reach}; it was a guess"
                 done.append(self.lift(block.key, said))
@@ -232,23 +268,15 @@ class Blocklist:
         hosts, executors = {key.host for key in covering}, {key.executor_id for key in covering}
         return [one for one, host in self._executors().items() if one not in executors and host not in hosts]
 
-    def nothing_left(self, key: Key) -> str:
-        """Why a host cannot be blocked because no running host would be left, or an empty string."""
-        running = self._hosts.running
-        if not running - {one.host for one in self._within(key)} - {key.host}:
-            return f"none of the {len(running)} running hosts would be left to place containers on"
-        return ""
+    def _nothing_left(self, key: Key) -> str:
+        return nothing_left(self._hosts_within(key) | {key.host}, self._hosts.running)
 
-    def over_share(self, key: Key) -> str:
-        """Why a host cannot be blocked without force because too many would be, or an empty string."""
-        running = self._hosts.running
-        after = len((running & {one.host for one in self._within(key)}) | {key.host})
-        if after <= self.limit or key.level == "task":
+    def _over_share(self, key: Key) -> str:
+        if key.level == "task":
             return ""
-        return (
-            f"{after} of {len(running)} running hosts would be blocked{key.reach}, and {self.limit} may be "
-            f"(max(1, {self._share:g} x {len(running)}))"
-        )
+        running = self._hosts.running
+        after = len((self._hosts_within(key) & running) | {key.host})
+        return over_share(after, running, self._share, key.reach)
 
     def _tell(self, added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
         for listener in self._listeners:
@@ -258,17 +286,27 @@ class Blocklist:
         """The blocks of hosts that hold for whatever ``scope`` is about."""
         return (key for key in self._covering(scope) if key.host)
 
+    def _hosts_within(self, scope: Key) -> set[str]:
+        return {key.host for key in self._within(scope)}
+
     def _covering(self, scope: Key) -> Iterator[Key]:
         """The blocks that hold for whatever ``scope`` is about."""
-        for key in self._blocks:
-            if key.level in WIDE or (scope.stage == key.stage and key.task in (None, scope.task)):
-                yield key
+        stage, task = scope.scope
+        for each in dict.fromkeys((_EVERY_STAGE, (stage, -1), (stage, task))):
+            yield from self._by_scope.get(each, ())
 
-    def _scopes_in_use(self) -> Iterable[Key]:
-        narrower = {Key(key.level, "", "", key.stage, key.task) for key in self._blocks if key.level not in WIDE}
+    def _scopes_reached(self, by: Key | None) -> list[Key]:
+        """What blocks are about, everything, stages and tasks: all of it, or as far as one block reaches."""
+        if by is not None and by.level == "task":
+            return [Key("task", "", "", by.stage, by.task)]
+        stage = None if by is None or by.level in WIDE else by.stage
+        narrower = [one for one in self._by_scope if one != _EVERY_STAGE and stage in (None, one[0])]
         return [
-            Key("application", ""),
-            *sorted(narrower, key=lambda one: one.scope),
+            *([Key("application", "")] if stage is None else []),
+            *(
+                Key("stage" if task < 0 else "task", "", "", of_stage, None if task < 0 else task)
+                for of_stage, task in sorted(narrower)
+            ),
         ]
 
     def _objection(self, wish: BlockRequested, key: Key, duration_ms: int | None, *, known_already: bool) -> str:
@@ -288,15 +326,15 @@ class Blocklist:
     def _host_objection(self, wish: BlockRequested, key: Key) -> str:
         if wish.by == SUBMIT or wish.earlier:
             # It was measured against the share and the hosts of then, and the host may be down now and come back.
-            return self.nothing_left(key) if self._hosts.running else ""
+            return self._nothing_left(key) if self._hosts.running else ""
         if not self._hosts.reported:
             return "the cluster's hosts are not known yet; try again in a moment"
         if wish.host not in self._hosts.known:
             return self._unknown(wish.host)
-        return self.nothing_left(key) or self._too_many(wish, key)
+        return self._nothing_left(key) or self._too_many(wish, key)
 
     def _too_many(self, wish: BlockRequested, key: Key) -> str:
-        said = self.over_share(key)
+        said = self._over_share(key)
         if not said or wish.automatic:
             return said
         return "" if wish.force else f"{said}; force it (--force) if you mean it"
@@ -320,7 +358,7 @@ class Blocklist:
         return f"the ResourceManager knows no host {host!r} among its {len(self._hosts.known)}{meant}"
 
     def _count(self, block: Block) -> str:
-        blocked = len({key.host for key in self._within(block.key)})
+        blocked = len(self._hosts_within(block.key))
         return f"{blocked} blocked of {len(self._hosts.running)} running hosts"
 
 
@@ -355,9 +393,3 @@ def _both(asked: Block, guess: Block, now_ms: int) -> str:
 
 def _until(until_ms: int | None, now_ms: int) -> str:
     return "until it is unblocked" if until_ms is None else f"for {(until_ms - now_ms) / 1000:g} s"
-
-
-def blocked_limit(share: float, running: int) -> int:
-    """How many of ``running`` hosts a share allows to block: at least one."""
-    # The small addition undoes binary fractions: 0.29 x 100 is 28.999999999999996.
-    return max(1, math.floor(share * running + 1e-9))

@@ -3,48 +3,77 @@
 The list is the truth: an entry that appears becomes a block, one that changes changes it, one that goes ends it. The
 entries of the list's owner, an admin, are taken first and whatever the share of blocked hosts; but whatever the list
 says, a running host is left. What others added is taken within the share, the oldest entry of each user first and then
-each one's next, so that one user cannot take the hosts from all. An entry that is refused is told once, and taken as
-soon as there are hosts enough.
+each one's next, so that one user cannot take the hosts from all. What people have blocked for this application alone
+counts before the list; what was blocked automatically does not count, and gives way to it.
+
+Which entries hold is reckoned anew from all of this whenever any of it changes: an entry that is refused is told once,
+and taken as soon as there is room; one that does not fit any more, since hosts were lost, is lifted.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
+from yarnspec.core.blockedshare import nothing_left, over_share
 from yarnspec.core.blocklist import Blocklist
-from yarnspec.core.blocks import Block, Key
+from yarnspec.core.blocks import WIDE, Block, Key
 from yarnspec.core.commands import Command
 from yarnspec.core.events import ClusterBlock, ClusterBlocksRead
+from yarnspec.core.hosts import Hosts
 
 
 class ClusterList:
-    """Keeps the blocks of level ``cluster`` equal to the list that was read last."""
+    """Keeps the blocks of level ``cluster`` equal to what holds of the list that was read last."""
 
-    def __init__(self, blocklist: Blocklist) -> None:
+    def __init__(self, blocklist: Blocklist, hosts: Hosts, share: float) -> None:
         self._blocklist = blocklist
+        self._hosts = hosts
+        self._share = share
         self._entries: dict[str, ClusterBlock] = {}
         self._told: set[ClusterBlock] = set()
+        self.changed = False
+        """Something has changed by which other entries may hold."""
+        blocklist.register(self)
 
     def read(self, event: ClusterBlocksRead) -> None:
-        """Take the list as it stands; ``apply`` makes the blocks."""
+        """Take the list as it stands; ``settle`` makes the blocks."""
         self._entries = {entry.host: entry for entry in event.blocks if entry.host}
+        self.changed = True
 
-    def apply(self, now_ms: int) -> list[Command]:
-        """Make, change and end blocks until they are what the list says."""
-        entries = {host: entry for host, entry in self._entries.items() if not _over(entry, now_ms)}
+    def blocks_changed(self, added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
+        """Listen to the blocklist."""
+        self.changed |= any(block.level in WIDE and not block.executor_id for block in (*added, *lifted))
+
+    def settle(self, now_ms: int) -> list[Command]:
+        """Make, change and end blocks until they are what holds of the list; no hosts known: later."""
+        if not self.changed or not self._hosts.reported:
+            return []
+        blocks = [block for block in self._blocklist.wide if not block.executor_id]
+        asked = {block.host for block in blocks if block.level == "application" and not block.automatic}
+        entries = [entry for entry in self._entries.values() if not _over(entry, now_ms)]
+        refused = objections(entries, self._hosts.running, asked, self._share)
+        held = {entry.host: entry for entry in entries if not refused[entry]}
         done: list[Command] = []
-        for block in self._blocklist.blocks:
-            if block.level == "cluster" and block.host not in entries:
-                done.append(self._blocklist.lift(block.key, f"{block.host} is on the cluster's list no more"))
-        for entry in _in_turn(entries.values()):
+        for block in blocks:
+            if block.level == "cluster" and block.host not in held:
+                entry = self._entries.get(block.host)
+                why = refused.get(entry, "") if entry is not None else ""
+                said = (
+                    f"{block.host} stays on the cluster's list: {why}" if why else "the cluster's list has it no more"
+                )
+                done.append(self._blocklist.lift(block.key, said))
+        for entry in held.values():
             done += self._take(entry)
-        self._told &= set(entries.values())
+        for entry, why in refused.items():
+            if why and entry not in self._told:
+                done.append(self._blocklist.refuse(entry.host, f"{_said(entry)}: {why}"))
+        self._told = {entry for entry, why in refused.items() if why}
+        self.changed = False
         return done
 
     def _take(self, entry: ClusterBlock) -> list[Command]:
-        key = Key("cluster", entry.host)
-        old = self._blocklist.get(key)
         block = Block(
             host=entry.host,
             reason=entry.reason,
@@ -54,20 +83,32 @@ class ClusterList:
             automatic=False,
             level="cluster",
         )
-        if old == block:
-            return []
-        said = f"{entry.reason} (on the cluster's list of blocked hosts, by {entry.by})"
-        refusal = "" if old is not None else self._objection(key, entry)
-        if not refusal:
-            self._told.discard(entry)
-            return self._blocklist.put(block, said)
-        if entry in self._told:
-            return []
-        self._told.add(entry)
-        return [self._blocklist.refuse(entry.host, f"{said}: {refusal}")]
+        known = self._blocklist.get(Key("cluster", entry.host)) == block
+        return [] if known else self._blocklist.put(block, _said(entry))
 
-    def _objection(self, key: Key, entry: ClusterBlock) -> str:
-        return self._blocklist.nothing_left(key) or ("" if entry.admin else self._blocklist.over_share(key))
+
+def objections(
+    entries: Iterable[ClusterBlock], running: AbstractSet[str], asked: AbstractSet[str], share: float
+) -> dict[ClusterBlock, str]:
+    """Why each entry does not hold, or an empty string: in their turns, beside what people ``asked`` for already.
+
+    An entry about a host that does not run takes nothing from anybody.
+    """
+    off = set(asked & running)
+    found: dict[ClusterBlock, str] = {}
+    for entry in _in_turn(entries):
+        after = off | {entry.host}
+        why = ""
+        if entry.host in running and entry.host not in off:
+            why = nothing_left(after, running)
+            why = why or ("" if entry.admin else over_share(len(after), running, share, " for the whole cluster"))
+            off = off if why else after
+        found[entry] = why
+    return found
+
+
+def _said(entry: ClusterBlock) -> str:
+    return f"{entry.reason} (on the cluster's list of blocked hosts, by {entry.by})"
 
 
 def _in_turn(entries: Iterable[ClusterBlock]) -> list[ClusterBlock]:

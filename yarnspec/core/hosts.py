@@ -15,21 +15,19 @@ class Hosts:
     def __init__(self) -> None:
         self._reports: dict[str, HostReport] = {}
         self.reported = False
+        self.running: frozenset[str] = frozenset()
+        """The hosts that take containers."""
 
     def replace(self, reports: tuple[HostReport, ...]) -> None:
         """Take a new report, which holds all hosts."""
         self._reports = {report.host: report for report in reports}
+        self.running = frozenset(host for host, report in self._reports.items() if report.state == "RUNNING")
         self.reported = True
 
     @property
     def known(self) -> frozenset[str]:
         """Every host in the last report, whatever its state."""
         return frozenset(self._reports)
-
-    @property
-    def running(self) -> frozenset[str]:
-        """The hosts that take containers."""
-        return frozenset(report.host for report in self._reports.values() if report.state == "RUNNING")
 
     def gone(self, host: str) -> str:
         """The state of a host that went away, or an empty string when it is there (or nothing is known of it)."""

@@ -56,7 +56,7 @@ class Negotiator:
         self._hosts = Hosts()
         self._containers = Containers(settings)
         self._blocklist = Blocklist(self._hosts, self._timers, settings, self._containers.running)
-        self._cluster_list = ClusterList(self._blocklist)
+        self._cluster_list = ClusterList(self._blocklist, self._hosts, settings.blocked_share)
         self._placement = Placement()
         self._task_blocks = TaskBlocks()
         self._blocklist.register(self._placement)
@@ -234,15 +234,14 @@ class Negotiator:
 
     def _hosts_reported(self, event: ev.HostsReported, now_ms: int) -> list[Command]:
         self._hosts.replace(event.hosts)
+        self._cluster_list.changed = True
         return self._decide_exclusions(now_ms) + self._blocklist.keep_enough()
 
     def _decide_exclusions(self, now_ms: int) -> list[Command]:
         self._timers.cancel(HOSTS_TIMER)
         exclusions, self._exclusions = self._exclusions, []
         self._cluster_list_waits = False
-        # People's blocks first: where not all can be had, the list gives way to what was asked for this application.
-        asked = [command for wish in exclusions for command in self._blocklist.request(wish, now_ms)]
-        return asked + self._cluster_list.apply(now_ms)
+        return [command for wish in exclusions for command in self._blocklist.request(wish, now_ms)]
 
     def _block_requested(self, event: ev.BlockRequested, now_ms: int) -> list[Command]:
         if (event.by == SUBMIT or event.earlier) and not self._hosts.reported:
@@ -264,7 +263,7 @@ class Negotiator:
             self._warn(f"the cluster's list of blocked hosts: {problem}")
         self._cluster_list.read(event)
         if self._hosts.reported:
-            return self._cluster_list.apply(now_ms)
+            return []
         self._cluster_list_waits = bool(event.blocks)
         return self._await_hosts(now_ms)
 
@@ -305,7 +304,10 @@ class Negotiator:
         return []
 
     def _hosts_unknown(self, now_ms: int) -> list[Command]:
-        self._warn("the cluster's hosts could not be listed; the hosts excluded at submit are blocked unchecked")
+        self._warn(
+            "the cluster's hosts could not be listed; the hosts excluded at submit are blocked unchecked, and the "
+            "cluster's list is heeded as soon as they are known"
+        )
         return self._decide_exclusions(now_ms)
 
     def _wait_over(self, now_ms: int) -> list[Command]:
@@ -315,7 +317,8 @@ class Negotiator:
     # what follows from every event
 
     def _settle(self, why: str, now_ms: int) -> list[Command]:
-        commands: list[Command] = [*self._task_blocks.update(why), *self._recovery.settle()]
+        commands = self._cluster_list.settle(now_ms)
+        commands += [*self._task_blocks.update(why), *self._recovery.settle()]
         asked: tuple[str, ...] = ()
         containers = self._containers
         waits = self._undecided or self._recovery.waits

@@ -20,7 +20,7 @@ from yarnspec.core.blocklist import Blocklist
 from yarnspec.core.capacity import Slots
 from yarnspec.core.commands import Command, JudgeTasks, Summarize, Verdict
 from yarnspec.core.containers import Containers, Executor
-from yarnspec.core.copies import Copies, TaskKey
+from yarnspec.core.copies import Copies, TaskKey, hosts_of
 from yarnspec.core.deaths import YoungDeath
 from yarnspec.core.detectors import detector_of
 from yarnspec.core.driver import Route
@@ -368,6 +368,7 @@ class Speculation:
             )
             attempts = stage.attempts_of(verdict.index) if not why else ()
             why = why or self.copies.objection(stage, verdict.index, attempts, now_ms)
+            why = why or self.blocklist.nowhere_beside(hosts_of(attempts), stage.stage, verdict.index)
             if why:
                 self.task_notes.add(key, f"no copy: {why[:12]}", f"slow, and not copied: {why}", now_ms)
                 continue

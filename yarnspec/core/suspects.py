@@ -21,7 +21,7 @@ from collections.abc import Iterable
 
 from yarnspec.core.blocklist import Blocklist
 from yarnspec.core.blocks import WIDE, Block, Key
-from yarnspec.core.capacity import Slots, compare
+from yarnspec.core.capacity import Comparison, Slots, compare
 from yarnspec.core.commands import Command, Verdict
 from yarnspec.core.events import BlockRequested
 from yarnspec.core.host_speed import HostSpeeds
@@ -112,8 +112,8 @@ class Suspects:
     def cleared(self, now_ms: int) -> list[Command]:
         """End blocks of hosts whose tasks have proved healthy since."""
         done: list[Command] = []
-        for block in self._blocklist.blocks:
-            if block.cause != "slow" or not block.automatic or block.executor_id or block.level == "task":
+        for block in self._blocklist.wide:
+            if block.cause != "slow" or not block.automatic or block.executor_id:
                 continue
             proof = self._speeds.healthy(block.host, block.since_ms)
             if proof is not None:
@@ -122,21 +122,26 @@ class Suspects:
         return done
 
     def _by_speed(self, now_ms: int) -> list[BlockRequested]:
-        wishes = []
+        wishes: list[BlockRequested] = []
         tasks_left = sum(max(0, stage.tasks - stage.finished) for stage in self._table.stages.values())
         for slow in self._speeds.slow(now_ms):
             key = Key("application", slow.host)
             if slow.host in self._blocklist or slow.latest_ms <= self._came_back_ms.get(slow.host, -1):
                 continue
-            wish = self._wish(key, slow.reason, tasks_left, slow.factor, now_ms)
+            # What is wished for at the same time may be blocked by then: its slots carry nothing for this one.
+            slots = self._slots_elsewhere(slow.host, {wish.host for wish in wishes})
+            wish = self._wish(key, slow.reason, compare(tasks_left, *slots, slow.factor), now_ms)
             if wish is not None:
                 wishes.append(wish)
         return wishes
 
-    def _wish(self, key: Key, said: str, tasks_left: int, factor: float, now_ms: int) -> BlockRequested | None:
+    def _slots_elsewhere(self, here: str, wished: set[str]) -> tuple[int, int]:
+        """The slots of other hosts that stay in use, and those of the host itself."""
         slots = self._slots.by_host()
-        elsewhere = sum(count for host, count in slots.items() if host != key.host and host not in self._blocklist)
-        comparison = compare(tasks_left, elsewhere, slots[key.host], factor)
+        out = {here, *wished}
+        return sum(slots[host] for host in slots if host not in out and host not in self._blocklist), slots[here]
+
+    def _wish(self, key: Key, said: str, comparison: Comparison, now_ms: int) -> BlockRequested | None:
         if not comparison.sooner_without:
             self._notes.add(key.host, f"kept{key.reach}", f"slow, but not blocked: {comparison.text}", now_ms)
             return None

@@ -301,7 +301,10 @@ class Application:
         return self._accepted(self.client.block(body), f"{host} is not blocked")
 
     def unblock_host(self, host: str) -> Answer:
-        """Let containers and tasks onto a blocked host again; raises as ``block_host``."""
+        """Let containers and tasks onto a blocked host again; raises as ``block_host``.
+
+        The answer says when the host is ``still_blocked``: what the cluster's list blocks only the list unblocks.
+        """
         self._check_host(host)
         return self._accepted(
             self.client.unblock(UnblockBody(host=host, by=self._cluster.login)), f"{host} is not unblocked"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from yarnspec.core.blocklist import blocked_limit
+from yarnspec.core.clusterlist import objections
 from yarnspec.core.events import ClusterBlock
 from yarnspec.errors import YarnspecError
 from yarnspec.gateway.cluster import Cluster
@@ -17,8 +17,8 @@ def listed_hosts(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The running hosts that the AM's container is kept off beside ``excluded`` ones, and what to warn of.
 
-    As the negotiator does, it leaves at least one host, and takes no more than ``placement.max_blocked_share`` on the
-    word of others than the list's owner. A list that cannot be read is a warning.
+    They are those that the negotiator will block (``clusterlist.objections``), as long as the hosts stay as they are.
+    A list that cannot be read is a warning.
     """
     try:
         shared = cluster.shared_blocks(options.blocklist.cluster_directory)
@@ -33,14 +33,6 @@ def listed_hosts(
 def _within(
     blocks: Iterable[ClusterBlock], running: frozenset[str], excluded: frozenset[str], share: float
 ) -> tuple[str, ...]:
-    limit = blocked_limit(share, len(running))
-    avoided = set(excluded & running)
-    taken = []
-    for block in sorted(blocks, key=lambda one: (not one.admin, one.since_ms, one.host)):
-        if block.host not in running or block.host in avoided:
-            continue
-        if len(avoided) + 1 >= len(running) or (not block.admin and len(avoided) >= limit):
-            continue
-        avoided.add(block.host)
-        taken.append(block.host)
-    return tuple(sorted(taken))
+    refused = objections(blocks, running, excluded, share)
+    held = {block.host for block in refused if not refused[block]}
+    return tuple(sorted(held & running - excluded))

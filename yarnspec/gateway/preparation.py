@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from yarnspec import options as yarnspec_options
-from yarnspec.core.blocklist import blocked_limit
+from yarnspec.core.blockedshare import blocked_limit
 from yarnspec.errors import UsageError
 from yarnspec.gateway import recovery, shuffleservice, speculation
 from yarnspec.gateway.assembly import AmSize, Shipment, assemble

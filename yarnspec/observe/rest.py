@@ -66,11 +66,15 @@ class UnblockBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a request; ``changed`` is false when things stood as asked for, or better, before."""
+    """What became of a request; ``changed`` is false when things stood as asked for, or better, before.
+
+    ``still_blocked``: a host that was unblocked for the application is still blocked by the cluster's list.
+    """
 
     accepted: bool
     reason: str = ""
     changed: bool = True
+    still_blocked: bool = False
 
 
 class HostEntry(msgspec.Struct, frozen=True, kw_only=True):

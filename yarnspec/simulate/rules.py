@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import NoReturn
 
-from yarnspec.core.blocklist import SUBMIT, blocked_limit
+from yarnspec.core.blockedshare import blocked_limit
+from yarnspec.core.blocklist import SUBMIT
 from yarnspec.core.commands import (
     BlockExecutor,
     BlockHost,
@@ -19,7 +20,7 @@ from yarnspec.core.commands import (
     UnblockHost,
     WithdrawCopy,
 )
-from yarnspec.core.events import CopyRefused, Event, HostsReported, Observed
+from yarnspec.core.events import ClusterBlock, ClusterBlocksRead, CopyRefused, Event, HostsReported, Observed
 from yarnspec.core.observations import Failure, Observations, RowKind, StageFlag, State
 from yarnspec.simulate.scenario import USER, Scenario
 
@@ -48,7 +49,8 @@ class Rules:
         self._asked: set[TaskKey] = set()
         self._ever: Counter[TaskKey] = Counter()
         self._hosts: frozenset[str] = frozenset()
-        self._decided: set[_Block] = set()
+        self._listed: tuple[ClusterBlock, ...] = ()
+        self._decided: dict[_Block, str] = {}  # and by whom
         self._in_force: set[_Block] = set()
         self._expires_ms: dict[_Block, int | None] = {}
         self._copies: set[int] = set()  # that run
@@ -70,10 +72,13 @@ class Rules:
             self._observed(event.rows)
         elif isinstance(event, HostsReported):
             self._hosts = frozenset(host.host for host in event.hosts if host.state == "RUNNING")
+        elif isinstance(event, ClusterBlocksRead):
+            self._listed = event.blocks
         elif isinstance(event, CopyRefused):
             self._asked.discard((event.stage, event.stage_attempt, event.index))
         for command in commands:
             self._decided_on(command)
+        self._hosts_are_left()
         patience_ms = 2 * self._settings.detector.check_interval_ms
         for key in sorted(self._asked & self._finished.keys()):
             if now_ms - self._finished[key] > patience_ms:
@@ -120,10 +125,10 @@ class Rules:
                 self.broken(command.reason)
             case BlockHost():
                 self._block_is_allowed(command)
-                self._decided.add(_key(command))
+                self._decided[_key(command)] = command.by
                 self._expires_ms[_key(command)] = command.until_ms
             case UnblockHost():
-                self._decided.discard(_key(command))
+                self._decided.pop(_key(command), None)
 
     def _copy_is_allowed(self, copy: LaunchCopy) -> None:
         key = (copy.stage, copy.stage_attempt, copy.index)
@@ -149,9 +154,6 @@ class Rules:
         if block.by in (USER, SUBMIT) or _key(block) in self._decided:
             return
         if block.level == "cluster":
-            left = self._hosts - {host for level, host, *_ in self._decided if level in _WIDE} - {block.host}
-            if self._hosts and not left:
-                self.broken(f"the cluster's list takes the last of {sorted(self._hosts)}: {block}")
             return
         if block.until_ms is None or block.until_ms < self.now_ms:
             self.broken(f"an automatic block that does not end: {block}")
@@ -164,6 +166,26 @@ class Rules:
         limit = blocked_limit(self._settings.blocked_share, len(self._hosts))
         if block.level != "task" and len(after) > limit:
             self.broken(f"{sorted(after)} blocked, {limit} may be: {block}")
+
+    def _hosts_are_left(self) -> None:
+        """After each event: the list within its limits and heeded as far as they allow, and guesses within theirs."""
+        wide = {(host, level, by) for (level, host, executor, *_), by in self._decided.items()
+                if level in _WIDE and not executor and host in self._hosts}  # fmt: skip
+        people = {host for host, level, by in wide if level == "application" and by in (USER, SUBMIT)}
+        listed = {host for host, level, _ in wide if level == "cluster"}
+        guessed = {host for host, *_ in wide} - people - listed
+        limit = blocked_limit(self._settings.blocked_share, len(self._hosts))
+        if guessed and len(people | listed | guessed) > min(limit, len(self._hosts) - 1):
+            self.broken(f"{sorted(guessed)} blocked on a guess beside {sorted(people | listed)}, {limit} may be")
+        entries = {one.host: one for one in self._listed if one.until_ms is None or one.until_ms > self.now_ms}
+        for host in sorted((listed - people) & entries.keys()):
+            most = len(self._hosts) - 1 if entries[host].admin else limit
+            if len(people | listed) > min(most, len(self._hosts) - 1):
+                self.broken(f"the list's {entries[host]} holds with {sorted(people | listed)} of {sorted(self._hosts)}")
+        for host in sorted(self._hosts & entries.keys() - listed):
+            most = len(self._hosts) - 1 if entries[host].admin else limit
+            if host in people or len(people | listed | {host}) <= min(most, len(self._hosts) - 1):
+                self.broken(f"the list's {entries[host]} does not hold beside {sorted(people | listed)}")
 
     # what came of it
 
