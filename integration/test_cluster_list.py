@@ -41,6 +41,11 @@ def test_a_host_blocked_for_all_applications(
     explained = yarnspec("explain", application, "--host", host).expect(0).stdout
     assert "disk is being replaced" in explained
 
+    # It is not the application's to end.
+    refused = yarnspec("hosts", application, "unblock", host)
+    assert refused.exit_code == 4
+    assert f"yarnspec hosts --cluster unblock {host}" in refused.stderr
+
     # Everybody may add to the list, and nobody may take another one's entry off it or speak in another one's name.
     assert cluster.hdfs_status(DIRECTORY)["permission"] == "1777"
     refused = run_yarnspec(cluster, "hosts", "--cluster", "unblock", host, environment={"HADOOP_USER_NAME": MALLORY})
