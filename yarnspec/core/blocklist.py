@@ -171,21 +171,17 @@ class Blocklist:
         key = key_of(wish)
         why = malformed(wish)
         found = [] if why else [one.key for one in self.blocks if one.key == key or _on_host(one, key)]
-        listed = self._blocks.get(Key("cluster", key.host))
-        on_list = (
-            ""
-            if listed is None or key.level != "application"
-            else (
-                f"the cluster's list blocks it for all applications ({listed.reason}, by {listed.by}): "
-                f"yarnspec hosts --cluster unblock {key.host}"
-            )
+        listed = self._blocks.get(Key("cluster", key.host)) if key.level == "application" else None
+        on_list = listed and (
+            f"the cluster's list blocks it for all applications ({listed.reason}, by {listed.by}): "
+            f"yarnspec hosts --cluster unblock {key.host}"
         )
         if not why and not found:
             others = ", ".join(sorted({one.target for one in self._blocks if one.level == key.level})) or "none"
             why = on_list or f"it is not blocked{key.reach} (blocked: {others})"
         if why:
             return [self.refuse(key.target, why, kind="unblock")]
-        said = f"unblocked by {wish.by}{on_list and f', but {on_list}'}"
+        said = f"unblocked by {wish.by}{f', but {on_list}' if on_list else ''}"
         return [self.lift(one, said) for one in found]
 
     def expire(self, timer: str, now_ms: int) -> list[Command]:
