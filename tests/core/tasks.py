@@ -71,13 +71,12 @@ class TaskWorld:
 
     def end(
         self, task: Launched, at: int, state: State = State.SUCCESS, failure: Failure = Failure.NONE, *,
-         bytes_read: int = -1, text: str = "",
+         bytes_read: int = -1,
     ) -> None:  # fmt: skip
         self.rows.add(
             RowKind.TASK_ENDED, stage=task.stage, stage_attempt=0, time_ms=T0 + at, index=task.index,
             attempt=task.attempt, task_id=task.task_id, host=task.host, executor=task.executor,
             launch_ms=task.launch_ms, finish_ms=T0 + at, state=state, failure=failure, bytes_read=bytes_read,
-            text=text,
         )  # fmt: skip
 
     def end_stage(self, at: int, *, stage: int = 0, state: State = State.SUCCESS) -> None:

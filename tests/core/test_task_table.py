@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.core.tasks import T0, TaskWorld
 from yarnspec.core.observations import COLUMNS, Failure, Observations, ObservationsBuilder, RowKind, StageFlag, State
 from yarnspec.core.stagemetrics import spans
-from yarnspec.core.tasks import TaskTable
+from yarnspec.core.tasks import Happened, TaskTable
 
 
 def test_a_stage_and_its_attempts() -> None:
@@ -34,7 +34,6 @@ def test_a_stage_and_its_attempts() -> None:
     happened = those.observe()
     assert (stage.running, stage.finished, stage.unlaunched) == (1, 1, 1)
     assert happened.attempts_ended == []
-    assert happened.executors_freed == {"e-h1"}
     (attempt,) = stage.attempts_of(0)
     assert (attempt.host, attempt.executor_id, attempt.state, attempt.finish_ms) == (
         "h1",
@@ -56,7 +55,7 @@ def test_copies_and_the_ends_of_tasks_with_several_attempts_are_told_one_by_one(
     happened = those.observe()
     assert [each.task_id for _, each in happened.copies_started] == [copy.task_id]
     those.end(copy, 2000)
-    those.end(original, 2010, State.KILLED, Failure.KILLED, text="another attempt won")
+    those.end(original, 2010, State.KILLED, Failure.KILLED)
     those.end(other, 2020)
     happened = those.observe()
     assert [(each.task_id, each.state) for _, each in happened.attempts_ended] == [
@@ -66,7 +65,6 @@ def test_copies_and_the_ends_of_tasks_with_several_attempts_are_told_one_by_one(
         (copy.task_id, State.SUCCESS),
         (original.task_id, State.KILLED),
     ]
-    assert happened.texts == {original.task_id: "another attempt won"}
     assert [each.attempt for each in those.running().attempts_of(0)] == [0, 1]
 
 
@@ -81,14 +79,14 @@ def test_of_two_that_finish_together_one_stands_for_the_task() -> None:
     assert len(those.running().succeeded()) == 1
 
 
-def test_failed_attempts_are_told_with_what_spark_said() -> None:
+def test_failed_attempts_are_told_one_by_one() -> None:
     those = TaskWorld()
     those.stage(1)
     task = those.launch(0, "h1")
-    those.end(task, 5, State.FAILED, Failure.EXCEPTION, text="ValueError: no")
+    those.end(task, 5, State.FAILED, Failure.EXCEPTION)
     happened = those.observe()
     ((stage, attempt),) = happened.attempts_ended
-    assert (stage.stage, attempt.failure, happened.texts[attempt.task_id]) == (0, Failure.EXCEPTION, "ValueError: no")
+    assert (stage.stage, attempt.failure, attempt.task_id) == (0, Failure.EXCEPTION, task.task_id)
     assert stage.unlaunched == 1
 
 
@@ -152,7 +150,7 @@ def test_what_comes_twice_counts_once() -> None:
     batch = those.rows.take()
     those.tell(batch)
     again = those.tell(batch)
-    assert (again.stages_started, again.attempts_ended, again.executors_freed) == ([], [], set())
+    assert again == Happened()
     assert (those.running().finished, those.table.running, len(those.running().attempts_of(0))) == (1, 0, 1)
 
 
@@ -193,7 +191,7 @@ def test_after_the_end_of_a_stage_nothing_brings_it_back() -> None:
     those.stage(2)
     those.end(those.launch(0, "h1"), 200)
     happened = those.observe()
-    assert (happened.stages_started, happened.ignored, those.table.stages) == ([], 3, {})
+    assert (happened, those.table.stages) == (Happened(), {})
 
 
 def test_an_executor_that_is_gone_takes_along_what_outlived_its_stage() -> None:
@@ -226,12 +224,12 @@ def test_rows_that_cannot_be_are_left_out() -> None:
         those.rows.add(RowKind.TASK_STARTED, stage=0, stage_attempt=0, time_ms=T0, index=index, task_id=task_id)
     those.rows.add(RowKind.TASK_ENDED, stage=-1, stage_attempt=0, time_ms=T0, index=0, task_id=1, state=1)
     those.rows.add(RowKind.TASK_COUNTERS, stage=0, stage_attempt=0, time_ms=T0, task_id=99, bytes_read=5)
-    happened = those.observe()
-    assert (those.table.running, happened.ignored, list(those.table.stages)) == (0, 1, [(0, 0)])
+    those.observe()
+    assert (those.table.running, list(those.table.stages)) == (0, [(0, 0)])
 
 
 def test_an_empty_batch_is_nothing() -> None:
-    assert TaskTable().observe(ObservationsBuilder().take()).ignored == 0
+    assert TaskTable().observe(ObservationsBuilder().take()) == Happened()
 
 
 def test_attempts_of_a_stage_s_attempts_are_kept_apart() -> None:

@@ -120,15 +120,6 @@ class Copies:
 
     # the limits
 
-    def limit_of_stage(self, key: StageKey) -> int:
-        """How many copies may be live in a stage attempt."""
-        return self._limit(self._settings.max_share_of_stage, self._running_tasks(key))
-
-    @property
-    def limit(self) -> int:
-        """How many copies may be live in the application."""
-        return self._limit(self._settings.max_share_of_application, self._running_tasks())
-
     def _limit(self, share: float, running: int) -> int:
         # The small subtraction undoes binary fractions, so that 0.1 x 30 allows 3 and not 4.
         return max(self._settings.min_copies, math.ceil(share * running - 1e-9))

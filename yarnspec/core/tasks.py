@@ -32,14 +32,8 @@ class Happened:
     attempts_ended: list[tuple[StageTasks, Attempt]] = field(default_factory=list)
     """Those that failed, copies, and those of tasks that have or had several attempts; in their order by stage."""
     copies_started: list[tuple[StageTasks, Attempt]] = field(default_factory=list)
-    texts: dict[int, str] = field(default_factory=dict)
-    """What Spark said of failures, by the task ids among ``attempts_ended``."""
     succeeded: Counter[str] = field(default_factory=Counter)
     """How many attempts succeeded on each host."""
-    executors_freed: set[str] = field(default_factory=set)
-    """Executors on which an attempt ended."""
-    ignored: int = 0
-    """Rows that said nothing: of stages that ended long ago, without a stage, or with an index beyond the stage."""
 
 
 class TaskTable:
@@ -121,9 +115,7 @@ class TaskTable:
         batch = Batch(rows, hosts, executors)
         for key, at in _by_stage(rows):
             stage = self._stage(key, rows, at, happened)
-            if stage is None:
-                happened.ignored += len(at)
-            else:
+            if stage is not None:
                 self._apply(stage, batch, at, happened)
         return happened
 
@@ -161,25 +153,17 @@ class TaskTable:
             self._drop(stage)
 
     def _end(self, stage: StageTasks, batch: Batch, ends: Column, happened: Happened) -> None:
-        rows = batch.rows
         known = len(stage.rows)
         ended, lost = stage.end(batch, ends)
         # Of an attempt whose launch was lost on its way its end tells.
         copies = known + np.flatnonzero(stage.rows["speculative"][known:] == 1)
         happened.copies_started += [(stage, stage.attempt_at(row)) for row in copies.tolist()]
-        told = np.concatenate([self._tell(stage, ended, happened), lost])
+        self._tell(stage, ended, happened)
         happened.attempts_ended += [(stage, stage.attempt_at(row)) for row in lost.tolist()]
-        if rows.texts and len(told):
-            task_ids = set(stage.rows["task_id"][told].tolist())
-            for row in ends.tolist():
-                if row in rows.texts and int(rows.task_id[row]) in task_ids:
-                    happened.texts[int(rows.task_id[row])] = rows.texts[row]
 
-    def _tell(self, stage: StageTasks, ended: Column, happened: Happened) -> Column:
-        """Tell of attempts that ran and have ended; the rows of those that are told of one by one."""
+    def _tell(self, stage: StageTasks, ended: Column, happened: Happened) -> None:
+        """Tell of attempts that ran and have ended."""
         columns = stage.rows
-        freed = np.unique(columns["executor"][ended]).tolist()
-        happened.executors_freed.update(self.places.executor_names.texts(freed))
         hosts, counts = np.unique(columns["host"][ended[columns["state"][ended] == State.SUCCESS]], return_counts=True)
         for host, count in zip(hosts.tolist(), counts.tolist(), strict=True):
             if host != UNKNOWN:
@@ -187,9 +171,8 @@ class TaskTable:
         index = columns["index"][ended]
         several = (columns["previous"][ended] != NONE) | (stage.newest(index) != ended)
         several |= columns["speculative"][ended] == 1
-        told: Column = ended[several | (columns["state"][ended] == State.FAILED)]
+        told = ended[several | (columns["state"][ended] == State.FAILED)]
         happened.attempts_ended += [(stage, stage.attempt_at(row)) for row in told.tolist()]
-        return told
 
     def _end_stage(self, stage: StageTasks, rows: Observations, row: int, happened: Happened) -> None:
         if stage.ended is not None:
