@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.core.stragglers import H2, H3, Stragglers
+from tests.core.tasks import T0, TaskWorld
 from tests.core.world import names, of, only
 from yarnspec.core import events as ev
 from yarnspec.core.commands import (
@@ -15,9 +16,13 @@ from yarnspec.core.commands import (
     SetTimer,
     Summarize,
     UpdateTaskBlocks,
+    Verdict,
     WithdrawCopy,
 )
+from yarnspec.core.copies import Copies
 from yarnspec.core.observations import Failure, StageFlag, State
+from yarnspec.core.settings import SpeculationSettings
+from yarnspec.core.stagetasks import Attempt
 
 
 def one_slow_task(**changes: object) -> tuple[Stragglers, list[int]]:
@@ -220,6 +225,33 @@ def test_the_gain_is_estimated_from_the_slowdown_of_the_originals_host() -> None
     ledger = world.negotiator.speculation_view(world.now_ms).ledger
     # The original had run for 3.7 s; at more than 4 times the copy's second it would have run longer.
     assert ledger.gained_ms > 300
+
+
+def test_when_the_original_would_end_is_not_told_by_a_verdict_on_its_copy() -> None:
+    those = TaskWorld()
+    those.stage(1)
+    original = those.launch(0, "h1")
+    those.observe()
+    copies = Copies(SpeculationSettings(), those.table, lambda _: 1.0, lambda _: set(), lambda *_: None)
+    stage = those.running()
+
+    def found_slow(attempt: Attempt, remaining_ms: float) -> Verdict:
+        return Verdict(
+            stage=0, stage_attempt=0, index=0, attempt=attempt.attempt, task_id=attempt.task_id, host=attempt.host,
+            executor_id=attempt.executor_id, detector="progress", elapsed_ms=1, reason="slow",
+            numbers={"remaining_ms": remaining_ms},
+        )  # fmt: skip
+
+    copies.launch(found_slow(stage.attempts_of(0)[0], 60_000.0), stage.attempts_of(0), T0)
+    copy = those.launch(0, "h2", 1_000, copy=True)
+    ((_, started),) = those.observe().copies_started
+    copies.started(stage, started, T0 + 1_000)
+    copies.expect(found_slow(started, 5_000.0), T0 + 4_000)
+    those.end(copy, 10_000)
+    ((_, ended),) = those.observe().attempts_ended
+    copies.ended(stage, ended, T0 + 10_000)
+    assert original.task_id != copy.task_id
+    assert copies.total().gained_ms == 50_000
 
 
 def test_a_copy_that_loses_is_wasted() -> None:

@@ -218,10 +218,10 @@ class Copies:
         )
 
     def expect(self, verdict: Verdict, now_ms: int) -> None:
-        """Renew the estimate of when a copied task's original would end."""
+        """Renew the estimate of when a copied task's original would end; a verdict on its copy says nothing of that."""
         task = self._tasks.get((verdict.stage, verdict.stage_attempt, verdict.index))
         estimate_ms = original_end_ms(verdict, now_ms)
-        if task is not None and estimate_ms is not None:
+        if task is not None and estimate_ms is not None and verdict.task_id not in task.running:
             task.original_end_ms = estimate_ms
 
     # what happened
