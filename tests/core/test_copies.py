@@ -410,6 +410,7 @@ def test_a_summary_is_told_each_interval_while_stages_run() -> None:
     assert "1 copies started" in told[0].reason
     assert told[0].ledger is not None
     assert told[0].ledger.copies_launched == 1
+    assert [(one.stage, one.state, one.slow_tasks) for one in told[0].stages] == [(0, "RUNNING", 1)]
     # Though nothing new has happened.
     assert len(of(Summarize, world.pass_ms(30_000))) == 3
 

@@ -9,7 +9,7 @@ import msgspec
 from yarnspec.core import commands, events
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
-from yarnspec.core.figures import LedgerFigures
+from yarnspec.core.figures import LedgerFigures, StageSpeculation
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.records import record_of
 from yarnspec.observe.status import fold
@@ -100,6 +100,20 @@ class TestCopies:
         assert document.speculation is not None
         assert document.speculation.detector == "execution-time"
         assert document.speculation.ledger.copies_running == 1
+
+    def test_a_summary_of_a_running_stage_is_not_its_last_word(self) -> None:
+        figures = StageSpeculation(
+            stage=3, stage_attempt=0, name="s", tasks=4, state="RUNNING", slow_tasks=1, effective_copies=0,
+            min_finished_for_speculation=3, finished_executions=3, speculative_executions=1,
+            speculative_threshold_ms=5.5, running_ms_by_index={1: 900}, fastest_copies=0, running_copies=1,
+            gained_ms=0, wasted_ms=0, slow_execution_vertices=1, effective_speculative_executions=0,
+        )  # fmt: skip
+        summary = commands.Summarize(stages=(figures,), reason="so far")
+        finished = events.StageFinished(stage=3, stage_attempt=0)
+        won = (ended("SUCCESS", 5_000, copy=True), ended("KILLED", 80_000), finished)
+        (stage,) = status(STAGE, SLOW, COPY, summary, *won).stages
+        assert stage.metrics is not None
+        assert (stage.metrics.num_slow_tasks, stage.metrics.num_effective_copies, stage.copies_running) == (0, 1, 0)
 
     def test_a_copy_that_won(self) -> None:
         document = status(STAGE, SLOW, COPY, ended("SUCCESS", 5_000, copy=True), ended("KILLED", 80_000))

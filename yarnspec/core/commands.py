@@ -202,8 +202,9 @@ class JudgeTasks(Command, frozen=True):
 class Summarize(Command, frozen=True):
     """What speculation did so far, for the log; ``reason`` is the text.
 
-    Now and then while stages run, at the end of each stage (``stages`` has its metrics; without a ``ledger`` when it
-    had neither slow tasks nor copies), and when the SparkContext or the program ends.
+    Now and then while stages run (``stages`` has their metrics as they are then), at the end of each stage (with its
+    last ones; without a ``ledger`` when it had neither slow tasks nor copies), and when the SparkContext or the program
+    ends.
     """
 
     stages: tuple[StageSpeculation, ...] = ()

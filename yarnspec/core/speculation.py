@@ -11,9 +11,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from itertools import islice
-
-import msgspec
 
 from yarnspec.core import events as ev
 from yarnspec.core.blocklist import Blocklist
@@ -34,7 +31,7 @@ from yarnspec.core.jobs import Jobs
 from yarnspec.core.notes import Notes
 from yarnspec.core.observations import State
 from yarnspec.core.settings import Settings
-from yarnspec.core.stagemetrics import StageMetrics
+from yarnspec.core.stagemetrics import StageMetrics, brief
 from yarnspec.core.stagetasks import Attempt, StageTasks
 from yarnspec.core.suspects import Suspects
 from yarnspec.core.taskblocks import TaskBlocks
@@ -49,7 +46,6 @@ SETTLE_TIMER = "ended-jobs"
 _TASKS_NOTED = 5_000
 _HOSTS_NOTED = 5_000
 _VERDICTS_TOLD = 100
-_SPANS_OF_UNEVENTFUL = 20
 _SILENT_MS = 60_000
 """An attempt of an ended job that no heartbeat has named for so long has ended; Spark's own interval is 10 s."""
 
@@ -266,9 +262,8 @@ class Speculation:
             commands.append(Summarize(reason=said, stages=(figures,), ledger=self.copies.total().figures()))
         elif self.settings.speculation.enabled:
             # For the event log alone, and brief: of most stages there is nothing to tell.
-            longest = dict(islice(figures.running_ms_by_index.items(), _SPANS_OF_UNEVENTFUL))
-            brief = msgspec.structs.replace(figures, running_ms_by_index=longest)
-            commands.append(Summarize(reason=f"stage {key[0]} ended without slow tasks and copies", stages=(brief,)))
+            said = f"stage {key[0]} ended without slow tasks and copies"
+            commands.append(Summarize(reason=said, stages=(brief(figures),)))
         self.extras.stage_ended(stage)
         self.suspects.stage_ended(key)
         if not any(other[0] == key[0] for other in self.table.stages):
@@ -381,7 +376,8 @@ class Speculation:
         """Say what was done; again after the interval while stages run."""
         commands: list[Command] = []
         if self.table.stages or self.copies.total().copies_asked or self.blocklist.blocks:
-            commands.append(Summarize(reason=self.summary(), ledger=self.copies.total().figures()))
+            stages, ledger = self.metrics.running(now_ms), self.copies.total().figures()
+            commands.append(Summarize(reason=self.summary(), stages=stages, ledger=ledger))
         if self.table.stages:
             after_ms = self.settings.speculation.log_interval_ms
             commands.append(self._timers.set(SUMMARY_TIMER, now_ms + after_ms, "stages run"))

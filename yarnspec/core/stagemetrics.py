@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from itertools import islice
 
 import msgspec
 import numpy as np
@@ -16,6 +17,7 @@ from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import StageKey, TaskTable
 
 _SPANS_SHOWN = 1_000
+_SPANS_OF_BRIEF = 20
 _ENDED_KEPT = 100
 
 
@@ -72,6 +74,10 @@ class StageMetrics:
         ended = [self._now(figures) for key, figures in reversed(self._ended.items()) if key not in running]
         return (*running.values(), *ended)
 
+    def running(self, now_ms: int) -> tuple[StageSpeculation, ...]:
+        """The stages that run, in brief."""
+        return tuple(brief(self._of(stage, now_ms)) for stage in self._table.stages.values())
+
     def _now(self, ended: StageSpeculation) -> StageSpeculation:
         if (ended.stage, ended.stage_attempt) in self._settled:
             return ended
@@ -101,6 +107,13 @@ class StageMetrics:
             gained_ms=ledger.gained_ms,
             wasted_ms=ledger.wasted_ms,
         )
+
+
+def brief(figures: StageSpeculation) -> StageSpeculation:
+    """A stage's metrics for the event log, where few of the running times will do."""
+    return msgspec.structs.replace(
+        figures, running_ms_by_index=dict(islice(figures.running_ms_by_index.items(), _SPANS_OF_BRIEF))
+    )
 
 
 def spans(stage: StageTasks, count: int, now_ms: int) -> list[tuple[int, int]]:

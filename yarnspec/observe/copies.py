@@ -74,7 +74,9 @@ class Copies:
                 self._refused += isinstance(message, events.CopyRefused)
                 self._withdrawn += isinstance(message, commands.WithdrawCopy)
             case commands.Summarize():
-                self._figures |= {(one.stage, one.stage_attempt): one for one in message.stages}
+                # Of running stages the newest verdicts and ends of tasks tell more than the last summary.
+                last = [one for one in message.stages if one.state != "RUNNING"]
+                self._figures |= {(one.stage, one.stage_attempt): one for one in last}
                 while len(self._figures) > _MOST_STAGES:
                     del self._figures[next(iter(self._figures))]
                 self._gained_ms = message.ledger.gained_ms if message.ledger is not None else self._gained_ms
