@@ -451,12 +451,29 @@ class TestExplain:
             "verdict": "it was found slow\x1b[31m",
             "numbers": {"baseline_ms": 6000.0, "finished_on": "h1"},
             "lines": ["it has run for 7.0 s"],
+            "ended": False,
         }
+
+    def test_the_negotiators_word_on_a_task_that_has_no_numbers_yet(
+        self, yarnspec: Run, negotiator: HandMadeNegotiator
+    ) -> None:
+        negotiator.happened([STARTED, *STAGE_OF_TWO])
+        said = Explanation(subject="task 3.0", verdict="it has not been launched", numbers={}, lines=("no slot",))
+        negotiator.explanations = {"3.0": said}
+        assert yarnspec("explain", APP, "--task", "3.0").out.splitlines() == [
+            "task 3.0: it has not been launched",
+            "  no slot",
+        ]
 
     def test_the_records_word_for_what_the_negotiator_forgot(
         self, yarnspec: Run, negotiator: HandMadeNegotiator
     ) -> None:
         negotiator.happened([STARTED, *STAGE_OF_TWO])
+        negotiator.explanations = {
+            "3.0": Explanation(subject="task 3.0", verdict="its stage has ended", numbers={}, lines=(), ended=True)
+        }
+        assert "task 3.0: it was never found slow" in yarnspec("explain", APP, "--task", "3.0").out
+        negotiator.explanations = {}
         assert "task 3.0: it was never found slow" in yarnspec("explain", APP, "--task", "3.0").out
 
     def test_the_records_word_after_the_end(self, yarnspec: Run, cluster: HandMadeCluster) -> None:

@@ -168,6 +168,7 @@ def test_a_task_and_a_host_are_explained(client: httpx2.Client) -> None:
         "verdict": "slow",
         "numbers": {"baseline_ms": 6.5},
         "lines": ["a", "b"],
+        "ended": False,
     }
     assert client.get("/explain", params={"stage": 9, "index": 7}).content == b"null"
     assert client.get("/explain", params={"host": "h1"}).json()["subject"] == "h1"

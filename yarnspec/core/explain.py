@@ -36,7 +36,7 @@ def explain_task(speculation: Speculation, stage: int, index: int, now_ms: int) 
     if newest is None or not 0 <= index < newest.tasks:
         if not noted:
             return None
-        return Explanation(subject=subject, verdict="its stage has ended", numbers={}, lines=noted)
+        return Explanation(subject=subject, verdict="its stage has ended", numbers={}, lines=noted, ended=True)
     said = speculation.detector.explain(newest, index, now_ms)
     attempts = newest.attempts_of(index)
     lines = [_attempt(one, now_ms) for one in attempts]

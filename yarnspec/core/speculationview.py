@@ -27,9 +27,13 @@ class SpeculationView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a task or a host was acted on or not: one sentence, its numbers, and the story in lines."""
+    """Why a task or a host was acted on or not: one sentence, its numbers, and the story in lines.
+
+    ``ended``: the task's stage has ended; the core has forgotten its numbers then, and the records have not.
+    """
 
     subject: str
     verdict: str
     numbers: dict[str, float | str]
     lines: tuple[str, ...]
+    ended: bool = False

@@ -47,7 +47,7 @@ class Explaining:
         stage, index = parse_task(text)
         client = self._client
         found = None if client is None else self._live(lambda: client.explain_task(stage, index))
-        if found is None or not found.numbers:
+        if found is None or found.ended:
             # The core forgets a stage that has ended; the records do not.
             found = afterwards.explain_task(self._records(), stage, index, self._settings()) or found
         if found is None:

@@ -137,6 +137,7 @@ class _TaskStory:
             verdict=self._verdict(),
             numbers=self._numbers(judged),
             lines=tuple(lines),
+            ended=self._ended,
         )
 
     def _began_ms(self) -> int:
