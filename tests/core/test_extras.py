@@ -87,20 +87,34 @@ def test_a_free_slot_on_a_blocked_host_or_where_the_task_runs_is_none() -> None:
 
 
 def test_none_is_asked_for_while_tasks_of_the_stage_wait_for_slots_themselves() -> None:
-    world = Stragglers(hosts=(H2, H3), slots=1)
-    tasks = world.fill(0, 2)
+    world, _ = no_free_slot()
+    assert of(LaunchCopy, world.pass_ms(1_200))
     world.stage(0, 4)
-    world.pass_ms(900)
-    world.end(tasks[0])
-    world.end(world.launch(0, 2, "1"))
-    world.stage(1, 1)
-    world.launch(1, 0, "1")
-    answer = world.pass_ms(10_000)
-    assert of(LaunchCopy, answer)
-    assert of(RequestContainers, answer) == []
+    assert of(RequestContainers, world.pass_ms(10_000)) == []
     explanation = world.negotiator.explain_task(0, 1, world.now_ms)
     assert explanation is not None
-    assert any("1 tasks of its stage wait for slots" in line for line in explanation.lines)
+    assert any("2 tasks wait for slots, and might get a new one before it" in line for line in explanation.lines)
+
+
+def test_none_is_asked_for_while_tasks_of_another_stage_wait_for_slots() -> None:
+    """First in, first out: a stage with a lower number takes every new slot, and the copy would go on to wait."""
+    world = Stragglers(hosts=(H2, H3), slots=1)
+    world.stage(3, 2)
+    quick, _ = world.launch(3, 0, "1"), world.launch(3, 1, "2")
+    world.pass_ms(900)
+    world.end(quick)
+    world.stage(1, 100)
+    launched = [world.launch(1, 0, "1")]
+    for _ in range(10):
+        for asked in of(RequestContainers, world.pass_ms(3_000)):
+            for executor_id in asked.executor_ids:
+                world.executor(executor_id, H4, cores=1)
+                launched.append(world.launch(1, len(launched), executor_id))
+    assert (len(launched), world.view().extra) == (1, 0)
+    for index in range(1, 100):
+        world.end(launched.pop())
+        launched.append(world.launch(1, index, "1"))
+    assert len(only(RequestContainers, world.pass_ms(1_000)).executor_ids) == 1
 
 
 def test_none_is_asked_for_where_no_other_host_is_left() -> None:
@@ -110,6 +124,33 @@ def test_none_is_asked_for_where_no_other_host_is_left() -> None:
     explanation = world.negotiator.explain_task(0, 1, world.now_ms)
     assert explanation is not None
     assert any("without an attempt of it" in line for line in explanation.lines)
+
+
+def test_where_none_serves_all_copies_only_those_count_that_it_serves() -> None:
+    """Copies of a task on H2 and of one on H3: no third host is there, and on H3 only the former's can start."""
+    world = Stragglers(hosts=(H2, H3), slots=1)
+    for executor_id, host in (("8", H2), ("9", H3)):
+        world.executor(executor_id, host, cores=1)
+    world.tell(ev.HostsReported(hosts=(ev.HostReport(host=H2), ev.HostReport(host=H3))))
+    tasks = world.fill(0, 4)
+    world.pass_ms(900)
+    world.end(tasks[0])
+    world.end(tasks[1])
+    world.stage(1, 2)
+    world.launch(1, 0, "1")
+    world.launch(1, 1, "2")
+    answer = world.pass_ms(5_000)
+    assert [(one.index, one.not_hosts) for one in of(LaunchCopy, answer)] == [(2, (H2,)), (3, (H3,))]
+    (extra,) = only(RequestContainers, answer).executor_ids
+    assert [one.not_hosts for one in only(UpdatePlacement, answer).wanted] == [(H2,)]
+    explanation = world.negotiator.explain_task(0, 3, world.now_ms)
+    assert explanation is not None
+    assert any("serves an older copy" in line for line in explanation.lines)
+    # The next one's turn comes when the first has started.
+    world.executor(extra, H3, cores=1)
+    world.launch(0, 2, extra, copy=True)
+    answer = world.pass_ms(3_000)
+    assert [one.not_hosts for one in only(UpdatePlacement, answer).wanted] == [(H3,)]
 
 
 def test_the_request_is_withdrawn_when_the_copy_is_not_needed_any_more() -> None:

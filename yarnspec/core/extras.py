@@ -1,8 +1,10 @@
 """Containers beside Spark's target: for copies that find no slot, and for executors that blocks have put out of work.
 
-One is asked for when a copy has waited for a while and nothing else waits for slots in its stage (else every container
-would help, and how many there are is Spark's decision). It is kept off the hosts where the tasks run that are to be
-copied; blocked hosts are out of the question anyway. Where tasks wait for slots while executors stand idle on blocked
+One is asked for when a copy has waited for a while and no task waits for a slot: else every container would help, and
+how many there are is Spark's decision; one of another stage might get the slot before the copy, which would ask for
+the next container, and so on. It is kept off the hosts where the tasks run that are to be copied; blocked hosts are out
+of the question anyway. Where no host is left then, only the oldest copy is cared for, and those of others that can
+start wherever it can. Where tasks wait for slots while executors stand idle on blocked
 hosts (all of them may be there), as many are asked for in their place.
 
 An extra container is given back when no copy waits that could start there, it has been without a task for a while, and
@@ -38,6 +40,9 @@ _LOOKED_AT = 100
 """So many waiting copies are looked at in one pass, the oldest: their containers serve the later ones, too."""
 _ASK_AGAIN_MS = 60_000
 """So long after an executor was found to hold data the driver is asked again."""
+
+_Needy = tuple[CopiedTask, StageTasks]
+"""A task with a copy that has found no slot, and its stage."""
 
 
 class Extras:
@@ -80,10 +85,10 @@ class Extras:
         """Want as many extra containers as the waiting copies need."""
         self.why_not = {}
         needy = self._without_slot(waiting, now_ms)
-        not_hosts = self._not_hosts(needy)
+        needy, not_hosts = self._not_hosts(needy)
         states = [row.state for row in self._containers.extras]
         running, allocated = states.count("running"), states.count("allocated")
-        needed = math.ceil(len(needy) / self._slots.of_new_executor) if not_hosts is not None else 0
+        needed = math.ceil(len(needy) / self._slots.of_new_executor)
         needed = max(needed, self._stand_ins(now_ms) - running)
         if needed and now_ms < self._not_before_ms:
             wait_s = (self._not_before_ms - now_ms) / 1000
@@ -95,7 +100,7 @@ class Extras:
             new = max(0, _MOST_PER_EPOCH - self.total)
             needed = min(needed, len(states) - running + new)
         self.total += new
-        self._containers.want_extra(running + max(needed, allocated), not_hosts or ())
+        self._containers.want_extra(running + max(needed, allocated), not_hosts)
 
     def lost(self, row: Executor, now_ms: int, *, asked: bool) -> None:
         """An executor is gone; ``asked``: as it was asked to."""
@@ -123,11 +128,11 @@ class Extras:
             return 0
         return min(len(idle), math.ceil(waiting / self._slots.of_new_executor))
 
-    def _without_slot(self, waiting: list[CopiedTask], now_ms: int) -> list[tuple[CopiedTask, StageTasks]]:
+    def _without_slot(self, waiting: list[CopiedTask], now_ms: int) -> list[_Needy]:
         free = self._slots.free()
         rows = [row for row in self._slots.running() if row.executor_id not in self._leaving_since_ms]
         rows = [row for row in rows if free[row.executor_id]]
-        unlaunched = {key: stage.unlaunched for key, stage in self._table.stages.items()}
+        unlaunched = sum(stage.unlaunched for stage in self._table.stages.values())
         needy = []
         for task in waiting[:_LOOKED_AT]:
             stage = self._table.stages.get(task.key[:2])
@@ -139,8 +144,8 @@ class Extras:
                 free[found.executor_id] -= 1
                 if not free[found.executor_id]:
                     rows.remove(found)
-            elif unlaunched[stage.key]:
-                self.why_not[task.key] = f"{unlaunched[stage.key]} tasks of its stage wait for slots before it"
+            elif unlaunched:
+                self.why_not[task.key] = f"{unlaunched} tasks wait for slots, and might get a new one before it"
             elif now_ms - (task.asked_ms or 0) < self._settings.speculation.slot_patience_ms:
                 patience_s = self._settings.speculation.slot_patience_ms / 1000
                 self.why_not[task.key] = f"it has not waited for a slot for {patience_s:g} s yet"
@@ -152,19 +157,26 @@ class Extras:
         stage, _, index = key
         return row.host not in taken and self._blocklist.keeping_off(row.host, row.executor_id, stage, index) is None
 
-    def _not_hosts(self, needy: list[tuple[CopiedTask, StageTasks]]) -> tuple[str, ...] | None:
-        """Where no new container may be, as far as a host is left; else where the oldest copy's may not be."""
+    def _not_hosts(self, needy: list[_Needy]) -> tuple[list[_Needy], tuple[str, ...]]:
+        """For which copies new containers are, and where these may not be.
+
+        For all, where a host is left; else for the oldest, and for those that can start on any host where it can.
+        """
         if not needy:
-            return None
+            return [], ()
         usable = self._hosts.running - set(self._blocklist.hosts)
         each = [set(stage.hosts_of(task.key[2])) for task, stage in needy]
         for taken in (set().union(*each), each[0]):
-            if usable - taken:
-                return tuple(sorted(taken))
+            left = usable - taken
+            if left:
+                served = [one for one, hosts in zip(needy, each, strict=True) if not hosts & left]
+                others = [one for one, hosts in zip(needy, each, strict=True) if hosts & left]
+                self._explain(others, "a container is asked for that serves an older copy, and may be where it runs")
+                return served, tuple(sorted(taken))
         self._explain(needy, f"none of the {len(usable)} hosts that are not blocked is without an attempt of it")
-        return None
+        return [], ()
 
-    def _explain(self, needy: Iterable[tuple[CopiedTask, StageTasks]], why: str) -> None:
+    def _explain(self, needy: Iterable[_Needy], why: str) -> None:
         self.why_not.update((task.key, why) for task, _ in needy)
 
     # giving back

@@ -117,6 +117,7 @@ class Spark:
         run = StageRun(stage, self._stage_attempts[stage.stage], partitions, pending=list(range(len(partitions))))
         self._stage_attempts[stage.stage] += 1
         self._runs.append(run)
+        self._runs.sort(key=lambda each: each.plan.stage)  # the order in which FIFO offers them slots
         self._feed.stage_started(run)
 
     def _parents(self, stage: StagePlan) -> list[StagePlan]:
