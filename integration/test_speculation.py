@@ -74,7 +74,12 @@ def test_slow_host_is_found_blocked_and_copied_around(
     )
     assert block["host"] == slow
 
-    # Healthy again, it comes back: when its tasks prove it, or when the block's time is over.
+    # The copies have won, and nothing runs on the slow host that could prove it healthy: the block lasts its time.
+    ended = wait_for(
+        "the end of the block", lambda: [each for each in of_type("UnblockHost") if each["level"] == "application"], 60
+    )
+    assert ended[0]["host"] == slow
+    assert "is over" in ended[0]["reason"]
     cluster.mini.host_slow(slow, 1)
     wait_for("rounds with the host again", lambda: slow in submission.last_hosts, 60)
     (tmp_path / "stop").touch()
