@@ -6,7 +6,7 @@ import pytest
 
 from tests.core.stragglers import H2, H3, Stragglers
 from tests.core.tasks import T0, TaskWorld
-from tests.core.world import names, of, only
+from tests.core.world import HOSTS, names, of, only
 from yarnspec.core import events as ev
 from yarnspec.core.commands import (
     BlockHost,
@@ -20,6 +20,7 @@ from yarnspec.core.commands import (
     WithdrawCopy,
 )
 from yarnspec.core.copies import Copies
+from yarnspec.core.detectors import MAX_VERDICTS
 from yarnspec.core.observations import Failure, StageFlag, State
 from yarnspec.core.settings import SpeculationSettings
 from yarnspec.core.stagetasks import Attempt
@@ -177,6 +178,51 @@ def test_a_cap_makes_room_when_a_copy_ends() -> None:
     world.end(copy)
     world.end(tasks[first.index], State.KILLED, Failure.KILLED)
     assert len(of(LaunchCopy, world.pass_ms(1_500))) == 1
+
+
+def test_copies_that_would_only_wait_take_no_place_of_those_that_can_start() -> None:
+    """Stage 0's copies would come after its own tasks; however many of it are slow, stage 1's task is copied."""
+    world = Stragglers(hosts=HOSTS[:2], slots=MAX_VERDICTS, detector={"baseline_ratio": 0.1})
+    slow = 2 * MAX_VERDICTS - 2
+    world.stage(0, 10 * slow)
+    for index in range(slow):
+        world.end(world.launch(0, index, "1"))
+    for index in range(slow, 2 * slow):
+        world.launch(0, index, str(index % 2 + 1))
+    world.pass_ms(600)
+    world.stage(1, 2)
+    quick, _ = world.launch(1, 0, "1"), world.launch(1, 1, "2")
+    world.pass_ms(300)
+    world.end(quick)
+    answer = world.pass_ms(3_000)
+    assert [(one.stage, one.index) for one in of(LaunchCopy, answer)] == [(1, 1)]
+    explanation = world.negotiator.explain_task(0, slow, world.now_ms)
+    assert explanation is not None
+    assert any(f"{8 * slow} tasks of its stage wait for slots before it" in line for line in explanation.lines)
+
+
+def test_where_slots_are_free_for_all_that_wait_copies_are_asked_for() -> None:
+    """Such a task waits for a host of its choice, or runs, and the row that told so was lost."""
+    world, _ = one_slow_task()
+    world.stage(0, 10)
+    assert [one.index for one in of(LaunchCopy, world.pass_ms(1_200))] == [1]
+
+
+def test_waiting_copies_leave_the_places_of_a_pass_to_other_tasks() -> None:
+    shares = {"max_share_of_stage": 1.0, "max_share_of_application": 1.0}
+    world = Stragglers(hosts=HOSTS[:2], slots=2 * MAX_VERDICTS, speculation=shares, blocks={"enabled": False})
+    world.stage(0, 3 * MAX_VERDICTS)
+    tasks = [world.launch(0, index, str(index % 2 + 1)) for index in range(3 * MAX_VERDICTS)]
+    world.pass_ms(500)
+    for task_id in tasks[MAX_VERDICTS + 10 :]:
+        world.end(task_id)
+    world.stage(1, 2)
+    quick, _ = world.launch(1, 0, "1"), world.launch(1, 1, "2")
+    world.pass_ms(400)
+    world.end(quick)
+    asked = [(one.stage, one.index) for one in of(LaunchCopy, world.pass_ms(3_000))]
+    assert len(asked) == len(set(asked)) == MAX_VERDICTS + 11
+    assert (1, 1) in asked
 
 
 def test_the_copy_that_ends_first_wins_and_is_counted() -> None:

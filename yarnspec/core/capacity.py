@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from yarnspec.core.containers import Containers, Executor
@@ -43,6 +44,11 @@ class Slots:
         return {
             row.executor_id: max(0, self.of(row) - self._table.running_on(row.executor_id)) for row in self.running()
         }
+
+    def free_beside(self, hosts: Iterable[str]) -> int:
+        """How many slots are free on other hosts than these."""
+        beside, free = set(hosts), self.free()
+        return sum(free[row.executor_id] for row in self.running() if row.host not in beside)
 
     def by_host(self) -> Counter[str]:
         """All slots by host."""

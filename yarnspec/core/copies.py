@@ -16,13 +16,17 @@ A failed copy is taken off the record, which makes room for another one, up to a
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from yarnspec.core.attemptstate import representative
+from yarnspec.core.columns import Column
 from yarnspec.core.commands import Command, KillAttempt, LaunchCopy, Verdict, WithdrawCopy
+from yarnspec.core.detectors import PutOff
 from yarnspec.core.figures import LedgerFigures
 from yarnspec.core.ledger import Ledger, gained_ms, original_end_ms
 from yarnspec.core.observations import Failure, StageFlag, State
@@ -86,6 +90,8 @@ class Copies:
         self.stage_ledgers: dict[StageKey, Ledger] = {}
         self.before = Ledger()
         """What stages that are forgotten did."""
+        self.free_slots = 0
+        """Slots that were free at the last pass, and took any task."""
 
     # what there is
 
@@ -147,6 +153,15 @@ class Copies:
             )
         return self._banned.get(stage.key, "")
 
+    def behind(self, stage: StageTasks) -> str:
+        """That a stage's copies could not start, as its own tasks wait for slots, or an empty string.
+
+        Spark gives a copy a slot only when no other task of the stage may have it. Where slots are free for all that
+        wait, these wait for something else: to be local, or the rows of their starts were lost.
+        """
+        waiting = stage.unlaunched
+        return f"{waiting} tasks of its stage wait for slots before it" if waiting > self.free_slots else ""
+
     def objection(self, stage: StageTasks, index: int, attempts: tuple[Attempt, ...], now_ms: int) -> str:
         """Why no copy of this task is started now, or an empty string."""
         why = self.objection_to_stage(stage)
@@ -156,7 +171,7 @@ class Copies:
         if any(one.state is State.SUCCESS for one in attempts) or not running:
             return "it does not run any more"
         why = self._task_is_full(stage.key, index, running) or self.waits((*stage.key, index), now_ms)
-        return why or self.too_many(stage.key)
+        return why or self.behind(stage) or self.too_many(stage.key)
 
     def _task_is_full(self, key: StageKey, index: int, running: int) -> str:
         task = self._tasks.get((*key, index))
@@ -194,6 +209,22 @@ class Copies:
         if task.asked_ms is not None:
             return "a copy of it waits for a slot"
         return "a copy of it was refused a moment ago" if now_ms < task.rests_until_ms else ""
+
+    def put_off(self, now_ms: int) -> PutOff:
+        """Which tasks get no copy at the moment, if only for reasons that others do not share."""
+        most = self._settings.max_copies_of_task
+        tasks: defaultdict[StageKey, list[int]] = defaultdict(list)
+        for task in self._tasks.values():
+            if task.asked_ms is not None or task.denied or task.asked >= most or now_ms < task.rests_until_ms:
+                tasks[task.key[:2]].append(task.key[2])
+
+        def of(stage: StageTasks, index: Column) -> Column:
+            if self.objection_to_stage(stage) or self.behind(stage) or self.too_many(stage.key):
+                return np.ones(len(index), dtype=bool)
+            found: Column = np.isin(index, tasks[stage.key])
+            return found
+
+        return of
 
     # what is done
 

@@ -318,7 +318,9 @@ class Speculation:
         if not self.table.stages:
             cleared = self.suspects.cleared(now_ms) if self.settings.blocks.enabled else []
             return [*cleared, *self._look_at_extras(now_ms)]
-        verdicts, slow = self.detector.judge(self.table, now_ms)
+        if any(stage.unlaunched for stage in self.table.stages.values()):
+            self.copies.free_slots = self._slots.free_beside(self.blocklist.hosts)
+        verdicts, slow = self.detector.judge(self.table, now_ms, self.copies.put_off(now_ms))
         self.metrics.slow = Counter(slow)
         commands = self._tell(verdicts)
         if self.settings.blocks.enabled:
@@ -359,6 +361,7 @@ class Speculation:
             why = (
                 self.copies.waits(key, now_ms)
                 or self.copies.objection_to_stage(stage)
+                or self.copies.behind(stage)
                 or self.copies.too_many(stage.key)
             )
             attempts = stage.attempts_of(verdict.index) if not why else ()

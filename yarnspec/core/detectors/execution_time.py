@@ -15,8 +15,10 @@ from yarnspec.core.detectors.baseline import FirstFinishedMedian, execution_ms, 
 from yarnspec.core.detectors.protocol import (
     Explanation,
     Judged,
+    PutOff,
     Suspects,
     input_numbers,
+    nobody,
     seconds,
     verdict,
     worst_first,
@@ -36,9 +38,10 @@ class ExecutionTime:
         self._settings = settings
         self._median = FirstFinishedMedian(execution_ms)
 
-    def judge(self, table: TaskTable, now_ms: int) -> Judged:
+    def judge(self, table: TaskTable, now_ms: int, put_off: PutOff = nobody) -> Judged:
         """The attempts that are slow now, the worst first."""
-        return worst_first([each for stage in table.stages.values() for each in self._suspects(stage, now_ms)])
+        found = [each for stage in table.stages.values() for each in self._suspects(stage, now_ms)]
+        return worst_first(found, put_off)
 
     def _suspects(self, stage: StageTasks, now_ms: int) -> Iterator[Suspects]:
         numbers = self._numbers(stage)

@@ -19,9 +19,11 @@ from yarnspec.core.detectors.protocol import (
     MB,
     Explanation,
     Judged,
+    PutOff,
     Suspects,
     input_numbers,
     input_said,
+    nobody,
     seconds,
     verdict,
     worst_first,
@@ -42,9 +44,10 @@ class InputWeighted:
         self._median_ms = FirstFinishedMedian(execution_ms)
         self._median_ms_per_byte = FirstFinishedMedian(ms_per_byte)
 
-    def judge(self, table: TaskTable, now_ms: int) -> Judged:
+    def judge(self, table: TaskTable, now_ms: int, put_off: PutOff = nobody) -> Judged:
         """The attempts that are slow now, the worst first."""
-        return worst_first([each for stage in table.stages.values() for each in self._suspects(stage, now_ms)])
+        found = [each for stage in table.stages.values() for each in self._suspects(stage, now_ms)]
+        return worst_first(found, put_off)
 
     def _suspects(self, stage: StageTasks, now_ms: int) -> Iterator[Suspects]:
         numbers = self._numbers(stage)

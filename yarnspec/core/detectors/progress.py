@@ -29,9 +29,11 @@ from yarnspec.core.detectors.execution_time import running_text
 from yarnspec.core.detectors.protocol import (
     Explanation,
     Judged,
+    PutOff,
     Suspects,
     input_numbers,
     input_said,
+    nobody,
     seconds,
     verdict,
     worst_first,
@@ -104,13 +106,13 @@ class Progress:
         self._speeds = speeds
         self._slow: dict[StageKey, tuple[StageTasks, Column]] = {}
 
-    def judge(self, table: TaskTable, now_ms: int) -> Judged:
+    def judge(self, table: TaskTable, now_ms: int, put_off: PutOff = nobody) -> Judged:
         """The attempts that are slow now, those that a copy gains most on first."""
         self._speeds.refresh(table, now_ms)
         for key in self._slow.keys() - table.stages.keys():
             del self._slow[key]
         stages = [stage for stage in table.stages.values() if stage.running]
-        return worst_first([each for stage in stages for each in self._suspects(stage, now_ms)])
+        return worst_first([each for stage in stages for each in self._suspects(stage, now_ms)], put_off)
 
     def _suspects(self, stage: StageTasks, now_ms: int) -> Iterator[Suspects]:
         known, earlier = self._slow.get(stage.key, (None, _NO_ROWS))

@@ -19,6 +19,15 @@ MAX_VERDICTS = 200
 """Of one pass; the worst come first, and the rest come with a later pass if they are still slow then."""
 
 
+PutOff = Callable[[StageTasks, Column], Column]
+"""Tells of tasks of a stage, by their indexes, which get no copy now: they must not take the places of the others."""
+
+
+def nobody(_stage: StageTasks, index: Column) -> Column:
+    """No task is put off."""
+    return np.zeros(len(index), dtype=bool)
+
+
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """Why a task is or is not slow now: one sentence, and the numbers in it."""
 
@@ -35,7 +44,7 @@ class Judged(NamedTuple):
     """What a pass found: verdicts on at most ``MAX_VERDICTS`` attempts, and how many tasks are slow in all."""
 
     verdicts: list[Verdict]
-    """On attempts of tasks without a copy first, then the worst first."""
+    """On attempts of tasks that may get a copy first, then of those that have one or get none now; the worst first."""
     slow: dict[StageKey, int]
     """How many tasks are slow, by the stage attempts that have any."""
 
@@ -45,7 +54,7 @@ class Detector(Protocol):
 
     name: str
 
-    def judge(self, table: TaskTable, now_ms: int) -> Judged:
+    def judge(self, table: TaskTable, now_ms: int, put_off: PutOff = nobody) -> Judged:
         """The attempts that are slow now."""
 
     def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
@@ -89,17 +98,20 @@ class Suspects:
     """The verdict on the attempt at a position in ``rows``."""
 
 
-def worst_first(found: Sequence[Suspects]) -> Judged:
-    """The verdicts on the worst over all stages, those of tasks without a copy before the rest."""
+def worst_first(found: Sequence[Suspects], put_off: PutOff) -> Judged:
+    """The verdicts on the worst over all stages, those of tasks that have a copy or are put off after the rest."""
     if not found:
         return Judged([], {})
     owner = np.repeat(np.arange(len(found)), [len(each.rows) for each in found])
     position = np.concatenate([np.arange(len(each.rows)) for each in found])
     several = [each.stage.active(each.stage.rows["index"][each.rows]) > 1 for each in found]
-    copied = np.concatenate(several)
+    later = [
+        more | put_off(each.stage, each.stage.rows["index"][each.rows])
+        for each, more in zip(found, several, strict=True)
+    ]
     slow = {each.stage.key: _tasks(each, more) for each, more in zip(found, several, strict=True)}
     badness = np.concatenate([each.badness for each in found])
-    score = badness - copied * (float(badness.max(initial=0)) - float(badness.min(initial=0)) + 1.0)
+    score = badness - np.concatenate(later) * (float(badness.max(initial=0)) - float(badness.min(initial=0)) + 1.0)
     worst = np.arange(len(score))
     if len(score) > MAX_VERDICTS:
         worst = np.argpartition(-score, MAX_VERDICTS)[:MAX_VERDICTS]
