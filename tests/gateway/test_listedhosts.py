@@ -48,8 +48,8 @@ def test_the_am_is_kept_off_the_same_hosts_as_the_application(
     excluded: tuple[str, ...], entries: tuple[ClusterBlock, ...]
 ) -> None:
     shipped = default_options()
-    half = msgspec.structs.replace(shipped.placement, max_blocked_share=0.5)
-    options = msgspec.structs.replace(shipped, placement=half)
+    third = msgspec.structs.replace(shipped.placement, max_blocked_share=0.34)
+    options = msgspec.structs.replace(shipped, placement=third)
     world = World(blocked_share=options.placement.max_blocked_share, excluded_hosts=excluded)
     world.start(report=False)
     world.tell(hosts(*HOSTS))
