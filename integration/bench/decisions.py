@@ -71,6 +71,7 @@ class Crowd:
             Settings(initial_executors=HOSTS, executor_memory_mb=1024, detector=detector, blocked_share=share)
         )
         self._slow = SLOW_HOST + np.arange(slow_hosts)
+        self._all_run = slow_hosts > 1  # no copy is asked for while tasks of its stage wait
         self.table = TaskTable()
         """The same once more, to choose from what runs."""
         self.now_ms = T0 + 3 * TASK_MS
@@ -122,7 +123,7 @@ class Crowd:
             batch(
                 1,
                 kind=RowKind.STAGE_STARTED,
-                tasks=2 * tasks + (max(PASSES.values()) + 1) * CHURN // self._stages,
+                tasks=tasks if self._all_run else 2 * tasks + (max(PASSES.values()) + 1) * CHURN // self._stages,
                 flags=0,
                 time_ms=T0,
                 **whole,
@@ -298,7 +299,7 @@ def run(console: Console) -> bool:
         acting.add_column(column, justify="left" if column == "detector" else "right")
     for kind in KINDS:
         acted = measure_acting(kind)
-        met = met and acted.worst_ms <= AIM_ACTING_MS
+        met = met and acted.copies > 0 and acted.worst_ms <= AIM_ACTING_MS
         acting.add_row(
             kind, f"{acted.median_ms:.1f} ms", f"{acted.worst_ms:.1f} ms", f"{AIM_ACTING_MS:g} ms",
             f"{acted.copies:,}", f"{acted.blocks:,}",
