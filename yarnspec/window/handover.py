@@ -75,8 +75,8 @@ class Handover(Generic[T]):
             TimeoutError: the record does not come, though nothing else is wrong.
         """
         self._stop()
-        # A thread that collects garbage may be any: also the reader.
-        if self._thread is None or self._thread is threading.current_thread():
+        # Any thread may collect garbage: the reader, too, and one that `threading` does not know (nor should by this).
+        if self._thread is None or self._thread.ident == threading.get_ident():
             return
         self._failed = self._failed or in_error
         self._thread.join(_ERROR_PATIENCE_S if self._failed else _PATIENCE_S)
