@@ -69,7 +69,8 @@ def test_nothing_trips(
             )
         those.observe(now_ms)
         now_ms += 10_000
-        verdicts, totals = those.detector.judge(those.table, T0 + now_ms)
+        judged = those.detector.judge(those.table, T0 + now_ms)
+        verdicts, totals = judged.verdicts, judged.slow
         for each in verdicts:
             stage = those.table.stages[each.stage, each.stage_attempt]
             (attempt,) = [one for one in stage.attempts_of(each.index) if one.task_id == each.task_id]

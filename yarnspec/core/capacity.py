@@ -41,9 +41,8 @@ class Slots:
 
     def free(self) -> dict[str, int]:
         """The free slots by executor."""
-        return {
-            row.executor_id: max(0, self.of(row) - self._table.running_on(row.executor_id)) for row in self.running()
-        }
+        taken = self._table.running_by_executor()
+        return {row.executor_id: max(0, self.of(row) - taken.get(row.executor_id, 0)) for row in self.running()}
 
     def free_beside(self, hosts: Iterable[str]) -> int:
         """How many slots are free on other hosts than these."""

@@ -55,6 +55,14 @@ def distinct(numbers: Column) -> Column:
     return np.flatnonzero(np.bincount(numbers))
 
 
+def numbered(numbers: Column) -> tuple[Column, Column]:
+    """The different ones among small numbers from 0 on, sorted, and for each number its place among them."""
+    found = distinct(numbers)
+    place = np.zeros(int(found[-1]) + 1 if len(found) else 0, dtype=np.int64)
+    place[found] = np.arange(len(found))
+    return found, place[numbers]
+
+
 def median_by(group: Column, values: Column, count: int) -> Column:
     """The median of the values of each group; 0 for an empty one."""
     order = np.lexsort((values, group))

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from yarnspec.core.columns import Column
 from yarnspec.core.commands import Command, KillAttempt, LaunchCopy, Verdict, WithdrawCopy
 from yarnspec.core.detectors import PutOff
 from yarnspec.core.figures import LedgerFigures
-from yarnspec.core.ledger import Ledger, gained_ms, original_end_ms
+from yarnspec.core.ledger import Ledger, gained_ms
 from yarnspec.core.observations import Failure, StageFlag, State
 from yarnspec.core.settings import SpeculationSettings
 from yarnspec.core.stagetasks import Attempt, StageTasks
@@ -98,8 +99,7 @@ class Copies:
     @property
     def waiting(self) -> list[CopiedTask]:
         """Tasks with a copy that was asked for and has not started, the oldest first."""
-        waiting = [task for task in self._tasks.values() if task.asked_ms is not None]
-        return sorted(waiting, key=lambda task: (task.asked_ms or 0, task.key))
+        return _oldest_first(task for task in self._tasks.values() if task.asked_ms is not None)
 
     @property
     def live(self) -> int:
@@ -234,7 +234,6 @@ class Copies:
         task = self._tasks.setdefault(key, CopiedTask(key))
         task.asked_ms = now_ms
         task.asked += 1
-        self.expect(verdict, now_ms)
         self._live[key[:2]] += 1
         self.ledger_of(key[:2]).copies_asked += 1
         hosts = hosts_of(attempts)
@@ -248,12 +247,14 @@ class Copies:
             reason=verdict.reason,
         )
 
-    def expect(self, verdict: Verdict, now_ms: int) -> None:
-        """Renew the estimate of when a copied task's original would end; a verdict on its copy says nothing of that."""
-        task = self._tasks.get((verdict.stage, verdict.stage_attempt, verdict.index))
-        estimate_ms = original_end_ms(verdict, now_ms)
-        if task is not None and estimate_ms is not None and verdict.task_id not in task.running:
-            task.original_end_ms = estimate_ms
+    def expect(self, key: TaskKey, task_id: int, remaining_ms: float, now_ms: int) -> None:
+        """Renew the estimate of when a copied task's original would end; a verdict on its copy says nothing of that.
+
+        ``remaining_ms``: of the attempt ``task_id``; NaN when the detector makes no estimate.
+        """
+        task = self._tasks.get(key)
+        if task is not None and remaining_ms >= 0 and task_id not in task.running:
+            task.original_end_ms = now_ms + int(remaining_ms)
 
     # what happened
 
@@ -317,12 +318,16 @@ class Copies:
     def withdraw_needless(self, now_ms: int) -> list[Command]:
         """Withdraw copies that still wait for a slot although their tasks have ended."""
         commands: list[Command] = []
-        for task in self.waiting:
-            stage = self._table.stages.get(task.key[:2])
-            if stage is None or not stage.runs(task.key[2]):
-                commands.append(self._withdraw(task, "its task does not run any more"))
-                self._note(task.key, "withdrawn", "the copy had not started when the task ended", now_ms)
+        # Many may wait, and few of them in vain: only these need be in order.
+        needless = [task for task in self._tasks.values() if task.asked_ms is not None and not self._runs(task.key)]
+        for task in _oldest_first(needless):
+            commands.append(self._withdraw(task, "its task does not run any more"))
+            self._note(task.key, "withdrawn", "the copy had not started when the task ended", now_ms)
         return commands
+
+    def _runs(self, key: TaskKey) -> bool:
+        stage = self._table.stages.get(key[:2])
+        return stage is not None and stage.runs(key[2])
 
     def stage_ended(self, key: StageKey) -> list[Command]:
         """A stage attempt is over: nothing of it starts any more. Its ledger stays."""
@@ -401,6 +406,10 @@ class Copies:
         task.asked_ms = None
         task.asked -= 1
         self._live[task.key[:2]] -= 1
+
+
+def _oldest_first(waiting: Iterable[CopiedTask]) -> list[CopiedTask]:
+    return sorted(waiting, key=attrgetter("asked_ms", "key"))
 
 
 def _kill(task: TaskKey, copy: Attempt, why: str) -> KillAttempt:

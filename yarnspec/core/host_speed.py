@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from yarnspec.core.carried import HostSpeed
-from yarnspec.core.columns import Column, Columns
+from yarnspec.core.columns import Column, Columns, numbered
 from yarnspec.core.health import Seen, best_run
 from yarnspec.core.likelihood import add_up
 from yarnspec.core.pace import HostEvidence, Pace
@@ -378,7 +378,7 @@ class _Pool:
             rows = pace.evidence.rows[here]
             parts.append((numbers[here], pace.told[rows], pace.evidence.launch_ms[here], pace.end_ms[rows]))
         host, told, launch_ms, end_ms = (np.concatenate(column) for column in zip(*parts, strict=True))
-        hosts, number = np.unique(host, return_inverse=True)
+        hosts, number = numbered(host)
         sums = add_up(number, len(hosts), told, launch_ms, end_ms)
         self._columns["log_odds"][hosts] = sums.worst
         self._columns["whole"][hosts] = sums.whole

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import msgspec
 
-from yarnspec.core.commands import Verdict
 from yarnspec.core.figures import LedgerFigures
 from yarnspec.core.stagetasks import Attempt
 
@@ -73,12 +72,6 @@ class Ledger(msgspec.Struct, kw_only=True):
             f"about {self.gained_ms / 1000:.1f} task seconds gained, {self.wasted_ms / 1000:.1f} of "
             f"{self.spent_ms / 1000:.1f} spent on copies wasted"
         )
-
-
-def original_end_ms(verdict: Verdict, now_ms: int) -> int | None:
-    """When the original would end as the detector sees it; None when it makes no estimate."""
-    remaining_ms = verdict.numbers.get("remaining_ms")
-    return None if remaining_ms is None or remaining_ms < 0 else now_ms + int(remaining_ms)
 
 
 def gained_ms(original: Attempt | None, copy: Attempt, estimate_ms: int | None, factor: float) -> int:

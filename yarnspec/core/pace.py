@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from yarnspec.core.columns import Column
+from yarnspec.core.columns import Column, numbered
 from yarnspec.core.counters import Rates, rates
 from yarnspec.core.likelihood import MOST, Sample, shifts, weigh
 from yarnspec.core.observations import NONE, State
@@ -215,7 +215,7 @@ class Pace:
 
     def _weigh(self, hiccup_ms: Column, usual_ms: Column) -> HostEvidence:
         known = np.flatnonzero(self.known)
-        hosts, host = np.unique(self.host[known], return_inverse=True)
+        hosts, host = numbered(self.host[known])
         count = len(hosts)
         latest = _latest_by(host, self.end_ms[known], np.bincount(host, minlength=count))
         rows, host = known[latest], host[latest]

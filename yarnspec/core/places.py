@@ -106,6 +106,11 @@ class Places:
         number = self.executor_names.find(executor_id)
         return 0 if number is None else int(self._executors["running"][number])
 
+    def running_by_executor(self) -> dict[str, int]:
+        """How many attempts run in each executor."""
+        names = self.executor_names.texts(range(len(self.executor_names)))
+        return dict(zip(names, self._executors["running"].tolist(), strict=True))
+
     def _fit(self) -> None:
         self._hosts.reach(len(self.host_names))
         self._executors.reach(len(self.executor_names))

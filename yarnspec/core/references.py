@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from yarnspec.core.columns import Column, distinct, median_by
+from yarnspec.core.columns import Column, distinct, median_by, numbered
 from yarnspec.core.observations import NONE, StageFlag, State
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
@@ -96,7 +96,7 @@ class References:
         sized = self.size > 0
         if not self.by_estimate or np.count_nonzero(sized) < _ENOUGH_WITHIN:
             return False
-        _, host = np.unique(self.host[sized], return_inverse=True)
+        _, host = numbered(self.host[sized])
         took, size = (
             values - np.bincount(host, values)[host] / np.bincount(host)[host]
             for values in (np.log(self.took_ms[sized]), np.log(self.size[sized]))
@@ -218,7 +218,8 @@ def _spread(deviations: Column) -> float:
 
 def _spread_within(values: Column, host: Column) -> float:
     """How much tasks of one host differ: that a host is slow makes its own tasks no less alike."""
-    hosts, group, counts = np.unique(host, return_inverse=True, return_counts=True)
+    hosts, group = numbered(host)
+    counts = np.bincount(group)
     own = median_by(group, values, len(hosts))
     # Of few values the median is too near to them: of a single one it is the value itself.
     several = counts[group] > 1

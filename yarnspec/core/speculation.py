@@ -15,11 +15,11 @@ from collections.abc import Callable
 from yarnspec.core import events as ev
 from yarnspec.core.blocklist import Blocklist
 from yarnspec.core.capacity import Slots
-from yarnspec.core.commands import Command, JudgeTasks, Summarize, Verdict
+from yarnspec.core.commands import Command, JudgeTasks, Summarize
 from yarnspec.core.containers import Containers, Executor
 from yarnspec.core.copies import Copies, TaskKey, hosts_of
 from yarnspec.core.deaths import YoungDeath
-from yarnspec.core.detectors import detector_of
+from yarnspec.core.detectors import SlowAttempt, detector_of
 from yarnspec.core.driver import Route
 from yarnspec.core.extras import Extras
 from yarnspec.core.faults import Faults
@@ -320,43 +320,41 @@ class Speculation:
             return [*cleared, *self._look_at_extras(now_ms)]
         if any(stage.unlaunched for stage in self.table.stages.values()):
             self.copies.free_slots = self._slots.free_beside(self.blocklist.hosts)
-        verdicts, slow = self.detector.judge(self.table, now_ms, self.copies.put_off(now_ms))
+        worst, slow = self.detector.judge(self.table, now_ms, self.copies.put_off(now_ms))
         self.metrics.slow = Counter(slow)
-        commands = self._tell(verdicts)
+        commands = self._tell(worst)
         if self.settings.blocks.enabled:
             commands += self.suspects.cleared(now_ms)
-            for wish in self.suspects.weigh(verdicts, now_ms):
+            for wish in self.suspects.weigh(worst, now_ms):
                 commands += self._block(wish, now_ms)
         commands += self.copies.withdraw_needless(now_ms)
-        blocks, launches = self._copy(verdicts, now_ms)
+        blocks, launches = self._copy(worst, now_ms)
         commands += blocks
-        commands += self._task_blocks.update(f"{len(verdicts)} slow attempts")
+        commands += self._task_blocks.update(f"{len(worst)} slow attempts")
         commands += launches
         self.extras.plan(self.copies.waiting, now_ms)
         after_ms = self.settings.detector.check_interval_ms
         commands.append(self._timers.set(JUDGE_TIMER, now_ms + after_ms, f"{len(self.table.stages)} stages run"))
         return commands + self._look_at_extras(now_ms)
 
-    def _tell(self, verdicts: list[Verdict]) -> list[Command]:
-        new = [one for one in verdicts if one.task_id not in self._judged[one.stage, one.stage_attempt]]
+    def _tell(self, worst: list[SlowAttempt]) -> list[Command]:
+        new = [one for one in worst if one.task_id not in self._judged[one.stage.key]]
         if not new:
             return []
         # What is too much for one line of the log is told after the next pass.
         told = new[:_VERDICTS_TOLD]
-        for verdict in told:
-            self._judged[verdict.stage, verdict.stage_attempt].add(verdict.task_id)
-        said = f"{self.metrics.slow_tasks} tasks are slow, {len(new)} attempts newly; the worst: {verdicts[0].reason}"
-        return [JudgeTasks(verdicts=tuple(told), reason=said)]
+        for one in told:
+            self._judged[one.stage.key].add(one.task_id)
+        reason = worst[0].verdict.reason
+        said = f"{self.metrics.slow_tasks} tasks are slow, {len(new)} attempts newly; the worst: {reason}"
+        return [JudgeTasks(verdicts=tuple(one.verdict for one in told), reason=said)]
 
-    def _copy(self, verdicts: list[Verdict], now_ms: int) -> tuple[list[Command], list[Command]]:
+    def _copy(self, worst: list[SlowAttempt], now_ms: int) -> tuple[list[Command], list[Command]]:
         blocks: list[Command] = []
         launches: list[Command] = []
-        for verdict in verdicts:
-            self.copies.expect(verdict, now_ms)
-            stage = self.table.stages.get((verdict.stage, verdict.stage_attempt))
-            if stage is None:
-                continue
-            key = (*stage.key, verdict.index)
+        for one in worst:
+            stage = one.stage
+            key = (*stage.key, one.index)
             # What is quick to look at comes first: there may be a thousand verdicts.
             why = (
                 self.copies.waits(key, now_ms)
@@ -364,15 +362,17 @@ class Speculation:
                 or self.copies.behind(stage)
                 or self.copies.too_many(stage.key)
             )
-            attempts = stage.attempts_of(verdict.index) if not why else ()
-            why = why or self.copies.objection(stage, verdict.index, attempts, now_ms)
-            why = why or self.blocklist.nowhere_beside(hosts_of(attempts), stage.stage, verdict.index)
+            attempts = stage.attempts_of(one.index) if not why else ()
+            why = why or self.copies.objection(stage, one.index, attempts, now_ms)
+            why = why or self.blocklist.nowhere_beside(hosts_of(attempts), stage.stage, one.index)
             if why:
                 self.task_notes.add(key, f"no copy: {why[:12]}", f"slow, and not copied: {why}", now_ms)
-                continue
-            if self.settings.blocks.enabled:
-                blocks += self._block(self.suspects.of_task(verdict), now_ms)
-            launches.append(self.copies.launch(verdict, attempts, now_ms))
+            else:
+                verdict = one.verdict
+                if self.settings.blocks.enabled:
+                    blocks += self._block(self.suspects.of_task(verdict), now_ms)
+                launches.append(self.copies.launch(verdict, attempts, now_ms))
+            self.copies.expect(key, one.task_id, one.remaining_ms, now_ms)
         return blocks, launches
 
     def _summarize(self, now_ms: int) -> list[Command]:

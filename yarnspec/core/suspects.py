@@ -23,6 +23,7 @@ from yarnspec.core.blocklist import Blocklist
 from yarnspec.core.blocks import WIDE, Block, Key
 from yarnspec.core.capacity import Comparison, Slots, compare
 from yarnspec.core.commands import Command, Verdict
+from yarnspec.core.detectors import SlowAttempt
 from yarnspec.core.events import BlockRequested
 from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.core.notes import Notes
@@ -85,13 +86,12 @@ class Suspects:
         named = ", ".join(f"{count} of stage {stage}" for stage, count in sorted(counts.items())) or "none"
         return f"slow tasks of running stages there: {named}; by themselves they are no proof against their host"
 
-    def weigh(self, verdicts: Iterable[Verdict], now_ms: int) -> list[BlockRequested]:
+    def weigh(self, worst: Iterable[SlowAttempt], now_ms: int) -> list[BlockRequested]:
         """The blocks that the slow tasks and what is learnt of hosts call for now."""
         self._came_back_ms.update(dict.fromkeys(self._lifted, now_ms))
         self._lifted.clear()
-        for verdict in verdicts:
-            of_stage = self._slow[verdict.stage, verdict.stage_attempt]
-            of_stage.setdefault(verdict.host, set()).add(verdict.index)
+        for one in worst:
+            self._slow[one.stage.key].setdefault(one.host, set()).add(one.index)
         return self._by_speed(now_ms)
 
     def of_task(self, verdict: Verdict) -> BlockRequested | None:

@@ -56,6 +56,10 @@ class TaskTable:
         """How many attempts run in an executor."""
         return self.places.running_on(executor_id)
 
+    def running_by_executor(self) -> dict[str, int]:
+        """How many attempts run in each executor that was heard of."""
+        return self.places.running_by_executor()
+
     def running_on_host(self, host: str) -> int:
         """How many attempts run on a host."""
         return self.places.running_on_host(host)

@@ -62,8 +62,9 @@ def find(batches: Iterable[tuple[int, Observations]], settings: DetectorSettings
         attempts += int(np.count_nonzero(rows.kind == RowKind.TASK_STARTED))
         for host in speeds.slow(now_ms):
             hosts.setdefault(host.host, SlowHost(at_ms=now_ms, verdict=host))
-        for verdict in detector.judge(table, now_ms).verdicts:
-            tasks.setdefault(verdict.task_id, SlowTask(at_ms=now_ms, verdict=verdict))
+        for one in detector.judge(table, now_ms).worst:
+            if one.task_id not in tasks:
+                tasks[one.task_id] = SlowTask(at_ms=now_ms, verdict=one.verdict)
     return Findings(
         began_ms=began_ms,
         attempts=attempts,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from yarnspec.core.detectors.execution_time import ExecutionTime
 from yarnspec.core.detectors.input_weighted import InputWeighted
 from yarnspec.core.detectors.progress import Progress
-from yarnspec.core.detectors.protocol import MAX_VERDICTS, Detector, Explanation, Judged, PutOff
+from yarnspec.core.detectors.protocol import MAX_VERDICTS, Detector, Explanation, Judged, PutOff, SlowAttempt
 from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.core.settings import DetectorSettings
 
-__all__ = ["MAX_VERDICTS", "Detector", "Explanation", "Judged", "PutOff", "detector_of"]
+__all__ = ["MAX_VERDICTS", "Detector", "Explanation", "Judged", "PutOff", "SlowAttempt", "detector_of"]
 
 
 def detector_of(settings: DetectorSettings, speeds: HostSpeeds) -> Detector:

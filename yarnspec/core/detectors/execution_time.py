@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.baseline import FirstFinishedMedian, execution_ms, needed
 from yarnspec.core.detectors.protocol import (
@@ -59,7 +61,7 @@ class ExecutionTime:
             own = numbers | input_numbers(stage, int(slow[at]))
             return verdict(stage, int(slow[at]), now_ms, detector=self.name, numbers=own, reason=reason)
 
-        yield Suspects(stage, slow, elapsed_ms / max(baseline_ms, 1.0), judge)
+        yield Suspects(stage, slow, elapsed_ms / max(baseline_ms, 1.0), np.full(len(slow), np.nan), judge)
 
     def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
         """The numbers of one task, slow or not."""

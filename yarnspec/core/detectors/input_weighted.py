@@ -67,7 +67,8 @@ class InputWeighted:
             reason = f"it has run for {seconds(float(elapsed_ms[at]))}, and {self._said(own)}"
             return verdict(stage, int(rows[at]), now_ms, detector=self.name, numbers=own, reason=reason)
 
-        yield Suspects(stage, rows[slow], elapsed_ms[slow] / np.maximum(baseline_ms[slow], 1.0), judge)
+        badness = elapsed_ms[slow] / np.maximum(baseline_ms[slow], 1.0)
+        yield Suspects(stage, rows[slow], badness, np.full(len(slow), np.nan), judge)
 
     def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
         """The numbers of one task, slow or not."""

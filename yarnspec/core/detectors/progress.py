@@ -17,7 +17,7 @@ hangs for no reason that can be seen is slow after ``stuck_multiplier`` times it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -55,6 +55,20 @@ _EXPLAINED = 2.0
 _YOUNG_NOISES = 5
 
 
+class _Compared(NamedTuple):
+    """What is known of some running attempts of a stage by themselves, whatever their hosts' speed."""
+
+    elapsed_ms: Column
+    own_ms: Column
+    expected_ms: Column
+    late_from: Column
+    total_ms: Column
+    by_counters: Column
+    sized: Column
+    by_bytes: Column
+    read_bytes: Column
+
+
 @dataclass(frozen=True, slots=True)
 class _Assessment:
     """The numbers of some running attempts. ``expected_ms`` is NaN where nothing is known to compare with."""
@@ -73,27 +87,16 @@ class _Assessment:
     """What has been read so far, where that stands in for inputs that are not known; else NaN."""
     slow: Column
 
-    def numbers(self) -> _Numbers:
+    def numbers(self, at: int) -> dict[str, float]:
+        """Those of one attempt that are known, with three digits after the point: NaN has no place in JSON."""
         named = {
             "elapsed_ms": self.elapsed_ms, "expected_ms": self.expected_ms, "ratio": self.ratio,
             "late_from": self.late_from, "remaining_ms": self.remaining_ms, "copy_ms": self.copy_ms,
             "host_probability": self.probability, "host_factor": self.factor, "by_counters": self.by_counters,
             "by_input": self.by_input, "read_bytes": self.read_bytes,
         }  # fmt: skip
-        # Three digits after the point are plenty.
-        return _Numbers(tuple(named), np.round(np.stack(list(named.values()), axis=1), 3))
-
-
-class _Numbers(NamedTuple):
-    """The numbers of attempts, a row for each, for verdicts."""
-
-    names: tuple[str, ...]
-    values: Column
-
-    def of(self, at: int) -> dict[str, float]:
-        """Those of one attempt that are known: NaN has no place in JSON."""
-        row = zip(self.names, self.values[at].tolist(), strict=True)
-        return {name: value for name, value in row if not math.isnan(value)}
+        values = np.round(np.array([column[at] for column in named.values()], dtype=float), 3).tolist()
+        return {name: value for name, value in zip(named, values, strict=True) if not math.isnan(value)}
 
 
 class Progress:
@@ -112,34 +115,41 @@ class Progress:
         for key in self._slow.keys() - table.stages.keys():
             del self._slow[key]
         stages = [stage for stage in table.stages.values() if stage.running]
-        return worst_first([each for stage in stages for each in self._suspects(stage, now_ms)], put_off)
+        looked_at = [(stage, rows) for stage in stages if len(rows := self._looked_at(stage, now_ms))]
+        return worst_first(list(self._suspects(looked_at, now_ms)), put_off)
 
-    def _suspects(self, stage: StageTasks, now_ms: int) -> Iterator[Suspects]:
+    def _looked_at(self, stage: StageTasks, now_ms: int) -> Column:
         known, earlier = self._slow.get(stage.key, (None, _NO_ROWS))
-        if known is not stage or stage.key in self._speeds.turn:
-            rows = self._candidates(stage, now_ms)
-        else:
-            # Of many stages only some are looked through in a pass; of the others what was slow is judged again.
-            rows = earlier[stage.rows["state"][earlier] == State.RUNNING]
-            rows = rows[~stage.finished_tasks(stage.rows["index"][rows])]
         self._slow[stage.key] = stage, _NO_ROWS
-        if not len(rows):
-            return
-        assessed = self._assess(stage, rows, now_ms)
-        slow = np.flatnonzero(assessed.slow)
-        self._slow[stage.key] = stage, rows[slow]
-        if not len(slow):
-            return
+        if known is not stage or stage.key in self._speeds.turn:
+            return self._candidates(stage, now_ms)
+        # Of many stages only some are looked through in a pass; of the others what was slow is judged again.
+        rows = earlier[stage.rows["state"][earlier] == State.RUNNING]
+        found: Column = rows[~stage.finished_tasks(stage.rows["index"][rows])]
+        return found
 
-        numbered = assessed.numbers()
+    def _suspects(self, looked_at: Sequence[tuple[StageTasks, Column]], now_ms: int) -> Iterator[Suspects]:
+        if not looked_at:
+            return
+        assessed = self._assess(looked_at, now_ms)
+        begin = 0
+        for stage, rows in looked_at:
+            slow = np.flatnonzero(assessed.slow[begin : begin + len(rows)])
+            self._slow[stage.key] = stage, rows[slow]
+            if len(slow):
+                yield self._slow_ones(stage, rows[slow], assessed, begin + slow, now_ms)
+            begin += len(rows)
 
+    def _slow_ones(
+        self, stage: StageTasks, rows: Column, assessed: _Assessment, places: Column, now_ms: int
+    ) -> Suspects:
         def judge(position: int) -> Verdict:
-            at = int(slow[position])
-            numbers = numbered.of(at) | input_numbers(stage, int(rows[at]))
-            reason = self._said(numbers)
-            return verdict(stage, int(rows[at]), now_ms, detector=self.name, numbers=numbers, reason=reason)
+            row = int(rows[position])
+            numbers = assessed.numbers(int(places[position])) | input_numbers(stage, row)
+            return verdict(stage, row, now_ms, detector=self.name, numbers=numbers, reason=self._said(numbers))
 
-        yield Suspects(stage, rows[slow], (assessed.remaining_ms - assessed.copy_ms)[slow], judge)
+        gains_ms = (assessed.remaining_ms - assessed.copy_ms)[places]
+        return Suspects(stage, rows, gains_ms, np.round(assessed.remaining_ms[places], 3), judge)
 
     def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
         """The numbers of one task, slow or not."""
@@ -148,10 +158,10 @@ class Progress:
         numbers: dict[str, float] = {}
         slow = False
         if running and not stage.finished_tasks(np.array([index]))[0]:
-            assessed = self._assess(stage, np.array(running), now_ms)
+            assessed = self._assess([(stage, np.array(running))], now_ms)
             at = int(np.argmax(assessed.slow))
             slow = bool(assessed.slow[at])
-            numbers = assessed.numbers().of(at) | input_numbers(stage, running[at])
+            numbers = assessed.numbers(at) | input_numbers(stage, running[at])
             text = f"{text}: {self._said(numbers)}"
         return Explanation(
             stage=stage.stage, stage_attempt=stage.stage_attempt, index=index, detector=self.name, slow=slow,
@@ -199,31 +209,39 @@ class Progress:
         settings = self._settings
         return hosts[(probability >= settings.host_proof) & (factor >= settings.host_slow_factor)]
 
-    def _assess(self, stage: StageTasks, rows: Column, now_ms: int) -> _Assessment:
-        settings = self._settings
-        columns = stage.rows
+    def _compare(self, stage: StageTasks, rows: Column, now_ms: int) -> _Compared:
         pace = self._speeds.pace(stage)
-        probability, factor = self._speeds.by_number(columns["host"][rows])
-        elapsed_ms = (now_ms - columns["launch_ms"][rows]).astype(float)
-        own_ms = np.maximum(elapsed_ms, 1.0)
-        expected_ms = np.full(len(rows), np.nan)
-        late_from = np.full(len(rows), settings.baseline_multiplier)
-        sized = np.zeros(len(rows), dtype=bool)
-        by_counters = np.zeros(len(rows), dtype=bool)
-        total_ms = np.full(len(rows), np.nan)
-        read_bytes = np.full(len(rows), np.nan)
-        if pace is not None:
-            references = pace.references
-            cold = references.is_cold(rows)
-            own_ms = np.maximum(elapsed_ms - references.allowance_ms(cold), 1.0)
-            size = references.size_of(rows)
-            expected_ms = references.expected(rows, size, cold)
-            late_from[:] = references.multiplier
-            sized = (size > 0) & references.by_estimate
-            by_counters, total_ms = _by_counters(pace, rows, expected_ms)
-            sized |= by_counters
-            if references.by_read:
-                read_bytes = np.where(size > 0, size, np.nan)
+        elapsed_ms = (now_ms - stage.rows["launch_ms"][rows]).astype(float)
+        unknown, no = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=bool)
+        if pace is None:
+            late_from = np.full(len(rows), self._settings.baseline_multiplier)
+            return _Compared(elapsed_ms, np.maximum(elapsed_ms, 1.0), unknown, late_from, unknown, no, no, no, unknown)
+        references = pace.references
+        cold = references.is_cold(rows)
+        size = references.size_of(rows)
+        expected_ms = references.expected(rows, size, cold)
+        by_counters, total_ms = _by_counters(pace, rows, expected_ms)
+        sized = (size > 0) & references.by_estimate | by_counters
+        return _Compared(
+            elapsed_ms=elapsed_ms,
+            own_ms=np.maximum(elapsed_ms - references.allowance_ms(cold), 1.0),
+            expected_ms=expected_ms,
+            late_from=np.full(len(rows), references.multiplier),
+            total_ms=total_ms,
+            by_counters=by_counters,
+            sized=sized,
+            by_bytes=by_counters | (sized & references.explained),
+            read_bytes=np.where(size > 0, size, np.nan) if references.by_read else unknown,
+        )
+
+    def _assess(self, looked_at: Sequence[tuple[StageTasks, Column]], now_ms: int) -> _Assessment:
+        settings = self._settings
+        hosts = np.concatenate([stage.rows["host"][rows] for stage, rows in looked_at])
+        probability, factor = self._speeds.by_number(hosts)
+        compared = [self._compare(stage, rows, now_ms) for stage, rows in looked_at]
+        elapsed_ms, own_ms, expected_ms, late_from, total_ms, by_counters, sized, by_bytes, read_bytes = map(
+            np.concatenate, zip(*compared, strict=True)
+        )
         known = ~np.isnan(expected_ms)
         # Without anything to compare with: by its host's speed, and by the guess that it is half done.
         guessed_ms = 2.0 * own_ms / np.maximum(factor, 1.0)
@@ -232,7 +250,6 @@ class Progress:
         as_long_again = np.maximum(own_ms, factor * typical_ms - own_ms)
         remaining_ms = np.where(by_counters, np.maximum(total_ms - own_ms, 0.0), as_long_again)
         copy_ms = typical_ms + settings.copy_start_ms
-        by_bytes = by_counters | (sized & (pace is not None and pace.references.explained))
         blame = probability / (1.0 - probability) * np.where(by_bytes, np.exp(_EXPLAINED), 1.0)
         suspected = blame / (1.0 + blame) >= settings.task_proof
         proven = (probability >= settings.host_proof) & (factor >= settings.host_slow_factor)

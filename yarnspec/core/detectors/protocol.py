@@ -40,13 +40,39 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     numbers: dict[str, float]
 
 
-class Judged(NamedTuple):
-    """What a pass found: verdicts on at most ``MAX_VERDICTS`` attempts, and how many tasks are slow in all."""
+class SlowAttempt(msgspec.Struct, frozen=True):
+    """An attempt that a pass found slow; ``remaining_ms``: how much longer it would run, NaN without an estimate."""
 
-    verdicts: list[Verdict]
-    """On attempts of tasks that may get a copy first, then of those that have one or get none now; the worst first."""
+    found: Suspects
+    position: int
+    index: int
+    task_id: int
+    host: str
+    remaining_ms: float
+
+    @property
+    def stage(self) -> StageTasks:
+        """The stage attempt that it is of."""
+        return self.found.stage
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict, as of this pass: written when asked for, as most attempts are told of in one pass of many."""
+        return self.found.judge(self.position)
+
+
+class Judged(NamedTuple):
+    """What a pass found: at most ``MAX_VERDICTS`` attempts, and how many tasks are slow in all."""
+
+    worst: list[SlowAttempt]
+    """Attempts of tasks that may get a copy first, then of those that have one or get none now; the worst first."""
     slow: dict[StageKey, int]
     """How many tasks are slow, by the stage attempts that have any."""
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """The verdicts on the worst."""
+        return [one.verdict for one in self.worst]
 
 
 class Detector(Protocol):
@@ -89,21 +115,23 @@ def verdict(
 
 @dataclass(frozen=True, slots=True)
 class Suspects:
-    """The slow attempts of one stage; a verdict is written only for those that are told of."""
+    """The slow attempts of one stage."""
 
     stage: StageTasks
     rows: Column
     badness: Column
+    remaining_ms: Column
     judge: Callable[[int], Verdict]
     """The verdict on the attempt at a position in ``rows``."""
 
 
 def worst_first(found: Sequence[Suspects], put_off: PutOff) -> Judged:
-    """The verdicts on the worst over all stages, those of tasks that have a copy or are put off after the rest."""
+    """The worst over all stages, those of tasks that have a copy or are put off after the rest."""
     if not found:
         return Judged([], {})
     owner = np.repeat(np.arange(len(found)), [len(each.rows) for each in found])
     position = np.concatenate([np.arange(len(each.rows)) for each in found])
+    index = _column(found, "index")
     several = [each.stage.active(each.stage.rows["index"][each.rows]) > 1 for each in found]
     later = [
         more | put_off(each.stage, each.stage.rows["index"][each.rows])
@@ -116,8 +144,15 @@ def worst_first(found: Sequence[Suspects], put_off: PutOff) -> Judged:
     if len(score) > MAX_VERDICTS:
         worst = np.argpartition(-score, MAX_VERDICTS)[:MAX_VERDICTS]
     worst = worst[np.lexsort((worst, -score[worst]))]
-    places = zip(owner[worst].tolist(), position[worst].tolist(), strict=True)
-    return Judged([found[of].judge(at) for of, at in places], slow)
+    remaining_ms = np.concatenate([each.remaining_ms for each in found])
+    columns = (owner, position, index, _column(found, "task_id"), _column(found, "host"), remaining_ms)
+    rows = zip(*(column[worst].tolist() for column in columns), strict=True)
+    names = found[0].stage.places.host_names
+    return Judged([SlowAttempt(found[of], at, *task, names[host], left) for of, at, *task, host, left in rows], slow)
+
+
+def _column(found: Sequence[Suspects], name: str) -> Column:
+    return np.concatenate([each.stage.rows[name][each.rows] for each in found])
 
 
 def _tasks(found: Suspects, several: Column) -> int:
