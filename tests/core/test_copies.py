@@ -289,10 +289,11 @@ def test_when_the_original_would_end_is_not_told_by_a_verdict_on_its_copy() -> N
         )  # fmt: skip
 
     copies.launch(found_slow(stage.attempts_of(0)[0], 60_000.0), stage.attempts_of(0), T0)
+    copies.expect((0, 0, 0), stage.attempts_of(0)[0].task_id, 60_000.0, T0)
     copy = those.launch(0, "h2", 1_000, copy=True)
     ((_, started),) = those.observe().copies_started
     copies.started(stage, started, T0 + 1_000)
-    copies.expect(found_slow(started, 5_000.0), T0 + 4_000)
+    copies.expect((0, 0, 0), started.task_id, 5_000.0, T0 + 4_000)
     those.end(copy, 10_000)
     ((_, ended),) = those.observe().attempts_ended
     copies.ended(stage, ended, T0 + 10_000)

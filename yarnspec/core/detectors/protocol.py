@@ -148,7 +148,8 @@ def worst_first(found: Sequence[Suspects], put_off: PutOff) -> Judged:
     columns = (owner, position, index, _column(found, "task_id"), _column(found, "host"), remaining_ms)
     rows = zip(*(column[worst].tolist() for column in columns), strict=True)
     names = found[0].stage.places.host_names
-    return Judged([SlowAttempt(found[of], at, *task, names[host], left) for of, at, *task, host, left in rows], slow)
+    worst_of_all = [SlowAttempt(found[of], at, task, id_, names[host], left) for of, at, task, id_, host, left in rows]
+    return Judged(worst_of_all, slow)
 
 
 def _column(found: Sequence[Suspects], name: str) -> Column:
