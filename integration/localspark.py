@@ -42,15 +42,23 @@ DEADLINE_S = 240.0
 WINDOW_MS = 30_000
 
 
+Task = tuple[int, int]
+"""Its stage and its partition."""
+
+
 @dataclass
 class Life:
-    """How one driver fared."""
+    """How one driver fared.
+
+    ``done_again``: the tasks that began again after they had succeeded.
+    """
 
     epoch: int
     exit_code: int
     result: str
     tasks: int
     tasks_by_stage: dict[str, int]
+    done_again: set[Task]
     events: list[dict[str, Any]]
     frames: int
     duration_s: float
@@ -91,6 +99,8 @@ class LocalSpark:
         kill_by: signal.Signals = signal.SIGKILL,
         gone: tuple[str, ...] = (),
         kill_at: tuple[str, int, Step] | None = None,
+        executor_dies: Callable[[int], bool] = lambda _frames: False,
+        replaced: bool = True,
     ) -> Life:
         """Run a driver to its end, or until it is killed.
 
@@ -101,9 +111,12 @@ class LocalSpark:
             kill_by: the signal.
             gone: hosts that do not come back.
             kill_at: a kind of question about writes, which of them, and how far its answer has come.
+            executor_dies: told how many frames came so far: whether the first executor is killed now, once.
+            replaced: another one comes to its host; else that host is given up as the negotiator would.
         """
         self._epoch += 1
         run = _Run(self, self._epoch, hosts, gone, kill_when=kill_when, kill_by=kill_by, kill_at=kill_at)
+        run.executor_dies, run.replaced = executor_dies, replaced
         return run.run(program)
 
     def next_executor(self) -> str:
@@ -138,6 +151,10 @@ class _Run:
         self._executors: list[subprocess.Popen[bytes]] = []
         self._saved_ids: set[int] = set()
         self._writes = LocalWrites(epoch, application.recorded, kill_at)
+        self.executor_dies: Callable[[int], bool] = lambda _frames: False
+        self.replaced = True
+        self._executor_killed = False
+        self._url = ""
 
     def run(self, program: list[str]) -> Life:
         self._directory.mkdir()
@@ -163,13 +180,14 @@ class _Run:
             self._end()
         stdout = (self._directory / "stdout").read_text()
         result = next((line for line in stdout.splitlines() if line.startswith("RESULT ")), "")
-        by_stage = self._launched()
+        by_stage, done_again = self._launched()
         return Life(
             epoch=self._epoch,
             exit_code=code,
             result=result,
             tasks=sum(by_stage.values()),
             tasks_by_stage=by_stage,
+            done_again=done_again,
             events=self._events,
             frames=self._frames,
             duration_s=time.monotonic() - began,
@@ -286,7 +304,14 @@ class _Run:
 
     def _handle(self, bridge: DriverBridge, event: dict[str, Any]) -> None:
         match event["type"]:
+            case "executor_disconnected" if self._executor_killed:
+                bridge.remove_executor(event["executor_id"], 137, False, "it was killed")
+                if self.replaced:
+                    self._start_executor(self._url, self._hosts[0])
+            case "live_adoption_began" if not self.replaced:
+                bridge.host_gone(event["host"])
             case "backend_started":
+                self._url = event["driver_url"]
                 for host in self._hosts:
                     self._start_executor(event["driver_url"], host)
                 for host in self._gone:
@@ -322,6 +347,9 @@ class _Run:
             self._frames += header["kind"] == "map_finished"
             if self._kill_when(self._frames, self._application.shuffles):
                 self._kill()
+            if not self._executor_killed and self.executor_dies(self._frames):
+                self._executor_killed = True
+                self._executors[0].kill()
 
     def _end(self) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -334,15 +362,23 @@ class _Run:
                 executor.kill()
                 executor.wait()
 
-    def _launched(self) -> dict[str, int]:
-        """How many tasks began, by stage: the name of its last RDD's place in the program."""
+    def _launched(self) -> tuple[dict[str, int], set[Task]]:
+        """How many tasks began, by stage and attempt of it; and those that began again after they had succeeded."""
         counts: Counter[str] = Counter()
+        done: set[Task] = set()
+        again: set[Task] = set()
         for log in (self._directory / "log").iterdir():
-            for line in log.read_text().splitlines():
-                if '"SparkListenerTaskStart"' in line:
+            # What follows the last end of a line a driver that was killed has not written to its end.
+            for line in log.read_text().split("\n")[:-1]:
+                if '"SparkListenerTaskStart"' in line or '"SparkListenerTaskEnd"' in line:
                     event = json.loads(line)
-                    counts[f"{event['Stage ID']}.{event['Stage Attempt ID']}"] += 1
-        return dict(counts)
+                    task = (event["Stage ID"], event["Task Info"]["Partition ID"])
+                    if event["Event"] == "SparkListenerTaskStart":
+                        counts[f"{event['Stage ID']}.{event['Stage Attempt ID']}"] += 1
+                        again |= {task} & done
+                    elif event["Task End Reason"]["Reason"] == "Success":
+                        done.add(task)
+        return dict(counts), again
 
 
 def _java() -> str:

@@ -166,3 +166,64 @@ def test_executors_that_share_a_host_take_each_output_once(
     assert reported(resumed, "adopted") == 6 == resumed.restored
     assert len(resumed.of("outputs_reported")) == len(crowd)
     assert block_managers(application) == []
+
+
+# an executor that dies while the driver lives
+
+LIVE = {"spark.yarnspec.recovery.live_adoption_ms": "60000", "spark.yarnspec.recovery.sweep_ms": "1000"}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("case", "frames"), [("rdd", 10), ("tables", 12), ("repartition", 9)])
+def test_what_an_executor_had_finished_when_it_died_is_taken_over_and_does_not_run_again(
+    case: str, frames: int, inputs: Path, tmp_path: Path
+) -> None:
+    """Without that it does; the result is the same. Tasks that ran at that moment may begin again in both."""
+    arguments = [PROGRAM, case, str(inputs)]
+    alone = LocalSpark(tmp_path / "alone", conf=LIVE).run(arguments)
+    on = LocalSpark(tmp_path / "on", conf=LIVE).run(arguments, executor_dies=lambda done: done >= frames)
+    off = LocalSpark(tmp_path / "off").run(arguments, executor_dies=lambda done: done >= frames)
+    assert alone.result == on.result == off.result != ""
+    (ended,) = on.of("live_adoption_ended")
+    assert ended["adopted"] == ended["outputs"] > 0
+    assert on.done_again == set()
+    assert len(off.done_again) > 0
+    print(f"{case}: {alone.tasks} tasks, {on.tasks} with a death, {off.tasks} where nothing is taken over")
+    assert alone.tasks < on.tasks < off.tasks
+
+
+@pytest.mark.soak
+def test_what_nobody_takes_over_runs_again(inputs: Path, tmp_path: Path) -> None:
+    alone = LocalSpark(tmp_path / "alone").run([PROGRAM, "rdd", str(inputs)])
+    given_up = LocalSpark(tmp_path / "application", conf=LIVE).run(
+        [PROGRAM, "rdd", str(inputs)], executor_dies=lambda frames: frames >= 10, replaced=False
+    )
+    assert given_up.result == alone.result
+    (ended,) = given_up.of("live_adoption_ended")
+    assert (ended["adopted"], ended["lost"]) == (0, ended["outputs"])
+    assert len(given_up.done_again) > 0
+
+
+@pytest.mark.soak
+def test_an_executor_of_the_same_host_takes_over_what_another_one_had(inputs: Path, tmp_path: Path) -> None:
+    life = LocalSpark(tmp_path / "application", conf=LIVE).run(
+        [PROGRAM, "rdd", str(inputs)], hosts=(HOSTS[0],) * 3, executor_dies=lambda frames: frames >= 10
+    )
+    alone = LocalSpark(tmp_path / "alone").run([PROGRAM, "rdd", str(inputs)])
+    assert life.result == alone.result
+    (ended,) = life.of("live_adoption_ended")
+    assert ended["adopted"] == ended["outputs"] > 0
+    assert life.done_again == set()
+
+
+@pytest.mark.soak
+def test_what_was_taken_over_outlives_the_driver_too(inputs: Path, tmp_path: Path) -> None:
+    application = LocalSpark(tmp_path / "application", conf=LIVE)
+    arguments = [PROGRAM, "rdd", str(inputs)]
+    first = application.run(
+        arguments, executor_dies=lambda frames: frames >= 6, kill_when=lambda frames, _shuffles: frames >= 12
+    )
+    assert len(first.of("live_adoption_ended")) == 1
+    second = application.run(arguments)
+    assert second.restored == 12
+    assert second.result == LocalSpark(tmp_path / "alone").run(arguments).result

@@ -59,6 +59,14 @@ def test_what_came_back_and_what_executors_found() -> None:
             {"type": "adoption_off", "executor_id": "1", "host": "h", "why": "w"},
             rec.AdoptionOff(executor_id="1", host="h", why="w"),
         ),
+        (
+            {"type": "live_adoption_began", "executor_id": "1", "host": "h", "outputs": 3},
+            rec.LiveAdoptionBegan(executor_id="1", host="h", outputs=3),
+        ),
+        (
+            {"type": "live_adoption_ended", "executor_id": "1", "host": "h", "adopted": 2, "lost": 1, "why": "w"},
+            rec.LiveAdoptionEnded(executor_id="1", host="h", adopted=2, lost=1, why="w"),
+        ),
         ({"type": "outputs_kept", "executor_id": "1", "host": "h"}, rec.OutputsKept(executor_id="1", host="h")),
         ({"type": "backend_started", "driver_url": "x"}, None),
     ],

@@ -231,7 +231,8 @@ def test_every_event_of_the_core_takes_part() -> None:
         "ExecutorRemoved", "ContainersPreempted", "FeedLagged", "Observed", "JobStarted", "JobEnded", "CopyRefused",
         "ClusterBlocksRead", "JournalReplayed", "RecordingEnded", "SavedUnreadable", "ShuffleDeclared",
         "ShuffleRestored", "ShuffleDropped", "RecordingStopped", "MapOutputsRecorded", "OutputsReported", "OutputsKept",
-        "AdoptionOff", "HeldBlocksTold", "WritesAsked", "WriteResolved", "WriteDeclared", "WriteMissing",
+        "AdoptionOff", "LiveAdoptionBegan", "LiveAdoptionEnded",
+        "HeldBlocksTold", "WritesAsked", "WriteResolved", "WriteDeclared", "WriteMissing",
         "WriteBeginning", "WriteCommitting", "WriteAborting", "WriteFinished", "WriteRefused", "InputRead",
         "WritesUnrecorded",
     }  # fmt: skip

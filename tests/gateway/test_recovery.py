@@ -78,3 +78,13 @@ def test_with_a_shuffle_service_it_is_kept_too() -> None:
     assert result.properties["spark.shuffle.service.enabled"] == "true"
     assert "spark.shuffle.service.enabled" in recovery.owned_keys(result.options)
     assert (result.warnings, result.recovery_off) == ((), "")
+
+
+def test_the_outputs_of_an_executor_that_dies_wait_only_where_that_is_asked_for() -> None:
+    key = "spark.yarnspec.recovery.live_adoption_ms"
+    assert key not in with_conf(options=ON).properties
+    assert key not in with_conf(options=("--set", "recovery.live_adoption=true")).properties
+    wanted = (*ON, "--set", "recovery.live_adoption=true")
+    assert with_conf(options=wanted).properties[key] == "15000"
+    sooner = (*wanted, "--set", "recovery.live_adoption_deadline=4 s")
+    assert with_conf(options=sooner).properties[key] == "4000"

@@ -76,6 +76,7 @@ def test_the_scenarios_have_what_the_rules_are_about() -> None:
     results = [_RESULTS.get(seed) or run(seed) for seed in range(100)]
     assert sum(result.copies > 0 for result in results) >= 15
     assert sum(result.copies_won for result in results) >= 20
+    assert sum(result.taken_over for result in results) > 0
     assert all(2 <= len(one.hosts) <= 8 for one in scenarios)
     sizes = [[len(stage.work_ms) for job in one.jobs for stage in job.stages] for one in scenarios]
     assert all(1 <= len(size) <= 4 and 4 <= sum(size) <= 40 for size in sizes)

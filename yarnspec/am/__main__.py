@@ -89,6 +89,7 @@ def settings_of(plan: Plan, earlier: EarlierBlocks, epoch: int = 1) -> Settings:
             refused=recovery_off,
             window_ms=options.recovery.window_ms,
             driver_restarts=max(0, min(restarts_of(plan), EPOCH_MAX - epoch)),
+            live_adoption_ms=options.recovery.live_adoption_deadline_ms if options.recovery.live_adoption else 0,
         ),
     )
 

@@ -19,6 +19,8 @@ _KINDS: dict[str, type[Event]] = {
     "outputs_reported": rec.OutputsReported,
     "outputs_kept": rec.OutputsKept,
     "adoption_off": rec.AdoptionOff,
+    "live_adoption_began": rec.LiveAdoptionBegan,
+    "live_adoption_ended": rec.LiveAdoptionEnded,
     "writes_asked": wr.WritesAsked,
     "write_resolved": wr.WriteResolved,
     "write_declared": wr.WriteDeclared,

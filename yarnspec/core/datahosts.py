@@ -1,9 +1,10 @@
-"""The hosts that hold map outputs of earlier epochs: how long, and for which of them, it is worth waiting.
+"""The hosts that hold map outputs whose executors are gone: how long, and for which of them, it is worth waiting.
 
-The window opens when the journal was read and closes ``window_ms`` after executors can reach the driver (seed 002:
-previous-worker.recovery.timeout), or earlier, when every host has reported. Until then each host that is waited for is
-a home for a container (``containers.py``). A host that is blocked, gone or too late is given up for good: what lies on
-it is computed again.
+The window for those of earlier epochs opens when the journal was read and closes ``window_ms`` after executors can
+reach the driver (seed 002: previous-worker.recovery.timeout), or earlier, when every host has reported. What an
+executor of this epoch had when it died waits ``live_adoption_ms``, where that is wanted. Until then each host that is
+waited for is a home for a container (``containers.py``). A host that is blocked, gone or too late is given up for good:
+what lies on it is computed again.
 """
 
 from __future__ import annotations
@@ -14,29 +15,34 @@ from yarnspec.core.blocklist import Blocklist
 from yarnspec.core.commands import Command, GiveUpHost
 from yarnspec.core.containers import Containers
 from yarnspec.core.hosts import Hosts
+from yarnspec.core.recoveryevents import LiveAdoptionBegan, LiveAdoptionEnded
+from yarnspec.core.settings import RecoverySettings
 from yarnspec.core.timers import Timers
 
 WINDOW_TIMER = "recovery-window"
+LIVE_TIMER_FAMILY = "live-adoption"
 
 
 class DataHosts:
     """Which hosts are waited for."""
 
     def __init__(
-        self, window_ms: int, *, timers: Timers, hosts: Hosts, blocklist: Blocklist, containers: Containers
+        self, settings: RecoverySettings, *, timers: Timers, hosts: Hosts, blocklist: Blocklist, containers: Containers
     ) -> None:
-        self._window_ms = window_ms
+        self._window_ms = settings.window_ms
+        self._live_ms = settings.live_adoption_ms
         self._timers = timers
         self._hosts = hosts
         self._blocklist = blocklist
         self._containers = containers
         self._waiting: dict[str, int] = {}
+        self._live: dict[str, LiveAdoptionBegan] = {}
         self._said: dict[str, str] = {}
         self._clock_runs = False
 
     @property
     def waiting(self) -> Mapping[str, int]:
-        """The hosts that are waited for, with the number of map outputs on each."""
+        """The hosts that are waited for, with the number of map outputs of earlier epochs on each."""
         return self._waiting
 
     def wait_for(self, outputs: Mapping[str, int]) -> None:
@@ -78,6 +84,8 @@ class DataHosts:
         """Wait for nobody any more, and say nothing about it."""
         self._waiting.clear()
         self._timers.cancel(WINDOW_TIMER)
+        for executor_id in list(self._live):
+            self._end_live(executor_id)
         self._containers.settle_at(())
 
     def window_over(self) -> list[Command]:
@@ -88,14 +96,53 @@ class DataHosts:
         ]
 
     def explain(self, host: str) -> str:
-        """What became of the map outputs of earlier epochs on a host; empty when there were none."""
+        """What became of the map outputs of executors that are gone on a host; empty when there were none."""
         return self._said.get(host, "")
 
     def look(self) -> list[Command]:
         """Give up those that have become useless, and make the others homes for containers."""
-        commands = [self._give_up(host, why) for host in list(self._waiting) if (why := self._useless(host))]
-        self._containers.settle_at(tuple(self._waiting))
+        waited_for = dict.fromkeys([*self._waiting, *(one.host for one in self._live.values())])
+        commands = [self._give_up(host, why) for host in waited_for if (why := self._useless(host))]
+        homes = [*self._waiting, *(one.host for one in self._live.values())]
+        self._containers.settle_at(tuple(dict.fromkeys(homes)))
         return commands
+
+    # executors that died while the driver lives
+
+    def live_began(self, event: LiveAdoptionBegan, now_ms: int) -> list[Command]:
+        """The driver keeps the outputs of an executor that died, and holds back who would read them."""
+        self._live[event.executor_id] = event
+        said = (
+            f"{event.outputs} map outputs of executor {event.executor_id}, which is gone, are waited for on "
+            f"{event.host} for {self._live_ms / 1000:g} s"
+        )
+        self._said[event.host] = said
+        row = self._containers.row(event.executor_id)
+        replaced = row is not None and row.state != "releasing"
+        if not replaced and event.host not in self._containers.occupied:
+            return [self._give_up(event.host, "no other executor takes its place there")]
+        return [self._timers.set(_timer(event.executor_id), now_ms + self._live_ms, said)]
+
+    def live_ended(self, event: LiveAdoptionEnded, _now_ms: int) -> list[Command]:
+        """The driver holds nobody back any more on its account."""
+        self._end_live(event.executor_id)
+        self._said[event.host] = (
+            f"{event.adopted} of {event.outputs} map outputs of executor {event.executor_id}, which is gone, were "
+            f"taken over on it: {event.why}"
+        )
+        return []
+
+    def live_overdue(self, executor_id: str) -> list[Command]:
+        """Give up what an executor had: nobody has taken it over in time."""
+        one = self._live.get(executor_id)
+        if one is None:
+            return []
+        return [self._give_up(one.host, f"no executor took them over within {self._live_ms / 1000:g} s")]
+
+    def _end_live(self, executor_id: str) -> int:
+        self._timers.cancel(_timer(executor_id))
+        ended = self._live.pop(executor_id, None)
+        return ended.outputs if ended is not None else 0
 
     def _useless(self, host: str) -> str:
         # What runs there already goes on, and may be about to report.
@@ -107,6 +154,12 @@ class DataHosts:
         return ""
 
     def _give_up(self, host: str, why: str) -> Command:
-        outputs = self._waiting.pop(host)
+        # The driver waits for a host, whatever it is that lies there.
+        outputs = self._waiting.pop(host, 0)
+        outputs += sum(self._end_live(one.executor_id) for one in list(self._live.values()) if one.host == host)
         self._said[host] = said = f"{outputs} saved map outputs on {host} count as lost: {why}"
         return GiveUpHost(host=host, reason=said)
+
+
+def _timer(executor_id: str) -> str:
+    return f"{LIVE_TIMER_FAMILY}:{executor_id}"

@@ -22,7 +22,7 @@ from yarnspec.core.carry import CARRY_TIMER, Carry
 from yarnspec.core.clusterlist import ClusterList
 from yarnspec.core.commands import Command, ReleaseContainer, RequestContainers
 from yarnspec.core.containers import IDS_PER_EPOCH, Containers
-from yarnspec.core.datahosts import DataHosts
+from yarnspec.core.datahosts import LIVE_TIMER_FAMILY, DataHosts
 from yarnspec.core.driver import Driver
 from yarnspec.core.executors import BACKOFF_TIMER, LEFT_OVER_TIMER, Executors
 from yarnspec.core.hosts import Hosts
@@ -129,6 +129,7 @@ class Negotiator:
         self._timer_families: dict[str, Callable[[str, str, int], list[Command]]] = {
             TIMER_FAMILY: lambda name, _, now_ms: self._blocklist.expire(name, now_ms),
             REMOVED_TIMER_FAMILY: lambda _, executor_id, __: self._executors.removal_overdue(executor_id),
+            LIVE_TIMER_FAMILY: lambda _, executor_id, __: self._recovery.live_overdue(executor_id),
         }
         self._single_timers: dict[str, Callable[[int], list[Command]]] = {
             BACKOFF_TIMER: self._backoff_over,
@@ -188,7 +189,7 @@ class Negotiator:
 
     def _recovery_of_an_epoch(self, lost_writes: str = "") -> Recovery:
         data_hosts = DataHosts(
-            self._settings.recovery.window_ms,
+            self._settings.recovery,
             timers=self._timers,
             hosts=self._hosts,
             blocklist=self._blocklist,

@@ -85,6 +85,8 @@ class Recovery:
             rec.MapOutputsRecorded: self._map_outputs_recorded,
             rec.OutputsReported: self._outputs_reported,
             rec.AdoptionOff: self._adoption_off,
+            rec.LiveAdoptionBegan: self._data_hosts.live_began,
+            rec.LiveAdoptionEnded: self._data_hosts.live_ended,
             rec.SavedUnreadable: self._saved_unreadable,
         }
         # No guard for writes: going on without an answer may be worse than any end.
@@ -154,6 +156,10 @@ class Recovery:
     def explain_host(self, host: str) -> str:
         """What became of the map outputs of earlier epochs on a host; empty when there were none."""
         return self._data_hosts.explain(host)
+
+    def live_overdue(self, executor_id: str) -> list[Command]:
+        """What an executor had when it died has waited long enough."""
+        return self._guard.run(self._data_hosts.live_overdue, executor_id)
 
     def settle(self) -> list[Command]:
         """What follows for the hosts that are waited for, as things now stand."""

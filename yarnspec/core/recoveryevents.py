@@ -169,3 +169,23 @@ class AdoptionOff(Event, frozen=True):
     executor_id: str
     host: str
     why: str
+
+
+class LiveAdoptionBegan(Event, frozen=True):
+    """An executor died while its driver lives, and its map outputs wait for another one on its host."""
+
+    executor_id: str
+    host: str
+    outputs: int
+
+
+class LiveAdoptionEnded(Event, frozen=True):
+    """They wait no more: ``adopted`` of them were taken over, the maps of the ``lost`` ones run again."""
+
+    executor_id: str
+    host: str
+    outputs: int = 0
+    adopted: int = 0
+    lost: int = 0
+    waited_ms: int = 0
+    why: str = ""

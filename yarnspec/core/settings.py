@@ -84,7 +84,8 @@ class RecoverySettings(msgspec.Struct, frozen=True, kw_only=True):
     question about a shuffle; ``recorded_maps``: how many maps the shuffles may have that are recorded at a time;
     ``fruitless_epochs``: how many in a row may end with nothing new finished. ``driver_restarts``: how often a driver
     that died is started again in the same attempt; the first time at once, the second after ``restart_first_ms``, each
-    further time after twice as long, at most ``restart_max_ms``.
+    further time after twice as long, at most ``restart_max_ms``. ``live_adoption_ms``: how long the map outputs of an
+    executor that died while its driver lives wait for another one on its host; 0: not at all.
     """
 
     enabled: bool = False
@@ -98,6 +99,7 @@ class RecoverySettings(msgspec.Struct, frozen=True, kw_only=True):
     driver_restarts: int = 0
     restart_first_ms: int = 1_000
     restart_max_ms: int = 30_000
+    live_adoption_ms: int = 0
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,6 +42,7 @@ def properties(options: Options, given: Mapping[str, str]) -> dict[str, str]:
         window_ms=recovery.window_ms,
         verify_checksums=recovery.verify_checksums,
         keep_bytes=recovery.keep_per_host_mb * _MIB,
+        live_adoption_ms=recovery.live_adoption_deadline_ms if recovery.live_adoption else 0,
     )
     # Said here, so that no program can change it later. One that turns on encryption gets it, and nothing is kept.
     return keys | {shuffleservice.ENABLED: str(shuffleservice.wanted(given)).lower()}

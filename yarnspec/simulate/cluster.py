@@ -111,7 +111,8 @@ class Cluster:
         container = self.containers.get(executor_id)
         if container is None or container.state != "wanted":
             return
-        not_hosts = self._placements[executor_id].not_hosts
+        placement = self._placements[executor_id]
+        not_hosts = placement.not_hosts
         taken = [one.host for one in self.containers.values() if one.host]
         room = [
             (taken.count(host.name), self._rng.random(), host.name)
@@ -119,6 +120,7 @@ class Cluster:
             if host.name not in self._dead
             and host.name not in self._blocked
             and host.name not in not_hosts
+            and (not placement.strict or host.name in placement.hosts)
             and taken.count(host.name) < self._scenario.executors_per_host
         ]
         if not room:

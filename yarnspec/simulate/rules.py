@@ -75,7 +75,9 @@ class Rules:
         elif isinstance(event, ClusterBlocksRead):
             self._listed = event.blocks
         elif isinstance(event, CopyRefused):
-            self._asked.discard((event.stage, event.stage_attempt, event.index))
+            key = (event.stage, event.stage_attempt, event.index)
+            self._ever[key] -= key in self._asked  # it never was
+            self._asked.discard(key)
         for command in commands:
             self._decided_on(command)
         self._hosts_are_left()

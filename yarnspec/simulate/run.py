@@ -9,11 +9,13 @@ from functools import partial
 from typing import Protocol
 
 from yarnspec.core import events as ev
+from yarnspec.core import recoveryevents as rec
 from yarnspec.core.commands import (
     AbandonAttempt,
     AskHeldBlocks,
     Command,
     FinishApplication,
+    GiveUpHost,
     KillAttempt,
     LaunchCopy,
     ReleaseContainer,
@@ -67,6 +69,7 @@ class Result:
     gained_ms: int
     wasted_ms: int
     cancelled: bool
+    taken_over: int
 
 
 def run(seed: int, core: Callable[[Settings], Core] = Negotiator) -> Result:
@@ -108,6 +111,8 @@ class Run:
         while self._clock.step(until_ms):
             pass
         self._check_tasks()
+        if self._spark.waits:
+            self._rules.broken("the outputs of executors that died wait for ever")
         ledger = self._core.speculation_view(self._clock.now_ms).ledger
         self._rules.at_rest(self._cluster.live, self._wanted, ledger.copies_running)
         self._end_program()
@@ -123,6 +128,7 @@ class Run:
             gained_ms=ledger.gained_ms,
             wasted_ms=ledger.wasted_ms,
             cancelled=self._spark.cancelled,
+            taken_over=self._spark.waits.adopted,
         )
 
     def _begin(self) -> None:
@@ -136,6 +142,8 @@ class Run:
                 placement_mode="blacklist",
             )
         )
+        if self._scenario.settings.recovery.enabled:
+            self._tell(rec.JournalReplayed())
         self._clock.after(100, self._cluster.begin)
         for at_ms, wish in self._scenario.wishes:
             self._clock.at(START_MS + at_ms, partial(self._tell, wish))
@@ -231,6 +239,8 @@ class Run:
                     self._tell(ev.HeldBlocksTold(executor_id=command.executor_id, count=0))
                 case ReleaseContainer():
                     self._cluster.release(command)
+                case GiveUpHost():
+                    self._spark.waits.give_up(command.host)
                 case RemoveExecutor():
                     self._spark.executor_goes(command.executor_id)
 

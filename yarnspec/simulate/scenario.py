@@ -6,11 +6,20 @@ Times are milliseconds of virtual time since the start, work is milliseconds on 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import msgspec
 
 from yarnspec.core.events import BlockRequested, ClusterBlock, ClusterBlocksRead, UnblockRequested
 from yarnspec.core.observations import NONE, StageFlag
-from yarnspec.core.settings import BlockSettings, DetectorKind, DetectorSettings, Settings, SpeculationSettings
+from yarnspec.core.settings import (
+    BlockSettings,
+    DetectorKind,
+    DetectorSettings,
+    RecoverySettings,
+    Settings,
+    SpeculationSettings,
+)
 from yarnspec.simulate.clock import START_MS
 
 USER = "user"
@@ -123,7 +132,15 @@ class Scenario:
             cancelled_ms=rng.randint(3_000, 15_000) if rng.random() < 0.04 else None,
             lists=_lists(later, hosts) if later.random() < 0.15 else (),
             targets=_targets(later, executors) if later.random() < 0.15 else (),
-        )
+        )._with_live_adoption(later)
+
+    def _with_live_adoption(self, rng: random.Random) -> Scenario:
+        """The outputs of executors that die wait for others, in some scenarios; and more executors die in them."""
+        if rng.random() >= 0.2:
+            return self
+        recovery = RecoverySettings(enabled=True, live_adoption_ms=rng.choice((2_000, 15_000)))
+        settings = msgspec.structs.replace(self.settings, recovery=recovery)
+        return replace(self, settings=settings, container_dies=max(self.container_dies, rng.choice((0.2, 0.5))))
 
 
 def _lists(rng: random.Random, hosts: tuple[HostPlan, ...]) -> tuple[tuple[int, ClusterBlocksRead], ...]:

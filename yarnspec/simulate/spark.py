@@ -15,6 +15,7 @@ from yarnspec.simulate.feed import Feed
 from yarnspec.simulate.rules import Rules
 from yarnspec.simulate.scenario import JobPlan, Scenario, StagePlan
 from yarnspec.simulate.stagerun import Attempt, StageRun
+from yarnspec.simulate.waits import Waits
 
 _FAILURES_MAX = 3  # of a task: the fourth would end the job, and is spared
 _KILL_MS = (20, 200)
@@ -60,6 +61,16 @@ class Spark:
         self.losses: Counter[tuple[int, int]] = Counter()
         self.cancelled = False
         self._leaving: set[str] = set()
+        self.waits = Waits(
+            scenario,
+            clock=clock,
+            rng=rng,
+            tell=tell,
+            done=self.done,
+            lose=partial(self._lose_outputs, failure=Failure.EXECUTOR_LOST),
+            alive=lambda executor_id: executor_id in self._executors,
+            over=self._offer,
+        )
 
     # jobs and stages
 
@@ -137,6 +148,7 @@ class Spark:
     def executor_comes(self, executor_id: str, host: str) -> None:
         """An executor registers."""
         self._executors[executor_id] = host
+        self.waits.comes(executor_id, host)
         self._offer()
 
     def let_go(self, count: int) -> tuple[str, ...]:
@@ -153,8 +165,10 @@ class Spark:
 
     def executor_goes(self, executor_id: str) -> None:
         """An executor is gone, with what runs in it and the map outputs that it held."""
-        if self._executors.pop(executor_id, None) is None:
+        host = self._executors.pop(executor_id, None)
+        if host is None:
             return
+        sent_away = executor_id in self._leaving
         self._leaving.discard(executor_id)
         for run in self._feed.runs():
             lost = [one for one in run.running.values() if one.executor_id == executor_id]
@@ -162,7 +176,8 @@ class Spark:
                 self._ended(run, attempt, State.FAILED, Failure.EXECUTOR_LOST)
             if lost and StageFlag.BARRIER in run.plan.flags and not run.over:
                 self._barrier_broken(run)
-        self._lose_outputs(executor_id, Failure.EXECUTOR_LOST)
+        if sent_away or host in self._blocks.hosts or not self.waits.died(executor_id, host):
+            self._lose_outputs(executor_id, Failure.EXECUTOR_LOST)
         self._offer()
 
     def _barrier_broken(self, run: StageRun) -> None:
@@ -268,6 +283,8 @@ class Spark:
                         break
 
     def _offer_to(self, run: StageRun, executor_id: str, host: str, free: int) -> int:
+        if self.waits.hold_back(run.plan.parents):
+            return 0
         allowed = partial(self._allowed, run.plan.stage, executor_id, host)
         if StageFlag.BARRIER in run.plan.flags:
             indexes = list(run.pending)
@@ -330,7 +347,11 @@ class Spark:
         self._clock.at(end_ms, partial(self._comes_to_its_end, run, attempt, failure))
 
     def _fate(self, run: StageRun, index: int, host: str) -> Failure:
-        if any(not self._complete(parent) for parent in self._parents(run.plan)):
+        parents = self._parents(run.plan)
+        for parent in parents:
+            if not set(self.done[parent.stage].values()) <= self._executors.keys():
+                self._rules.broken(f"a task of stage {run.plan.stage} starts, and nobody gives out all that it reads")
+        if any(not self._complete(parent) for parent in parents):
             return Failure.FETCH_FAILED
         if StageFlag.BARRIER in run.plan.flags or run.failed[index] >= _FAILURES_MAX:
             return Failure.NONE

@@ -18,6 +18,7 @@ SHUFFLE_MANAGER = "org.apache.spark.scheduler.cluster.yarnspec.ResumingShuffleMa
 EPOCH_MAX = 21
 """Task numbers begin at epoch times 10^8, and some of Spark's writers take them for 32-bit integers."""
 
+_LIVE_SWEEP_MS = 3_000
 _SORT_MANAGERS = frozenset({"sort", "tungsten-sort", "org.apache.spark.shuffle.sort.SortShuffleManager"})
 
 
@@ -95,7 +96,12 @@ def recovery_off(shipped: Mapping[str, str]) -> str:
 
 
 def recovery_keys(
-    *, saved: Path | None, window_ms: int, verify_checksums: bool, keep_bytes: int | None = None
+    *,
+    saved: Path | None,
+    window_ms: int,
+    verify_checksums: bool,
+    keep_bytes: int | None = None,
+    live_adoption_ms: int = 0,
 ) -> dict[str, str]:
     """What the driver's properties say when the next driver is to go on where this one ends.
 
@@ -104,6 +110,7 @@ def recovery_keys(
         window_ms: how long their map outputs are looked for.
         verify_checksums: whether they are read as a whole before they are taken over.
         keep_bytes: how much of ended executors is kept on each host; None for the executors' own default.
+        live_adoption_ms: how long what an executor had waits for another one while the driver lives; 0: not at all.
     """
     keys = {
         "spark.shuffle.manager": SHUFFLE_MANAGER,
@@ -113,6 +120,10 @@ def recovery_keys(
     }
     if keep_bytes is not None:
         keys["spark.yarnspec.recovery.keep_bytes"] = str(keep_bytes)
+    if live_adoption_ms:
+        keys["spark.yarnspec.recovery.live_adoption_ms"] = str(live_adoption_ms)
+        # Executors that live on the same host take over as well.
+        keys["spark.yarnspec.recovery.sweep_ms"] = str(_LIVE_SWEEP_MS)
     if saved is not None:
         keys["spark.yarnspec.saved"] = str(saved)
     return keys

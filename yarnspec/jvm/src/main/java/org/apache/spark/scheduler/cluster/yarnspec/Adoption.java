@@ -17,6 +17,7 @@ import org.apache.spark.rpc.ThreadSafeRpcEndpoint;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerBlockManagerAdded;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.util.ShutdownHookManager;
 import org.yarnspec.executor.KeeperPlugin;
 import org.yarnspec.executor.Messages;
@@ -40,6 +41,7 @@ final class Adoption implements ThreadSafeRpcEndpoint {
     private final SavedOutputs saved;
     private final Claims claims;
     private final boolean served;
+    private final LiveAdoption live;
     private final Set<String> keepers = new HashSet<>();
     private Predicate<String> dismissed = executor -> false;
     private boolean finished;
@@ -49,7 +51,9 @@ final class Adoption implements ThreadSafeRpcEndpoint {
         this.saved = saved;
         rpcEnv = context.env().rpcEnv();
         served = served(context.conf());
-        claims = new Claims(context.conf().getInt("spark.yarnspec.epoch", 1), saved, new Tracker(context), served);
+        live = Recovery.current() == null ? null : Recovery.current().live();
+        claims = new Claims(
+                context.conf().getInt("spark.yarnspec.epoch", 1), saved, new Tracker(context), served, live);
     }
 
     /** Whether the shuffle services of the cluster give out map outputs, also when their executor is gone. */
@@ -246,7 +250,7 @@ final class Adoption implements ThreadSafeRpcEndpoint {
     }
 
     private void reported(Messages.Report report) {
-        saved.reported(report.where().host(), report.where().executorId());
+        heard(report.where());
         outbox.add("outputs_reported", event -> {
             event.put("executor_id", report.where().executorId())
                     .put("host", report.where().host())
@@ -260,6 +264,13 @@ final class Adoption implements ThreadSafeRpcEndpoint {
         });
     }
 
+    private void heard(BlockManagerId where) {
+        saved.reported(where.host(), where.executorId());
+        if (live != null) {
+            live.reported(where.host(), where.executorId());
+        }
+    }
+
     private void kept(Messages.Kept kept) {
         outbox.add("outputs_kept", event -> event.put("executor_id", kept.where().executorId())
                 .put("host", kept.where().host())
@@ -271,7 +282,7 @@ final class Adoption implements ThreadSafeRpcEndpoint {
 
     /** Its host has nothing to give, as far as this executor can tell. */
     private void unable(Messages.Unable unable) {
-        saved.reported(unable.where().host(), unable.where().executorId());
+        heard(unable.where());
         outbox.add("adoption_off", event -> event.put("executor_id", unable.where().executorId())
                 .put("host", unable.where().host())
                 .put("why", unable.why()));

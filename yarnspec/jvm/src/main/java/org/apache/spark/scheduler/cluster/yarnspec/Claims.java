@@ -28,14 +28,19 @@ final class Claims {
     private final SavedOutputs saved;
     private final Shuffles shuffles;
     private final boolean served;
+    private final LiveAdoption live;
     private final Map<Key, String> claims = new HashMap<>();
 
-    /** @param served whether shuffle services give out what executors that are gone have left */
-    Claims(int epoch, SavedOutputs saved, Shuffles shuffles, boolean served) {
+    /**
+     * @param served whether shuffle services give out what executors that are gone have left
+     * @param live what waits of executors that died while this driver lives; null when nothing does
+     */
+    Claims(int epoch, SavedOutputs saved, Shuffles shuffles, boolean served, LiveAdoption live) {
         this.epoch = epoch;
         this.saved = saved;
         this.shuffles = shuffles;
         this.served = served;
+        this.live = live;
     }
 
     /** What shall become of each output that a gone executor left. */
@@ -49,6 +54,9 @@ final class Claims {
 
     private Verdict judge(Messages.Inventory inventory, OutputName name) {
         Key key = key(name);
+        if (live != null && inventory.ownerEpoch() == epoch && live.wants(inventory.ownerExecutor(), key)) {
+            return claim(inventory, key);
+        }
         Saved output = saved.find(key.shuffle(), key.mapId());
         if (output == null) {
             return notWanted(inventory.ownerEpoch(), key);
@@ -64,15 +72,22 @@ final class Claims {
         if (place != null) {
             return Verdict.GARBAGE;
         }
+        return claim(inventory, key);
+    }
+
+    private Verdict claim(Messages.Inventory inventory, Key key) {
         String executor = inventory.where().executorId();
         return claims.computeIfAbsent(key, any -> executor).equals(executor) ? Verdict.ADOPT : Verdict.WAIT;
     }
 
-    /** Whether an executor can have an output: it wrote it, or has taken it over in a later epoch. */
-    private static boolean mayHold(Messages.Inventory inventory, Saved output) {
+    /**
+     * Whether an executor can have an output: it wrote it, or has taken it over in a later epoch; where executors take over
+     * in the same epoch, in that.
+     */
+    private boolean mayHold(Messages.Inventory inventory, Saved output) {
         return inventory.ownerEpoch() > output.epoch()
                 || inventory.ownerEpoch() == output.epoch()
-                        && inventory.ownerExecutor().equals(output.executorId());
+                        && (live != null || inventory.ownerExecutor().equals(output.executorId()));
     }
 
     private Verdict notWanted(int ownerEpoch, Key key) {
@@ -99,8 +114,12 @@ final class Claims {
         List<Boolean> fits = new ArrayList<>();
         for (int i = 0; i < sizes.outputs().size(); i++) {
             Key key = key(sizes.outputs().get(i));
-            Saved output = saved.find(key.shuffle(), key.mapId());
             long[] found = sizes.sizes().get(i);
+            if (live != null && live.wants(key)) {
+                fits.add(live.fits(key, found));
+                continue;
+            }
+            Saved output = saved.find(key.shuffle(), key.mapId());
             fits.add(output != null
                     && found.length == saved.shuffle(key.shuffle()).reduces()
                     && output.fits(found));
@@ -113,7 +132,7 @@ final class Claims {
         String executor = outcome.where().executorId();
         List<Key> adopted = new ArrayList<>();
         for (OutputName name : outcome.outputs()) {
-            if (claims.remove(key(name), executor)) {
+            if (claims.remove(key(name), executor) && (live == null || !live.adopted(outcome.where(), key(name)))) {
                 adopted.add(key(name));
             }
         }
@@ -121,10 +140,13 @@ final class Claims {
             saved.adopted(outcome.where(), adopted);
         }
         outcome.refused().forEach((name, why) -> {
-            if (claims.remove(key(name), executor)) {
+            if (claims.remove(key(name), executor) && (live == null || !live.refused(key(name)))) {
                 saved.refused(outcome.where().host(), key(name), why);
             }
         });
+        if (live != null) {
+            live.settled();
+        }
     }
 
     /** What a lost executor had claimed is free for others. */

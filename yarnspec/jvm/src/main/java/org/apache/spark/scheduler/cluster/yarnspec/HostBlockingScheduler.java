@@ -10,6 +10,9 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.resource.TaskResourceProfile;
 import org.apache.spark.scheduler.ExecutorLossReason;
+import org.apache.spark.scheduler.Pool;
+import org.apache.spark.scheduler.Schedulable;
+import org.apache.spark.scheduler.ShuffleMapStage;
 import org.apache.spark.scheduler.Stage;
 import org.apache.spark.scheduler.TaskDescription;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
@@ -159,10 +162,33 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
         if (Recovery.current() != null) {
             Recovery.current().executorLost(executorId);
         }
+        LiveAdoption live = live();
+        if (live != null) {
+            live.lost(this, executorId, reason); // before Spark looks for what is lost with it
+        }
         synchronized (this) {
             keptBack.remove(executorId);
         }
         super.executorLost(executorId, reason);
+    }
+
+    /** What waits of executors that died; null where nothing does. */
+    LiveAdoption live() {
+        Recovery recovery = Recovery.current();
+        return recovery == null ? null : recovery.live();
+    }
+
+    /** Has Spark run again what a lost executor had finished and what is lost only now. */
+    synchronized void runAgain(String executorId, String host, ExecutorLossReason reason) {
+        runAgain(rootPool(), executorId, host, reason);
+    }
+
+    private static void runAgain(Schedulable one, String executorId, String host, ExecutorLossReason reason) {
+        if (one instanceof WatchedTaskSet tasks) {
+            tasks.executorLost(executorId, host, reason);
+        } else if (one instanceof Pool pool) {
+            pool.schedulableQueue().forEach(each -> runAgain(each, executorId, host, reason));
+        }
     }
 
     /** Fails the job of a stage that cannot run as the user asked for. */
@@ -186,7 +212,24 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
         return isStream(tasks)
                 ? super.createTaskSetManager(tasks, maxTaskFailures)
                 : new WatchedTaskSet(
-                        this, tasks, maxTaskFailures, stages.flags(tasks.stageId(), tasks.stageAttemptId()));
+                        this,
+                        tasks,
+                        maxTaskFailures,
+                        stages.flags(tasks.stageId(), tasks.stageAttemptId()),
+                        shufflesBelow(tasks));
+    }
+
+    private Set<Integer> shufflesBelow(TaskSet tasks) {
+        Set<Integer> found = new LinkedHashSet<>();
+        Stage stage = live() == null ? null : Scala.orNull(dagScheduler().stageIdToStage().get(tasks.stageId()));
+        if (stage != null) {
+            for (Stage below : CollectionConverters.asJava(stage.parents())) {
+                if (below instanceof ShuffleMapStage maps) {
+                    found.add(maps.shuffleDep().shuffleId());
+                }
+            }
+        }
+        return found;
     }
 
     private String refusalOf(TaskSet tasks, Stage stage) {

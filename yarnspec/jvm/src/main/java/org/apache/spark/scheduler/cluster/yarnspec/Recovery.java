@@ -35,6 +35,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private static final int ANSWER_TIMEOUT_MS = 30_000;
     private static final int ALL_SHUFFLES = -1;
     private static final long WINDOW_MS = 30_000;
+    private static final String LIVE_ADOPTION = "spark.yarnspec.recovery.live_adoption_ms";
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private static volatile Recovery current;
@@ -53,6 +54,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private volatile Writes writes;
     private volatile boolean over;
     private volatile boolean served;
+    private volatile LiveAdoption live;
 
     Recovery(int epoch, Outbox outbox, FrameFeed frames, SavedOutputs saved, long windowMs) {
         this.epoch = epoch;
@@ -106,6 +108,9 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             Writes ours = new Writes(newContext, outbox, signatures);
             writes = ours;
             served = Adoption.served(newContext.conf());
+            if (!served && newContext.conf().contains(LIVE_ADOPTION)) {
+                live = new LiveAdoption(newContext, outbox, newContext.conf().getLong(LIVE_ADOPTION, 0));
+            }
             Writes.install(newContext.conf());
             if (epoch > 1) {
                 ours.resume();
@@ -118,6 +123,11 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     /** Null before there is a SparkContext. */
     Writes writes() {
         return writes;
+    }
+
+    /** Null when the outputs of an executor that dies are lost while the driver lives, as in Spark. */
+    LiveAdoption live() {
+        return over ? null : live;
     }
 
     private synchronized boolean isOurs(SparkContext other) {
@@ -302,6 +312,9 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     @Override
     public void added(int shuffle, int index, MapStatus status) {
+        if (live != null) {
+            live.added(shuffle, status.location().executorId());
+        }
         ShuffleRecord record = shuffles.get(shuffle);
         MapResult counted = results.remove(new SavedOutputs.Key(shuffle, status.mapId()));
         if (record == null || counted == null || !record.recording()) {
@@ -353,6 +366,11 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         if (record != null && !over && record.signature.determinism() == Signature.Determinism.INDETERMINATE) {
             poison(record, "an output was lost, and its records are others each time");
         }
+    }
+
+    @Override
+    public boolean keeps(String executorId) {
+        return live != null && live.keeps(executorId);
     }
 
     /** A job needs a shuffle: what maps of an earlier driver counted counts now. */
@@ -432,5 +450,8 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     void hostGone(String host) {
         saved.hostGone(host);
+        if (live != null) {
+            live.hostGone(host);
+        }
     }
 }

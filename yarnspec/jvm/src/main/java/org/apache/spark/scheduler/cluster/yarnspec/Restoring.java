@@ -179,7 +179,8 @@ final class Restoring {
             Restored restored) {
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
         boolean migrations = Boolean.TRUE.equals(Fields.get(tracker, "bufferRacingMigrations"));
-        WatchedShuffleStatus status = new WatchedShuffleStatus(id, signature.maps(), migrations, watcher);
+        WatchedShuffleStatus status = new WatchedShuffleStatus(
+                id, signature.maps(), signature.reduces(), migrations, watcher);
         if (restored != null) {
             restored.maps().forEach((index, map) -> status.restore(index, map.status()));
         }

@@ -15,7 +15,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.scheduler.MapStatus;
-import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.storage.BlockManagerId;
 
 /**
@@ -58,14 +57,7 @@ public final class SavedOutputs {
         /** Whether an index file with these sizes, one for each reducer, can be this output's. */
         public boolean fits(long[] sizes) {
             try {
-                MapStatus saved = content().status();
-                MapStatus found = MapStatus$.MODULE$.apply(saved.location(), sizes, mapId, saved.checksumValue());
-                for (int reducer = 0; reducer < sizes.length; reducer++) {
-                    if (saved.getSizeForBlock(reducer) != found.getSizeForBlock(reducer)) {
-                        return false;
-                    }
-                }
-                return true;
+                return LiveAdoption.fits(content().status(), sizes);
             } catch (IOException | RuntimeException e) {
                 return false;
             }

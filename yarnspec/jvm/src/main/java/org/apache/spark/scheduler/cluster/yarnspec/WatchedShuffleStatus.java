@@ -1,5 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.spark.ShuffleStatus;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.storage.BlockManagerId;
@@ -12,7 +14,10 @@ import scala.Function1;
  * what the tracker has.
  */
 final class WatchedShuffleStatus extends ShuffleStatus {
+    private static final int NONE = -1;
+
     private final int shuffle;
+    private final int reduces;
     private final Watcher watcher;
 
     /** Hears of a shuffle's map outputs; may not wait. */
@@ -22,14 +27,26 @@ final class WatchedShuffleStatus extends ShuffleStatus {
         /** At least one output is gone, or is somewhere else. */
         void lost(int shuffle);
 
+        /** Whether what an executor had waits for a new one on its host, although Spark takes it for lost. */
+        boolean keeps(String executorId);
+
         /** Spark is about to look how many outputs there are: a job needs the shuffle. */
         void used(int shuffle);
     }
 
-    WatchedShuffleStatus(int shuffle, int maps, boolean migrations, Watcher watcher) {
+    WatchedShuffleStatus(int shuffle, int maps, int reduces, boolean migrations, Watcher watcher) {
         super(maps, -1, migrations); // -1: nothing is merged by shuffle services
         this.shuffle = shuffle;
+        this.reduces = reduces;
         this.watcher = watcher;
+    }
+
+    int shuffle() {
+        return shuffle;
+    }
+
+    int reduces() {
+        return reduces;
     }
 
     /** Puts in an output of an earlier driver, which need not be told. */
@@ -46,9 +63,12 @@ final class WatchedShuffleStatus extends ShuffleStatus {
 
     @Override
     public void removeMapOutput(int index, BlockManagerId place) {
-        int before = super.numAvailableMapOutputs();
-        super.removeMapOutput(index, place);
-        tellLost(before);
+        // That a dead executor gives out nothing says nothing of its files.
+        if (!watcher.keeps(place.executorId())) {
+            int before = super.numAvailableMapOutputs();
+            super.removeMapOutput(index, place);
+            tellLost(before);
+        }
     }
 
     @Override
@@ -56,6 +76,14 @@ final class WatchedShuffleStatus extends ShuffleStatus {
         int before = super.numAvailableMapOutputs();
         super.removeOutputsByFilter(filter);
         tellLost(before);
+    }
+
+    /** What waits for a new executor is lost only when nobody waits any more. */
+    @Override
+    public void removeOutputsOnExecutor(String executorId) {
+        if (!watcher.keeps(executorId)) {
+            super.removeOutputsOnExecutor(executorId);
+        }
     }
 
     private void tellLost(int before) {
@@ -68,6 +96,51 @@ final class WatchedShuffleStatus extends ShuffleStatus {
     public void updateMapOutput(long mapId, BlockManagerId place) {
         super.updateMapOutput(mapId, place);
         watcher.lost(shuffle);
+    }
+
+    /** The outputs that an executor gives out, or gave out when it lived. */
+    List<MapStatus> at(String executorId) {
+        return withMapStatuses(all -> {
+            List<MapStatus> found = new ArrayList<>();
+            for (MapStatus each : all) {
+                if (each != null && each.location().executorId().equals(executorId)) {
+                    found.add(each);
+                }
+            }
+            return found;
+        });
+    }
+
+    /** The output of that number; null when there is none. */
+    MapStatus of(long mapId) {
+        return Scala.orNull(super.getMapStatus(mapId));
+    }
+
+    /** Where the output of a map is; null when there is none. */
+    BlockManagerId placeOf(int index) {
+        return withMapStatuses(all -> all[index] == null ? null : all[index].location());
+    }
+
+    /** Another executor of the same host gives an output out: the same file, so that nothing is lost. */
+    void moved(long mapId, BlockManagerId place) {
+        super.updateMapOutput(mapId, place);
+    }
+
+    /** An output is lost, whoever waits for it. */
+    void gone(long mapId) {
+        int before = super.numAvailableMapOutputs();
+        int index = withMapStatuses(all -> {
+            for (int i = 0; i < all.length; i++) {
+                if (all[i] != null && all[i].mapId() == mapId) {
+                    return i;
+                }
+            }
+            return NONE;
+        });
+        if (index != NONE) {
+            super.removeMapOutput(index, placeOf(index));
+        }
+        tellLost(before);
     }
 
     @Override

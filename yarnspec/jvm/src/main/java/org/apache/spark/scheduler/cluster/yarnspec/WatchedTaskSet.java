@@ -10,6 +10,8 @@ import org.apache.spark.TaskFailedReason;
 import org.apache.spark.TaskNotSerializableException;
 import org.apache.spark.scheduler.DirectTaskResult;
 import org.apache.spark.scheduler.ExecutorCacheTaskLocation;
+import org.apache.spark.scheduler.ExecutorLossReason;
+import org.apache.spark.scheduler.TaskDescription;
 import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskLocality;
 import org.apache.spark.scheduler.TaskLocation;
@@ -36,6 +38,7 @@ import scala.math.BigDecimal;
 final class WatchedTaskSet extends TaskSetManager {
     private final HostBlockingScheduler scheduler;
     private final int flags;
+    private final Set<Integer> reads;
     private final Map<Integer, Copy> waitingCopies = new LinkedHashMap<>();
     private final TaskBlocks taskBlocks;
     private boolean choosing;
@@ -46,10 +49,13 @@ final class WatchedTaskSet extends TaskSetManager {
     /** A copy that was accepted and cannot start any more. */
     record Refusal(int stage, int stageAttempt, int index, String why) {}
 
-    WatchedTaskSet(HostBlockingScheduler scheduler, TaskSet tasks, int maxTaskFailures, int flags) {
+    /** @param reads the shuffles that the tasks read, where outputs may come to wait for an executor; else none */
+    WatchedTaskSet(
+            HostBlockingScheduler scheduler, TaskSet tasks, int maxTaskFailures, int flags, Set<Integer> reads) {
         super(scheduler, tasks, maxTaskFailures, scheduler.healthTrackerOpt(), new SystemClock());
         this.scheduler = scheduler;
         this.flags = flags;
+        this.reads = reads;
         this.taskBlocks = new TaskBlocks(super.taskSetExcludelistHelperOpt());
     }
 
@@ -127,14 +133,15 @@ final class WatchedTaskSet extends TaskSetManager {
     }
 
     @Override
-    public Tuple3<Option<org.apache.spark.scheduler.TaskDescription>, Object, Object> resourceOffer(
+    public Tuple3<Option<TaskDescription>, Object, Object> resourceOffer(
             String executorId,
             String host,
             Enumeration.Value maxLocality,
             BigDecimal taskCpus,
             scala.collection.immutable.Map<String, scala.collection.immutable.Map<String, Object>> resources)
             throws TaskNotSerializableException {
-        if (scheduler.blocks().keepOut(stageId(), host, executorId)) {
+        LiveAdoption live = scheduler.live();
+        if (scheduler.blocks().keepOut(stageId(), host, executorId) || live != null && live.holdsBack(reads)) {
             return new Tuple3<>(Option.empty(), false, -1); // what Spark answers for an excluded host
         }
         return super.resourceOffer(executorId, host, maxLocality, taskCpus, resources);
@@ -230,6 +237,50 @@ final class WatchedTaskSet extends TaskSetManager {
                 scheduler.copies() && info != null && info.running() && runningAttempts(info.index()) > 1;
         super.handleFailedTask(
                 taskId, state, othersGoOn ? Failures.uncounted(reason, info.speculative()) : reason);
+    }
+
+    /** An executor that has older places of map outputs than where they were taken over asks for them anew. */
+    @Override
+    public TaskDescription prepareLaunchingTask(
+            String executorId,
+            String host,
+            int index,
+            Enumeration.Value locality,
+            boolean speculative,
+            BigDecimal taskCpus,
+            scala.collection.immutable.Map<String, scala.collection.immutable.Map<String, Object>> resources,
+            long launchTime) {
+        LiveAdoption live = scheduler.live();
+        if (live != null && tasks()[index].epoch() < live.epoch()) {
+            tasks()[index].epoch_$eq(live.epoch());
+        }
+        return super.prepareLaunchingTask(
+                executorId, host, index, locality, speculative, taskCpus, resources, launchTime);
+    }
+
+    /**
+     * Spark runs again what a lost executor had finished, and asks only of one that was decommissioned whether another
+     * has it. Here a map whose output waits for a new executor, or has been taken over, does not look finished to it
+     * for as long as it looks: so it stays as it is.
+     */
+    @Override
+    public void executorLost(String executorId, String host, ExecutorLossReason reason) {
+        List<Integer> safe = new ArrayList<>();
+        LiveAdoption live = scheduler.live();
+        if (live != null && taskSet().shuffleId().isDefined()) {
+            int shuffle = (Integer) taskSet().shuffleId().get();
+            for (int index = 0; index < numTasks(); index++) {
+                if (successful()[index] && live.isSafe(shuffle, tasks()[index].partitionId(), executorId)) {
+                    safe.add(index);
+                }
+            }
+        }
+        safe.forEach(index -> successful()[index] = false);
+        try {
+            super.executorLost(executorId, host, reason);
+        } finally {
+            safe.forEach(index -> successful()[index] = true);
+        }
     }
 
     /** Keeps what a map counted for the record of its output, which comes when Spark's tracker has taken the output. */

@@ -69,7 +69,7 @@ class ClaimsTest {
             }
         }
         saved = SavedOutputs.load(file);
-        claims = new Claims(2, saved, shuffles, false);
+        claims = new Claims(2, saved, shuffles, false, null);
     }
 
     private static BlockManagerId executor(String id, String host) {
@@ -139,7 +139,7 @@ class ClaimsTest {
 
     @Test
     void withoutAJournalNothingIsGarbage() {
-        Claims unknowing = new Claims(2, SavedOutputs.NONE, shuffles, false);
+        Claims unknowing = new Claims(2, SavedOutputs.NONE, shuffles, false, null);
         Messages.Inventory found = new Messages.Inventory(executor("11", "a"), 1, "3", List.of(FIRST));
         assertEquals(List.of(Verdict.KEEP), unknowing.judge(found));
     }
@@ -169,7 +169,7 @@ class ClaimsTest {
 
     @Test
     void whatAShuffleServiceGivesOutStaysWhereItIs() {
-        Claims beside = new Claims(2, saved, shuffles, true);
+        Claims beside = new Claims(2, saved, shuffles, true, null);
         BlockManagerId who = executor("11", "a");
         Messages.Inventory found = new Messages.Inventory(who, 1, "3", List.of(FIRST, SECOND));
         saved.askServices();
@@ -184,7 +184,7 @@ class ClaimsTest {
 
     @Test
     void withAShuffleServiceWhatThisDriversExecutorsLeftIsInUse() {
-        Claims beside = new Claims(2, saved, shuffles, true);
+        Claims beside = new Claims(2, saved, shuffles, true, null);
         existing.add(2_000_001);
         complete.add(2_000_001);
         OutputName own = new OutputName(2_000_001, 200_000_005);

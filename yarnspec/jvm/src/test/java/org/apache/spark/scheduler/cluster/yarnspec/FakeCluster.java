@@ -237,6 +237,11 @@ final class FakeCluster implements AutoCloseable {
         return MapStatus$.MODULE$.apply(place, sizes, taskId, 0);
     }
 
+    /** Offers an executor no more. */
+    void without(String executorId) {
+        hosts.remove(executorId);
+    }
+
     /** Loses an executor that runs nothing. */
     void lose(String executorId) {
         hosts.remove(executorId);
