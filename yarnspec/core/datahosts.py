@@ -101,11 +101,13 @@ class DataHosts:
 
     def look(self) -> list[Command]:
         """Give up those that have become useless, and make the others homes for containers."""
-        waited_for = dict.fromkeys([*self._waiting, *(one.host for one in self._live.values())])
-        commands = [self._give_up(host, why) for host in waited_for if (why := self._useless(host))]
-        homes = [*self._waiting, *(one.host for one in self._live.values())]
-        self._containers.settle_at(tuple(dict.fromkeys(homes)))
+        commands = [self._give_up(host, why) for host in self._homes() if (why := self._useless(host))]
+        self._containers.settle_at(self._homes())
         return commands
+
+    def _homes(self) -> tuple[str, ...]:
+        """Each host that is waited for, for whichever reason, once."""
+        return tuple(dict.fromkeys([*self._waiting, *(one.host for one in self._live.values())]))
 
     # executors that died while the driver lives
 
