@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from yarnspec.core.columns import Column
-from yarnspec.core.observations import StageFlag, State
+from yarnspec.core.observations import StageFlag
 from yarnspec.core.stagetasks import StageTasks
 
 _LOOKED_AT = 64
@@ -85,26 +85,32 @@ def rates(
     slower than is typical are there (the slowest, if they are more than ``sample``), and a sample of the others.
     """
     rows = stage.rows
-    candidates = np.flatnonzero((rows["state"] == State.RUNNING) & (rows["counted_bytes"] >= _LEAST_BYTES))
+    candidates = np.flatnonzero(stage.is_running() & (rows["counted_bytes"] >= _LEAST_BYTES))
     if not len(candidates) or not counters_track(stage):
         return None
     share = share_read(stage)
     if not share:
         return None
-    worked_ms = rows["counted_ms"][candidates] - rows["launch_ms"][candidates] - cold_ms(candidates)
-    size, done = rows["input_bytes"][candidates] * share, rows["counted_bytes"][candidates]
-    usable = (worked_ms >= min_age_ms) & (done >= _LEAST_BYTES) & (done < _NEARLY_ALL * size)
-    candidates, size = candidates[usable], size[usable]
-    if not len(candidates):
+    passed_ms = rows["counted_ms"][candidates] - rows["launch_ms"][candidates]
+    done = rows["counted_bytes"][candidates].astype(float)
+    size = rows["input_bytes"][candidates] * share
+    usable = (passed_ms >= min_age_ms) & (done < _NEARLY_ALL * size)
+
+    def worked_ms(places: Column) -> Column:
+        found: Column = passed_ms[places] - cold_ms(candidates[places])
+        return found
+
+    old = np.flatnonzero(usable)
+    sampled = old[:: max(1, -(-len(old) // sample))]
+    sampled = sampled[worked_ms(sampled) >= min_age_ms]
+    if not len(sampled):
         return None
-    per_byte = worked_ms[usable] / done[usable]
-    sampled = np.zeros(len(candidates), dtype=bool)
-    sampled[:: -(-len(candidates) // sample)] = True
-    typical = float(np.median(per_byte[sampled]))
-    slow = per_byte >= typical * suspicious
-    if np.count_nonzero(slow) > sample:
-        worst = np.argpartition(per_byte, len(per_byte) - sample)[len(per_byte) - sample :]
-        slow = np.zeros(len(candidates), dtype=bool)
-        slow[worst] = True
-    kept = sampled | slow
-    return Rates(candidates[kept], size[kept], per_byte[kept], typical)
+    typical = float(np.median(worked_ms(sampled) / done[sampled]))
+    # Attempts are many, and few of them seem slow: only those are asked whether they were cold as well.
+    late_ms = np.maximum(done * (typical * suspicious), min_age_ms)
+    slow = np.flatnonzero(usable & (passed_ms >= late_ms))
+    slow = slow[worked_ms(slow) >= late_ms[slow]]
+    if len(slow) > sample:
+        slow = slow[np.argpartition(worked_ms(slow) / done[slow], len(slow) - sample)[len(slow) - sample :]]
+    kept = np.union1d(sampled, slow)
+    return Rates(candidates[kept], size[kept], worked_ms(kept) / done[kept], typical)

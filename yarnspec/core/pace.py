@@ -136,7 +136,7 @@ class Pace:
             self.late | (known & self.paired) | (normal & (expected_ms >= settings.noise_ms * _TELLING_NOISES))
         )
         finish_ms = columns["finish_ms"][self.rows]
-        self.end_ms: Column = np.where(columns["state"][self.rows] == State.RUNNING, now_ms, finish_ms)
+        self.end_ms: Column = np.where(stage.is_running(self.rows), now_ms, finish_ms)
         usual_ms = np.concatenate(
             [
                 references.usual(references.size, references.cold),
@@ -163,7 +163,7 @@ class Pace:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         columns = stage.rows
         running = stage.running_since(now_ms - shortest_ms)[: self.references.sample]
-        killed = np.flatnonzero((columns["state"] == State.KILLED) & (columns["speculative"] != 1))
+        killed = np.flatnonzero((columns["state"] == int(State.KILLED)) & (columns["speculative"] != 1))
         killed = killed[-self.references.sample :]
         killed = killed[stage.finished_tasks(columns["index"][killed])]
         took = np.maximum(columns["finish_ms"][killed] - columns["launch_ms"][killed], 0)
@@ -184,10 +184,11 @@ class Pace:
 
     def _larger(self, now_ms: int) -> Column:
         """Of which observations a copy has run for so long as well, and not won, that it is the task that is large."""
-        columns = self.references.stage.rows
+        stage = self.references.stage
+        columns = stage.rows
         copies = np.flatnonzero(columns["speculative"] == 1)  # few
         copies = copies[(columns["state"][copies] != State.SUCCESS) & (columns["launch_ms"][copies] != NONE)]
-        end_ms = np.where(columns["state"][copies] == State.RUNNING, now_ms, columns["finish_ms"][copies])
+        end_ms = np.where(stage.is_running(copies), now_ms, columns["finish_ms"][copies])
         took_ms = end_ms - columns["launch_ms"][copies] - self.references.cold_allowance_ms(copies)
         long = took_ms >= self.references.typical_ms() * self.references.multiplier
         found: Column = np.isin(columns["index"][self.rows], columns["index"][copies[long]])

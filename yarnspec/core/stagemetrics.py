@@ -12,7 +12,7 @@ from yarnspec.core.columns import Column
 from yarnspec.core.copies import Copies
 from yarnspec.core.detectors import Detector
 from yarnspec.core.figures import StageSpeculation
-from yarnspec.core.observations import NONE, State
+from yarnspec.core.observations import NONE
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import StageKey, TaskTable
 
@@ -121,7 +121,7 @@ def spans(stage: StageTasks, count: int, now_ms: int) -> list[tuple[int, int]]:
     rows = stage.rows
     originals = np.flatnonzero((rows["speculative"] != 1) & (rows["launch_ms"] != NONE))
     originals = _newest(rows["index"][originals], originals)
-    until = np.where(rows["state"][originals] == State.RUNNING, now_ms, rows["finish_ms"][originals])
+    until = np.where(stage.is_running(originals), now_ms, rows["finish_ms"][originals])
     took_ms = np.maximum(until - rows["launch_ms"][originals], 0)
     if len(took_ms) > count:
         longest = np.argpartition(took_ms, len(took_ms) - count)[len(took_ms) - count :]

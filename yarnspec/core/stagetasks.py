@@ -13,6 +13,9 @@ from yarnspec.core.places import Places
 
 MAX_TASKS = 10_000_000
 """An index beyond is not believed: columns by index would take the memory of the machine."""
+_ALL = slice(None)
+_RUNNING = int(State.RUNNING)
+"""A number for numpy: to compare with a member of an enumeration it widens the whole column first."""
 _ENDS = (State.SUCCESS, State.FAILED, State.KILLED)
 
 
@@ -148,23 +151,32 @@ class StageTasks:
         found: Column = self._by_index["newest"][index]
         return found
 
+    def is_running(self, rows: Column | slice = _ALL) -> Column:
+        """For each of these rows whether its attempt runs."""
+        found: Column = self.rows["state"][rows] == _RUNNING
+        return found
+
     def running_rows(self) -> Column:
         """The rows of attempts that run."""
-        return np.flatnonzero(self.rows["state"] == State.RUNNING)
+        return np.flatnonzero(self.is_running())
 
-    def overdue(self, launched_until_ms: float) -> Column:
-        """The rows of running attempts launched then or before, whose tasks have not finished by another attempt."""
-        old = self.running_since(launched_until_ms)
+    def overdue(self, launched_until_ms: float, hosts: Column | None = None) -> Column:
+        """The rows of running attempts launched then or before, whose tasks have not finished by another attempt.
+
+        ``hosts``: only those on one of these.
+        """
+        old = self.running_since(launched_until_ms, hosts)
         found: Column = old[~self.finished_tasks(self.rows["index"][old])]
         return found
 
-    def running_since(self, launched_until_ms: float) -> Column:
+    def running_since(self, launched_until_ms: float, hosts: Column | None = None) -> Column:
         """The rows of running attempts launched then or before; the tasks of some may have finished by others."""
-        rows = self.rows
-        launch_ms = rows["launch_ms"]
-        # Attempts are many and overdue ones few: one look at the launch times, and all else only for what that leaves.
-        old = np.flatnonzero(launch_ms <= math.floor(launched_until_ms))
-        old = old[rows["state"][old] == State.RUNNING]
+        launch_ms, host = self.rows["launch_ms"], self.rows["host"]
+        chosen = (launch_ms <= math.floor(launched_until_ms)) & self.is_running()
+        if hosts is not None:
+            # Few hosts and many attempts: sorting is for many hosts only, and a table of numbers is slower than either.
+            chosen &= np.isin(host, hosts.astype(host.dtype), kind="sort")
+        old = np.flatnonzero(chosen)
         found: Column = old[launch_ms[old] != NONE]
         return found
 
@@ -265,7 +277,7 @@ class StageTasks:
         found = self.find(batch.task_id[at])
         at, found = at[found != NONE], found[found != NONE]
         rows = self.rows
-        news = (rows["state"][found] == State.RUNNING) & (batch.time_ms[at] >= rows["counted_ms"][found])
+        news = self.is_running(found) & (batch.time_ms[at] >= rows["counted_ms"][found])
         at, found = at[news], found[news]
         rows["bytes_read"][found] = batch.bytes_read[at]
         rows["counted_ms"][found] = batch.time_ms[at]
@@ -290,16 +302,16 @@ class StageTasks:
 
     def silent(self, since_ms: int) -> Column:
         """The rows of running attempts that nothing was heard of since: neither their launch nor counters."""
-        return np.flatnonzero((self.rows["state"] == State.RUNNING) & (self._heard_ms() < since_ms))
+        return np.flatnonzero(self.is_running() & (self._heard_ms() < since_ms))
 
     def running_in(self, executor: int) -> Column:
         """The rows of attempts that run in an executor."""
-        return np.flatnonzero((self.rows["state"] == State.RUNNING) & (self.rows["executor"] == executor))
+        return np.flatnonzero(self.is_running() & (self.rows["executor"] == executor))
 
     def lost_with(self, executor: int) -> list[int]:
         """The tasks whose attempts run in an executor, or ended with it."""
         rows = self.rows
-        with_it = (rows["state"] == State.RUNNING) | (rows["failure"] == Failure.EXECUTOR_LOST)
+        with_it = self.is_running() | (rows["failure"] == Failure.EXECUTOR_LOST)
         found: list[int] = rows["index"][with_it & (rows["executor"] == executor)].tolist()
         return found
 
@@ -378,7 +390,7 @@ class StageTasks:
             missing = rows[name][found] == NONE
             rows[name][found[missing]] = getattr(batch.rows, name)[at[missing]]
         for name, numbers in (("host", batch.hosts), ("executor", batch.executors)):
-            missing = (rows[name][found] == 0) & (rows["state"][found] != State.RUNNING)
+            missing = (rows[name][found] == 0) & ~self.is_running(found)
             rows[name][found[missing]] = numbers[at[missing]]
 
     def _finish(self, batch: Observations, at: Column, found: Column) -> None:

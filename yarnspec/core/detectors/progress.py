@@ -124,7 +124,7 @@ class Progress:
         if known is not stage or stage.key in self._speeds.turn:
             return self._candidates(stage, now_ms)
         # Of many stages only some are looked through in a pass; of the others what was slow is judged again.
-        rows = earlier[stage.rows["state"][earlier] == State.RUNNING]
+        rows = earlier[stage.is_running(earlier)]
         found: Column = rows[~stage.finished_tasks(stage.rows["index"][rows])]
         return found
 
@@ -190,11 +190,10 @@ class Progress:
                 found.append(stage.overdue(now_ms - typical_ms * pace.references.multiplier)[:_MANY])
             if pace.by_rate is not None:
                 late = pace.rows[pace.late]
-                found.append(late[columns["state"][late] == State.RUNNING][-_MANY:])
+                found.append(late[stage.is_running(late)][-_MANY:])
         slow_hosts = self._slow_hosts(stage)
         if len(slow_hosts):
-            here = stage.overdue(now_ms - _YOUNG_NOISES * self._settings.noise_ms)
-            found.append(here[np.isin(columns["host"][here], slow_hosts)][:_MANY])
+            found.append(stage.overdue(now_ms - _YOUNG_NOISES * self._settings.noise_ms, slow_hosts)[:_MANY])
         if not found:
             return _NO_ROWS
         rows = np.sort(np.concatenate(found)) if len(found) > 1 else found[0]
