@@ -153,6 +153,10 @@ class Copies:
             )
         return self._banned.get(stage.key, "")
 
+    def objection_to_more(self, stage: StageTasks) -> str:
+        """Why no more tasks of a stage are copied at the moment, whichever they are, or an empty string."""
+        return self.objection_to_stage(stage) or self.behind(stage) or self.too_many(stage.key)
+
     def behind(self, stage: StageTasks) -> str:
         """That a stage's copies could not start, as its own tasks wait for slots, or an empty string.
 
@@ -219,7 +223,7 @@ class Copies:
                 tasks[task.key[:2]].append(task.key[2])
 
         def of(stage: StageTasks, index: Column) -> Column:
-            if self.objection_to_stage(stage) or self.behind(stage) or self.too_many(stage.key):
+            if self.objection_to_more(stage):
                 return np.ones(len(index), dtype=bool)
             found: Column = np.isin(index, tasks[stage.key])
             return found

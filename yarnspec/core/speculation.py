@@ -45,7 +45,7 @@ SETTLE_TIMER = "ended-jobs"
 
 _TASKS_NOTED = 5_000
 _HOSTS_NOTED = 5_000
-_VERDICTS_TOLD = 100
+_VERDICTS_TOLD = 25
 _SILENT_MS = 60_000
 """An attempt of an ended job that no heartbeat has named for so long has ended; Spark's own interval is 10 s."""
 
@@ -352,16 +352,13 @@ class Speculation:
     def _copy(self, worst: list[SlowAttempt], now_ms: int) -> tuple[list[Command], list[Command]]:
         blocks: list[Command] = []
         launches: list[Command] = []
+        closed: dict[StageKey, str] = {}  # until the next copy is asked for: there may be many verdicts
         for one in worst:
             stage = one.stage
             key = (*stage.key, one.index)
-            # What is quick to look at comes first: there may be a thousand verdicts.
-            why = (
-                self.copies.waits(key, now_ms)
-                or self.copies.objection_to_stage(stage)
-                or self.copies.behind(stage)
-                or self.copies.too_many(stage.key)
-            )
+            if stage.key not in closed:
+                closed[stage.key] = self.copies.objection_to_more(stage)
+            why = self.copies.waits(key, now_ms) or closed[stage.key]
             attempts = stage.attempts_of(one.index) if not why else ()
             why = why or self.copies.objection(stage, one.index, attempts, now_ms)
             why = why or self.blocklist.nowhere_beside(hosts_of(attempts), stage.stage, one.index)
@@ -372,6 +369,7 @@ class Speculation:
                 if self.settings.blocks.enabled:
                     blocks += self._block(self.suspects.of_task(verdict), now_ms)
                 launches.append(self.copies.launch(verdict, attempts, now_ms))
+                closed.clear()
             self.copies.expect(key, one.task_id, one.remaining_ms, now_ms)
         return blocks, launches
 
