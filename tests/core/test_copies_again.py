@@ -99,3 +99,49 @@ def test_sparks_own_copies_are_left_alone_where_speculation_is_off() -> None:
     tasks = world.fill(0, 4)
     world.launch(0, 3, "1", copy=True)
     assert of(KillAttempt, world.end(tasks[2], State.FAILED, Failure.FETCH_FAILED)) == []
+
+
+def test_where_the_copy_that_was_to_commit_fails_another_one_is_started() -> None:
+    world, _, copy = slow_task(speculation={"max_concurrent_executions": 3})
+    commits = world.launch(0, 3, executor_for(world, copy), copy=True)
+    other = only(LaunchCopy, world.pass_ms(3_000))
+    world.end(world.launch(0, 3, executor_for(world, other), copy=True), State.FAILED, Failure.COMMIT_DENIED)
+    assert of(LaunchCopy, world.pass_ms(10_000)) == []
+    world.end(commits, State.FAILED, Failure.COPY_FAILED)
+    only(LaunchCopy, world.pass_ms(3_000))
+
+
+def test_a_lost_output_that_is_there_again_keeps_no_stage_from_copies() -> None:
+    world = Stragglers()
+    world.tell(ev.JobStarted(job=0, stages=(0, 1, 2), parents=((1, (0,)), (2, (0,)))))
+    old = world.fill(1, 2)
+    world.end(old[0], State.FAILED, Failure.FETCH_FAILED)
+    world.stage_ends(1, State.FAILED)
+    world.pass_ms(3_000)
+    world.stage(1, 2, stage_attempt=1)
+    tasks = world.fill(2, 4)
+    world.pass_ms(500)
+    # The older attempt has tried for some seconds to fetch what is there again by now.
+    world.end(old[1], State.FAILED, Failure.FETCH_FAILED)
+    for task_id in tasks[:3]:
+        world.end(task_id)
+    assert only(LaunchCopy, world.pass_ms(3_000)).stage == 2
+
+
+def test_what_an_older_attempt_of_the_stage_has_ended_waits_for_no_slot() -> None:
+    world = Stragglers(slots=1)
+    world.stage(1, 6)
+    old = [world.launch(1, index, executor) for index, executor in enumerate(world.where)]
+    world.end(old[0], State.FAILED, Failure.FETCH_FAILED)
+    world.stage_ends(1, State.FAILED)
+    world.pass_ms(1_000)
+    world.stage(1, 6, stage_attempt=1)
+    world.pass_ms(500)
+    for task_id in old[1:]:
+        world.end(task_id)
+    # Spark launches none of these three in the newer attempt, and says nothing of it.
+    tasks = [world.launch(1, index, executor, stage_attempt=1) for index, executor in ((0, "1"), (4, "2"), (5, "3"))]
+    world.pass_ms(500)
+    for task_id in tasks[:2]:
+        world.end(task_id)
+    assert only(LaunchCopy, world.pass_ms(3_000)).index == 5

@@ -162,6 +162,30 @@ def test_the_request_is_withdrawn_when_the_copy_is_not_needed_any_more() -> None
     assert world.view().extra == 0
 
 
+def test_a_request_that_waits_follows_the_copies_that_it_is_for() -> None:
+    world = Stragglers(hosts=(H2, H3, H4), slots=1)
+    world.stage(0, 2)
+    first = [world.launch(0, 0, "1"), world.launch(0, 1, "2")]
+    world.pass_ms(900)
+    world.end(first[0])
+    world.stage(1, 2)
+    second = [world.launch(1, 0, "1"), world.launch(1, 1, "3")]
+    world.pass_ms(900)
+    world.end(second[1])
+    world.stage(2, 1)
+    world.launch(2, 0, "3")
+    placement = only(UpdatePlacement, world.pass_ms(2_500))
+    assert [one.not_hosts for one in placement.wanted] == [(H3,)]
+    world.pass_ms(2_500)
+    # The copy that the first request was for is not needed any more; the other one's task runs on H2.
+    world.end(first[1])
+    world.stage_ends(0)
+    world.stage(3, 1)
+    world.launch(3, 0, "2")
+    placement = of(UpdatePlacement, world.pass_ms(2_500))[-1]
+    assert [one.not_hosts for one in placement.wanted] == [(H2,)]
+
+
 def test_an_extra_container_is_given_back_when_it_is_idle_and_first_takes_no_new_task() -> None:
     world, tasks, extra = with_extra()
     copy_wins(world, tasks, extra)

@@ -238,3 +238,13 @@ def test_a_slow_host_is_not_blocked_beyond_the_share() -> None:
 
 def test_a_host_that_nobody_has_heard_of_has_no_explanation() -> None:
     assert Stragglers().negotiator.explain_host("elsewhere", 0) is None
+
+
+def test_a_slow_host_is_used_again_when_the_others_have_no_executor_left() -> None:
+    world = slow_world(blocks={"slow_duration_ms": 3_600_000})
+    world.tell_target(1)
+    for executor_id in [one for one, host in world.where.items() if host != H3]:
+        assert H3 in {block.host for block in world.view().blocked_hosts}
+        answer = world.lose(executor_id, -105, host=world.where.pop(executor_id))
+    assert "was left" in only(UnblockHost, answer).reason
+    assert world.view().blocked_hosts == ()

@@ -247,10 +247,13 @@ class Blocklist:
         return done + self._keep_executors(scopes)
 
     def _keep_executors(self, scopes: Iterable[Key]) -> list[Command]:
-        """Lift faults' blocks of stages and tasks, the next to expire first, where they leave no executor that runs."""
+        """Lift guesses, the next to expire first, that leave no executor that runs: faults' blocks of stages and tasks,
+
+        and blocks for slowness, which were made because the other executors were enough.
+        """
         done: list[Command] = []
         blocks = [self._blocks[key] for scope in scopes for key in self._by_scope.get(scope.scope, ())]
-        guesses = [block for block in blocks if block.automatic and _of_fault(block)]
+        guesses = [block for block in blocks if block.automatic and (_of_fault(block) or _of_slowness(block))]
         for block in sorted(guesses, key=lambda block: (block.until_ms or 0, _order(block))):
             executors = self._executors()
             if executors and not self._executors_left(block.key):
@@ -378,6 +381,10 @@ def _on_host(block: Block, key: Key) -> bool:
 
 def _of_fault(block: Block) -> bool:
     return block.cause == "faulty" and block.level not in WIDE
+
+
+def _of_slowness(block: Block) -> bool:
+    return block.cause == "slow" and block.level in WIDE
 
 
 def _both(asked: Block, guess: Block, now_ms: int) -> str:

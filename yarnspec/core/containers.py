@@ -168,8 +168,13 @@ class Containers:
                 self.placements_changed = True
 
     def want_extra(self, count: int, not_hosts: tuple[str, ...] = ()) -> None:
-        """Want so many containers beside the target; requests that are made from now on keep off ``not_hosts``."""
+        """Want so many containers beside the target, on none of ``not_hosts``; those that came already stay."""
         self._extra_target = count
+        for wanted_id, placement in self._placements.items():
+            row = self._rows.get(wanted_id)
+            if count and row is not None and row.extra and placement.not_hosts != not_hosts:
+                self._placements[wanted_id] = msgspec.structs.replace(placement, not_hosts=not_hosts)
+                self.placements_changed = True
         self._extra_not_hosts = not_hosts
 
     def ask(self) -> tuple[str, ...]:

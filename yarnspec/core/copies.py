@@ -298,9 +298,10 @@ class Copies:
         if was_copy is not None:
             self._live[stage.key] -= 1
             self.ledger_of(stage.key).copy_ended(attempt, won=won, failed=attempt.state is State.FAILED)
-            task.denied = task.denied or attempt.failure is Failure.COMMIT_DENIED
+        if attempt.failure is Failure.COMMIT_DENIED:
+            task.denied |= was_copy is not None
         elif not won:
-            task.denied = False  # the one that was allowed to commit did not
+            task.denied = False  # perhaps the one that was allowed to commit: it did not
         if won:
             commands += self._won(stage, task, attempt, now_ms)
         elif was_copy is not None:
@@ -382,6 +383,8 @@ class Copies:
         return [self._withdraw(task, "its task has ended")] if task.asked_ms is not None else []
 
     def _map_output_lost(self, stage: StageTasks, attempt: Attempt) -> list[Command]:
+        if any(key[0] == stage.stage and key[1] > stage.stage_attempt for key in self._table.stages):
+            return []  # a newer attempt reads the output, which is there again: Spark ignores the failure as well
         said = (
             f"task {stage.stage}.{attempt.index} could not fetch a map output, which was lost: only originals come back"
         )

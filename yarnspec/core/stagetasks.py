@@ -58,6 +58,7 @@ class StageTasks:
         "ended",
         "ended_ms",
         "finished",
+        "finished_elsewhere",
         "flags",
         "lost",
         "name",
@@ -82,6 +83,8 @@ class StageTasks:
         self.ended_ms = NONE
         self.finished = 0
         """Tasks with an attempt that succeeded."""
+        self.finished_elsewhere = 0
+        """Tasks that an older attempt of the stage has ended meanwhile: Spark launches them here no more."""
         self.running = 0
         """Attempts that run."""
         self.lost = 0
@@ -115,7 +118,12 @@ class StageTasks:
     @property
     def unlaunched(self) -> int:
         """Tasks that wait for a slot: no attempt runs and none has succeeded."""
-        return max(0, self.tasks - self.running_tasks - self.finished)
+        return max(0, self.left - self.running_tasks)
+
+    @property
+    def left(self) -> int:
+        """Tasks that have not ended well."""
+        return max(0, self.tasks - self.finished - self.finished_elsewhere)
 
     @property
     def running_tasks(self) -> int:

@@ -34,6 +34,8 @@ class Happened:
     copies_started: list[tuple[StageTasks, Attempt]] = field(default_factory=list)
     succeeded: Counter[str] = field(default_factory=Counter)
     """How many attempts succeeded on each host."""
+    rows_ended: list[tuple[StageTasks, Column]] = field(default_factory=list)
+    """The rows of all attempts that ended, by stage."""
 
 
 class TaskTable:
@@ -121,6 +123,8 @@ class TaskTable:
             stage = self._stage(key, rows, at, happened)
             if stage is not None:
                 self._apply(stage, batch, at, happened)
+        for stage, ended in happened.rows_ended:
+            self._finish_elsewhere(stage, ended)
         return happened
 
     def _stage(self, key: StageKey, rows: Observations, at: Column, happened: Happened) -> StageTasks | None:
@@ -167,6 +171,7 @@ class TaskTable:
 
     def _tell(self, stage: StageTasks, ended: Column, happened: Happened) -> None:
         """Tell of attempts that ran and have ended."""
+        happened.rows_ended.append((stage, ended))
         columns = stage.rows
         hosts, counts = np.unique(columns["host"][ended[columns["state"][ended] == State.SUCCESS]], return_counts=True)
         for host, count in zip(hosts.tolist(), counts.tolist(), strict=True):
@@ -177,6 +182,18 @@ class TaskTable:
         several |= columns["speculative"][ended] == 1
         told = ended[several | (columns["state"][ended] == State.FAILED)]
         happened.attempts_ended += [(stage, stage.attempt_at(row)) for row in told.tolist()]
+
+    def _finish_elsewhere(self, stage: StageTasks, ended: Column) -> None:
+        """What an older attempt of a stage ends is a task less for the one that runs.
+
+        Spark's ``markPartitionCompleted``, of which nothing is told.
+        """
+        newer = [
+            one for one in self.stages.values() if one.stage == stage.stage and one.stage_attempt > stage.stage_attempt
+        ]
+        for one in newer:
+            won = stage.rows["state"][ended] == int(State.SUCCESS)
+            one.finished_elsewhere += int(np.count_nonzero(won & (stage.rows["finish_ms"][ended] >= one.started_ms)))
 
     def _end_stage(self, stage: StageTasks, rows: Observations, row: int, happened: Happened) -> None:
         if stage.ended is not None:

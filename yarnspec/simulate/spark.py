@@ -198,7 +198,8 @@ class Spark:
                     if won := run.won.pop(index, None):
                         self._feed.ended(run, won, State.FAILED, failure)
                         run.again(index)
-                if any(n not in run.partitions for n in gone) and not run.over:
+                own = {n for index, n in enumerate(run.partitions) if index not in run.elsewhere}
+                if not own.issuperset(gone) and not run.over:
                     # What an earlier attempt had done is gone as well: this one cannot complete the stage.
                     self._end_run(run, State.FAILED)
                     self._clock.after(_RESUBMIT_MS, self._advance)
@@ -219,7 +220,7 @@ class Spark:
         """Start a copy as soon as a slot is free, or refuse it."""
         run = self._run_of(command.stage, command.stage_attempt)
         running = run.of(command.index) if run is not None else []
-        if run is None or command.index in run.won or not running or len(running) >= command.attempts_max:
+        if run is None or run.has_finished(command.index) or not running or len(running) >= command.attempts_max:
             why = "its stage has ended" if run is None else "its task has ended, or has attempts enough"
             self._tell(ev.CopyRefused(
                 stage=command.stage, stage_attempt=command.stage_attempt, index=command.index, why=why
@@ -256,7 +257,7 @@ class Spark:
             self._fill()
         for run in self._runs:
             for index, copy in list(run.copies.items()):
-                if not 0 < len(run.of(index)) < copy.attempts_max or index in run.won:
+                if not 0 < len(run.of(index)) < copy.attempts_max or run.has_finished(index):
                     self._refuse(run, index, "its task has ended, or has attempts enough")
 
     def _fill(self) -> None:
@@ -396,8 +397,11 @@ class Spark:
         self._ended(run, attempt, State.SUCCESS, Failure.NONE)
         for other in run.of(attempt.index):
             self._kill_soon(run, other)
-        if self._complete(stage) and not run.over:
-            self._end_run(run, State.SUCCESS)
+        for newer in [one for one in self._runs if one.plan is stage and one is not run]:
+            newer.finish_elsewhere(partition)
+        if self._complete(stage):
+            for each in [one for one in self._runs if one.plan is stage]:
+                self._end_run(each, State.SUCCESS)
             self._advance()
 
     def _fetch_failed(self, run: StageRun, attempt: Attempt) -> None:

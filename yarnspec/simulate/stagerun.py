@@ -33,6 +33,8 @@ class StageRun:
     pending: list[int] = field(default_factory=list)
     running: dict[int, Attempt] = field(default_factory=dict)
     won: dict[int, Attempt] = field(default_factory=dict)
+    elsewhere: set[int] = field(default_factory=set)
+    """Tasks that an older attempt of the stage has ended meanwhile: they are not launched here any more."""
     copies: dict[int, LaunchCopy] = field(default_factory=dict)
     launched: Counter[int] = field(default_factory=Counter)
     failed: Counter[int] = field(default_factory=Counter)
@@ -42,8 +44,19 @@ class StageRun:
         """The running attempts of a task."""
         return [one for one in self.running.values() if one.index == index]
 
+    def has_finished(self, index: int) -> bool:
+        """Whether a task has ended well, here or in an older attempt of the stage."""
+        return index in self.won or index in self.elsewhere
+
+    def finish_elsewhere(self, partition: int) -> None:
+        """An older attempt of the stage has ended a task well; what runs of it here goes on."""
+        if partition in self.partitions:
+            index = self.partitions.index(partition)
+            self.elsewhere.add(index)
+            self.pending = [one for one in self.pending if one != index]
+
     def again(self, index: int) -> None:
         """A task has to run again, unless an attempt of it still may end it."""
-        if not self.over and index not in self.won and index not in self.pending and not self.of(index):
+        if not self.over and not self.has_finished(index) and index not in self.pending and not self.of(index):
             self.pending.append(index)
             self.pending.sort()

@@ -77,7 +77,7 @@ class ExecutionTime:
 
     def min_finished(self, stage: StageTasks) -> int:
         """N x R."""
-        return needed(stage.tasks, self._settings.baseline_ratio)
+        return needed(stage.tasks - stage.finished_elsewhere, self._settings.baseline_ratio)
 
     def threshold_ms(self, stage: StageTasks, now_ms: int) -> int | None:  # noqa: ARG002 - the same at all times
         """The baseline."""
