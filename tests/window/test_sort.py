@@ -184,3 +184,33 @@ def test_nulls_that_come_after_the_first_runs() -> None:
     records = [*range(500, 0, -1), None, 7.5, math.inf, None]
     found = list(ExternalSort(lambda record: record, Order.ASCENDING, TINY, ["/tmp"]).sort(records))
     assert found == [None, None, *sorted([*range(1, 501), 7.5, math.inf])]
+
+
+@BOTH
+@pytest.mark.parametrize("memory_bytes", [1 << 30, 1 << 18], ids=["memory", "disk"])
+@pytest.mark.parametrize("at", [0, 2_345, 12_345, 19_990])
+def test_a_key_function_that_raises_stop_iteration_is_an_error(
+    at: int, memory_bytes: int, order: Order, tmp_path: Path
+) -> None:
+    """As in ``next(iter([]))``: it must not be taken for the end of the keys."""
+
+    def key(record: int) -> int:
+        return next(each for each in (record,) if each != at)
+
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        list(ExternalSort(key, order, memory_bytes, [str(tmp_path)]).sort(range(19_999, -1, -1)))
+    assert links(tmp_path) == []
+
+
+@BOTH
+def test_a_key_function_that_raises_stop_iteration_when_runs_are_merged(order: Order, tmp_path: Path) -> None:
+    spilled: list[int] = []
+
+    def key(record: int) -> int:
+        # Once more than at each record, which was when the runs were written.
+        return next(each for each in (record,) if len(spilled) < 3 or each != 500)
+
+    sort = ExternalSort(key, order, TINY, [str(tmp_path)], lambda *_sizes: spilled.append(1))
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        list(sort.sort(range(501)))
+    assert links(tmp_path) == []

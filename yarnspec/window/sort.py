@@ -107,6 +107,8 @@ class ExternalSort:
 
     def _sort(self, records: list[Any]) -> None:
         keys: list[Any] = list(map(self._key, records))
+        if len(keys) < len(records):
+            raise RuntimeError("the key function of a sort raised StopIteration")
         if comparable(keys):
             keys = quick(keys)
         else:
