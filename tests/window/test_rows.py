@@ -65,8 +65,9 @@ def test_folds_of_rows() -> None:
 
 def test_batches_go_as_they_are_and_tables_as_their_batches() -> None:
     given = list(batches([1], [2, 3]))
-    assert list(map_batches(lambda each: each, 1, iter(given))) == given
-    assert rows_of(map_batches(lambda each: [pa.Table.from_batches(list(each))], 1, iter(given))) == [(1,), (2,), (3,)]
+    assert list(map_batches(lambda each: each, AS_NUMBERS, 1, iter(given))) == given
+    tables = map_batches(lambda each: [pa.Table.from_batches(list(each))], AS_NUMBERS, 1, iter(given))
+    assert rows_of(tables) == [(1,), (2,), (3,)]
 
 
 def test_batches_are_read_ahead_by_their_rows() -> None:
@@ -77,13 +78,59 @@ def test_batches_are_read_ahead_by_their_rows() -> None:
             read.append(threading.current_thread().name)
             yield batch
 
-    for used, _ in enumerate(map_batches(lambda each: each, 30, source()), start=1):
+    for used, _ in enumerate(map_batches(lambda each: each, AS_NUMBERS, 30, source()), start=1):
         assert len(read) - used <= 4
     assert set(read) == {"yarnspec-window-reader"}
 
 
 def test_nothing_instead_of_results_is_told() -> None:
     forgets: Any = lambda _: None  # noqa: E731 - it is the name that is told
-    for task in (partial(map_batches, forgets, 1), partial(map_rows, forgets, NUMBERS, AS_NUMBERS, 1)):
+    for task in (partial(map_batches, forgets, AS_NUMBERS, 1), partial(map_rows, forgets, NUMBERS, AS_NUMBERS, 1)):
         with pytest.raises(TypeError, match="<lambda> returned None"):
             list(task(batches([1])))
+
+
+TWO = StructType([StructField("n", LongType()), StructField("s", StringType())])
+AS_TWO = RowFormat(TWO, single=False, batch_rows=100, large_types=False)
+AS_ONE = RowFormat(NUMBERS, single=True, batch_rows=100, large_types=False)
+
+
+@pytest.mark.parametrize("kind", [pa.RecordBatch, pa.Table])
+def test_columns_of_batches_are_taken_by_name(kind: Any) -> None:
+    given = kind.from_pydict({"s": ["a"], "n": [1]})
+    (batch,) = map_batches(lambda _batches: [given], AS_TWO, 1, batches())
+    assert batch.to_pydict() == {"n": [1], "s": ["a"]}
+    assert batch.schema.names == ["n", "s"]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"n": [1], "other": ["a"]},
+        {"n": [1]},
+        {"n": [1], "s": ["a"], "more": [2]},
+        {"N": [1], "S": ["a"]},
+    ],
+)
+def test_columns_of_other_names_are_an_error(columns: dict[str, list[Any]]) -> None:
+    given = pa.RecordBatch.from_pydict(columns)
+    with pytest.raises(ValueError, match=r"a batch of results has the columns .*the schema \['n', 's'\]"):
+        list(map_batches(lambda _batches: [given], AS_TWO, 1, batches()))
+
+
+def test_the_column_of_a_single_type_has_any_name() -> None:
+    given = pa.RecordBatch.from_pydict({"whatever": [1]})
+    assert list(map_batches(lambda _batches: [given], AS_ONE, 1, batches())) == [given]
+    two = pa.RecordBatch.from_pydict({"value": [1], "s": ["a"]})
+    with pytest.raises(ValueError, match="the schema is one type"):
+        list(map_batches(lambda _batches: [two], AS_ONE, 1, batches()))
+
+
+def test_results_of_all_kinds_of_tasks_must_fit() -> None:
+    fold = partial(reduced, lambda one, other: ((one[0] + other[0]) / 2,))
+    with pytest.raises(TypeError, match=r"1\.5 \(float\) for the column n, which is bigint"):
+        list(fold_rows(fold, NUMBERS, AS_NUMBERS, batches([1, 2])))
+    with pytest.raises(TypeError, match=r"2\.5 \(float\) for the column n"):
+        list(map_rows(lambda _rows: [(1,), (2.5,)], NUMBERS, AS_NUMBERS, 1, batches()))
+    with pytest.raises(TypeError, match="for the column n"):
+        list(map_rows(lambda _rows: [2.5], NUMBERS, AS_ONE, 1, batches()))

@@ -56,10 +56,11 @@ class PartitionWindowedDataFrame:
         """What ``fn`` makes of the rows of each partition; it runs while they arrive, and need not read them all.
 
         Args:
-            fn: gets an iterator and returns or yields results. With Arrow: of RecordBatch, results RecordBatch or
-                Table. With rows: of Row, results Row, tuple, list or dict (by name).
+            fn: gets an iterator, to be read by one thread at a time, and returns or yields results. With Arrow: of
+                RecordBatch, results RecordBatch or Table with the columns of the schema, in any order. With rows: of
+                Row, results tuple, list or Row (all by place) or dict (by name).
             schema: of the results; the DataFrame's own by default. With one type, like ``"bigint"``, results are
-                values of a column ``value``.
+                values of a column ``value``. A result that does not fit is an error of the task.
             records: ``"arrow"`` or ``"rows"``; by default Arrow when the annotation of fn's parameter names
                 RecordBatch, else rows.
             queue_size: so many rows are between Spark and ``fn`` at most; one Arrow batch is always let in.
@@ -81,7 +82,7 @@ class PartitionWindowedDataFrame:
             raise UsageError(f"records={records!r}: say 'arrow' or 'rows'")
         results = self._format(schema)
         if records == "arrow" or (records is None and takes_batches(fn)):
-            return self._in_arrow(partial(map_batches, fn, queue_size), results.schema, fn)
+            return self._in_arrow(partial(map_batches, fn, results, queue_size), results.schema, fn)
         return self._in_arrow(partial(map_rows, fn, self._data.schema, results, queue_size), results.schema, fn)
 
     def sort_partition(
@@ -138,8 +139,9 @@ class PartitionWindowedDataFrame:
         """One result for each partition, also for an empty one.
 
         Args:
-            function: an ``AggregateFunction``; its results are Row, tuple, list or dict (by name).
-            schema: of the results. With one type, like ``"double"``, a result is the value of a column ``value``.
+            function: an ``AggregateFunction``; its results are tuple, list or Row (all by place) or dict (by name).
+            schema: of the results. With one type, like ``"double"``, a result is the value of a column ``value``. A
+                result that does not fit is an error of the task.
 
         >>> class Longest(AggregateFunction):
         ...     def create_accumulator(self):
@@ -160,6 +162,9 @@ class PartitionWindowedDataFrame:
 
     def reduce(self, fn: Callable[[Row, Row], Any]) -> DataFrame:
         """The rows of each partition reduced to one, of the same schema; nothing for an empty partition.
+
+        A result is a tuple, list or Row (all by place) or a dict (by name); one that does not fit is an error of the
+        task.
 
         >>> data = spark.range(5, numPartitions=2)
         >>> full_window_partition(data).reduce(lambda one, other: (one[0] + other[0],)).collect()

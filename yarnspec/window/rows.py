@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from yarnspec.window.fitting import fitted
 from yarnspec.window.handover import results_of, through_queue
 from yarnspec.window.sizes import measured_chunks
 
@@ -30,16 +31,21 @@ class RowFormat(NamedTuple):
     large_types: bool
 
 
-def map_batches(fn: Callable[[Batches], Iterable[Any]], queue_size: int, batches: Batches) -> Batches:
+def map_batches(
+    fn: Callable[[Batches], Iterable[Any]], results: RowFormat, queue_size: int, batches: Batches
+) -> Batches:
     """``map_partition`` of a function of batches."""
+    # One type has a column that the user has not named.
+    names = None if results.single else results.schema.names
 
     def run(waiting: Batches) -> Batches:
         for result in results_of(fn, waiting):
             # A table is welcome, too.
             if hasattr(result, "to_batches"):
-                yield from result.to_batches()
+                for batch in result.to_batches():
+                    yield _in_order(batch, names)
             else:
-                yield result
+                yield _in_order(result, names)
 
     return through_queue(run, batches, queue_size, _rows_in)
 
@@ -64,6 +70,18 @@ def fold_rows(
 ) -> Batches:
     """``aggregate`` and ``reduce``."""
     return _batches_of(fold(_rows_of(batches, schema)), results)
+
+
+def _in_order(batch: pa.RecordBatch, names: list[str] | None) -> pa.RecordBatch:
+    """The batch with its columns in the order of these names: Spark takes them by place, whatever they are called."""
+    found = batch.schema.names
+    if found == names or (names is None and len(found) == 1):
+        return batch
+    if names is None:
+        raise ValueError(f"a batch of results has the columns {found}, and the schema is one type: one column is right")
+    if len(set(names)) == len(names) and sorted(found) == sorted(names):
+        return batch.select(names)
+    raise ValueError(f"a batch of results has the columns {found}, and the schema {names}: select and rename them")
 
 
 def _rows_in(batch: pa.RecordBatch) -> int:
@@ -96,6 +114,6 @@ def _arrow(rows: list[Any], results: RowFormat) -> list[pa.RecordBatch]:
     from pyspark.sql.conversion import LocalDataToArrowConversion
 
     batches: list[pa.RecordBatch] = LocalDataToArrowConversion.convert(
-        rows, results.schema, results.large_types
+        fitted(rows, results.schema), results.schema, results.large_types
     ).to_batches()
     return batches
