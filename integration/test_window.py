@@ -62,6 +62,18 @@ def test_the_examples(name: str, spark: SparkSession) -> None:
     assert found.failed == 0
 
 
+def test_the_examples_of_the_page(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "window.md").read_text(encoding="utf-8")
+    examples = [block.partition("```")[0] for block in page.split("```python\n")[1:]]
+    assert examples
+    for example in examples:
+        # A module of its own, as the program that a reader makes of it.
+        exec(compile(example, "window.md", "exec"), {"__name__": "example"})  # noqa: S102
+    shown = capsys.readouterr().out
+    assert "2.5" in shown
+    assert spark.range(1).count() == 1
+
+
 # map_partition
 
 
@@ -369,6 +381,62 @@ def test_columns_of_one_name_are_told_apart_by_index(spark: SparkSession) -> Non
     ordered = full_window_partition(data).sort_partition(1, stable=True)
     assert ordered.columns == ["id", "id"]
     assert [tuple(row) for row in ordered.collect()] == [(2, -2), (1, -1), (0, 0)]
+
+
+def test_names_that_differ_in_their_letters_case_alone(spark: SparkSession) -> None:
+    data = spark.range(3).coalesce(1).select(functions.col("id").alias("a"), (-functions.col("id")).alias("A"))
+    ordered = full_window_partition(data).sort_partition(1)
+    assert ordered.columns == ["a", "A"]
+    assert [tuple(row) for row in ordered.collect()] == [(2, -2), (1, -1), (0, 0)]
+
+
+@pytest.mark.parametrize("other", ["id", "ID"])
+def test_names_that_spark_cannot_tell_apart_are_told(other: str, spark: SparkSession) -> None:
+    data = spark.range(3).select(functions.col("id"), functions.col("id").alias(other))
+    view = full_window_partition(data)
+    with pytest.raises(UsageError, match=f"more than one column of the name {other}: give them names of their own"):
+        view.map_partition(lambda rows: rows)
+    with pytest.raises(UsageError, match="more than one column of the name"):
+        view.aggregate(Count(), "bigint")
+    with pytest.raises(UsageError, match="more than one column of the name"):
+        view.reduce(lambda one, _: one)
+    with pytest.raises(UsageError, match="more than one column of the name Id: say its index"):
+        view.sort_partition("Id")
+
+
+def test_names_that_spark_can_tell_apart_do(spark: SparkSession) -> None:
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        data = spark.range(2).coalesce(1).select(functions.col("id"), (-functions.col("id")).alias("ID"))
+        view = full_window_partition(data)
+        assert view.map_partition(lambda rows: rows).collect() == [Row(id=0, ID=0), Row(id=1, ID=-1)]
+        assert [row["ID"] for row in view.sort_partition("ID").collect()] == [-1, 0]
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+
+@pytest.mark.parametrize("ordered", [functions.desc, functions.asc_nulls_last])
+def test_a_column_that_has_an_order_is_refused(ordered: Any, spark: SparkSession) -> None:
+    with pytest.raises(UsageError, match="has an order already"):
+        full_window_partition(spark.range(3)).sort_partition(ordered("id"))
+
+
+def test_results_that_do_not_fit_are_the_tasks_error(spark: SparkSession) -> None:
+    view = full_window_partition(spark.range(1, 4, numPartitions=1))
+    with pytest.raises(PythonException, match=r"1\.5 \(float\) for the column n, which is int"):
+        view.map_partition(lambda rows: ((row.id * 1.5,) for row in rows), "n int").collect()
+    with pytest.raises(PythonException, match=r"'ab' \(str\), and no Row, tuple, list or dict"):
+        view.map_partition(lambda _: ["ab"], "a string, b string").collect()
+    with pytest.raises(PythonException, match=r"6\.0 \(float\) for the column id"):
+        view.reduce(lambda one, other: ((one[0] + other[0]) / 2 * 2,)).where("id > 0").collect()
+    with pytest.raises(PythonException, match="a batch of results has the columns"):
+        view.map_partition(lambda batches: batches, "other bigint", records="arrow").collect()
+
+
+def test_a_key_function_that_raises_stop_iteration_fails_the_task(spark: SparkSession) -> None:
+    view: Any = full_window_partition(spark.sparkContext.parallelize([5, 1, 4, 2, 3], 1))
+    with pytest.raises(Exception, match="StopIteration"):
+        view.sort_partition(lambda number: next(each for each in (number,) if each != 4)).collect()
 
 
 def test_a_column_with_an_odd_name_by_index(spark: SparkSession) -> None:

@@ -117,7 +117,7 @@ class PartitionWindowedDataFrame:
         data = self._data
         names = data.columns
         # Two columns of one name can be told apart by their place alone.
-        by_place = isinstance(key, int) and len(set(names)) < len(names)
+        by_place = isinstance(key, int) and len({name.lower() for name in names}) < len(names)
         if by_place:
             data = data.toDF(*(f"_{place}" for place in range(len(names))))
         column = self._key_column(data, key, key_type)
@@ -185,11 +185,30 @@ class PartitionWindowedDataFrame:
         if not data.columns:
             # Arrow batches without columns come without their rows.
             raise UsageError("a DataFrame without columns has nothing for a function to see: select one")
+        twice = self._names_twice()
+        if twice:
+            raise UsageError(
+                f"the DataFrame has more than one column of the name {', '.join(twice)}: give them names of their own "
+                "(toDF) before a function is to see them"
+            )
         name = getattr(fn, "__name__", type(fn).__name__)
         function = UserDefinedFunction(task, schema, name, PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
         # A name with a dot in it is not the field of a struct.
         column: Any = function(*(functions.col(_quoted(name)) for name in data.columns))
         return DataFrame(data._jdf.mapInArrow(column._jc, False, None), data.sparkSession)
+
+    def _names_twice(self) -> list[str]:
+        """The names of columns that Spark cannot tell from those before them."""
+        seen: set[str] = set()
+        twice = []
+        for name in self._data.columns:
+            if self._folded(name) in seen:
+                twice.append(name)
+            seen.add(self._folded(name))
+        return twice
+
+    def _folded(self, name: str) -> str:
+        return name if self._data.sparkSession.conf.get("spark.sql.caseSensitive") == "true" else name.lower()
 
     def _format(self, schema: StructType | DataType | str | None) -> RowFormat:
         from pyspark.sql.types import DataType, StructField, StructType
@@ -212,8 +231,14 @@ class PartitionWindowedDataFrame:
         from pyspark.sql.types import DataType
 
         if isinstance(key, Column):
+            if _is_ordered(key):
+                raise UsageError(
+                    "the Column has an order already, from asc() or desc(): leave that out, and say order= instead"
+                )
             return key
         if isinstance(key, str):
+            if self._folded(key) in map(self._folded, self._names_twice()):
+                raise UsageError(f"the DataFrame has more than one column of the name {key}: say its index")
             return data[key]
         if isinstance(key, int) and not isinstance(key, bool):
             if not -len(data.columns) <= key < len(data.columns):
@@ -230,6 +255,11 @@ class PartitionWindowedDataFrame:
         if isinstance(key_type, str):
             key_type = DataType.fromDDL(key_type)
         return functions.udf(FittedKey(key, key_type), key_type, useArrow=False)(functions.struct("*"))
+
+
+def _is_ordered(column: Any) -> bool:
+    """Whether it is an order, as ``desc()`` makes it, and no value: Spark cannot order that again."""
+    return bool(column._jc.node().getClass().getSimpleName() == "SortOrder")
 
 
 def _quoted(name: str) -> str:
