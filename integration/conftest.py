@@ -155,20 +155,30 @@ def tpch_small() -> Path:
     return tpch_data(0.01)
 
 
-@pytest.fixture(scope="session")
-def commit_steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A jar with output committers that hold a copy at a step of its commit."""
-    directory = tmp_path_factory.mktemp("commitsteps")
-    sources = sorted(map(str, (Path(__file__).parent / "commitsteps").glob("*.java")))
+def compiled(name: str, directory: Path) -> Path:
+    """A jar of the Java sources in a directory of the tests."""
+    sources = sorted(map(str, (Path(__file__).parent / name).glob("*.java")))
     jars = Path(pyspark.__file__).parent / "jars"
     compiler = shutil.which("javac")
     assert compiler, "a JDK is needed"
     subprocess.run([compiler, "-cp", f"{jars}/*", "-d", str(directory / "classes"), *sources], check=True, timeout=120)
-    jar = directory / "commitsteps.jar"
+    jar = directory / f"{name}.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         for path in (directory / "classes").rglob("*.class"):
             archive.write(path, path.relative_to(directory / "classes"))
     return jar
+
+
+@pytest.fixture(scope="session")
+def commit_steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A jar with output committers that hold a copy at a step of its commit."""
+    return compiled("commitsteps", tmp_path_factory.mktemp("commitsteps"))
+
+
+@pytest.fixture(scope="session")
+def sink_steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A jar with file systems in which an attempt of a sink's ends, or is held, at a step."""
+    return compiled("sinksteps", tmp_path_factory.mktemp("sinksteps"))
 
 
 def leftovers(cluster: Cluster, application_id: str | None = None) -> list[str]:
