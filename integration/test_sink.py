@@ -1,9 +1,14 @@
-"""yarnspec.sink in programs that `yarnspec submit` runs, on HDFS and on hosts whose Python has no yarnspec."""
+"""yarnspec.sink on HDFS, in programs that `yarnspec submit` runs, and on hosts whose Python has no yarnspec.
+
+What is parametrized is the same on local files.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,14 +22,20 @@ from integration.cluster import Cluster
 from integration.conftest import NUMBERS, Submit
 from integration.localsession import local_session
 from integration.programs.sinks import PARTITIONS
+from integration.smalldisk import small_disk
+from integration.test_sink_local import NAMES
 from integration.test_window import python_without_yarnspec
 from integration.waiting import wait_for
 from tests.sink.world import Driver, Killed, MortalFiles
-from yarnspec.sink import PartitionFileSink
+from yarnspec.sink import PartitionFileSink, PathClaimed, published_files
+from yarnspec.sink.claim import Claim, Owner
 from yarnspec.sink.decision import SUCCESS, Mode
+from yarnspec.sink.files import Files, LocalFiles
 from yarnspec.sink.hadoop import HadoopFiles, files_of
 from yarnspec.sink.job import sink_driver
-from yarnspec.sink.publication import Step
+from yarnspec.sink.publication import Step, Unfinished
+
+ON_BOTH = pytest.mark.parametrize("where", ["hdfs", "file"])
 
 
 @pytest.fixture
@@ -38,7 +49,15 @@ def hdfs(cluster: Cluster, tmp_path: Path) -> Iterator[tuple[HadoopFiles, str]]:
         yield files, path
 
 
-def read(files: HadoopFiles, directory: str) -> list[str] | None:
+def place_of(where: str, hdfs: tuple[HadoopFiles, str], tmp_path: Path) -> tuple[Files, str]:
+    """A directory of HDFS or a local one."""
+    if where == "hdfs":
+        return hdfs
+    (tmp_path / "sinks 100%").mkdir()
+    return LocalFiles(), str(tmp_path / "sinks 100%")
+
+
+def read(files: Files, directory: str) -> list[str] | None:
     """The contents of the files that are not hidden; None: no directory."""
     if not files.exists(directory):
         return None
@@ -63,8 +82,11 @@ def dying_at(step: Step, files: HadoopFiles) -> MortalFiles:
     return mortal
 
 
-def kill_at(hdfs: tuple[HadoopFiles, str], steps: dict[Mode, list[Step]]) -> None:
-    """Save over and over, killed each time at another step; the next driver brings it to its end."""
+def kill_at(hdfs: tuple[HadoopFiles, str], steps: dict[Mode, list[Step]], first: tuple[Step, ...] = ()) -> None:
+    """Save over and over, killed each time at another step; the next driver brings it to its end.
+
+    ``first``: drivers before, each killed at one of these.
+    """
     files, path = hdfs
     for mode, chosen in steps.items():
         there: list[str] = []
@@ -77,7 +99,7 @@ def kill_at(hdfs: tuple[HadoopFiles, str], steps: dict[Mode, list[Step]]) -> Non
             application = f"application_2_{number:04d}"
             wanted = sorted([*there, str(number)]) if mode is Mode.APPEND else [str(number)]
             # To clear up there must be something.
-            deaths = [Step.WRITE, step] if step is Step.RECOVER else [step]
+            deaths = [Step.WRITE, step] if step is Step.RECOVER and not first else [*first, step]
             for epoch, death in enumerate(deaths, 1):
                 mortal = dying_at(death, files)
                 dying = Driver(target, application=application, epoch=epoch, mode=mode, files=mortal, losers=())
@@ -89,7 +111,9 @@ def kill_at(hdfs: tuple[HadoopFiles, str], steps: dict[Mode, list[Step]]) -> Non
                     assert seen in (None, there, wanted)
                 elif files.exists(f"{target}/{SUCCESS}"):
                     assert seen in (there, wanted)
-            Driver(target, application=application, epoch=3, mode=mode, files=files, losers=()).save(str(number))
+            Driver(target, application=application, epoch=len(deaths) + 1, mode=mode, files=files, losers=()).save(
+                str(number)
+            )
             assert read(files, target) == wanted
             assert SUCCESS in files.names(target)
             assert list(files.names(target.rpartition("/")[0])) == ["out"]
@@ -113,6 +137,14 @@ def test_a_driver_killed_at_every_step(hdfs: tuple[HadoopFiles, str]) -> None:
     """Each new file costs HDFS some tenths of a second: what the modes have in common is killed at in one of them."""
     common: list[Step] = [step for step in Step if step not in (Step.SET_ASIDE, *ADDING)]
     kill_at(hdfs, {Mode.FAIL: common, Mode.OVERWRITE: [Step.SET_ASIDE, Step.PUBLISH], Mode.APPEND: list(ADDING)})
+
+
+@pytest.mark.soak
+def test_the_next_driver_killed_at_every_step_too(hdfs: tuple[HadoopFiles, str]) -> None:
+    """What the first had decided, and nothing more, the third carries out, wherever the second has stopped."""
+    common = [Step.CLAIM, Step.GATHER, Step.SWEEP, Step.SEAL, Step.RECOVER, Step.CLEAN, Step.RELEASE]
+    steps = {Mode.OVERWRITE: [*common, Step.SET_ASIDE, Step.PUBLISH], Mode.APPEND: [*common, *ADDING]}
+    kill_at(hdfs, steps, (Step.GATHER,))
 
 
 def text(records: Iterator[str], file: BinaryIO) -> None:
@@ -153,9 +185,84 @@ def test_an_output_that_is_full(hdfs: tuple[HadoopFiles, str], tmp_path: Path) -
 
 
 @pytest.mark.soak
-def test_two_applications_at_one_path(hdfs: tuple[HadoopFiles, str], tmp_path: Path) -> None:
-    """The second has a JVM and a process of its own; it is refused while the first writes, and not after it."""
+@ON_BOTH
+def test_an_output_that_is_full_at_every_step(hdfs: tuple[HadoopFiles, str], tmp_path: Path, where: str) -> None:
+    """At each of the driver's steps that writes something; then there is room again, and another driver."""
+    files, path = place_of(where, hdfs, tmp_path)
+    with contextlib.ExitStack() as mounted:
+        disk = mounted.enter_context(small_disk(Path(path))) if where == "file" else None
+
+        def set_full(full: bool) -> None:
+            if disk is not None:
+                disk(full)
+            else:
+                hdfs[0]._files.setQuota(hdfs[0]._path(path), -1, 1 << 16 if full else -1)
+
+        writing = (Step.CLAIM, Step.PREPARE, Step.DECIDE, Step.SEAL)
+        for step in writing:
+            target = f"{path}/{step.name}/out"
+            Driver(target, application="application_0_0001", files=files, losers=()).save("old")
+            mortal = MortalFiles(files=files)
+            driver = Driver(target, mode=Mode.APPEND, files=mortal, losers=())
+
+            def fill(_number: int, mortal: MortalFiles = mortal, step: Step = step) -> None:
+                if mortal.seen[-1] == (step, "write"):
+                    set_full(True)
+
+            mortal.before_each = fill
+            with pytest.raises(Unfinished if step is Step.SEAL else OSError, match=r"QuotaExceeded|No space left"):
+                driver.save("new")
+            assert read(files, target) == ["old"]
+            set_full(False)
+            if step is not Step.SEAL:
+                assert list(files.names(f"{path}/{step.name}")) == ["out"]
+            probe = MortalFiles(files=files)
+            Driver(target, epoch=2, mode=Mode.APPEND, files=probe, losers=()).save("new")
+            assert read(files, target) == ["new", "old"]
+            assert list(files.names(f"{path}/{step.name}")) == ["out"]
+            assert {at for at, operation in probe.seen if operation == "write"} <= set(writing)
+
+
+def test_names_that_need_quoting(hdfs: tuple[HadoopFiles, str]) -> None:
+    """And a partition that is empty."""
     files, path = hdfs
+    spark = SparkSession.builder.getOrCreate()
+    data = spark.sparkContext.parallelize(["a"], 2)
+    for name in NAMES:
+        for mode in Mode:
+            PartitionFileSink(f"{path}/{name}", text, mode=mode, suffix=".é %20#?").save(data)
+        assert read(files, f"{path}/{name}") == ["", "", "a", "a"]
+        shown = [file.rpartition("/")[2] for file in published_files(spark, f"{path}/{name}")]
+        assert shown == sorted(each for each in files.names(f"{path}/{name}") if each.startswith("part-"))
+    assert sorted(files.names(path)) == sorted(NAMES)
+
+
+def test_of_many_at_once_one_gets_it(hdfs: tuple[HadoopFiles, str]) -> None:
+    """As tests/sink/test_claim.py has it for local files."""
+    files, path = hdfs
+    together = threading.Barrier(8)
+
+    def contend(number: int) -> bool:
+        owner = Owner(f"many{number}", f"a{number}", 1, f"p{number}", "ann", "worker7", 4242, 0)
+        together.wait(20)
+        try:
+            Claim(files, f"{path}/claim", f"{path}/room", owner).take()
+        except PathClaimed:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as threads:
+        got = list(threads.map(contend, range(8)))
+    owner = Owner.decode(files.read(f"{path}/claim") or b"")
+    assert owner is not None
+    assert [number for number, it in enumerate(got) if it] == [int(owner.run.removeprefix("many"))]
+
+
+@pytest.mark.soak
+@ON_BOTH
+def test_two_applications_at_one_path(hdfs: tuple[HadoopFiles, str], tmp_path: Path, where: str) -> None:
+    """The second has a JVM and a process of its own; it is refused while the first writes, and not after it."""
+    files, path = place_of(where, hdfs, tmp_path)
     context = SparkSession.builder.getOrCreate().sparkContext
     writing, may_end = tmp_path / "writing", tmp_path / "may end"
 
@@ -187,8 +294,14 @@ def test_two_applications_at_one_path(hdfs: tuple[HadoopFiles, str], tmp_path: P
     assert list(files.names(path)) == ["out"]
 
 
+def directory_of(where: str, tmp_path: Path) -> str:
+    """For a program: relative in HDFS, or on this machine, which all hosts are on."""
+    return f"sinks-{next(NUMBERS)}" if where == "hdfs" else f"file://{tmp_path}/sinks"
+
+
 @pytest.mark.soak
-def test_saves_with_copies(submit: Submit, tmp_path: Path) -> None:
+@ON_BOTH
+def test_saves_with_copies(submit: Submit, tmp_path: Path, where: str) -> None:
     """The original of a task is still writing when its copy's file has been published; an executor is killed."""
     python = python_without_yarnspec(tmp_path / "venv")
     marks = tmp_path / "marks"
@@ -202,7 +315,7 @@ def test_saves_with_copies(submit: Submit, tmp_path: Path) -> None:
         *("--conf", "spark.speculation.quantile=0.5", "--conf", "spark.speculation.minTaskRuntime=500ms"),
         *("--conf", "spark.python.task.killTimeout=120s"),
     ]
-    directory = f"sinks-{next(NUMBERS)}"
+    directory = directory_of(where, tmp_path)
     told = submit("sinks.py", directory, str(marks), options=options).wait(180).expect(0).lines
     first, killed, read, listed = (line for line in told if line.pop("what"))
     assert (marks / "killed").exists()
@@ -222,18 +335,26 @@ def test_saves_with_copies(submit: Submit, tmp_path: Path) -> None:
     assert len(within) == 5 + 3 + 1
 
 
-def test_a_driver_that_dies_in_the_midst_of_a_save(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["hdfs", pytest.param("file", marks=pytest.mark.soak)])
+def test_a_driver_that_dies_in_the_midst_of_a_save(
+    submit: Submit, cluster: Cluster, tmp_path: Path, where: str
+) -> None:
     """The next one publishes what is whole, runs the one partition that is not, and appends nothing twice."""
     marks = tmp_path / "marks"
     marks.mkdir()
-    directory = f"sinks-{next(NUMBERS)}"
+    directory = directory_of(where, tmp_path)
     submission = submit("sinks.py", directory, str(marks), "dies", options=["--set", "recovery.enabled=true"])
-    room = f"/user/{cluster.user}/{directory}/.saved.yarnspec-sink"
+    room = ".saved.yarnspec-sink"
+
+    def names_in(below: str) -> list[str]:
+        if where == "hdfs":
+            return cluster.hdfs_list(f"/user/{cluster.user}/{directory}/{below}")
+        return [entry.name for entry in Path(f"{tmp_path}/sinks/{below}").iterdir()]
 
     def others_are_whole() -> bool:
         try:
-            (run,) = cluster.hdfs_list(room)
-            names = cluster.hdfs_list(f"{room}/{run}/attempts")
+            (run,) = names_in(room)
+            names = names_in(f"{room}/{run}/attempts")
         except (OSError, ValueError):
             return False
         return sum(not name.endswith(".writing") for name in names) == PARTITIONS - 1
