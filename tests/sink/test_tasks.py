@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import gzip
+import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -63,6 +66,76 @@ def test_a_generator_is_no_writer() -> None:
 
     with pytest.raises(TypeError, match="do not yield"):
         list(chunks_of(write, iter([1])))  # type: ignore[arg-type]
+
+
+# Python's warnings of files that nobody has closed; what it does with them is tested.
+UNCLOSED = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+class Keeping:
+    """A writer that goes on having a wrapper around its file."""
+
+    def __init__(self, wrap: Callable[[BinaryIO], Any], *, close: bool = False) -> None:
+        self.wrap, self.close = wrap, close
+        self.kept: Any = None
+
+    def __call__(self, _records: Iterator[Any], file: BinaryIO) -> None:
+        self.kept = self.wrap(file)
+        self.kept.write("text" if isinstance(self.kept, io.TextIOBase) else b"text")
+        if self.close:
+            self.kept.close()
+
+
+@UNCLOSED
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        io.TextIOWrapper,
+        lambda file: gzip.GzipFile(fileobj=file, mode="wb"),
+        lambda file: io.TextIOWrapper(gzip.GzipFile(fileobj=file, mode="wb")),
+    ],
+)
+def test_a_wrapper_that_the_writer_keeps(wrap: Callable[[BinaryIO], Any]) -> None:
+    """What it has not handed on would be lost without a sign."""
+    with pytest.raises(TypeError, match="Close wrappers"):
+        list(chunks_of(Keeping(wrap), iter([])))
+    written = b"".join(chunks_of(Keeping(wrap, close=True), iter([])))
+    assert (gzip.decompress(written) if written[:2] == b"\x1f\x8b" else written) == b"text"
+
+
+@UNCLOSED
+def test_a_wrapper_that_nobody_has_any_more() -> None:
+    """Also in a circle, where Python comes to it later."""
+
+    def in_a_circle(_records: Iterator[Any], file: BinaryIO) -> None:
+        text = io.TextIOWrapper(file)
+        csv.writer(text).writerow(["a", 1])
+        circle: list[Any] = [text]
+        circle.append(circle)
+
+    assert list(chunks_of(in_a_circle, iter([]))) == [b"a,1\r\n"]
+
+
+@UNCLOSED
+def test_a_full_disk_of_which_a_wrapper_hears_as_it_goes() -> None:
+    """Python tells nobody of such errors."""
+
+    def write(_records: Iterator[Any], file: BinaryIO) -> None:
+        full = os.open("/dev/full", os.O_RDWR)
+        os.dup2(full, file.fileno())
+        os.close(full)
+        io.TextIOWrapper(file).write("text")
+
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        list(chunks_of(write, iter([])))
+
+
+def test_an_asynchronous_writer_is_refused() -> None:
+    async def write(_records: Iterator[Any], file: BinaryIO) -> None:
+        file.write(b"never")
+
+    with pytest.raises(TypeError, match="nobody awaits it"):
+        list(chunks_of(write, iter([])))  # type: ignore[arg-type]
 
 
 def test_a_full_disk_and_an_error_give_no_piece() -> None:

@@ -8,7 +8,11 @@ host has one for Python.
 
 from __future__ import annotations
 
+import gc
+import inspect
+import io
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,24 +29,60 @@ CHUNK = "chunk"
 CHUNK_BYTES = 1 << 20
 
 
+class _Raw(io.FileIO):
+    """A file that remembers an error: of one in the finalizer of a wrapper around it nobody hears."""
+
+    failed: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        """What could not be written is tried again with what comes next, so the last error is the one that counts."""
+        try:
+            written = super().write(data)
+        except OSError as error:
+            self.failed = error
+            raise
+        self.failed = None
+        return written
+
+
 def chunks_of(writer: Writer, records: Iterator[Any]) -> Iterator[bytes]:
     """What the writer makes of the records; it has ended when the first piece comes."""
-    run: Callable[..., Any] = writer
     directory = tempfile.mkdtemp(prefix="yarnspec-sink-", dir=local_directories()[0])
     try:
         path = Path(directory) / "file"
-        with path.open("w+b") as file:
-            result = run(iter(records), file)
-            if hasattr(result, "__next__"):
-                raise TypeError(
-                    "the writer is a generator, which does nothing when it is called: write to the file, do not yield"
-                )
+        raw = _Raw(str(path), "w+")
+        with io.BufferedRandom(raw) as file:
+            _write(writer, records, file)
+        if raw.failed is not None:
+            raise raw.failed
         # By its name: a library may have put another file in its place.
         with path.open("rb") as written:
             while chunk := written.read(CHUNK_BYTES):
                 yield chunk
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _write(writer: Callable[..., Any], records: Iterator[Any], file: BinaryIO) -> None:
+    references = sys.getrefcount(file)
+    result = writer(iter(records), file)
+    if hasattr(result, "__next__"):
+        raise TypeError(
+            "the writer is a generator, which does nothing when it is called: write to the file, do not yield"
+        )
+    if inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise TypeError("the writer is asynchronous, and nobody awaits it: it must have written when it returns")
+    del result
+    if sys.getrefcount(file) > references:
+        gc.collect()  # wrappers that nobody has any more write what they have when they go
+    if sys.getrefcount(file) > references and not file.closed:
+        raise TypeError(
+            "the writer has returned, and something still has its file: what a wrapper around it (TextIOWrapper, "
+            "GzipFile, ZipFile, ...) has not handed on would be lost. Close wrappers before you return, and keep the "
+            "file nowhere"
+        )
 
 
 def row_chunks_of(writer: Writer, rows: Iterator[Any]) -> Iterator[tuple[bytes]]:
