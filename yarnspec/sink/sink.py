@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import socket
@@ -37,8 +38,9 @@ _saved: Counter[tuple[str, ...]] = Counter()
 class Published:
     """What a ``save`` came to.
 
-    ``written``: partitions that ran now; the others were left whole by the driver before (all of them, when it had
-    published already). ``attempts``: the four sets of seed 001.
+    ``path`` and ``files`` are as Spark reads them: with ``file:`` or ``hdfs:``, and a ``\\`` before what it would take
+    for a pattern. ``written``: partitions that ran now; the others were left whole by the driver before (all of them,
+    when it had published already). ``attempts``: the four sets of seed 001.
     """
 
     path: str
@@ -133,14 +135,27 @@ class PartitionFileSink:
 def published_files(spark: SparkSession, path: str) -> list[str]:
     """The files of an output that readers shall see, of each ``save`` all or none; also while one is being added.
 
-    Files that others wrote to the directory are among them, hidden ones (``_…``, ``.…``) are not.
+    Files that others wrote to the directory are among them, hidden ones (``_…``, ``.…``) are not. The names are as
+    Spark reads them: with ``file:`` or ``hdfs:``, and a ``\\`` before what it would take for a pattern.
+
+    Raises:
+        FileNotFoundError: there is no such directory.
 
     >>> [file.rpartition("/")[2][:11] for file in published_files(spark, directory + "/numbers")]
     ['part-00000-', 'part-00001-']
     """
     context = spark.sparkContext
     files, target = files_of(context, path, sink_driver(context))
-    return [f"{target}/{name}" for name in published(files, target)]
+    found = published(files, target)
+    if not found and not files.is_directory(target):
+        raise FileNotFoundError(errno.ENOENT, "there is no such directory", target)
+    return [_for_spark(f"{target}/{name}") for name in found]
+
+
+def _for_spark(path: str) -> str:
+    """What Spark and Hadoop's commands read this very path by, and no other one."""
+    escaped = re.sub(r"([\\*?\[\]{}])", r"\\\1", path)
+    return f"file://{escaped}" if path.startswith("/") else escaped
 
 
 @contextlib.contextmanager
@@ -175,8 +190,8 @@ def _epoch(attempt: str) -> int:
 
 def _published(target: str, decision: Decision, *, written: int) -> Published:
     return Published(
-        path=target,
-        files=tuple(f"{target}/{file.name}" for file in decision.files),
+        path=_for_spark(target),
+        files=tuple(_for_spark(f"{target}/{file.name}") for file in decision.files),
         size_bytes=sum(file.size_bytes for file in decision.files),
         written=written,
         attempts=decision.attempts,
