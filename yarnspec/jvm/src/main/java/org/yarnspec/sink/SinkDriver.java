@@ -8,8 +8,11 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.scheduler.cluster.yarnspec.DataOrigin;
 import org.apache.spark.scheduler.cluster.yarnspec.RddIdentity;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.status.api.v1.TaskData;
 import org.apache.spark.util.SerializableConfiguration;
 import scala.jdk.javaapi.CollectionConverters;
@@ -40,6 +43,16 @@ public final class SinkDriver {
     /** What the pieces are, equal in two drivers only when they are the same; empty when that is not known. */
     public String identity(JavaRDD<?> chunks) {
         return RddIdentity.of(chunks.rdd());
+    }
+
+    /** What an RDD is made of; empty when that is not known. */
+    public String origin(RDD<?> data) {
+        return DataOrigin.of(data);
+    }
+
+    /** What a DataFrame is made of; empty when that is not known. */
+    public String origin(Dataset<Row> data) {
+        return DataOrigin.of(data);
     }
 
     /** Size, slash and name of what is in a directory, each with a zero behind it; -1 for a directory's size. */

@@ -47,13 +47,24 @@ final class HadoopInputs {
     private final Map<RDD<?>, String> givenUp = Collections.synchronizedMap(new WeakHashMap<>());
     private final int filesMax;
     private final long timeMaxMs;
+    private final boolean withSettings;
 
     HadoopInputs() {
         this(FILES_MAX, TIME_MAX_MS);
     }
 
+    /** For those who only want to know which files are read: the settings also hold what other inputs have left there. */
+    static HadoopInputs withoutSettings() {
+        return new HadoopInputs(FILES_MAX, TIME_MAX_MS, false);
+    }
+
     /** Both limits are for all that one shuffle reads. */
     HadoopInputs(int filesMax, long timeMaxMs) {
+        this(filesMax, timeMaxMs, true);
+    }
+
+    private HadoopInputs(int filesMax, long timeMaxMs, boolean withSettings) {
+        this.withSettings = withSettings;
         this.filesMax = filesMax;
         this.timeMaxMs = timeMaxMs;
     }
@@ -112,7 +123,9 @@ final class HadoopInputs {
             } else {
                 values.add(Fields.get(rdd, "org$apache$spark$rdd$NewHadoopRDD$$inputFormatClass"));
             }
-            values.add(settings.of(rdd));
+            if (withSettings) {
+                values.add(settings.of(rdd));
+            }
         }
 
         private void addPartition(Partition partition, Set<Path> read) {

@@ -79,7 +79,7 @@ final class RddGraph {
         if (rdd.isBarrier()) {
             throw new Unknown("a barrier stage is below it");
         }
-        if (!rdd.getStorageLevel().equals(StorageLevel$.MODULE$.NONE())) {
+        if (!shuffles.keptAsWell() && !rdd.getStorageLevel().equals(StorageLevel$.MODULE$.NONE())) {
             // What is kept may hold other records than those that the next driver would compute, and others read it too.
             throw new Unknown("it reads a cached RDD");
         }
