@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -141,6 +143,58 @@ def test_a_file_system_without_hard_links_is_refused(tmp_path: Path, monkeypatch
     with pytest.raises(UsageError, match="no hard link can be made"):
         driver.save("a")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Path]:
+    """A directory in another file system."""
+    found = Path(tempfile.mkdtemp(dir="/dev/shm"))
+    try:
+        if found.stat().st_dev == tmp_path.stat().st_dev:
+            pytest.skip("there is no other file system here")
+        yield found
+    finally:
+        shutil.rmtree(found)
+
+
+@pytest.mark.parametrize("mode", [Mode.OVERWRITE, Mode.APPEND])
+def test_an_output_in_another_file_system(tmp_path: Path, elsewhere: Path, mode: Mode) -> None:
+    """There is no rename into it, and that is told before anything runs."""
+    out = tmp_path / "out"
+    out.symlink_to(elsewhere)
+    driver = Driver(str(out), mode=mode)
+    with pytest.raises(UsageError, match="in another file system"):
+        driver.save("a")
+    assert driver.ran == []
+    assert around(out) == []
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_an_output_that_has_come_to_another_file_system_since_the_decision(tmp_path: Path, elsewhere: Path) -> None:
+    """What can be done is told, and true."""
+    out = tmp_path / "out"
+    place = dead_at(Step.ADD, out, Mode.APPEND)
+    shutil.copytree(out, elsewhere, dirs_exist_ok=True)
+    shutil.rmtree(out)
+    out.symlink_to(elsewhere)
+    with pytest.raises(YarnspecError, match=f"cannot be carried out: .*move {place} out of"):
+        Driver(str(out), epoch=2, mode=Mode.APPEND).save("a", "b")
+    place.rename(tmp_path / "kept")
+    left = [each.read_text() for each in (tmp_path / "kept" / "ready").glob("part-*")]
+    assert sorted([*left, *(read(elsewhere) or [])]) == ["a", "b", "old"]
+    out.unlink()
+    Driver(str(out), epoch=3, mode=Mode.APPEND).save("a", "b")
+    assert read(out) == ["a", "b"]
+
+
+def test_a_link_in_the_same_file_system(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "real")
+    Driver(str(tmp_path / "out"), mode=Mode.APPEND).save("a")
+    assert read(tmp_path / "real") == ["a"]
+    (tmp_path / "nowhere").symlink_to(tmp_path / "none")
+    Driver(str(tmp_path / "nowhere"), mode=Mode.OVERWRITE).save("a")
+    assert read(tmp_path / "nowhere") == ["a"]
 
 
 def test_a_disk_that_is_full_before_the_claim(tmp_path: Path) -> None:

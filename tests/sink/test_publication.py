@@ -165,6 +165,116 @@ def test_a_program_that_goes_another_way_is_told_so(tmp_path: Path) -> None:
     assert read(out) == ["second"]
 
 
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize(("then", "now"), [("file 1", "file 2"), ("", ""), ("file 1", ""), ("", "file 1")])
+def test_other_data_under_the_same_number(tmp_path: Path, mode: Mode, then: str, now: str) -> None:
+    """Of a program that goes on where it has ended; where nobody can tell, it is not taken for the same."""
+    out = tmp_path / "out"
+    Driver(str(out), mode=mode, origin=then).save("a")
+    again = Driver(str(out), epoch=2, mode=mode, origin=now)
+    with pytest.raises(YarnspecError, match=r"number 1 of its saves, of .* a key for each save"):
+        again.save("b")
+    assert again.ran == []
+    assert read(out) == ["a"]
+    assert around(out) == []
+
+
+def test_a_program_with_a_progress_of_its_own(tmp_path: Path) -> None:
+    """The first of its new batches has the number, the line and the count of calls of the first old one."""
+    out, done = tmp_path / "out", list[str]()
+
+    def life(epoch: int, batches: str, *, keyed: bool) -> None:
+        counted: Counter[tuple[str, ...]] = Counter()
+        for batch in batches:
+            if batch not in done:
+                driver = Driver(str(out), epoch=epoch, mode=Mode.APPEND, origin=batch)
+                tasks = Tasks(driver, (batch,))
+                save(driver.publication, tasks, counted, "program.py:7", key=batch if keyed else "")
+                done.append(batch)
+
+    life(1, "ab", keyed=False)
+    with pytest.raises(YarnspecError, match="of other data"):
+        life(2, "abc", keyed=False)
+    assert read(out) == ["a", "b"]
+    out, done = tmp_path / "keyed", []
+    life(1, "ab", keyed=True)
+    life(2, "abcde", keyed=True)
+    assert read(out) == ["a", "b", "c", "d", "e"]
+    # Its notes were behind: what is there is not done again, in this life and in the next.
+    for epoch in (2, 3):
+        done = ["a"]
+        life(epoch, "abcde", keyed=True)
+    assert read(out) == ["a", "b", "c", "d", "e"]
+
+
+def test_a_key_of_another_application_is_another_key(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for application in ("application_1_0001", "application_1_0002"):
+        Driver(str(out), application=application, mode=Mode.APPEND, key="0").save("a")
+    assert read(out) == ["a", "a"]
+
+
+def test_an_interrupted_save_with_a_key(tmp_path: Path) -> None:
+    """What it had decided is published, and it is known by its key; what it had not is done by who comes to it."""
+    out = tmp_path / "out"
+    dead_at(Step.GATHER, out, key="k")
+    again = Driver(str(out), epoch=2, key="k", origin="other")
+    again.save("a", "b")
+    assert again.ran == []
+    assert read(out) == ["a", "b"]
+    out = tmp_path / "undecided"
+    dead_at(Step.DECIDE, out, key="k", identity="same")
+    other = Driver(str(out), epoch=2, key="l", identity="same")
+    other.save("c", "d")
+    assert other.ran == [0, 1]
+    assert read(out) == ["c", "d"]
+
+
+def test_a_restarted_overwrite_with_another_key(tmp_path: Path) -> None:
+    """Whether it is the next one, or an old one again that what is there was made of, nobody can tell."""
+    out = tmp_path / "out"
+    for key in ("1", "2"):
+        Driver(str(out), mode=Mode.OVERWRITE, key=key).save(key)
+    for key in ("1", "3"):
+        again = Driver(str(out), epoch=2, mode=Mode.OVERWRITE, key=key)
+        with pytest.raises(YarnspecError, match="nobody can tell which of the two is later"):
+            again.save(key)
+    Driver(str(out), epoch=2, mode=Mode.OVERWRITE, key="2").save("not written")
+    assert read(out) == ["2"]
+
+
+@pytest.mark.parametrize("keys", [("", "k"), ("k", "")])
+def test_saves_with_a_key_and_without_one(tmp_path: Path, keys: tuple[str, str]) -> None:
+    out = tmp_path / "out"
+    counted: Counter[tuple[str, ...]] = Counter()
+    first = Driver(str(out), mode=Mode.APPEND)
+    save(first.publication, Tasks(first, ("a",)), counted, "", key=keys[0])
+    second = Driver(str(out), mode=Mode.APPEND)
+    with pytest.raises(UsageError, match="Give all of them a key, or none"):
+        save(second.publication, Tasks(second, ("b",)), counted, "", key=keys[1])
+    with pytest.raises(YarnspecError, match="Give all saves to a path a key, or none"):
+        Driver(str(out), epoch=2, mode=Mode.APPEND, key=keys[1]).save("b")
+    assert read(out) == ["a"]
+    assert around(out) == []
+
+
+def test_what_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """That nothing runs for a save; and in good time that a restart would end at one."""
+    out = tmp_path / "out"
+    first = Driver(str(out)).save("a")
+    assert caplog.messages == []
+    Driver(str(out), epoch=2).save("a")
+    (said,) = caplog.messages
+    assert "nothing runs for save number 1" in said
+    assert first.manifest in said
+    caplog.clear()
+    Driver(str(tmp_path / "unknown"), origin="").save("a")
+    Driver(str(tmp_path / "keyed"), origin="", key="k").save("a")
+    Driver(str(tmp_path / "local"), origin="", epoch=0).save("a")
+    (said,) = caplog.messages
+    assert "a restarted driver would end at it" in said
+
+
 def test_a_loop_whose_first_round_failed_only_in_its_first_life(tmp_path: Path) -> None:
     """All rounds stand in one line; which of them it was says the number of calls."""
     out = tmp_path / "out"

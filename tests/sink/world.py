@@ -69,6 +69,8 @@ class Driver:
     files: Any = field(default_factory=LocalFiles)
     take_over: bool = False
     line: str = ""
+    origin: str = "the same"
+    key: str = ""
     run: str = ""
     losers: tuple[int, ...] = (0,)
     ran: list[int] = field(default_factory=list)
@@ -87,7 +89,13 @@ class Driver:
         """What ``PartitionFileSink.save`` does; the tasks' files are written here."""
         counted: Counter[tuple[str, ...]] = Counter({(self.application, self.target): self.ordinal - 1})
         return save(
-            self.publication, Tasks(self, contents), counted, self.line, suffix=".txt", take_over=self.take_over
+            self.publication,
+            Tasks(self, contents),
+            counted,
+            self.line,
+            key=self.key,
+            suffix=".txt",
+            take_over=self.take_over,
         )[0]
 
 
@@ -104,6 +112,9 @@ class Tasks:
 
     def identity(self) -> str:
         return self.driver.identity
+
+    def origin(self) -> str:
+        return self.driver.origin
 
     def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
         driver = self.driver

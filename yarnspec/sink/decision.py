@@ -51,6 +51,10 @@ class Decision:
     attempts: AttemptSets
     line: str = ""
     """Where in the program the ``save`` stands, and how often it was called there: ``program.py:42 (call 1)``."""
+    origin: str = ""
+    """What its records are made of (``Job.origin``); empty when that is not known."""
+    key: str = ""
+    """The user's name of the ``save``, if there is one; then it has no number."""
     schema: int = 1
 
     @property

@@ -57,6 +57,10 @@ class Files(Protocol):
         """Delete a directory if it is there and empty."""
         ...
 
+    def same_file_system(self, path: str, other: str) -> bool:
+        """Whether there can be a rename between two paths that are there; links are followed."""
+        ...
+
 
 class LocalFiles:
     """The files of this machine, or a directory that all machines have mounted."""
@@ -143,6 +147,13 @@ class LocalFiles:
         """See ``Files``."""
         with contextlib.suppress(OSError):
             os.rmdir(directory)  # noqa: PTH106
+
+    def same_file_system(self, path: str, other: str) -> bool:
+        """See ``Files``. A link that leads nowhere can be renamed."""
+        try:
+            return Path(path).stat().st_dev == Path(other).stat().st_dev
+        except FileNotFoundError:
+            return True
 
 
 def split(path: str) -> tuple[str, str]:

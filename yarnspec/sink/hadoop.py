@@ -91,6 +91,10 @@ class HadoopFiles:
         with contextlib.suppress(OSError), _python_errors():
             self._files.delete(self._path(directory), False)
 
+    def same_file_system(self, path: str, other: str) -> bool:  # noqa: ARG002 - of one HDFS, all are
+        """See ``Files``."""
+        return True
+
     def _path(self, path: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(path)
 

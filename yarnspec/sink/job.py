@@ -57,6 +57,7 @@ class SinkJob:
         from pyspark import RDD
         from pyspark.sql.classic.dataframe import DataFrame
 
+        self._data = data
         if isinstance(data, RDD):
             if records is not None:
                 raise UsageError(f"records={records!r} is for DataFrames: an RDD's records are what they are")
@@ -70,7 +71,10 @@ class SinkJob:
             self._objects = chunks
         elif isinstance(data, DataFrame):
             if data.isStreaming:
-                raise UsageError("a streaming DataFrame has no end to publish: save the batches in foreachBatch")
+                raise UsageError(
+                    "a streaming DataFrame has no end to publish: save the batches in foreachBatch, each with the "
+                    "batch's number as its key: save(batch, key=str(number))"
+                )
             self.context = data.sparkSession.sparkContext
             view = full_window_partition(data)
             arrow = records == "arrow" or (records is None and takes_batches(writer))
@@ -94,6 +98,11 @@ class SinkJob:
     def identity(self) -> str:
         """Equal in two drivers of an application only when each partition's records are the same; empty in doubt."""
         return str(self._driver.identity(self._chunks)) if self._rows is None else ""
+
+    def origin(self) -> str:
+        """What the user's data are made of; empty when that is not known."""
+        data: Any = self._data
+        return str(self._driver.origin(data._jdf if self._rows is not None else data._jrdd.rdd()))
 
     def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
         """Write these partitions to a directory; gives the attempts whose results Spark accepted, one of each."""
@@ -127,6 +136,11 @@ class SinkJob:
         name, size, stage, stage_attempt = told.split(" ")
         self._stages.add((int(stage), int(stage_attempt)))
         return Attempt(name, int(size))
+
+
+def in_a_stream(context: SparkContext) -> bool:
+    """Whether this thread is in a stream's foreachBatch."""
+    return context.getLocalProperty("streaming.sql.batchId") is not None
 
 
 @contextlib.contextmanager

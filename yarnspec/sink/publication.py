@@ -70,6 +70,7 @@ class Begun:
     ordinal: int
     identity: str
     partitions: int
+    key: str = ""
 
     def continues(self, other: Begun) -> bool:
         """Whether this is the same computation in a later life of the same application; never when in doubt."""
@@ -78,7 +79,7 @@ class Begun:
             and self.identity == other.identity
             and self.partitions == other.partitions
             and self.application == other.application
-            and self.ordinal == other.ordinal
+            and (self.ordinal, self.key) == (other.ordinal, other.key)
             and 0 < other.epoch < self.epoch
         )
 
@@ -134,19 +135,57 @@ class Publication:
             self._sweep(left)
         return usable
 
-    def earlier(self, ordinal: int, line: str = "") -> Decision | None:
-        """This very ``save`` as an earlier driver of the application has published it: it must not be done twice.
+    def earlier(self, ordinal: int, line: str = "", origin: str = "", key: str = "") -> Decision | None:
+        """This very ``save`` as it was published by this application: it must not be done twice.
 
-        A save is known by its application, path and number, and by where in the program it stands. What the driver
-        before made of this path after this save is in this program's future: what the program has read there, or reads,
-        may have all of it, and nobody knows whether it reads.
+        Where the user has given it a key, it is known by application, path and key. Else by application, path and
+        number, by where in the program it stands, and by what its records are made of: a program that goes on from a
+        progress of its own comes to the same number and line with other data. What the driver before made of this path
+        after this save is in this program's future: what the program has read there, or reads, may have all of it, and
+        nobody knows whether it reads.
+
+        Args:
+            ordinal: the number; 0 with a key.
+            line: where it stands.
+            origin: what its records are made of; empty when that is not known.
+            key: the user's name of it, or empty.
 
         Raises:
             OutputExists: there is other output at the path, and the mode is ``fail``.
-            YarnspecError: what was published under this number is something else, or later ones took its place.
+            UsageError: nothing can be published at the path, as it is a file or in another file system.
+            YarnspecError: what was published under this number is something else, or may be, or later ones took its
+                place.
         """
         self.step = Step.RECOVER
+        found = self._of_key(key) if key else self._of_number(ordinal, line, origin)
+        if found is not None:
+            self.decided = True
+            return found
+        self._check_target()
+        return None
+
+    def _of_key(self, key: str) -> Decision | None:
+        ours = [
+            each
+            for each in manifests(self._files, self.place.target)
+            if each.application == self.owner.application and each.epoch <= self.owner.epoch
+        ]
+        before = [each for each in ours if 0 < each.epoch < self.owner.epoch]
+        self._check_kinds(before, keyed=True)
+        for each in ours:
+            if each.key == key:
+                return each
+        if before and self.mode is Mode.OVERWRITE:
+            raise YarnspecError(
+                f"{self.place.target}: an earlier driver of this application has published the save "
+                f"{before[-1].key!r} there, and this is {key!r}: nobody can tell which of the two is later; nothing "
+                "was written. A program that is to be restarted saves each round to another path, or appends"
+            )
+        return None
+
+    def _of_number(self, ordinal: int, line: str, origin: str) -> Decision | None:
         done = self._published_before()
+        self._check_kinds(done, keyed=False)
         latest = max((each.ordinal for each in done), default=0)
         same = [each for each in done if each.ordinal == ordinal]
         if latest > ordinal and (self.mode is Mode.OVERWRITE or not same):
@@ -158,22 +197,47 @@ class Publication:
             )
         for each in same:
             if each.line == line:
-                self.decided = True
-                return each
+                if origin and each.origin == origin:
+                    return each
+                what = (
+                    "other data" if origin and each.origin else "data of which nobody can tell whether they are these"
+                )
+                raise YarnspecError(
+                    f"{self.place.target}: an earlier driver of this application has published number {ordinal} of its "
+                    f"saves, of {what}: the program, or its input, has gone on since, or the data are of a kind that "
+                    "is not known again. What is there is whole; nothing was written. Start it as a new application, "
+                    "with a key for each save that says which data it is of: save(data, key=...) (docs/sink.md)"
+                )
         if same:
             raise YarnspecError(
                 f"{self.place.target}: of this application's saves an earlier driver has published number {ordinal} in "
                 f"{same[0].line}, and now it is in {line}: the program has not gone the same way again, so nobody can "
                 "tell which of its saves are there already; nothing was written"
             )
-        if self.mode is Mode.FAIL and self._files.exists(self.place.target):
-            raise OutputExists(
-                f"{self.place.target} exists: write elsewhere, or with mode='overwrite' or mode='append'"
-            )
-        target = self.place.target
-        if self.mode is Mode.APPEND and self._files.exists(target) and not self._files.is_directory(target):
-            raise UsageError(f"{target} is a file: nothing can be added to it")
         return None
+
+    def _check_kinds(self, done: list[Decision], *, keyed: bool) -> None:
+        other = [each for each in done if bool(each.key) is not keyed]
+        if other:
+            raise YarnspecError(
+                f"{self.place.target}: an earlier driver of this application has published saves "
+                f"{'without' if keyed else 'with'} a key there ({other[0].line}), and this one is "
+                f"{'with' if keyed else 'without'}: nothing was written. Give all saves to a path a key, or none"
+            )
+
+    def _check_target(self) -> None:
+        target = self.place.target
+        if not self._files.exists(target):
+            return
+        if self.mode is Mode.FAIL:
+            raise OutputExists(f"{target} exists: write elsewhere, or with mode='overwrite' or mode='append'")
+        if self.mode is Mode.APPEND and not self._files.is_directory(target):
+            raise UsageError(f"{target} is a file: nothing can be added to it")
+        if not self._files.same_file_system(target, self.place.parent):
+            raise UsageError(
+                f"{target} is a link or a mount point, and in another file system than {self.place.parent}: there is "
+                "no rename between the two. Name a directory below it"
+            )
 
     def _published_before(self) -> list[Decision]:
         """By earlier drivers of the application; each manifest at the path is read for that, if there was a driver."""
@@ -308,6 +372,13 @@ class Publication:
                         f"gone: {error}. If somebody has deleted the output in the midst of that, what is left to "
                         f"publish is in this directory still: move it elsewhere, out of {place.room}, and save again"
                     ) from error
+            except OSError as error:
+                raise YarnspecError(
+                    f"{place.run} is what {decision.application} had decided to publish, and it cannot be carried out: "
+                    f"could not {self.step}: {error}. The next save to the path tries again: mend what is in its way. "
+                    f"If that cannot be, move {place.run} out of {place.room} and save again: what is left to publish "
+                    "is in it, and decision.json there says under which names"
+                ) from error
             else:
                 return
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Collection
 from typing import Protocol
 
-from yarnspec.errors import YarnspecError
+from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink.attempts import Attempt, Task, sets_of
 from yarnspec.sink.decision import Decision, PublishedFile, file_name
 from yarnspec.sink.publication import Begun, Publication
+
+_LOGGER = logging.getLogger(__name__)
 
 
 class Job(Protocol):
@@ -23,6 +26,11 @@ class Job(Protocol):
 
     def identity(self) -> str:
         """Equal in two drivers of an application only when each partition's records are the same; empty in doubt."""
+        ...
+
+    def origin(self) -> str:
+        """What the records are made of, whatever their order: equal in two drivers only for the same inputs, functions
+        and operations; empty when that is not known."""
         ...
 
     def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
@@ -40,6 +48,7 @@ def save(
     counted: Counter[tuple[str, ...]],
     line: str,
     *,
+    key: str = "",
     suffix: str = "",
     active: Collection[str] = (),
     take_over: bool = False,
@@ -51,6 +60,7 @@ def save(
         job: writes.
         counted: this process's saves and calls, by which a later driver knows them again; counted on here.
         line: where in the program the ``save`` stands.
+        key: the user's name of the ``save``; it has no number then.
         suffix: the end of the files' names.
         active: the runs of this process that go on.
         take_over: the path's claim is a dead one.
@@ -61,25 +71,52 @@ def save(
     publication.claim(active, take_over=take_over)
     # Who has the claim is the only one to count.
     saves = (publication.owner.application, publication.place.target)
-    calls = (*saves, line)
+    calls, keys = (*saves, line), (*saves, "", "keys")
     counted[calls] += 1
-    ordinal = counted[saves] + 1
+    ordinal = 0 if key else counted[saves] + 1
     try:
         with publication.ended():
-            return _publish(publication, job, ordinal, f"{line} (call {counted[calls]})", suffix)
+            if counted[saves if key else keys]:
+                raise UsageError(
+                    f"{publication.place.target}: some of the program's saves to this path have a key, and some have "
+                    "none: after a restart nobody could tell their order. Give all of them a key, or none"
+                )
+            return _publish(publication, job, ordinal, f"{line} (call {counted[calls]})", key=key, suffix=suffix)
     finally:
         if publication.decided:  # after an error as well: the next owner publishes it
-            counted[saves] = ordinal
+            if key:
+                counted[keys] += 1
+            else:
+                counted[saves] = ordinal
 
 
-def _publish(publication: Publication, job: Job, ordinal: int, line: str, suffix: str) -> tuple[Decision, int]:
+def _publish(
+    publication: Publication, job: Job, ordinal: int, line: str, *, key: str, suffix: str
+) -> tuple[Decision, int]:
     owner = publication.owner
     identity = job.identity()
-    begun = Begun(owner.application, owner.epoch, ordinal, identity, job.partitions if identity else 0)
+    begun = Begun(owner.application, owner.epoch, ordinal, identity, job.partitions if identity else 0, key)
     usable = publication.recover(begun)
-    done = publication.earlier(ordinal, line)
+    origin = "" if key else job.origin()
+    done = publication.earlier(ordinal, line, origin, key)
     if done is not None:
+        _LOGGER.warning(
+            "%s: nothing runs for save %s: epoch %d of this application has published it (%s, %d files)",
+            publication.place.target,
+            repr(key) if key else f"number {ordinal} in {line}",
+            done.epoch,
+            done.manifest,
+            len(done.files),
+        )
         return done, 0
+    if owner.epoch and not key and not origin:
+        _LOGGER.warning(
+            "%s: the data of save number %d in %s are of a kind that is not known again: a restarted driver would end "
+            "at it, unless it has a key (docs/sink.md)",
+            publication.place.target,
+            ordinal,
+            line,
+        )
     directory = publication.prepare(begun)
     left = sorted(set(range(job.partitions)) - {attempt.partition for attempt in usable})
     accepted = [*usable, *job.run(directory, owner.epoch, left)]
@@ -100,6 +137,8 @@ def _publish(publication: Publication, job: Job, ordinal: int, line: str, suffix
         ),
         attempts=sets_of(accepted, names, job.tasks(owner.epoch)),
         line=line,
+        origin=origin,
+        key=key,
     )
     publication.publish(decision)
     return decision, len(left)

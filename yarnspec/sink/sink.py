@@ -19,7 +19,7 @@ from yarnspec.sink.attempts import AttemptSets
 from yarnspec.sink.claim import Owner
 from yarnspec.sink.decision import Decision, Mode, published
 from yarnspec.sink.hadoop import files_of
-from yarnspec.sink.job import Records, SinkJob, sink_driver, users_line
+from yarnspec.sink.job import Records, SinkJob, in_a_stream, sink_driver, users_line
 from yarnspec.sink.publication import Publication
 from yarnspec.sink.save import save
 from yarnspec.sink.tasks import Writer
@@ -109,25 +109,45 @@ class PartitionFileSink:
         self._records = records
         self._take_over = take_over
 
-    def save(self, data: RDD[Any] | DataFrame) -> Published:
+    def save(self, data: RDD[Any] | DataFrame, *, key: str = "") -> Published:
         """Write every partition and publish the files; returns when they are there.
 
+        Args:
+            data: a file is written for each of its partitions.
+            key: says which data these are, for programs that go on where they have ended: a batch's number, a file's
+                name. What the application has published at the path under a key is not written again, whatever the data
+                are. Without a key a restarted program must come to the same saves again, of the same data.
+
         Raises:
+            UsageError: a save in ``foreachBatch`` has no key; or some saves to the path have one and some have none.
             OutputExists: there is something at the path, and the mode is ``fail``.
             PathClaimed: another application writes to the path, or another ``save`` of this program.
             Unfinished: an error in the midst of publishing; the next ``save`` to the path publishes this one first.
             YarnspecError: an earlier driver of the application has published something else under this ``save``'s
-                number, or has gone on from it, so that this one might apply a change twice.
+                number, or nobody can tell whether it is this; or has gone on from it, so that this one might apply a
+                change twice.
             PythonException, Py4JJavaError: the job failed, as Spark tells it; nothing of it is left.
         """
         job = SinkJob(data, self._writer, self._records)
         context = job.context
+        if not key and in_a_stream(context):
+            raise UsageError(
+                "a save in foreachBatch needs a key, as a stream goes on from its checkpoint after a restart: "
+                "save(batch, key=str(number))"
+            )
         files, target = files_of(context, self._path, sink_driver(context))
         owner = _owner(context)
         publication = Publication(files, target, owner, self._mode)
         with _active_run(owner.run):
             decision, written = save(
-                publication, job, _saved, users_line(), suffix=self._suffix, active=_active, take_over=self._take_over
+                publication,
+                job,
+                _saved,
+                users_line(),
+                key=key,
+                suffix=self._suffix,
+                active=_active,
+                take_over=self._take_over,
             )
         return _published(target, decision, written=written)
 

@@ -60,7 +60,7 @@ def full_window_partition(data: DataFrame | RDD[Any]) -> PartitionWindowedDataFr
     if data.isStreaming:
         raise UsageError(
             "a streaming DataFrame has no end, so its partitions never make a full window: use its own time windows, "
-            "or full_window_partition on the batches in foreachBatch"
+            "or full_window_partition on the batches in foreachBatch (there a save of yarnspec.sink needs a key)"
         )
     ship(data.sparkSession.sparkContext)
     return PartitionWindowedDataFrame(data)
