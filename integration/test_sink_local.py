@@ -7,11 +7,12 @@ import dataclasses
 import doctest
 import errno
 import os
+import re
 import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,8 +21,9 @@ import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark import TaskContext
-from pyspark.errors import PythonException
+from pyspark.errors import PythonException, StreamingQueryException
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import current_timestamp, rand
 
 import yarnspec.sink.sink
 from integration.localsession import local_session
@@ -31,6 +33,7 @@ from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink import OutputExists, PartitionFileSink, PathClaimed, Unfinished, published_files
 from yarnspec.sink.claim import Owner
 from yarnspec.sink.decision import Decision, Place
+from yarnspec.sink.job import SinkJob
 from yarnspec.sink.publication import Publication
 
 
@@ -115,8 +118,48 @@ def test_names_that_need_quoting(spark: SparkSession, tmp_path: Path, name: str)
     for mode in ("fail", "overwrite", "append"):
         PartitionFileSink(str(tmp_path / name), lines, mode=mode, suffix=".é %20#?").save(data)
     assert read(tmp_path / name) == ["a\n", "a\n"]
-    assert sorted(map(Path, published_files(spark, str(tmp_path / name)))) == sorted((tmp_path / name).glob("part-*"))
+    found = published_files(spark, str(tmp_path / name))
+    assert sorted(row.value for row in spark.read.text(found).collect()) == ["a", "a"]
+    assert sorted(found) == sorted(
+        "file://" + re.sub(r"[*?{}\[\]]", lambda found: "\\" + found[0], str(file))
+        for file in (tmp_path / name).glob("part-*")
+    )
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
+def test_names_that_are_patterns(spark: SparkSession, tmp_path: Path) -> None:
+    """Somebody else's files, which the names would match, are not read."""
+    other = tmp_path / "g1"
+    other.mkdir()
+    done = PartitionFileSink(str(tmp_path / "g[1]"), lines).save(spark.sparkContext.parallelize(["mine"], 1))
+    (other / Path(done.files[0]).name).write_text("other\n")
+    for names in (published_files(spark, str(tmp_path / "g[1]")), list(done.files), [done.path]):
+        assert [row.value for row in spark.read.text(names).collect()] == ["mine"]
+        assert spark.sparkContext.textFile(names[0]).collect() == ["mine"]
+
+
+def test_local_files_where_others_are_the_default(spark: SparkSession, tmp_path: Path) -> None:
+    """What is told says which file system it is in."""
+    conf: Any = spark.sparkContext._jsc.hadoopConfiguration()
+    before = conf.get("fs.defaultFS")
+    conf.set("fs.defaultFS", "hdfs://127.0.0.1:9")
+    try:
+        out = f"file://{tmp_path}/out"
+        done = PartitionFileSink(out, lines).save(spark.sparkContext.parallelize(["mine"], 1))
+        assert done.path == out
+        for names in (published_files(spark, out), list(done.files), [done.path]):
+            assert spark.sparkContext.textFile(names[0]).collect() == ["mine"]
+    finally:
+        conf.set("fs.defaultFS", before)
+
+
+def test_published_files_of_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("nothing", "a file"):
+        (tmp_path / "a file").touch()
+        with pytest.raises(FileNotFoundError, match=name):
+            published_files(spark, str(tmp_path / name))
+    (tmp_path / "empty").mkdir()
+    assert published_files(spark, str(tmp_path / "empty")) == []
 
 
 def test_modes(spark: SparkSession, tmp_path: Path) -> None:
@@ -189,11 +232,12 @@ def test_a_worker_that_is_killed_in_the_midst_of_writing(spark: SparkSession, tm
             file.write(b"whole")
             return
         # What the JVM gets comes through a pipe, which stays open: so the file cannot be finished.
-        Path(file.name).unlink()
-        os.mkfifo(file.name)
+        name = file.name
+        Path(name).unlink()
+        os.mkfifo(name)
 
         def feed() -> None:
-            with Path(file.name).open("wb") as pipe:
+            with Path(name).open("wb") as pipe:
                 pipe.write(bytes(whole))
                 pipe.flush()
                 deadline = time.monotonic() + 60
@@ -318,6 +362,133 @@ def test_a_helper_whose_first_save_failed_only_in_the_first_life(
     with pytest.raises(YarnspecError, match=r"test_sink_local\.py:\d+ < .*the program has not gone the same way"):
         program(lines)
     assert read(out) == ["b\n"]
+
+
+@pytest.fixture
+def life(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Has what follows be another life of the driver."""
+    owner = yarnspec.sink.sink._owner
+
+    def begin(epoch: int) -> None:
+        def of_epoch(context: Any) -> Owner:
+            return dataclasses.replace(owner(context), epoch=epoch, process=f"process {epoch}")
+
+        monkeypatch.setattr(yarnspec.sink.sink, "_owner", of_epoch)
+        monkeypatch.setattr(yarnspec.sink.sink, "_saved", Counter())
+
+    return begin
+
+
+def kinds_of_data(spark: SparkSession, directory: Path, number: int) -> dict[str, Callable[[], Any]]:
+    """Data of many kinds; each of them is other data with another number."""
+    context = spark.sparkContext
+
+    def pairs() -> Any:
+        return context.parallelize([("a", number), ("b", 1)], 2)
+
+    def table() -> Any:
+        return spark.createDataFrame([("a", number), ("b", 1)], "s string, n int")
+
+    return {
+        "collection": lambda: context.parallelize([number], 1),
+        "function": lambda: context.parallelize([1], 1).map(lambda one: one + number),
+        "shuffles": lambda: pairs().reduceByKey(max).join(pairs()),
+        "sorted": lambda: pairs().sortBy(lambda pair: pair[1]),
+        "kept": lambda: pairs().filter(bool).cache(),
+        "text": lambda: context.textFile(str(directory / f"{number}.txt")),
+        "rows": table,
+        "of shuffles": lambda: pairs().groupByKey().mapValues(len).toDF(["s", "n"]).where(f"n < {number + 10}"),
+        "range": lambda: spark.range(number + 1),
+        "query": lambda: table().groupBy("s").sum("n").join(table(), "s").orderBy("s"),
+        "time": lambda: table().withColumn("t", current_timestamp()),
+        "files": lambda: spark.read.text(str(directory / f"{number}.txt")).coalesce(1),
+        "kept rows": lambda: table().cache(),
+    }
+
+
+def test_data_are_known_again_and_others_are_not(spark: SparkSession, tmp_path: Path) -> None:
+    for number in (1, 2):
+        (tmp_path / f"{number}.txt").write_text("text\n")
+
+    def origins(number: int) -> dict[str, str]:
+        made = kinds_of_data(spark, tmp_path, number)
+        return {kind: SinkJob(data(), lines, None).origin() for kind, data in made.items()}
+
+    first, again, other = origins(1), origins(1), origins(2)
+    assert [kind for kind, origin in first.items() if not origin] == []
+    assert again == first
+    assert [kind for kind, origin in other.items() if origin == first[kind]] == []
+    # A file that has changed is another one.
+    (tmp_path / "1.txt").write_text("other text\n")
+    changed = origins(1)
+    assert {kind for kind, origin in changed.items() if origin != first[kind]} == {"text", "files"}
+    # Numbers that are drawn anew are not the same.
+    drawn = [SinkJob(spark.range(3).select(rand()), lines, None).origin() for _ in range(2)]
+    assert drawn[0] != drawn[1]
+
+
+def test_a_loop_with_a_progress_of_its_own(
+    spark: SparkSession, tmp_path: Path, life: Callable[[int], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is new is not taken for what is there."""
+    done: set[str] = set()
+
+    def program(batches: str, *, keyed: bool) -> None:
+        for batch in batches:
+            if batch not in done:
+                data = spark.createDataFrame([(batch,)], "s string").coalesce(1)
+                sink = PartitionFileSink(str(tmp_path / f"keyed {keyed}"), lines, mode="append")
+                sink.save(data, key=batch if keyed else "")
+                done.add(batch)
+
+    def lives(*each: tuple[str, str], keyed: bool) -> None:
+        """What is done by then, as far as the program knows, and what there is to do."""
+        for epoch, (there, batches) in enumerate(each, 1):
+            life(epoch)
+            done.clear()
+            done.update(there)
+            program(batches, keyed=keyed)
+
+    with pytest.raises(YarnspecError, match=r"of other data.*a key for each save"):
+        lives(("", "ab"), ("", "ab"), ("ab", "abc"), keyed=False)
+    assert done == {"a", "b"}
+    assert len(read(tmp_path / "keyed False")) == 2
+    lives(("", "ab"), ("a", "abcd"), ("", "abcd"), keyed=True)
+    assert sorted(read(tmp_path / "keyed True")) == [f"Row(s='{batch}')\n" for batch in "abcd"]
+    assert [text for text in caplog.messages if "nothing runs for save 'b'" in text]
+
+
+def test_a_stream_that_goes_on_from_its_checkpoint(
+    spark: SparkSession, tmp_path: Path, life: Callable[[int], None]
+) -> None:
+    source, written = tmp_path / "source", dict[int, int]()
+    source.mkdir()
+
+    def run(text: str, *, keyed: bool) -> None:
+        (source / text).write_text(f"{text}\n")
+
+        def save(batch: Any, number: int) -> None:
+            sink = PartitionFileSink(str(tmp_path / "out"), lines, mode="append")
+            written[number] = sink.save(batch.coalesce(1), **({"key": str(number)} if keyed else {})).written
+
+        writer = spark.readStream.text(str(source)).writeStream.foreachBatch(save).trigger(availableNow=True)
+        writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
+
+    life(1)
+    with pytest.raises(StreamingQueryException, match="a save in foreachBatch needs a key"):
+        run("a", keyed=False)
+    run("b", keyed=True)
+    run("c", keyed=True)
+    life(2)
+    run("d", keyed=True)
+    assert sorted(read(tmp_path / "out")) == [f"Row(value='{text}')\n" for text in "abcd"]
+    # Its last batch again, as it had not been noted.
+    (tmp_path / "checkpoint" / "commits" / "3").unlink()
+    (tmp_path / "checkpoint" / "commits" / ".3.crc").unlink(missing_ok=True)
+    life(3)
+    run("e", keyed=True)
+    assert (written[3], written[4]) == (0, 1)
+    assert sorted(read(tmp_path / "out")) == [f"Row(value='{text}')\n" for text in "abcde"]
 
 
 def test_two_saves_to_one_path_at_once(spark: SparkSession, tmp_path: Path) -> None:
