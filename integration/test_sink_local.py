@@ -438,7 +438,7 @@ def test_a_loop_with_a_progress_of_its_own(
             if batch not in done:
                 data = spark.createDataFrame([(batch,)], "s string").coalesce(1)
                 sink = PartitionFileSink(str(tmp_path / f"keyed {keyed}"), lines, mode="append")
-                sink.save(data, key=batch if keyed else "")
+                sink.save(data, key=batch if keyed else None)
                 done.add(batch)
 
     def lives(*each: tuple[str, str], keyed: bool) -> None:
@@ -541,6 +541,9 @@ def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
         PartitionFileSink(out, lines).save([1])
     with pytest.raises(UsageError, match="records="):
         PartitionFileSink(out, lines, records="rows").save(data)
+    for key in ("", 0, 7):
+        with pytest.raises(UsageError, match="a key is a text"):
+            PartitionFileSink(out, lines).save(data, key=key)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="foreachBatch"):
         PartitionFileSink(out, lines).save(spark.readStream.format("rate").load())
     with pytest.raises(UsageError, match="the root"):

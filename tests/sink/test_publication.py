@@ -207,6 +207,33 @@ def test_a_program_with_a_progress_of_its_own(tmp_path: Path) -> None:
     assert read(out) == ["a", "b", "c", "d", "e"]
 
 
+@pytest.mark.parametrize(
+    ("epoch", "line", "origin", "may"),
+    [
+        (1, "p.py:7", "same", True),  # a batch that comes again
+        (1, "p.py:9", "same", True),
+        (1, "p.py:7", "", True),
+        (2, "p.py:7", "grown", True),
+        (1, "p.py:7", "other", False),
+        (1, "p.py:9", "", False),
+        (2, "p.py:9", "other", False),
+    ],
+)
+def test_a_key_that_is_used_twice(tmp_path: Path, epoch: int, line: str, origin: str, may: bool) -> None:
+    out = tmp_path / "out"
+    Driver(str(out), mode=Mode.APPEND, key="k", line="p.py:7", origin="same").save("a")
+    again = Driver(str(out), epoch=epoch, mode=Mode.APPEND, key="k", line=line, origin=origin)
+    again.take_over = epoch == 1
+    if may:
+        again.save("b")
+    else:
+        with pytest.raises(YarnspecError, match="each needs a key of its own"):
+            again.save("b")
+    assert again.ran == []
+    assert read(out) == ["a"]
+    assert around(out) == []
+
+
 def test_a_key_of_another_application_is_another_key(tmp_path: Path) -> None:
     out = tmp_path / "out"
     for application in ("application_1_0001", "application_1_0002"):
@@ -218,7 +245,7 @@ def test_an_interrupted_save_with_a_key(tmp_path: Path) -> None:
     """What it had decided is published, and it is known by its key; what it had not is done by who comes to it."""
     out = tmp_path / "out"
     dead_at(Step.GATHER, out, key="k")
-    again = Driver(str(out), epoch=2, key="k", origin="other")
+    again = Driver(str(out), epoch=2, key="k", origin="grown")
     again.save("a", "b")
     assert again.ran == []
     assert read(out) == ["a", "b"]

@@ -138,9 +138,10 @@ class SinkJob:
         return Attempt(name, int(size))
 
 
-def in_a_stream(context: SparkContext) -> bool:
-    """Whether this thread is in a stream's foreachBatch."""
-    return context.getLocalProperty("streaming.sql.batchId") is not None
+def stream(context: SparkContext) -> str:
+    """The number of the stream in whose foreachBatch this thread is, the same in all its lives; empty when in none."""
+    in_a_batch = context.getLocalProperty("streaming.sql.batchId") is not None
+    return (context.getLocalProperty("sql.streaming.queryId") or "unknown") if in_a_batch else ""
 
 
 @contextlib.contextmanager

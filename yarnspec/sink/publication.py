@@ -157,14 +157,14 @@ class Publication:
                 place.
         """
         self.step = Step.RECOVER
-        found = self._of_key(key) if key else self._of_number(ordinal, line, origin)
+        found = self._of_key(key, line, origin) if key else self._of_number(ordinal, line, origin)
         if found is not None:
             self.decided = True
             return found
         self._check_target()
         return None
 
-    def _of_key(self, key: str) -> Decision | None:
+    def _of_key(self, key: str, line: str, origin: str) -> Decision | None:
         ours = [
             each
             for each in manifests(self._files, self.place.target)
@@ -174,6 +174,7 @@ class Publication:
         self._check_kinds(before, keyed=True)
         for each in ours:
             if each.key == key:
+                self._check_key(each, line, origin)
                 return each
         if before and self.mode is Mode.OVERWRITE:
             raise YarnspecError(
@@ -182,6 +183,17 @@ class Publication:
                 "was written. A program that is to be restarted saves each round to another path, or appends"
             )
         return None
+
+    def _check_key(self, done: Decision, line: str, origin: str) -> None:
+        """Two with one key would be a mistake that nobody notices; the same one again may have more input by now."""
+        if origin and done.origin == origin:
+            return
+        elsewhere = _place(done.line) != _place(line)
+        if elsewhere or (done.epoch == self.owner.epoch and done.origin and origin):
+            raise YarnspecError(
+                f"{self.place.target}: the key {done.key!r} belongs to a save in {done.line}, and this is one "
+                f"in {line}{'' if elsewhere else ' of other data'}: each needs a key of its own; nothing was written"
+            )
 
     def _of_number(self, ordinal: int, line: str, origin: str) -> Decision | None:
         done = self._published_before()
@@ -452,6 +464,11 @@ class Publication:
         """Raise Superseded unless it is."""
         if not self._claim.is_ours():
             raise Superseded(f"{self.place.claim} is not this driver's any more: another one has taken over")
+
+
+def _place(line: str) -> str:
+    """Without the count of calls, which is another one for a program that does not begin at its start."""
+    return line.rpartition(" (call ")[0]
 
 
 def _begun(content: bytes | None) -> Begun:

@@ -97,7 +97,7 @@ def _publish(
     identity = job.identity()
     begun = Begun(owner.application, owner.epoch, ordinal, identity, job.partitions if identity else 0, key)
     usable = publication.recover(begun)
-    origin = "" if key else job.origin()
+    origin = job.origin()
     done = publication.earlier(ordinal, line, origin, key)
     if done is not None:
         _LOGGER.warning(

@@ -19,7 +19,7 @@ from yarnspec.sink.attempts import AttemptSets
 from yarnspec.sink.claim import Owner
 from yarnspec.sink.decision import Decision, Mode, published
 from yarnspec.sink.hadoop import files_of
-from yarnspec.sink.job import Records, SinkJob, in_a_stream, sink_driver, users_line
+from yarnspec.sink.job import Records, SinkJob, sink_driver, stream, users_line
 from yarnspec.sink.publication import Publication
 from yarnspec.sink.save import save
 from yarnspec.sink.tasks import Writer
@@ -109,7 +109,7 @@ class PartitionFileSink:
         self._records = records
         self._take_over = take_over
 
-    def save(self, data: RDD[Any] | DataFrame, *, key: str = "") -> Published:
+    def save(self, data: RDD[Any] | DataFrame, *, key: str | None = None) -> Published:
         """Write every partition and publish the files; returns when they are there.
 
         Args:
@@ -119,7 +119,8 @@ class PartitionFileSink:
                 are. Without a key a restarted program must come to the same saves again, of the same data.
 
         Raises:
-            UsageError: a save in ``foreachBatch`` has no key; or some saves to the path have one and some have none.
+            UsageError: a save in ``foreachBatch`` has no key, or it is not a text; or some saves to the path have one
+                and some have none.
             OutputExists: there is something at the path, and the mode is ``fail``.
             PathClaimed: another application writes to the path, or another ``save`` of this program.
             Unfinished: an error in the midst of publishing; the next ``save`` to the path publishes this one first.
@@ -130,7 +131,10 @@ class PartitionFileSink:
         """
         job = SinkJob(data, self._writer, self._records)
         context = job.context
-        if not key and in_a_stream(context):
+        if key is not None and not (isinstance(key, str) and key):
+            raise UsageError(f"key={key!r}: a key is a text that is not empty")
+        query = stream(context)
+        if key is None and query:
             raise UsageError(
                 "a save in foreachBatch needs a key, as a stream goes on from its checkpoint after a restart: "
                 "save(batch, key=str(number))"
@@ -144,7 +148,7 @@ class PartitionFileSink:
                 job,
                 _saved,
                 users_line(),
-                key=key,
+                key=f"{query} {key}" if query else key or "",
                 suffix=self._suffix,
                 active=_active,
                 take_over=self._take_over,
