@@ -171,7 +171,8 @@ class TaskTable:
 
     def _tell(self, stage: StageTasks, ended: Column, happened: Happened) -> None:
         """Tell of attempts that ran and have ended."""
-        happened.rows_ended.append((stage, ended))
+        if len(ended):
+            happened.rows_ended.append((stage, ended))
         columns = stage.rows
         hosts, counts = np.unique(columns["host"][ended[columns["state"][ended] == State.SUCCESS]], return_counts=True)
         for host, count in zip(hosts.tolist(), counts.tolist(), strict=True):
