@@ -232,7 +232,8 @@ def test_names_that_need_quoting(hdfs: tuple[HadoopFiles, str]) -> None:
         for mode in Mode:
             PartitionFileSink(f"{path}/{name}", text, mode=mode, suffix=".é %20#?").save(data)
         assert read(files, f"{path}/{name}") == ["", "", "a", "a"]
-        shown = [file.rpartition("/")[2] for file in published_files(spark, f"{path}/{name}")]
+        # Spark takes the names for patterns: what would be one has a backslash before it.
+        shown = [file.rpartition("/")[2].replace("\\", "") for file in published_files(spark, f"{path}/{name}")]
         assert shown == sorted(each for each in files.names(f"{path}/{name}") if each.startswith("part-"))
     assert sorted(files.names(path)) == sorted(NAMES)
 
