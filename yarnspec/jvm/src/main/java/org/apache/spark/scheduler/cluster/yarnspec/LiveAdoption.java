@@ -251,11 +251,12 @@ final class LiveAdoption {
         Waiting over;
         int lost;
         synchronized (this) {
-            over = waiting.remove(executorId);
+            over = waiting.get(executorId);
             if (over == null) {
                 return;
             }
-            lost = count(executorId);
+            lost = count(executorId); // before Spark's own loop, which may hear of the loss right now, removes them
+            waiting.remove(executorId);
             // Makes Spark's list a new one in any case, which executors then ask for.
             tracker().removeOutputsOnExecutor(executorId);
             epoch = tracker().getEpoch();
