@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors import Detector, detector_of
-from yarnspec.core.host_speed import HostSpeeds
+from yarnspec.core.host_speed import HostSpeeds, HostVerdict
 from yarnspec.core.observations import Failure, Observations, ObservationsBuilder, RowKind, StageFlag, State
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
@@ -93,16 +93,20 @@ class TaskWorld:
     def judge(self, at: int) -> list[Verdict]:
         if len(self.rows):
             self.observe(at)
+        self.speeds.refresh(self.table, T0 + at)
         return self.detector.judge(self.table, T0 + at).verdicts
 
     def slow_tasks(self, at: int) -> list[int]:
         return [each.index for each in self.judge(at)]
 
-    def slow_hosts(self, at: int) -> list[str]:
+    def found_slow(self, at: int) -> list[HostVerdict]:
         if len(self.rows):
             self.observe(at)
         self.speeds.refresh(self.table, T0 + at)
-        return [each.host for each in self.speeds.slow(T0 + at)]
+        return self.speeds.slow()
+
+    def slow_hosts(self, at: int) -> list[str]:
+        return [each.host for each in self.found_slow(at)]
 
     def running(self, stage: int = 0) -> StageTasks:
         return self.table.stages[stage, 0]

@@ -77,6 +77,7 @@ def test_the_tasks_of_a_stage_that_is_forgotten_are_not_kept() -> None:
     assert those.slow_tasks(1_000_000) == [6]
     left = [weakref.ref(stage) for stage in those.table.stages.values()]
     assert len(left) == 1
+    those.speeds.context_over()
     those.table.forget()
     gc.collect()
     assert [one() for one in left] == [None]

@@ -49,7 +49,7 @@ def with_slow(slow: list[int], normal: int = 1000) -> dict[str, list[int]]:
 
 def test_nothing_is_known_of_a_host_at_first() -> None:
     those = TaskWorld()
-    assert those.speeds.slow(T0) == []
+    assert those.speeds.slow() == []
     assert those.speeds.factor("h1") == 1.0
     assert those.speeds.probability("h1") == pytest.approx(0.05)
     assert those.speeds.healthy("h1", 0) is None
@@ -67,7 +67,7 @@ def test_one_late_task_is_no_proof_however_late(took: int) -> None:
 def test_two_late_tasks_are_when_nobody_else_is_late() -> None:
     those = world()
     over = stage(those, with_slow([3000, 3000]))
-    (found,) = those.speeds.slow(T0 + over)
+    (found,) = those.found_slow(over)
     assert (found.host, found.late, found.observed, found.latest_ms) == ("h4", 2, 2, T0 + 3000)
     assert 2 < found.factor < 3
     assert found.probability > 0.85
@@ -93,7 +93,7 @@ def test_of_two_hosts_the_slow_one_is_found_although_nobody_can_be_compared_with
         for index in range(2, 12):
             those.end(those.launch(index, "h2", at + index // 4 * 650, stage=number), at + index // 4 * 650 + 620)
         those.observe(at + 5000)
-        found = [verdict.host for verdict in those.speeds.slow(T0 + at + 5000)]
+        found = [verdict.host for verdict in those.found_slow(at + 5000)]
         for task in late:
             those.end(task, at + 6000)
         those.end_stage(at + 6000, stage=number)
@@ -188,7 +188,7 @@ def test_a_host_is_not_compared_with_itself() -> None:
     """Half of all tasks ran on the slow host: a median over all would lie between."""
     those = world()
     over = stage(those, {"h1": [1000] * 6, "h4": [3000] * 6})
-    (found,) = those.speeds.slow(T0 + over)
+    (found,) = those.found_slow(over)
     assert found.host == "h4"
     assert found.factor == pytest.approx(3, abs=0.3)
 

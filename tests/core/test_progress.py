@@ -268,7 +268,7 @@ def test_many_stages_are_looked_at_in_turn() -> None:
     for stage in range(20):
         one_wave(those, stage=stage)
     found: set[int] = set()
-    for passed in range(7):
+    for passed in range(10):
         now = [each.stage for each in those.judge(4000 + passed * 500)]
         assert found <= set(now)  # what was slow and still runs stays so between two looks
         found |= set(now)

@@ -180,10 +180,10 @@ def test_a_slow_host_is_not_blocked_when_the_work_would_end_later_without_it() -
 class Proven(HostSpeeds):
     """Two hosts that are proven to be twice as slow as the others."""
 
-    def slow(self, now_ms: int) -> list[HostVerdict]:
+    def slow(self) -> list[HostVerdict]:
         return [
             HostVerdict(
-                host=host, factor=2.0, probability=1.0, observed=9, late=9, latest_ms=now_ms, reason="slow", numbers={}
+                host=host, factor=2.0, probability=1.0, observed=9, late=9, latest_ms=1, reason="slow", numbers={}
             )
             for host in HOSTS[:2]
         ]

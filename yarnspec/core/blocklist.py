@@ -247,13 +247,10 @@ class Blocklist:
         return done + self._keep_executors(scopes)
 
     def _keep_executors(self, scopes: Iterable[Key]) -> list[Command]:
-        """Lift guesses, the next to expire first, that leave no executor that runs: faults' blocks of stages and tasks,
-
-        and blocks for slowness, which were made because the other executors were enough.
-        """
+        """Lift guesses that leave no executor that runs, the next to expire first."""
         done: list[Command] = []
         blocks = [self._blocks[key] for scope in scopes for key in self._by_scope.get(scope.scope, ())]
-        guesses = [block for block in blocks if block.automatic and (_of_fault(block) or _of_slowness(block))]
+        guesses = [block for block in blocks if _is_guess(block)]
         for block in sorted(guesses, key=lambda block: (block.until_ms or 0, _order(block))):
             executors = self._executors()
             if executors and not self._executors_left(block.key):
@@ -379,12 +376,10 @@ def _on_host(block: Block, key: Key) -> bool:
     return block.automatic and bool(block.executor_id) and (block.level, block.host) == (key.level, key.host)
 
 
-def _of_fault(block: Block) -> bool:
-    return block.cause == "faulty" and block.level not in WIDE
-
-
-def _of_slowness(block: Block) -> bool:
-    return block.cause == "slow" and block.level in WIDE
+def _is_guess(block: Block) -> bool:
+    """A fault may be of the data; that a slow host is not needed was so while other executors were enough."""
+    cause = "slow" if block.level in WIDE else "faulty"
+    return block.automatic and block.cause == cause
 
 
 def _both(asked: Block, guess: Block, now_ms: int) -> str:

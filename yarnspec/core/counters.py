@@ -102,15 +102,20 @@ def rates(
 
     old = np.flatnonzero(usable)
     sampled = old[:: max(1, -(-len(old) // sample))]
-    sampled = sampled[worked_ms(sampled) >= min_age_ms]
+    sampled_ms = worked_ms(sampled)
+    sampled, sampled_ms = sampled[sampled_ms >= min_age_ms], sampled_ms[sampled_ms >= min_age_ms]
     if not len(sampled):
         return None
-    typical = float(np.median(worked_ms(sampled) / done[sampled]))
+    sampled_rate = sampled_ms / done[sampled]
+    typical = float(np.median(sampled_rate))
     # Attempts are many, and few of them seem slow: only those are asked whether they were cold as well.
     late_ms = np.maximum(done * (typical * suspicious), min_age_ms)
     slow = np.flatnonzero(usable & (passed_ms >= late_ms))
-    slow = slow[worked_ms(slow) >= late_ms[slow]]
+    slow_ms = worked_ms(slow)
+    late = slow_ms >= late_ms[slow]
+    slow, slow_rate = slow[late], slow_ms[late] / done[slow[late]]
     if len(slow) > sample:
-        slow = slow[np.argpartition(worked_ms(slow) / done[slow], len(slow) - sample)[len(slow) - sample :]]
-    kept = np.union1d(sampled, slow)
-    return Rates(candidates[kept], size[kept], worked_ms(kept) / done[kept], typical)
+        slowest = np.argpartition(slow_rate, len(slow) - sample)[len(slow) - sample :]
+        slow, slow_rate = slow[slowest], slow_rate[slowest]
+    kept, first = np.unique(np.concatenate([sampled, slow]), return_index=True)
+    return Rates(candidates[kept], size[kept], np.concatenate([sampled_rate, slow_rate])[first], typical)

@@ -44,7 +44,7 @@ _NOBODY = -1
 _SAMPLE_MIN = 256
 _TELLING_ODDS, _TELLING_FACTOR = 0.5, 1.25
 """From such log odds that it is slow on, or such a factor, a host is worth to be known to a next attempt."""
-_STAGES_AT_ONCE = 3
+_STAGES_AT_ONCE = 2
 
 
 class HostVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +84,7 @@ class HostSpeeds:
         self._since_ms: dict[str, int] = {}
         self._ended = _Pool()
         self._ended_ms = 0
-        self._pool = _Pool()
+        self._pool: _Pool | None = None
 
     def observe(self, table: TaskTable, happened: Happened, now_ms: int) -> None:
         """A batch was applied to the table: keep what its ended stages say."""
@@ -98,7 +98,7 @@ class HostSpeeds:
                 self._fade(now_ms)
                 self._ended.take(pace, self._own)
                 self._recent.append(self._seen(pace))
-                self._fresh = (-1, -1)
+                self._fresh, self._pool = (-1, -1), None
 
     def refresh(self, table: TaskTable, now_ms: int) -> None:
         """Look at the running stages as they are now; a second look at the same moment costs nothing."""
@@ -120,20 +120,14 @@ class HostSpeeds:
                 self._paces[key] = pace
             else:
                 self._paces.pop(key, None)
-        self._pool = _Pool()
-        for pace in self._paces.values():
-            self._pool.add(pace, self._own)
-        if len(self._paces) > 1:
-            self._pool.join(list(self._paces.values()), self._own)
+        self._pool = None
 
     def pace(self, stage: StageTasks) -> Pace | None:
         """What the last look saw of a running stage; None while there is nothing to compare with."""
         return self._paces.get(stage.key)
 
-    def slow(self, now_ms: int) -> list[HostVerdict]:
-        """The hosts that are slow, the most probable first."""
-        if self._table is not None:
-            self.refresh(self._table, now_ms)
+    def slow(self) -> list[HostVerdict]:
+        """The hosts that are slow by the last look, the most probable first."""
         settings = self._settings
         numbers = np.arange(1, len(self._names))
         slow = (self._probabilities(numbers) >= settings.host_proof) & (
@@ -192,8 +186,7 @@ class HostSpeeds:
         self._recent.extend(self._seen(pace) for pace in self._paces.values())
         for known in (self._references, self._paces, self._looked):
             known.clear()
-        self._pool = _Pool()
-        self._fresh = (-1, -1)
+        self._fresh, self._pool = (-1, -1), None
 
     def worst(self, most: int, now_ms: int) -> dict[str, HostSpeed]:
         """What there is against hosts that are not as quick as others, the likeliest to be slow first."""
@@ -241,13 +234,13 @@ class HostSpeeds:
         return self._probabilities(own), self._factors(own)
 
     def _probabilities(self, own: Column) -> Column:
-        now, ended = self._pool.reach(len(self._names)), self._ended.reach(len(self._names))
+        now, ended = self._running().reach(len(self._names)), self._ended.reach(len(self._names))
         log_odds = _PRIOR + _together(ended["log_odds"][own], now["log_odds"][own], now["whole"][own])
         found: Column = 1.0 / (1.0 + np.exp(-log_odds))
         return found
 
     def _factors(self, own: Column) -> Column:
-        now, ended = self._pool.reach(len(self._names)), self._ended.reach(len(self._names))
+        now, ended = self._running().reach(len(self._names)), self._ended.reach(len(self._names))
         # How a host does now counts more than how it did: what was before fills in for what is not known of now.
         earlier = np.maximum(0.0, 1.0 - now["weight"][own] / _ENOUGH_NOW)
         total = now["log_factor"][own] + earlier * ended["log_factor"][own]
@@ -256,7 +249,7 @@ class HostSpeeds:
         return found
 
     def _verdict(self, number: int) -> HostVerdict:
-        now, ended = self._pool.reach(len(self._names)), self._ended.reach(len(self._names))
+        now, ended = self._running().reach(len(self._names)), self._ended.reach(len(self._names))
         own = np.array([number])
         factor, probability = float(self._factors(own)[0]), float(self._probabilities(own)[0])
         observed = float(now["observed"][number] + ended["observed"][number])
@@ -283,7 +276,7 @@ class HostSpeeds:
         """Keep step with the table's host numbers; a table that was emptied numbers them anew."""
         if self._places is not table.places:
             self._places = table.places
-            self._own = np.zeros(0, dtype=np.int64)
+            self._own, self._pool = np.zeros(0, dtype=np.int64), None
             for known in (self._references, self._paces, self._looked):
                 known.clear()
         self._table = table
@@ -308,6 +301,16 @@ class HostSpeeds:
 
     def _seen(self, pace: Pace) -> Seen:
         return Seen(self._own[pace.host], pace.end_ms, pace.told)
+
+    def _running(self) -> _Pool:
+        """What the last look saw of the stages that still run."""
+        if self._pool is None:
+            self._pool = _Pool()
+            for pace in self._paces.values():
+                self._pool.add(pace, self._own)
+            if len(self._paces) > 1:
+                self._pool.join(list(self._paces.values()), self._own)
+        return self._pool
 
     def _with_running(self) -> _Pool:
         """What will be known when the running stages have ended as they are now."""

@@ -46,6 +46,8 @@ SETTLE_TIMER = "ended-jobs"
 _TASKS_NOTED = 5_000
 _HOSTS_NOTED = 5_000
 _VERDICTS_TOLD = 25
+IN_ONE_STEP = 50_000
+"""If more tasks run, a look at them takes two steps, half an interval apart: nothing else waits for all of it."""
 _SILENT_MS = 60_000
 """An attempt of an ended job that no heartbeat has named for so long has ended; Spark's own interval is 10 s."""
 
@@ -96,6 +98,7 @@ class Speculation:
         for listener in (self.suspects, self.faults):
             blocklist.register(listener)
         self._judged: defaultdict[StageKey, set[int]] = defaultdict(set)
+        self._hosts_seen = False
         self._guard = Guard(self._stop)
         self._handback = Handback(containers, task_blocks, self._jobs)
 
@@ -186,6 +189,7 @@ class Speculation:
         self._jobs.forget()
         self.faults.context_over()
         self._judged.clear()
+        self._hosts_seen = False
         self.task_notes.clear()  # the next context's tasks have the same numbers
         return last
 
@@ -316,8 +320,19 @@ class Speculation:
 
     def _judge(self, now_ms: int) -> list[Command]:
         if not self.table.stages:
+            self._hosts_seen = False
             cleared = self.suspects.cleared(now_ms) if self.settings.blocks.enabled else []
             return [*cleared, *self._look_at_extras(now_ms)]
+        until_next_ms = self.settings.detector.check_interval_ms
+        between_ms = until_next_ms // 2
+        if self._hosts_seen:
+            until_next_ms -= between_ms
+        else:
+            self.speeds.refresh(self.table, now_ms)
+            if sum(stage.running for stage in self.table.stages.values()) > IN_ONE_STEP:
+                self._hosts_seen = True
+                return [self._timers.set(JUDGE_TIMER, now_ms + between_ms, "hosts were looked at, tasks are next")]
+        self._hosts_seen = False
         if any(stage.unlaunched for stage in self.table.stages.values()):
             self.copies.free_slots = self._slots.free_beside(self.blocklist.hosts)
         worst, slow = self.detector.judge(self.table, now_ms, self.copies.put_off(now_ms))
@@ -333,8 +348,7 @@ class Speculation:
         commands += self._task_blocks.update(f"{len(worst)} slow attempts")
         commands += launches
         self.extras.plan(self.copies.waiting, now_ms)
-        after_ms = self.settings.detector.check_interval_ms
-        commands.append(self._timers.set(JUDGE_TIMER, now_ms + after_ms, f"{len(self.table.stages)} stages run"))
+        commands.append(self._timers.set(JUDGE_TIMER, now_ms + until_next_ms, f"{len(self.table.stages)} stages run"))
         return commands + self._look_at_extras(now_ms)
 
     def _tell(self, worst: list[SlowAttempt]) -> list[Command]:

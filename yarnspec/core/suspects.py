@@ -124,7 +124,7 @@ class Suspects:
     def _by_speed(self, now_ms: int) -> list[BlockRequested]:
         wishes: list[BlockRequested] = []
         tasks_left = sum(stage.left for stage in self._table.stages.values())
-        for slow in self._speeds.slow(now_ms):
+        for slow in self._speeds.slow():
             key = Key("application", slow.host)
             if slow.host in self._blocklist or slow.latest_ms <= self._came_back_ms.get(slow.host, -1):
                 continue

@@ -60,7 +60,8 @@ def find(batches: Iterable[tuple[int, Observations]], settings: DetectorSettings
         speeds.observe(table, table.observe(rows), now_ms)
         stages.update(table.stages)
         attempts += int(np.count_nonzero(rows.kind == RowKind.TASK_STARTED))
-        for host in speeds.slow(now_ms):
+        speeds.refresh(table, now_ms)
+        for host in speeds.slow():
             hosts.setdefault(host.host, SlowHost(at_ms=now_ms, verdict=host))
         for one in detector.judge(table, now_ms).worst:
             if one.task_id not in tasks:

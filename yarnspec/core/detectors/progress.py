@@ -111,7 +111,6 @@ class Progress:
 
     def judge(self, table: TaskTable, now_ms: int, put_off: PutOff = nobody) -> Judged:
         """The attempts that are slow now, those that a copy gains most on first."""
-        self._speeds.refresh(table, now_ms)
         for key in self._slow.keys() - table.stages.keys():
             del self._slow[key]
         stages = [stage for stage in table.stages.values() if stage.running]

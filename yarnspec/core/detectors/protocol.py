@@ -81,7 +81,7 @@ class Detector(Protocol):
     name: str
 
     def judge(self, table: TaskTable, now_ms: int, put_off: PutOff = nobody) -> Judged:
-        """The attempts that are slow now."""
+        """The attempts that are slow now, by the hosts' speed as it was last looked at."""
 
     def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
         """The numbers of one task, slow or not."""

@@ -1,0 +1,65 @@
+"""A look at very many tasks takes two steps: what hosts do, then which tasks are slow."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.core.stragglers import Stragglers
+from tests.core.tasks import T0
+from tests.core.test_host_speed import HOSTS, with_slow, world
+from tests.core.world import of
+from yarnspec.core import speculation
+from yarnspec.core.commands import JudgeTasks, LaunchCopy
+from yarnspec.core.speculation import JUDGE_TIMER
+
+
+def passes_of(world: Stragglers) -> tuple[list[int], list[int]]:
+    """When the next six passes came, and which of them asked for copies, in milliseconds since the first one."""
+    passes: list[int] = []
+    copies: list[int] = []
+    while len(passes) < 6:
+        passes.append(world.due.pop(JUDGE_TIMER))
+        answer = world.fire(JUDGE_TIMER, passes[-1])
+        assert bool(of(JudgeTasks, answer)) == bool(of(LaunchCopy, answer))
+        if of(LaunchCopy, answer):
+            copies.append(passes[-1])
+    return [each - passes[0] for each in passes], [each - passes[0] for each in copies]
+
+
+def late_task() -> Stragglers:
+    """One of eight tasks is late by the time of the next pass, which is the first."""
+    world = Stragglers(detector={"check_interval_ms": 3_000})
+    tasks = world.fill(0, 8)
+    world.pass_ms(1_000)
+    for index in range(1, 8):
+        world.end(tasks[index])
+    return world
+
+
+def test_few_tasks_are_looked_at_in_one_step() -> None:
+    passes, copies = passes_of(late_task())
+    assert passes == [0, 3_000, 6_000, 9_000, 12_000, 15_000]
+    assert copies == [0]
+
+
+def test_many_tasks_are_looked_at_as_often_in_two_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speculation, "IN_ONE_STEP", 0)
+    passes, copies = passes_of(late_task())
+    assert passes == [0, 1_500, 3_000, 4_500, 6_000, 7_500]
+    assert copies == [1_500]
+
+
+def test_what_ended_between_the_steps_is_not_held_twice_against_a_host() -> None:
+    those = world()
+    tasks = [(host, took) for host, each in with_slow([3_000] * 3).items() for took in each]
+    those.stage(len(tasks))
+    for index, (host, took) in enumerate(tasks):
+        those.end(those.launch(index, host, 0), took)
+    assert those.found_slow(3_000)
+    running = those.speeds.probability(HOSTS[-1])
+    those.end_stage(3_000)
+    those.observe(3_000)
+    ended = those.speeds.probability(HOSTS[-1])
+    assert ended <= running
+    those.speeds.refresh(those.table, T0 + 3_000)
+    assert those.speeds.probability(HOSTS[-1]) == ended
