@@ -54,12 +54,36 @@ final class Steps {
         }
     }
 
-    static boolean isAttempt(org.apache.hadoop.fs.Path path) {
+    /** How a file system makes a file. */
+    interface Creation {
+        FSDataOutputStream create() throws IOException;
+    }
+
+    /** Makes a file; that of an attempt comes to steps, as it is written as well. */
+    static FSDataOutputStream created(org.apache.hadoop.fs.Path path, Creation creation) throws IOException {
+        if (!isAttempt(path)) {
+            return creation.create();
+        }
+        reached("create");
+        FSDataOutputStream out = creation.create();
+        reached("created");
+        return watched(out);
+    }
+
+    /** A file was renamed, or was not. */
+    static boolean renamed(org.apache.hadoop.fs.Path source, boolean done) throws IOException {
+        if (isAttempt(source)) {
+            reached("renamed");
+        }
+        return done;
+    }
+
+    private static boolean isAttempt(org.apache.hadoop.fs.Path path) {
         return path.getName().endsWith(WRITING);
     }
 
     /** The file of an attempt, which comes to steps as it is written. */
-    static FSDataOutputStream watched(FSDataOutputStream out) throws IOException {
+    private static FSDataOutputStream watched(FSDataOutputStream out) throws IOException {
         return new FSDataOutputStream(out, null) {
             private boolean closed;
 

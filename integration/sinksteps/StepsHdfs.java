@@ -15,22 +15,13 @@ public class StepsHdfs extends DistributedFileSystem {
     public FSDataOutputStream createNonRecursive(
             Path path, FsPermission permission, EnumSet<CreateFlag> flags, int buffer, short replication, long block,
             Progressable progress) throws IOException {
-        if (!Steps.isAttempt(path)) {
-            return super.createNonRecursive(path, permission, flags, buffer, replication, block, progress);
-        }
-        Steps.reached("create");
-        FSDataOutputStream out =
-                super.createNonRecursive(path, permission, flags, buffer, replication, block, progress);
-        Steps.reached("created");
-        return Steps.watched(out);
+        return Steps.created(
+                path,
+                () -> super.createNonRecursive(path, permission, flags, buffer, replication, block, progress));
     }
 
     @Override
     public boolean rename(Path source, Path target) throws IOException {
-        boolean done = super.rename(source, target);
-        if (Steps.isAttempt(source)) {
-            Steps.reached("renamed");
-        }
-        return done;
+        return Steps.renamed(source, super.rename(source, target));
     }
 }
