@@ -221,8 +221,9 @@ class Measured:
     kind: str
     running: int
     stages: int
-    look_ms: float
-    """The median of whole looks."""
+    look_p50_ms: float
+    look_p99_ms: float
+    """Of whole looks."""
     step_p50_ms: float
     """Of the longest step of each look."""
     step_p99_ms: float
@@ -240,12 +241,13 @@ def measure(kind: DetectorKind, running: int, stages: int, looks: int) -> Measur
         crowd.churn()
         took_ms, verdicts = crowd.look()
         took.append(took_ms)
-    longest = [max(steps) for steps in took]
+    longest, whole = [max(steps) for steps in took], [sum(steps) for steps in took]
     return Measured(
         kind=kind,
         running=running,
         stages=stages,
-        look_ms=statistics.median(sum(steps) for steps in took),
+        look_p50_ms=statistics.median(whole),
+        look_p99_ms=float(np.percentile(whole, 99)),
         step_p50_ms=statistics.median(longest),
         step_p99_ms=float(np.percentile(longest, 99)),
         verdicts=verdicts,
@@ -312,7 +314,17 @@ def run(console: Console) -> bool:
     """Measure everything and print it; tell whether the aims are met."""
     console.print(f"decisions on {machine()}; sorting 1,000,000 random numbers takes {sort_ms():.1f} ms")
     shown = Table(title="A look at all running tasks, and its longest step")
-    for column in ("detector", "running tasks", "stages", "look, p50", "step, p50", "step, p99", "aim", "verdicts"):
+    for column in (
+        "detector",
+        "running tasks",
+        "stages",
+        "look, p50",
+        "look, p99",
+        "step, p50",
+        "step, p99",
+        "aim",
+        "verdicts",
+    ):
         shown.add_column(column, justify="left" if column == "detector" else "right")
     met = True
     for running, aim_ms in AIMS_MS.items():
@@ -321,8 +333,9 @@ def run(console: Console) -> bool:
                 found = measure(kind, running, stages, LOOKS[running])
                 met = met and found.step_p99_ms <= aim_ms
                 shown.add_row(
-                    kind, f"{running:,}", str(stages), f"{found.look_ms:.1f} ms", f"{found.step_p50_ms:.1f} ms",
-                    f"{found.step_p99_ms:.1f} ms", f"{aim_ms:g} ms", f"{found.verdicts:,}",
+                    kind, f"{running:,}", str(stages), f"{found.look_p50_ms:.1f} ms", f"{found.look_p99_ms:.1f} ms",
+                    f"{found.step_p50_ms:.1f} ms", f"{found.step_p99_ms:.1f} ms", f"{aim_ms:g} ms",
+                    f"{found.verdicts:,}",
                 )  # fmt: skip
     console.print(shown)
     acting = Table(title=f"The longest step of a look that asks for copies; {ACTING_RUNNING:,} tasks run")

@@ -146,6 +146,7 @@ class Stragglers(World):
             "stage": one.stage,
             "stage_attempt": one.stage_attempt,
             "index": one.index,
+            "partition": one.index,
             "attempt": one.attempt,
             "task_id": one.task_id,
             "host": self.where[one.executor_id],

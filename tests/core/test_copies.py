@@ -220,7 +220,7 @@ def test_waiting_copies_leave_the_places_of_a_pass_to_other_tasks() -> None:
     quick, _ = world.launch(1, 0, "1"), world.launch(1, 1, "2")
     world.pass_ms(400)
     world.end(quick)
-    asked = [(one.stage, one.index) for one in of(LaunchCopy, world.pass_ms(3_000))]
+    asked = [(one.stage, one.index) for one in of(LaunchCopy, world.pass_ms(6_000))]
     assert len(asked) == len(set(asked)) == MAX_VERDICTS + 11
     assert (1, 1) in asked
 

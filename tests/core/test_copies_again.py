@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
+
 from tests.core.stragglers import Stragglers
 from tests.core.world import of, only
 from yarnspec.core import events as ev
 from yarnspec.core.commands import KillAttempt, LaunchCopy
-from yarnspec.core.observations import Failure, State
+from yarnspec.core.observations import Failure, StageFlag, State
 
 
 def slow_task(**changes: object) -> tuple[Stragglers, int, LaunchCopy]:
@@ -111,7 +113,8 @@ def test_where_the_copy_that_was_to_commit_fails_another_one_is_started() -> Non
     only(LaunchCopy, world.pass_ms(3_000))
 
 
-def test_a_lost_output_that_is_there_again_keeps_no_stage_from_copies() -> None:
+@pytest.mark.parametrize("newer", ["runs", "has ended"])
+def test_a_lost_output_that_is_there_again_keeps_no_stage_from_copies(newer: str) -> None:
     world = Stragglers()
     world.tell(ev.JobStarted(job=0, stages=(0, 1, 2), parents=((1, (0,)), (2, (0,)))))
     old = world.fill(1, 2)
@@ -119,6 +122,10 @@ def test_a_lost_output_that_is_there_again_keeps_no_stage_from_copies() -> None:
     world.stage_ends(1, State.FAILED)
     world.pass_ms(3_000)
     world.stage(1, 2, stage_attempt=1)
+    if newer == "has ended":
+        for index, executor in enumerate(("1", "2")):
+            world.end(world.launch(1, index, executor, stage_attempt=1))
+        world.stage_ends(1, stage_attempt=1)
     tasks = world.fill(2, 4)
     world.pass_ms(500)
     # The older attempt has tried for some seconds to fetch what is there again by now.
@@ -145,3 +152,25 @@ def test_what_an_older_attempt_of_the_stage_has_ended_waits_for_no_slot() -> Non
     for task_id in tasks[:2]:
         world.end(task_id)
     assert only(LaunchCopy, world.pass_ms(3_000)).index == 5
+
+
+@pytest.mark.parametrize(("flags", "waiting"), [(StageFlag.MAP, 1), (StageFlag.INDETERMINATE, 2)])
+def test_a_partition_that_runs_in_both_attempts_is_a_task_less_only_once(flags: StageFlag, waiting: int) -> None:
+    """Of five tasks the older attempt ends one that runs in the newer one as well, and one that waits there."""
+    world = Stragglers(slots=1)
+    world.stage(1, 5, flags)
+    old = [world.launch(1, index, executor) for index, executor in enumerate(world.where)]
+    world.end(old[0], State.FAILED, Failure.FETCH_FAILED)
+    world.stage_ends(1, State.FAILED)
+    world.pass_ms(1_000)
+    world.stage(1, 5, flags, stage_attempt=1)
+    both = world.launch(1, 1, "1", stage_attempt=1)
+    world.launch(1, 0, "2", stage_attempt=1)
+    world.launch(1, 4, "3", stage_attempt=1)
+    world.pass_ms(500)
+    for task_id in old[1:3]:
+        world.end(task_id)
+    stage = world.negotiator._speculation.table.stages[1, 1]
+    assert (stage.unlaunched, stage.left) == (waiting, 3 + waiting)
+    world.end(both)
+    assert (stage.unlaunched, stage.left) == (waiting, 2 + waiting)

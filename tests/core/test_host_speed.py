@@ -47,6 +47,21 @@ def with_slow(slow: list[int], normal: int = 1000) -> dict[str, list[int]]:
     return {"h1": [normal] * 3, "h2": [normal] * 3, "h3": [normal] * 3, "h4": slow}
 
 
+def test_what_running_stages_have_shown_is_forgotten_in_all_of_them() -> None:
+    those = world()
+    for number in range(4):
+        those.stage(8, stage=number)
+        for index in range(8):
+            task = those.launch(index, HOSTS[index % 4], 0, stage=number)
+            if index != 3:
+                those.end(task, 1000 if index < 7 else 4000)
+    for passed in range(4):
+        assert those.slow_hosts(4000 + passed) == ["h4"]
+    those.speeds.forget("h4", T0 + 4010)
+    assert those.speeds.slow() == []
+    assert those.slow_hosts(4011) == []
+
+
 def test_nothing_is_known_of_a_host_at_first() -> None:
     those = TaskWorld()
     assert those.speeds.slow() == []

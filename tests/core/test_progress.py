@@ -275,6 +275,16 @@ def test_many_stages_are_looked_at_in_turn() -> None:
     assert found == set(range(20))
 
 
+def test_each_stage_has_its_turn_again_while_nothing_is_heard() -> None:
+    those = world()
+    for stage in range(5):
+        one_wave(those, stage=stage)
+    for passed in range(3):
+        assert those.judge(2000 + passed) == []
+    found = {each.stage for passed in range(3) for each in those.judge(4000 + passed * 500)}
+    assert found == set(range(5))
+
+
 def test_a_new_context_s_stages_are_not_mixed_up_with_the_old_ones() -> None:
     those = world()
     one_wave(those)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.core.stragglers import H3, Stragglers
 from tests.core.world import HOSTS, hosts, of, only
 from yarnspec.core import events as ev
@@ -248,3 +250,26 @@ def test_a_slow_host_is_used_again_when_the_others_have_no_executor_left() -> No
         answer = world.lose(executor_id, -105, host=world.where.pop(executor_id))
     assert "was left" in only(UnblockHost, answer).reason
     assert world.view().blocked_hosts == ()
+
+
+@pytest.mark.parametrize("by", ["the detector", "a person"])
+def test_the_last_executor_is_given_back_and_no_host_beside_it(by: str) -> None:
+    """The block of a host without an executor is not in the way, and one by a person stays, whatever is lifted."""
+    world = Stragglers(blocked_share=0.5)
+    slow: dict[str, Any] = {
+        "reason": "slow",
+        "by": "slow-task detector",
+        "automatic": True,
+        "cause": "slow",
+        "level": "application",
+    }
+    world.tell(ev.BlockRequested(host=HOSTS[0], duration_ms=60_000, **slow))
+    if by == "a person":
+        world.block(H3)
+    else:
+        world.tell(ev.BlockRequested(host=H3, duration_ms=120_000, **slow))
+    world.tell_target(1)
+    lifted = [
+        one.host for lost in ("1", "3", "4") for one in of(UnblockHost, world.lose(lost, -105, host=world.where[lost]))
+    ]
+    assert lifted == ([] if by == "a person" else [H3])

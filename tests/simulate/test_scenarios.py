@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from yarnspec.core import events as ev
+from yarnspec.core import speculation
 from yarnspec.core.commands import (
     BlockHost,
     Command,
@@ -46,6 +47,12 @@ def test_what_must_hold_holds(first: int) -> None:
         except BrokenRule as rule:
             broken.append(str(rule))
     assert not broken, "\n\n".join([f"{len(broken)} of {CHUNK} scenarios break a rule", *broken[:5]])
+
+
+def test_what_must_hold_holds_where_a_look_takes_two_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speculation, "IN_ONE_STEP", 0)
+    copies = sum(run(seed).copies for seed in range(SCENARIOS, SCENARIOS + TWICE))
+    assert copies > 0
 
 
 def test_the_same_seed_gives_the_same_run_and_another_one_another() -> None:

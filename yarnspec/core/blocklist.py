@@ -12,7 +12,7 @@ a single task the share does not count (it keeps one task off, not a host's capa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from yarnspec.core.blockedshare import blocked_limit, nothing_left, over_share
 from yarnspec.core.blocks import TIMER_FAMILY, WIDE, Block, BlockListener, Key, joined, key_of, malformed
@@ -252,17 +252,21 @@ class Blocklist:
         blocks = [self._blocks[key] for scope in scopes for key in self._by_scope.get(scope.scope, ())]
         guesses = [block for block in blocks if _is_guess(block)]
         for block in sorted(guesses, key=lambda block: (block.until_ms or 0, _order(block))):
-            executors = self._executors()
-            if executors and not self._executors_left(block.key):
-                said = f"none of the {len(executors)} running executors was left{block.key.reach}; it was a guess"
+            running = self._executors()
+            covering = list(self._covering(block.key))
+            if not running or _left(running, covering):
+                continue
+            # What is kept off for another reason as well is not gained by lifting a guess.
+            proven = [key for key in covering if not _is_guess(self._blocks[key])]
+            gained = {name for one in _left(running, proven).items() for name in one if name}
+            if gained & {block.key.host, block.key.executor_id}:
+                said = f"none of the {len(running)} running executors was left{block.key.reach}; it was a guess"
                 done.append(self.lift(block.key, said))
         return done
 
     def _executors_left(self, scope: Key) -> list[str]:
         """The running executors where tasks of what ``scope`` is about may start."""
-        covering = list(self._covering(scope))
-        hosts, executors = {key.host for key in covering}, {key.executor_id for key in covering}
-        return [one for one, host in self._executors().items() if one not in executors and host not in hosts]
+        return list(_left(self._executors(), list(self._covering(scope))))
 
     def _nothing_left(self, key: Key) -> str:
         return nothing_left(self._hosts_within(key) | {key.host}, self._hosts.running)
@@ -374,6 +378,12 @@ def _order(block: Block) -> tuple[str, str, int, int, str]:
 def _on_host(block: Block, key: Key) -> bool:
     """Whether a block of an executor is a guess about the host that ``key`` is about."""
     return block.automatic and bool(block.executor_id) and (block.level, block.host) == (key.level, key.host)
+
+
+def _left(executors: Mapping[str, str], blocks: Collection[Key]) -> dict[str, str]:
+    """The executors, with their hosts, that none of the blocks keeps off."""
+    hosts, ids = {key.host for key in blocks}, {key.executor_id for key in blocks}
+    return {one: host for one, host in executors.items() if one not in ids and host not in hosts}
 
 
 def _is_guess(block: Block) -> bool:

@@ -383,7 +383,7 @@ class Copies:
         return [self._withdraw(task, "its task has ended")] if task.asked_ms is not None else []
 
     def _map_output_lost(self, stage: StageTasks, attempt: Attempt) -> list[Command]:
-        if any(key[0] == stage.stage and key[1] > stage.stage_attempt for key in self._table.stages):
+        if self._table.knows((stage.stage, stage.stage_attempt + 1)):
             return []  # a newer attempt reads the output, which is there again: Spark ignores the failure as well
         said = (
             f"task {stage.stage}.{attempt.index} could not fetch a map output, which was lost: only originals come back"

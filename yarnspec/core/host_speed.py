@@ -78,6 +78,7 @@ class HostSpeeds:
         self._sample = SAMPLE
         self._fresh: tuple[int, int] = (-1, -1)
         self._looked: dict[StageKey, int] = {}
+        self._looks = 0
         self.turn: set[StageKey] = set()
         """The stages that the last refresh looked at."""
         self._recent: deque[Seen] = deque(maxlen=_STAGES_KEPT)
@@ -98,7 +99,7 @@ class HostSpeeds:
                 self._fade(now_ms)
                 self._ended.take(pace, self._own)
                 self._recent.append(self._seen(pace))
-                self._fresh, self._pool = (-1, -1), None
+            self._fresh, self._pool = (-1, -1), None
 
     def refresh(self, table: TaskTable, now_ms: int) -> None:
         """Look at the running stages as they are now; a second look at the same moment costs nothing."""
@@ -113,13 +114,10 @@ class HostSpeeds:
         # The stages that run share the time of a look: of many each is looked at in its turn.
         self._sample = max(_SAMPLE_MIN, SAMPLE // max(1, len(table.stages)))
         self.turn = set(sorted(table.stages, key=lambda key: self._looked.get(key, -1))[:_STAGES_AT_ONCE])
+        self._looks += 1
         for key in self.turn:
-            self._looked[key] = table.batches
-            pace = self._pace(table.stages[key], now_ms)
-            if pace is not None:
-                self._paces[key] = pace
-            else:
-                self._paces.pop(key, None)
+            self._looked[key] = self._looks
+            self._look_at(table.stages[key], now_ms)
         self._pool = None
 
     def pace(self, stage: StageTasks) -> Pace | None:
@@ -178,7 +176,10 @@ class HostSpeeds:
         self._since_ms[host] = now_ms
         for seen in self._recent:
             seen.host[seen.host == number] = _NOBODY
-        self._fresh = (-1, -1)
+        for pace in list(self._paces.values()):
+            if number in self._own[pace.host]:
+                self._look_at(pace.references.stage, now_ms)
+        self._fresh, self._pool = (-1, -1), None
 
     def context_over(self) -> None:
         """The SparkContext is gone: what its running stages have shown stays, as of stages that have ended."""
@@ -301,6 +302,13 @@ class HostSpeeds:
 
     def _seen(self, pace: Pace) -> Seen:
         return Seen(self._own[pace.host], pace.end_ms, pace.told)
+
+    def _look_at(self, stage: StageTasks, now_ms: int) -> None:
+        pace = self._pace(stage, now_ms)
+        if pace is not None:
+            self._paces[stage.key] = pace
+        else:
+            self._paces.pop(stage.key, None)
 
     def _running(self) -> _Pool:
         """What the last look saw of the stages that still run."""

@@ -71,7 +71,8 @@ class Observations:
     time_ms: IntColumn
     stage: IntColumn
     stage_attempt: IntColumn
-    index: IntColumn  # the task's place in its stage: 0 to tasks - 1
+    index: IntColumn  # the task's place in its stage attempt: 0 to tasks - 1
+    partition: IntColumn  # what it computes, the same in each attempt of the stage
     attempt: IntColumn  # the attempt's number within its task
     task_id: IntColumn  # unique in the driver's life
     host: IntColumn  # code into ``hosts``

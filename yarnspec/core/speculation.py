@@ -15,7 +15,7 @@ from collections.abc import Callable
 from yarnspec.core import events as ev
 from yarnspec.core.blocklist import Blocklist
 from yarnspec.core.capacity import Slots
-from yarnspec.core.commands import Command, JudgeTasks, Summarize
+from yarnspec.core.commands import Command, JudgeTasks, LaunchCopy, Summarize
 from yarnspec.core.containers import Containers, Executor
 from yarnspec.core.copies import Copies, TaskKey, hosts_of
 from yarnspec.core.deaths import YoungDeath
@@ -45,9 +45,8 @@ SETTLE_TIMER = "ended-jobs"
 
 _TASKS_NOTED = 5_000
 _HOSTS_NOTED = 5_000
-_VERDICTS_TOLD = 25
-_COPIES_AT_ONCE = 50
-"""Each costs the pass a tenth of a millisecond and more; the others are asked for in the next passes."""
+_AT_ONCE = 25
+"""So many verdicts are told, and copies asked for, in a pass: each costs it time. The others come in the next ones."""
 IN_ONE_STEP = 50_000
 """If more tasks run, a look at them takes two steps, half an interval apart: nothing else waits for all of it."""
 _SILENT_MS = 60_000
@@ -167,7 +166,6 @@ class Speculation:
 
     def _forget_host(self, host: str, now_ms: int) -> list[Command]:
         self.speeds.forget(host, now_ms)
-        self.speeds.refresh(self.table, now_ms)
         self.faults.forget(host)
         self.suspects.forget_host(host)
         return []
@@ -339,7 +337,7 @@ class Speculation:
             self.copies.free_slots = self._slots.free_beside(self.blocklist.hosts)
         worst, slow = self.detector.judge(self.table, now_ms, self.copies.put_off(now_ms))
         self.metrics.slow = Counter(slow)
-        commands = self._tell(worst)
+        commands: list[Command] = []
         if self.settings.blocks.enabled:
             commands += self.suspects.cleared(now_ms)
             for wish in self.suspects.weigh(worst, now_ms):
@@ -351,27 +349,25 @@ class Speculation:
         commands += launches
         self.extras.plan(self.copies.waiting, now_ms)
         commands.append(self._timers.set(JUDGE_TIMER, now_ms + until_next_ms, f"{len(self.table.stages)} stages run"))
-        return commands + self._look_at_extras(now_ms)
+        return self._tell(worst, launches) + commands + self._look_at_extras(now_ms)
 
-    def _tell(self, worst: list[SlowAttempt]) -> list[Command]:
+    def _tell(self, worst: list[SlowAttempt], launches: list[LaunchCopy]) -> list[Command]:
         new = [one for one in worst if one.task_id not in self._judged[one.stage.key]]
         if not new:
             return []
-        # What is too much for one line of the log is told after the next pass.
-        told = new[:_VERDICTS_TOLD]
+        copied = {(one.stage, one.stage_attempt, one.index) for one in launches}
+        told = sorted(new, key=lambda one: (*one.stage.key, one.index) not in copied)[:_AT_ONCE]
         for one in told:
             self._judged[one.stage.key].add(one.task_id)
         reason = worst[0].verdict.reason
         said = f"{self.metrics.slow_tasks} tasks are slow, {len(new)} attempts newly; the worst: {reason}"
         return [JudgeTasks(verdicts=tuple(one.verdict for one in told), reason=said)]
 
-    def _copy(self, worst: list[SlowAttempt], now_ms: int) -> tuple[list[Command], list[Command]]:
+    def _copy(self, worst: list[SlowAttempt], now_ms: int) -> tuple[list[Command], list[LaunchCopy]]:
         blocks: list[Command] = []
-        launches: list[Command] = []
+        launches: list[LaunchCopy] = []
         closed: dict[StageKey, str] = {}  # until the next copy is asked for: there may be many verdicts
         for one in worst:
-            if len(launches) == _COPIES_AT_ONCE:
-                break
             stage = one.stage
             key = (*stage.key, one.index)
             if stage.key not in closed:
@@ -382,7 +378,7 @@ class Speculation:
             why = why or self.blocklist.nowhere_beside(hosts_of(attempts), stage.stage, one.index)
             if why:
                 self.task_notes.add(key, f"no copy: {why[:12]}", f"slow, and not copied: {why}", now_ms)
-            else:
+            elif len(launches) < _AT_ONCE:
                 verdict = one.verdict
                 if self.settings.blocks.enabled:
                     blocks += self._block(self.suspects.of_task(verdict), now_ms)

@@ -52,13 +52,13 @@ class StageTasks:
         "_active",
         "_by_index",
         "_by_task_id",
+        "_ended_by_older",
         "_in_order",
         "_running_tasks",
         "_winners",
         "ended",
         "ended_ms",
         "finished",
-        "finished_elsewhere",
         "flags",
         "lost",
         "name",
@@ -83,8 +83,6 @@ class StageTasks:
         self.ended_ms = NONE
         self.finished = 0
         """Tasks with an attempt that succeeded."""
-        self.finished_elsewhere = 0
-        """Tasks that an older attempt of the stage has ended meanwhile: Spark launches them here no more."""
         self.running = 0
         """Attempts that run."""
         self.lost = 0
@@ -93,7 +91,7 @@ class StageTasks:
             {
                 **dict.fromkeys(("task_id", "launch_ms", "finish_ms", "input_bytes", "bytes_read"), np.int64),
                 **dict.fromkeys(("counted_ms", "counted_bytes"), np.int64),
-                **dict.fromkeys(("index", "attempt", "host", "executor", "previous"), np.int32),
+                **dict.fromkeys(("index", "partition", "attempt", "host", "executor", "previous"), np.int32),
                 **dict.fromkeys(("state", "failure", "speculative"), np.int8),
             }
         )
@@ -104,6 +102,7 @@ class StageTasks:
         self._in_order = True
         self._by_task_id: Column | None = None
         self._running_tasks: int | None = None
+        self._ended_by_older = np.empty(0, dtype=np.int32)
 
     @property
     def key(self) -> tuple[int, int]:
@@ -114,6 +113,21 @@ class StageTasks:
     def winners(self) -> Column:
         """Rows that succeeded, in the order in which they were heard of; one may be there that has been lost since."""
         return self._winners["row"]
+
+    @property
+    def finished_elsewhere(self) -> int:
+        """Tasks that an older attempt of the stage has ended meanwhile, and Spark launches here no more.
+
+        One that had been launched here by then goes on, and counts as it stands here.
+        """
+        if not len(self._ended_by_older):
+            return 0
+        here = np.isin(self.rows["state"], (State.RUNNING, State.SUCCESS))
+        return int(np.count_nonzero(~np.isin(self._ended_by_older, self.rows["partition"][here])))
+
+    def ended_by_older(self, partition: Column) -> None:
+        """An older attempt of the stage has ended these partitions; Spark's ``markPartitionCompleted`` tells nobody."""
+        self._ended_by_older = np.union1d(self._ended_by_older, partition[partition != NONE])
 
     @property
     def unlaunched(self) -> int:
@@ -355,6 +369,7 @@ class StageTasks:
         index = batch.rows.index[at]
         rows["task_id"][new] = task_ids
         rows["index"][new] = index
+        rows["partition"][new] = batch.rows.partition[at]
         rows["attempt"][new] = batch.rows.attempt[at]
         rows["host"][new] = batch.hosts[at]
         rows["executor"][new] = batch.executors[at]
@@ -394,7 +409,7 @@ class StageTasks:
     def _complete(self, batch: Batch, at: Column, found: Column) -> None:
         """The launch of attempts whose end was heard of before: what the end did not tell."""
         rows = self.rows
-        for name in ("launch_ms", "input_bytes", "attempt", "speculative"):
+        for name in ("launch_ms", "input_bytes", "partition", "attempt", "speculative"):
             missing = rows[name][found] == NONE
             rows[name][found[missing]] = getattr(batch.rows, name)[at[missing]]
         for name, numbers in (("host", batch.hosts), ("executor", batch.executors)):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from yarnspec.core.columns import Column
-from yarnspec.core.observations import NONE, Failure, Observations, RowKind, State
+from yarnspec.core.observations import NONE, Failure, Observations, RowKind, StageFlag, State
 from yarnspec.core.places import UNKNOWN, Places
 from yarnspec.core.stagetasks import Attempt, Batch, StageTasks
 
@@ -89,6 +89,10 @@ class TaskTable:
             return set()
         return {(*stage.key, index) for stage in self.stages.values() for index in stage.lost_with(number)}
 
+    def knows(self, stage: StageKey) -> bool:
+        """Whether a stage attempt runs, or has run not too long ago."""
+        return stage in self.stages or stage in self._ended
+
     def unsettled(self) -> set[int]:
         """The stages that have an attempt that has not ended, or of which a task's attempt runs."""
         return {stage.stage for stage in (*self.stages.values(), *self._ending.values())}
@@ -106,7 +110,7 @@ class TaskTable:
             stage.abandon(gone, State.KILLED, Failure.KILLED)
             self._tell(stage, gone, happened)
             if not stage.running and stage.ended is None:
-                whole = stage.tasks > 0 and stage.finished == stage.tasks
+                whole = stage.tasks > 0 and not stage.left
                 self._close(stage, State.SUCCESS if whole else State.KILLED, now_ms, happened)
             self._drop(stage)
         return happened
@@ -185,16 +189,13 @@ class TaskTable:
         happened.attempts_ended += [(stage, stage.attempt_at(row)) for row in told.tolist()]
 
     def _finish_elsewhere(self, stage: StageTasks, ended: Column) -> None:
-        """What an older attempt of a stage ends is a task less for the one that runs.
-
-        Spark's ``markPartitionCompleted``, of which nothing is told.
-        """
-        newer = [
-            one for one in self.stages.values() if one.stage == stage.stage and one.stage_attempt > stage.stage_attempt
-        ]
-        for one in newer:
-            won = stage.rows["state"][ended] == int(State.SUCCESS)
-            one.finished_elsewhere += int(np.count_nonzero(won & (stage.rows["finish_ms"][ended] >= one.started_ms)))
+        """What an older attempt of a stage ends is a task less for the one that runs, unless all of it must be new."""
+        rows = stage.rows
+        won = ended[rows["state"][ended] == int(State.SUCCESS)]
+        for one in self.stages.values():
+            newer = one.stage == stage.stage and one.stage_attempt > stage.stage_attempt
+            if newer and StageFlag.INDETERMINATE not in one.flags:
+                one.ended_by_older(rows["partition"][won[rows["finish_ms"][won] >= one.started_ms]])
 
     def _end_stage(self, stage: StageTasks, rows: Observations, row: int, happened: Happened) -> None:
         if stage.ended is not None:

@@ -68,6 +68,7 @@ class _Task(_Logged):
     launch_time: int
     executor_id: str
     host: str
+    partition: int = msgspec.field(default=NONE, name="Partition ID")
     speculative: bool = False
     finish_time: int = 0
     failed: bool = False
@@ -236,8 +237,8 @@ class _Replay:
     def _task(self, kind: str, line: _Line, task: _Task) -> None:
         numbers = {
             "stage": line.stage_id, "stage_attempt": line.stage_attempt_id, "index": task.index,
-            "attempt": task.attempt, "task_id": task.task_id, "speculative": int(task.speculative),
-            "launch_ms": task.launch_time,
+            "partition": task.partition, "attempt": task.attempt, "task_id": task.task_id,
+            "speculative": int(task.speculative), "launch_ms": task.launch_time,
         }  # fmt: skip
         if kind == "TaskStart":
             self._rows.add(

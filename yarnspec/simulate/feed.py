@@ -91,6 +91,7 @@ class Feed:
             kind,
             run,
             index=attempt.index,
+            partition=run.partitions[attempt.index],
             attempt=attempt.number,
             task_id=attempt.task_id,
             host=attempt.host,

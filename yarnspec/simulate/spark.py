@@ -379,9 +379,7 @@ class Spark:
                 failure = Failure.COPY_FAILED
             self._ended(run, attempt, State.FAILED, failure)
         elif partition in self.done[run.plan.stage]:
-            denied = StageFlag.COMMITS in run.plan.flags
-            state, why = (State.FAILED, Failure.COMMIT_DENIED) if denied else (State.KILLED, Failure.KILLED)
-            self._ended(run, attempt, state, why)
+            self._ended(run, attempt, *_second(run, attempt))
         else:
             self._succeeded(run, attempt, partition)
         self._offer()
@@ -428,3 +426,12 @@ class Spark:
         self._rules.attempt_ended(attempt.task_id)
         self._feed.ended(run, attempt, state, failure)
         run.again(attempt.index)
+
+
+def _second(run: StageRun, attempt: Attempt) -> tuple[State, Failure]:
+    """How an attempt ends whose partition another one has ended: one of the same task, or of an older stage attempt."""
+    if StageFlag.COMMITS in run.plan.flags:
+        return State.FAILED, Failure.COMMIT_DENIED
+    if attempt.index in run.won:
+        return State.KILLED, Failure.KILLED
+    return State.SUCCESS, Failure.NONE

@@ -11,6 +11,7 @@ enum Column {
     STAGE(Integer.BYTES),
     STAGE_ATTEMPT(Integer.BYTES),
     INDEX(Integer.BYTES),
+    PARTITION(Integer.BYTES),
     ATTEMPT(Integer.BYTES),
     TASK_ID(Long.BYTES),
     HOST(Integer.BYTES),

@@ -93,6 +93,7 @@ final class TaskListener extends SparkListener {
     private void beginTask(Row.Kind kind, long timeMs, int stage, int stageAttempt, TaskInfo task) {
         row.begin(kind, timeMs, stage, stageAttempt)
                 .set(Column.INDEX, task.index())
+                .set(Column.PARTITION, task.partitionId())
                 .set(Column.ATTEMPT, task.attemptNumber())
                 .set(Column.TASK_ID, task.taskId())
                 .set(Column.SPECULATIVE, task.speculative() ? 1 : 0)
