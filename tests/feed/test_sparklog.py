@@ -30,7 +30,7 @@ def task(
     kind: str, task_id: int, index: int = 0, info: dict[str, Any] | None = None, more: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     told = {
-        "Task ID": task_id, "Index": index, "Attempt": 0, "Partition ID": index, "Launch Time": 1100,
+        "Task ID": task_id, "Index": index, "Attempt": 0, "Partition ID": index + 5, "Launch Time": 1100,
         "Executor ID": "3", "Host": "127.0.0.2", "Speculative": False, "Finish Time": 0, "Failed": False,
         "Killed": False, "Accumulables": [], **(info or {}),
     }  # fmt: skip
@@ -143,6 +143,7 @@ def test_everything_that_the_log_holds(tmp_path: Path) -> None:
     assert begun["flags"] == StageFlag.MAP | StageFlag.PYTHON
     assert second["flags"] == StageFlag.PYTHON
     assert (first["launch_ms"], first["host"], first["executor"]) == (1100, "127.0.0.2", "3")
+    assert first["partition"] == good["partition"] == first["index"] + 5
     assert (first["input_bytes"], first["records_read"]) == (NONE, NONE)
     counters = ("records_read", "bytes_read", "records_written", "bytes_written", "run_ms", "gc_ms", "spill_bytes")
     assert [good[name] for name in counters] == [14, 123, 7, 55, 90, 3, 11]

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.executor.TaskMetrics;
 import org.junit.jupiter.api.Test;
 
@@ -59,6 +60,22 @@ class TaskListenerTest {
             assertEquals((long) Row.State.SUCCESS.ordinal(), rows.get(4).get("state"));
             assertEquals((long) Failures.Kind.NONE.ordinal(), rows.get(4).get("failure"));
             assertEquals((long) Row.State.SUCCESS.ordinal(), rows.get(5).get("state"));
+        }
+    }
+
+    @Test
+    void theTaskOfAPartitionHasItsNumber() throws Exception {
+        try (FakeCluster cluster = new FakeCluster(Map.of()).slot("1", "a");
+                FeedClient client = new FeedClient(cluster.feed.port(), "token")) {
+            client.handedOver();
+            JavaRDD<Integer> numbers = cluster.context.parallelize(List.of(1, 2, 3), 3);
+            Thread job = new Thread(() -> numbers.collectPartitions(new int[] {2}));
+            job.setUncaughtExceptionHandler((thread, ended) -> {}); // it is cancelled
+            job.start();
+            cluster.awaitStage(0, 0);
+            cluster.offerUntilStarted();
+            Map<String, Object> started = client.rows(2).get(1);
+            assertEquals(List.of(0L, 2L), List.of(started.get("index"), started.get("partition")));
         }
     }
 
