@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,7 +24,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import TaskContext
 from pyspark.errors import PythonException, StreamingQueryException
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import current_timestamp, rand
+from pyspark.sql.functions import rand
 
 import yarnspec.sink.sink
 from integration.localsession import local_session
@@ -389,6 +390,10 @@ def kinds_of_data(spark: SparkSession, directory: Path, number: int) -> dict[str
     def table() -> Any:
         return spark.createDataFrame([("a", number), ("b", 1)], "s string, n int")
 
+    def view(rows: Any) -> Any:
+        rows.createOrReplaceTempView("rows")
+        return spark.sql("SELECT s, n + 1 FROM rows")
+
     return {
         "collection": lambda: context.parallelize([number], 1),
         "function": lambda: context.parallelize([1], 1).map(lambda one: one + number),
@@ -400,7 +405,7 @@ def kinds_of_data(spark: SparkSession, directory: Path, number: int) -> dict[str
         "of shuffles": lambda: pairs().groupByKey().mapValues(len).toDF(["s", "n"]).where(f"n < {number + 10}"),
         "range": lambda: spark.range(number + 1),
         "query": lambda: table().groupBy("s").sum("n").join(table(), "s").orderBy("s"),
-        "time": lambda: table().withColumn("t", current_timestamp()),
+        "view": lambda: view(table()),
         "files": lambda: spark.read.text(str(directory / f"{number}.txt")).coalesce(1),
         "kept rows": lambda: table().cache(),
     }
@@ -425,6 +430,37 @@ def test_data_are_known_again_and_others_are_not(spark: SparkSession, tmp_path: 
     # Numbers that are drawn anew are not the same.
     drawn = [SinkJob(spark.range(3).select(rand()), lines, None).origin() for _ in range(2)]
     assert drawn[0] != drawn[1]
+
+
+def test_who_writes_and_how_times_are_read_belong_to_the_data(spark: SparkSession, tmp_path: Path) -> None:
+    def writer(name: str, _records: Any, file: BinaryIO) -> None:
+        file.write(name.encode())
+
+    data: dict[str, Any] = {"rdd": spark.sparkContext.parallelize([1], 1), "rows": spark.range(1)}
+    for each in data.values():
+        first, again, other = (SinkJob(each, partial(writer, name), None).origin() for name in "aab")
+        assert first == again != other
+    (tmp_path / "1.txt").write_text("1\n")
+    raw = [spark.sparkContext.textFile(str(tmp_path), use_unicode=text) for text in (True, False)]
+    assert len({SinkJob(each, lines, None).origin() for each in raw}) == 2
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    assert zone is not None
+    here = SinkJob(spark.range(1), lines, None).origin()
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo" if zone != "Asia/Tokyo" else "UTC")
+    try:
+        assert SinkJob(spark.range(1), lines, None).origin() != here
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+
+
+@pytest.mark.parametrize(
+    "clock",
+    ["now()", "current_date()", "unix_timestamp()", "localtimestamp()", "CAST(' Today' AS DATE)",
+     "(SELECT max(current_timestamp()) FROM range(2))"],
+)  # fmt: skip
+def test_a_query_that_asks_what_time_it_is_is_not_known_again(spark: SparkSession, clock: str) -> None:
+    assert SinkJob(spark.range(1).selectExpr("id", f"{clock} AS t"), lines, None).origin() == ""
+    assert SinkJob(spark.range(1).where(f"{clock} IS NOT NULL"), lines, None).origin() == ""
 
 
 def test_a_loop_with_a_progress_of_its_own(

@@ -10,9 +10,9 @@ import pytest
 from tests.sink.world import APPLICATION, Driver, Killed, MortalFiles, Tasks, around, read, read_published
 from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink.claim import PathClaimed
-from yarnspec.sink.decision import SUCCESS, Mode, manifests
+from yarnspec.sink.decision import SUCCESS, Mode, manifests, published
 from yarnspec.sink.files import LocalFiles
-from yarnspec.sink.publication import Begun, OutputExists, Publication, Step
+from yarnspec.sink.publication import Begun, OutputExists, Publication, Step, Superseded
 from yarnspec.sink.save import save
 
 STEPS = list(Step)
@@ -177,6 +177,50 @@ def test_other_data_under_the_same_number(tmp_path: Path, mode: Mode, then: str,
     assert again.ran == []
     assert read(out) == ["a"]
     assert around(out) == []
+
+
+@pytest.mark.parametrize(("suffix", "mode"), [(".idx", Mode.APPEND), (".csv", Mode.FAIL)])
+def test_the_same_data_with_other_names_or_another_mode_are_another_save(
+    tmp_path: Path, suffix: str, mode: Mode
+) -> None:
+    out = tmp_path / "out"
+    first = Driver(str(out), mode=Mode.APPEND)
+    save(first.publication, Tasks(first, ("a",)), Counter(), "p.py:7", suffix=".csv")
+    second = Driver(str(out), epoch=2, mode=mode)
+    with pytest.raises(YarnspecError, match="of other data"):
+        save(second.publication, Tasks(second, ("a",)), Counter(), "p.py:7", suffix=suffix)
+    third = Driver(str(out), epoch=2, mode=Mode.APPEND)
+    save(third.publication, Tasks(third, ("a",)), Counter(), "p.py:7", suffix=".csv")
+    assert third.ran == []
+
+
+@pytest.mark.parametrize("key", ["", "k"])
+@pytest.mark.parametrize("mode", Mode)
+def test_a_driver_that_comes_after_the_next_one_has_ended_writes_nothing(tmp_path: Path, mode: Mode, key: str) -> None:
+    out = tmp_path / "out"
+    Driver(str(out), epoch=2, mode=Mode.APPEND, key="other").save("a")
+    zombie = Driver(str(out), epoch=1, mode=mode, key=key)
+    with pytest.raises(Superseded, match="epoch 2 of this application has published"):
+        zombie.save("b")
+    assert zombie.ran == []
+    assert read(out) == ["a"]
+    assert around(out) == []
+
+
+def test_an_output_that_is_replaced_while_it_is_listed_is_not_an_empty_one(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    Driver(str(out)).save("a")
+
+    class Replaced(LocalFiles):
+        listings = 0
+
+        def names(self, directory: str) -> dict[str, int]:
+            self.listings += 1
+            if self.listings == 2:
+                Driver(str(out), mode=Mode.OVERWRITE, ordinal=2).save("b", "c")
+            return super().names(directory)
+
+    assert len(published(Replaced(), str(out))) == 2
 
 
 def test_a_program_with_a_progress_of_its_own(tmp_path: Path) -> None:

@@ -175,6 +175,14 @@ def test_a_record_of_another_length_is_an_error(record: Any) -> None:
         as_spark_gets_them([(1, "x"), record], PAIR)
 
 
+def test_a_list_of_the_programs_own_is_a_row_of_its_values() -> None:
+    class Record(list[Any]):
+        pass
+
+    found = as_spark_gets_them([Record([1, "a"]), (2, "b"), [3, "c"]], PAIR)
+    assert found == [{"x": 1, "s": "a"}, {"x": 2, "s": "b"}, {"x": 3, "s": "c"}]
+
+
 def test_rows_go_by_place_and_dicts_by_name() -> None:
     records = [Row(s=1, x="by place"), (2, "b"), [3, "c"], {"s": "by name", "x": 4, "other": 0}, {"x": 5}]
     found = as_spark_gets_them(records, PAIR)

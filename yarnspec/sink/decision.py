@@ -15,6 +15,7 @@ from yarnspec.sink.files import Files, split
 
 SUCCESS = "_SUCCESS"
 _MANIFEST = re.compile(r"_yarnspec-([0-9a-f]{16})\.json")
+_TRIES = 10
 _OURS = re.compile(r"part-\d{5,}-([0-9a-f]{16})(\..*|_.*|-.*|)", re.DOTALL)
 
 
@@ -52,7 +53,7 @@ class Decision:
     line: str = ""
     """Where in the program the ``save`` stands, and how often it was called there: ``program.py:42 (call 1)``."""
     origin: str = ""
-    """What its records are made of (``Job.origin``); empty when that is not known."""
+    """What its files are made of (``Job.origin``), how and where to; empty when that is not known."""
     key: str = ""
     """The user's name of the ``save``, if there is one; then it has no number."""
     schema: int = 1
@@ -124,20 +125,33 @@ def read_back(path: str, content: bytes, otherwise: str) -> Decision:
         ) from None
 
 
+def manifest_names(files: Files, target: str) -> list[str]:
+    """The manifests in a directory."""
+    return sorted(filter(_MANIFEST.fullmatch, files.names(target)))
+
+
+def manifest(files: Files, target: str, name: str) -> Decision | None:
+    """What one manifest says; None when it is gone.
+
+    Raises:
+        YarnspecError: it cannot be read.
+    """
+    content = files.read(f"{target}/{name}")
+    if content is None:
+        return None
+    run = _MANIFEST.fullmatch(name)
+    otherwise = f"move it elsewhere; without it the files part-*-{run[1] if run else ''}* do not count as published"
+    return read_back(f"{target}/{name}", content, otherwise)
+
+
 def manifests(files: Files, target: str) -> list[Decision]:
     """What sinks have published in a directory.
 
     Raises:
         YarnspecError: one of the manifests cannot be read.
     """
-    found = []
-    for name in sorted(files.names(target)):
-        if run := _MANIFEST.fullmatch(name):
-            content = files.read(f"{target}/{name}")
-            if content is not None:
-                otherwise = f"move it elsewhere; without it the files part-*-{run[1]}* do not count as published"
-                found.append(read_back(f"{target}/{name}", content, otherwise))
-    return found
+    found = [manifest(files, target, name) for name in manifest_names(files, target)]
+    return [each for each in found if each is not None]
 
 
 def published(files: Files, target: str) -> list[str]:
@@ -146,9 +160,16 @@ def published(files: Files, target: str) -> list[str]:
     Files of sinks count when their manifest is there, and it comes last; files of others always do, hidden ones never.
     """
     # First the manifests: of a save that has one, all files are there by the time the directory is listed.
-    whole = {decision.run for decision in manifests(files, target)}
+    for _ in range(_TRIES):
+        before = manifest_names(files, target)
+        whole = {done.run for name in before if (done := manifest(files, target, name)) is not None}
+        listed = files.names(target)
+        if before == sorted(filter(_MANIFEST.fullmatch, listed)):
+            break
+    else:
+        raise YarnspecError(f"{target} becomes another output again and again while it is listed: try it again")
     names = []
-    for name, size in files.names(target).items():
+    for name, size in listed.items():
         ours = _OURS.fullmatch(name)
         if size >= 0 and not name.startswith(("_", ".")) and (ours is None or ours[1] in whole):
             names.append(name)

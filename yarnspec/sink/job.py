@@ -57,7 +57,6 @@ class SinkJob:
         from pyspark import RDD
         from pyspark.sql.classic.dataframe import DataFrame
 
-        self._data = data
         if isinstance(data, RDD):
             if records is not None:
                 raise UsageError(f"records={records!r} is for DataFrames: an RDD's records are what they are")
@@ -100,9 +99,8 @@ class SinkJob:
         return str(self._driver.identity(self._chunks)) if self._rows is None else ""
 
     def origin(self) -> str:
-        """What the user's data are made of; empty when that is not known."""
-        data: Any = self._data
-        return str(self._driver.origin(data._jdf if self._rows is not None else data._jrdd.rdd()))
+        """What the files are made of, the data and the writer; empty when that is not known."""
+        return str(self._driver.origin(self._objects._jrdd.rdd() if self._rows is None else self._rows._jdf))
 
     def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
         """Write these partitions to a directory; gives the attempts whose results Spark accepted, one of each."""

@@ -17,12 +17,14 @@ from enum import StrEnum
 from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink.attempts import Attempt, whole_files
 from yarnspec.sink.claim import Claim, Owner
-from yarnspec.sink.decision import SUCCESS, Decision, Mode, Place, manifests, read_back
+from yarnspec.sink.decision import SUCCESS, Decision, Mode, Place, manifest, manifest_names, manifests, read_back
 from yarnspec.sink.files import Files
 
 _SWEPT = ".swept"
 """How the name of a directory ends that is being deleted."""
 _TRIES = 4
+_SEEN: set[tuple[str, int, str, str]] = set()
+"""Manifests that are of no later driver than this one: for a process and its epoch, by path and name."""
 
 
 class Step(StrEnum):
@@ -157,6 +159,7 @@ class Publication:
                 place.
         """
         self.step = Step.RECOVER
+        self._check_epoch()
         found = self._of_key(key, line, origin) if key else self._of_number(ordinal, line, origin)
         if found is not None:
             self.decided = True
@@ -164,11 +167,33 @@ class Publication:
         self._check_target()
         return None
 
+    def _check_epoch(self) -> None:
+        """A driver that was thought dead may come here long after the next one has published, and given up its claim.
+
+        Each manifest is read once in a process for that.
+
+        Raises:
+            Superseded: that is so.
+        """
+        owner, target = self.owner, self.place.target
+        if not owner.epoch:
+            return
+        for name in manifest_names(self._files, target):
+            seen = (owner.process, owner.epoch, target, name)
+            if seen not in _SEEN:
+                done = None
+                with contextlib.suppress(YarnspecError):  # a damaged one is for those who have to know what it says
+                    done = manifest(self._files, target, name)
+                if done is not None and done.application == owner.application and done.epoch > owner.epoch:
+                    raise Superseded(
+                        f"{target}: epoch {done.epoch} of this application has published there, and this driver is of "
+                        f"epoch {owner.epoch}: nothing was written"
+                    )
+                _SEEN.add(seen)
+
     def _of_key(self, key: str, line: str, origin: str) -> Decision | None:
         ours = [
-            each
-            for each in manifests(self._files, self.place.target)
-            if each.application == self.owner.application and each.epoch <= self.owner.epoch
+            each for each in manifests(self._files, self.place.target) if each.application == self.owner.application
         ]
         before = [each for each in ours if 0 < each.epoch < self.owner.epoch]
         self._check_kinds(before, keyed=True)

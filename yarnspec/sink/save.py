@@ -29,8 +29,8 @@ class Job(Protocol):
         ...
 
     def origin(self) -> str:
-        """What the records are made of, whatever their order: equal in two drivers only for the same inputs, functions
-        and operations; empty when that is not known."""
+        """What the files are made of, whatever the order of records: equal in two drivers only for the same inputs,
+        functions (the writer's too) and operations; empty when that is not known."""
         ...
 
     def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
@@ -98,6 +98,8 @@ def _publish(
     begun = Begun(owner.application, owner.epoch, ordinal, identity, job.partitions if identity else 0, key)
     usable = publication.recover(begun)
     origin = job.origin()
+    if origin:
+        origin = f"{origin} {publication.mode.value} {suffix}"
     done = publication.earlier(ordinal, line, origin, key)
     if done is not None:
         _LOGGER.warning(

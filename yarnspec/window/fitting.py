@@ -53,8 +53,9 @@ def _tuples(records: list[Any], by_place: tuple[type, ...], schema: StructType, 
             good = ", ".join(("Row", *(each.__name__ for each in by_place)))
             raise TypeError(f"{where} is {_shown(told)}, and no {good} or dict as for {schema.simpleString()}")
     rows = records
-    if any(issubclass(kind, dict) for kind in kinds):
-        rows = [tuple(map(each.get, names)) if isinstance(each, dict) else each for each in records]
+    if not all(issubclass(kind, tuple) for kind in kinds):
+        # Not as they are: PySpark takes what has attributes for an object, and its places for nothing.
+        rows = [tuple(map(each.get, names)) if isinstance(each, dict) else tuple(each) for each in records]
     for length in set(map(len, rows)) - {len(names)}:
         told = next(row for row in rows if len(row) == length)
         raise ValueError(f"{where} is {_shown(told)}, with {length} values for the {len(names)} of the schema")

@@ -270,13 +270,13 @@ final class Signatures implements ShuffleIdentities {
         }
     }
 
-    private static void addSettings(Values values, SQLConf session) {
+    static void addSettings(Values values, SQLConf session) {
         addSettings(values, CollectionConverters.asJava(session.getAllConfs()));
         // Where nobody has set it, it is that of the driver's host, and the next driver may have another host.
         values.into().add(session.sessionLocalTimeZone());
     }
 
-    private static void addSettings(Values values, Map<String, String> settings) {
+    static void addSettings(Values values, Map<String, String> settings) {
         Map<String, String> chosen = new TreeMap<>();
         settings.forEach((key, value) -> {
             if (SETTINGS.stream().anyMatch(key::startsWith) && NO_SETTINGS.stream().noneMatch(key::startsWith)) {
