@@ -9,7 +9,7 @@ from yarnspec.core.observations import NONE, StageFlag, State
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 
-SAMPLE = 2_048
+SAMPLE = 1_024
 _EXACT_HOSTS = 16
 _EXACT_SHARE = 0.1
 _SIZES_KNOWN = 0.8
