@@ -14,6 +14,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from integration import quickjvm
 from integration.cluster import Cluster
 from integration.submitting import (
     ENDED,
@@ -81,13 +82,21 @@ def mini_cluster(home: Path) -> MiniCluster:
 
 
 @pytest.fixture(scope="session")
-def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def user_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment in which a test's commands run: nothing of this machine's Spark, and JVMs that start quickly."""
+    return base_environment() | {"SPARK_CONF_DIR": str(quickjvm.spark_defaults(tmp_path_factory.mktemp("conf")))}
+
+
+@pytest.fixture(scope="session")
+def cluster(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, user_environment: dict[str, str]
+) -> Iterator[Cluster]:
     """The mini cluster of this run: 4 hosts, placement constraints accepted, memory checked."""
     kept = request.config.getoption("--cluster")
     home = Path(kept) if kept else tmp_path_factory.mktemp("minicluster")
     mini = mini_cluster(home)
     mini.start()
-    request.config.stash[CLUSTER] = running = Cluster(mini, base_environment())
+    request.config.stash[CLUSTER] = running = Cluster(mini, user_environment)
     running.forget_former_staging()
     try:
         yield running

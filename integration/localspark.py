@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from integration import localshuffles
+from integration import localshuffles, quickjvm
 from integration.localshuffles import Shuffle
 from integration.localwrites import LocalWrites, Step
 from yarnspec.core.journalstate import Recorded
@@ -38,7 +38,7 @@ logging.getLogger("py4j").setLevel(logging.CRITICAL)
 DRIVER_HOST = "127.0.0.1"
 HOSTS = ("127.0.0.2", "127.0.0.3")
 APPLICATION = "application_1_0001"
-DEADLINE_S = 240.0
+DEADLINE_S = 600.0
 WINDOW_MS = 30_000
 
 
@@ -227,11 +227,13 @@ class _Run:
         return self._directory / "spark.properties"
 
     def _driver_command(self, properties: Path, program: list[str]) -> list[str]:
-        class_path = ":".join([str(jar_path()), *driver_class_path(spark_home() / "jars")])
+        class_path = ":".join([quickjvm.class_path(), str(jar_path()), *driver_class_path(spark_home() / "jars")])
         return [
             _java(),
             "-Xmx768m",
             *MODULE_OPTIONS,
+            *quickjvm.QUICK,
+            *quickjvm.options(),
             "-cp",
             class_path,
             "org.apache.spark.deploy.SparkSubmit",
@@ -247,13 +249,15 @@ class _Run:
         local = self._application.directory / host
         work = self._directory / f"executor-{number}"
         work.mkdir()
-        class_path = ":".join([str(jar_path()), f"{spark_home() / 'jars'}/*"])
+        class_path = ":".join([quickjvm.class_path(), str(jar_path()), f"{spark_home() / 'jars'}/*"])
         with (work / "log").open("wb") as log:
             process = subprocess.Popen(
                 [
                     _java(),
                     "-Xmx512m",
                     *MODULE_OPTIONS,
+                    *quickjvm.QUICK,
+                    *quickjvm.options(),
                     "-cp",
                     class_path,
                     "org.apache.spark.executor.CoarseGrainedExecutorBackend",

@@ -13,19 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from integration import quickjvm
 from integration.cluster import Cluster
-from integration.waiting import wait_for
+from integration.waiting import PATIENCE, wait_for
 
 YARNSPEC = str(Path(sys.executable).with_name("yarnspec"))
 PROGRAMS = Path(__file__).parent / "programs"
 APPLICATION_ID = re.compile(r"application_\d+_\d+")
 ENDED = frozenset({"FINISHED", "FAILED", "KILLED"})
 
+_QUICK = " ".join(quickjvm.QUICK)
 # Small containers, and JVMs that start quickly: several applications share two cores.
 SMALL = (
     "--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", "2", "--executor-cores", "1",
-    "--driver-java-options", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "--conf", "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "--driver-java-options", _QUICK, "--conf", f"spark.executor.extraJavaOptions={_QUICK}",
     "--conf", "spark.ui.showConsoleProgress=false",
     # Python's warnings go to spark-submit's stdout, and pyspark has some about its own dependencies.
     "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore",
@@ -118,10 +119,10 @@ class Submission:
     def wait(self, timeout_s: float = 120) -> Result:
         """Wait until the command ends."""
         try:
-            code = self.process.wait(timeout_s)
+            code = self.process.wait(timeout_s * PATIENCE)
         except subprocess.TimeoutExpired:
             raise AssertionError(
-                f"`yarnspec submit` did not end within {timeout_s:g} s\n--- stdout\n{self.stdout[-2000:]}"
+                f"`yarnspec submit` did not end within {timeout_s * PATIENCE:g} s\n--- stdout\n{self.stdout[-2000:]}"
                 f"\n--- stderr\n{self.stderr[-4000:]}"
             ) from None
         command = tuple(str(word) for word in cast("list[str]", self.process.args))
@@ -155,7 +156,7 @@ def run_yarnspec(
     """Run a `yarnspec` command to its end."""
     begun = time.monotonic()
     done = subprocess.run(
-        [YARNSPEC, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s,
+        [YARNSPEC, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s * PATIENCE,
         env={**cluster.environment, **(environment or {})}, check=False,
     )  # fmt: skip
     seconds = time.monotonic() - begun

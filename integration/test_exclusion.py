@@ -10,8 +10,12 @@ from integration.submitting import Submission
 from integration.waiting import wait_for
 from integration.watch import PlacementWatch
 
-# So large that no host has room for two: as many executors as hosts go to all of them.
-ONE_PER_HOST = ["--executor-memory", "4g"]
+# So large that no host has room for two: as many executors as hosts go to all of them. Tasks do not wait for the
+# executor that has no host.
+ONE_PER_HOST = [
+    *("--executor-memory", "4g", "--num-executors", "4"),
+    *("--conf", "spark.scheduler.minRegisteredResourcesRatio=0.5"),
+]
 
 
 def test_an_excluded_host_gets_nothing(
@@ -19,7 +23,7 @@ def test_an_excluded_host_gets_nothing(
 ) -> None:
     """First a control run that takes all four hosts, then one in each mode that leaves out the control's AM's host."""
     stop = tmp_path / "stop-control"
-    control = submit("rounds.py", str(stop), options=[*ONE_PER_HOST, "--num-executors", "4"])
+    control = submit("rounds.py", str(stop), options=ONE_PER_HOST)
     application = control.application_id()
     with watch(application) as placement:
         wait_for("containers on all four hosts", lambda: placement.hosts == set(cluster.hosts), 60)
@@ -35,7 +39,7 @@ def test_an_excluded_host_gets_nothing(
     }
     for mode, (exclusion, on_blacklist) in modes.items():
         stop = tmp_path / f"stop-{mode}"
-        options = [*ONE_PER_HOST, "--num-executors", "4", "--set", f"placement.mode={mode}", *exclusion]
+        options = [*ONE_PER_HOST, "--set", f"placement.mode={mode}", *exclusion]
         submission = submit("rounds.py", str(stop), options=options)
         application = submission.application_id()
         with watch(application) as placement:

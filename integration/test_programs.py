@@ -97,7 +97,7 @@ def test_a_virtual_environment_on_the_hosts(submit: Submit, tmp_path: Path) -> N
     assert report["driver"]["prefix"] == report["task"]["prefix"] == str(place)
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(540)
 def test_dynamic_allocation(submit: Submit) -> None:
     """Executors come with the load, go when idle, and come again."""
     conf = {

@@ -16,7 +16,6 @@ from integration.cluster import Cluster
 from integration.conftest import CLUSTER, HOSTS, PROPERTIES, Submit, leftovers
 from integration.lives import Lives, Output, output_files
 from integration.soak.programs import shuffles
-from integration.submitting import base_environment
 from integration.test_recovery_faults import APART, OPTIONS, data_file, flip, no_next_life, wait_for_outputs
 from integration.waiting import wait_for
 from yarnspec.minicluster import MiniCluster
@@ -29,13 +28,15 @@ TASKS = shuffles.TASKS * (shuffles.STEPS + 1)
 
 
 @pytest.fixture(scope="module")
-def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, user_environment: dict[str, str]
+) -> Iterator[Cluster]:
     """Hosts with the service, which wants each application's secret."""
     mini = MiniCluster(
         tmp_path_factory.mktemp("shuffleservice"), nodes=HOSTS, shuffle_service=True, properties=PROPERTIES
     )
     mini.start()
-    request.config.stash[CLUSTER] = running = Cluster(mini, base_environment())
+    request.config.stash[CLUSTER] = running = Cluster(mini, user_environment)
     try:
         yield running
     finally:

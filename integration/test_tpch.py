@@ -15,7 +15,7 @@ SCALE = 0.01
 QUERIES_FILE = Path(__file__).parent / "tpch" / "queries.py"
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1200)
 def test_all_queries_agree_with_duckdb(
     submit: Submit, cluster: Cluster, watch: Watch, tpch_small: Path, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from types import TracebackType
 
 from integration.cluster import Cluster
 
-POLL_S = 0.2
+POLL_S = 0.5
 
 
 class PlacementWatch:

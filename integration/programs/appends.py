@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 TASKS = 4
 ROWS = 40
-LONGEST_S = 200
+LONGEST_S = 600
 
 
 def main(target: str, go: str) -> None:

@@ -24,7 +24,7 @@ SINKS = ("parquet", "text", "rdd")
 STEPS = ("setupTask", "write", "needsTaskCommit", "commitTask", "committed")
 PARTITIONS = 3
 RECORDS = 2000
-LONGEST_S = 60
+LONGEST_S = 180
 
 
 def wait_for(file: Path) -> None:

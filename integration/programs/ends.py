@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-LONGEST_S = 120
+LONGEST_S = 360
 
 
 def main(starts: Path, stop: Path, how: str) -> None:

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 TASKS = 8
 TASK_S = 0.05
-LONGEST_S = 200
+LONGEST_S = 600
 
 
 def task(directory: Path, numbers: Iterator[int]) -> Iterator[tuple[str, int]]:

@@ -15,7 +15,7 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 TASKS = 4
-LONGEST_S = 90
+LONGEST_S = 270
 
 
 def main(directory: Path, kinds: list[str]) -> None:

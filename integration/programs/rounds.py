@@ -1,7 +1,7 @@
 """Runs rounds of short tasks until a file appears: `rounds.py STOP_FILE [TASKS] [SECONDS] [shuffled]`.
 
 Prints one JSON line per round (`round`, `hosts`, `containers`) and a last one (`rounds`, `wrong`: rounds with a wrong
-result). With `shuffled` what the tasks return goes through a shuffle first. Gives up after four minutes.
+result). With `shuffled` what the tasks return goes through a shuffle first. Gives up after twelve minutes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-LONGEST_S = 240
+LONGEST_S = 720
 
 
 def main(stop: Path, tasks: int, seconds: float, *, shuffled: bool) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-LONGEST_S = 240
+LONGEST_S = 720
 
 
 def main(target: str, stop: Path) -> None:

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 RECORD_S = 0.01
 RECORD_BYTES = 2000  # of noise, so that twice the records are twice the bytes
 SIZES = (20, 200, 25, 25, 100, 20, 25, 50, 20, 25, 20, 67, 20, 25, 40, 20, 150, 22, 28, 35, 20, 80, 24, 20)
-LONGEST_S = 120
+LONGEST_S = 360
 
 
 def main(start: Path) -> None:

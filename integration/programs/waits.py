@@ -16,7 +16,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 RECORD_S = 0.01
-LONGEST_S = 240
+LONGEST_S = 720
 
 
 def main(directory: Path) -> None:

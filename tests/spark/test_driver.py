@@ -75,7 +75,7 @@ def test_the_command_is_spark_submits(container: Container) -> None:
     assert "-Xmx1024m" in command
     assert "-Dmine=1" in command
     class_path = command[command.index("-cp") + 1].split(":")
-    assert class_path[:2] == [str(container.directory / JAR_FILE), "/opt/extra"]
+    assert class_path[:2] == ["/opt/extra", str(container.directory / JAR_FILE)]
     assert any("spark-core" in entry for entry in class_path)
     assert not any("spark-yarn" in entry for entry in class_path)
     assert command[command.index("org.apache.spark.deploy.SparkSubmit") + 1 :] == [

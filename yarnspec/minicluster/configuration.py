@@ -235,6 +235,8 @@ def _capacity_scheduler(shape: Shape) -> dict[str, str]:
         "maximum-am-resource-percent": str(shape.am_share),
         # Cores count as well, as on most clusters that run Spark.
         "resource-calculator": "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+        # With the default of 5 ms looking for work is half of what the ResourceManager does.
+        "schedule-asynchronously.scheduling-interval-ms": "25",
     }
     named = {f"{_SCHEDULER_PREFIX}{key}": value for key, value in own.items()}
     return named | {key: value for key, value in shape.properties.items() if key.startswith(_SCHEDULER_PREFIX)}

@@ -117,8 +117,8 @@ class Driver:
         else:
             jars = Path(plan.spark_jars)
         class_path = [
+            *plan.driver_class_path,  # the user's first, as Spark's documentation says
             str(self._directory / JAR_FILE),
-            *plan.driver_class_path,
             str(self._directory / HADOOP_CONF_JAR_FILE),
             *driver_class_path(jars),
         ]

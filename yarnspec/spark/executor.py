@@ -40,7 +40,8 @@ def launch_script(plan: Plan, *, authenticate: bool, network_options: tuple[str,
         java_options.append("-Dspark.authenticate=true")
     jars = f"$PWD/{SPARK_JARS_LINK}" if plan.spark_jars == SPARK_JARS_LINK else shlex.quote(plan.spark_jars or "")
     own = [f"$PWD/{JAR_FILE}"] if plan.options.recovery.enabled else []
-    class_path = ":".join([*own, *plan.executor_class_path, f"$PWD/{HADOOP_CONF_JAR_FILE}"])
+    # The user's first, as Spark's documentation says.
+    class_path = ":".join([*plan.executor_class_path, "$PWD", *own, f"$PWD/{HADOOP_CONF_JAR_FILE}"])
     secret = f'export _SPARK_AUTH_SECRET="$(cat {SPARK_SECRET_FILE})"' if authenticate else ""
     # What conda prints for a shell reads variables that may not be set.
     activate = f"set +u\n{plan.activate}\nset -u" if plan.activate else ""
@@ -75,7 +76,7 @@ done
 exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" {" ".join(_word(option) for option in java_options)} \\
   -Djava.io.tmpdir="$PWD/tmp" \\
   -Dspark.yarn.app.container.log.dir="${{LOG_DIRS%%,*}}" \\
-  -cp "$PWD:{class_path}:$spark_jars/*" \\
+  -cp "{class_path}:$spark_jars/*" \\
   org.apache.spark.executor.CoarseGrainedExecutorBackend \\
   --driver-url "spark://CoarseGrainedScheduler@${DRIVER_ADDRESS}" \\
   --executor-id "${EXECUTOR_ID}" --bind-address "$NM_HOST" --hostname "$NM_HOST" \\
