@@ -60,7 +60,8 @@ def _make(archive: Path) -> None:
         made = Path(scratch) / archive.name
         command = [
             str(find_java_home() / "bin" / "java"), "-Xmx512m", *MODULE_OPTIONS, *QUICK,
-            f"-XX:ArchiveClassesAtExit={made}", "-cp", class_path(), "org.apache.spark.deploy.SparkSubmit", "--master", "local[1]",
+            f"-XX:ArchiveClassesAtExit={made}", "-cp", class_path(),
+            "org.apache.spark.deploy.SparkSubmit", "--master", "local[1]",
             "--conf", f"spark.pyspark.python={sys.executable}", str(PROGRAM), str(Path(scratch) / "table"),
         ]  # fmt: skip
         environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": scratch}
