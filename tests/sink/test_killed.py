@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.sink.world import Driver, Killed, MortalFiles, around, read, read_published
+from yarnspec.sink.claim import Superseded
 from yarnspec.sink.decision import SUCCESS, Mode
-from yarnspec.sink.publication import OutputExists, Step, Superseded, Unfinished
+from yarnspec.sink.publication import OutputExists, Step, Unfinished
 
 NEW = ("new a", "", "new c")
 EITHER = pytest.mark.parametrize("after", [False, True], ids=["before", "after"])

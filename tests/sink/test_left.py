@@ -12,9 +12,10 @@ import pytest
 
 from tests.sink.world import Driver, Killed, MortalFiles, around, read
 from yarnspec.errors import UsageError, YarnspecError
+from yarnspec.sink.claim import Superseded
 from yarnspec.sink.decision import SUCCESS, Mode
 from yarnspec.sink.files import LocalFiles
-from yarnspec.sink.publication import Step, Superseded
+from yarnspec.sink.publication import Step
 
 NEXT = "application_1_0002"
 

@@ -9,10 +9,10 @@ import pytest
 
 from tests.sink.world import APPLICATION, Driver, Killed, MortalFiles, Tasks, around, read, read_published
 from yarnspec.errors import UsageError, YarnspecError
-from yarnspec.sink.claim import PathClaimed
-from yarnspec.sink.decision import SUCCESS, Mode, manifests, published
+from yarnspec.sink.claim import PathClaimed, Superseded
+from yarnspec.sink.decision import SUCCESS, Mode, manifest, manifest_names, published
 from yarnspec.sink.files import LocalFiles
-from yarnspec.sink.publication import Begun, OutputExists, Publication, Step, Superseded
+from yarnspec.sink.publication import Begun, OutputExists, Publication, Step
 from yarnspec.sink.save import save
 
 STEPS = list(Step)
@@ -25,8 +25,8 @@ def test_one_attempt_of_each_partition_and_the_four_sets(tmp_path: Path) -> None
     assert decision.attempts.slow == ("e1.t90", "e1.t92")
     assert decision.attempts.finished == ("e1.t1",)
     assert decision.attempts.all == ("e1.t0", "e1.t1", "e1.t2", "e1.t80", "e1.t82", "e1.t90", "e1.t92")
-    (manifest,) = manifests(LocalFiles(), str(tmp_path / "out"))
-    assert manifest == decision
+    (name,) = manifest_names(LocalFiles(), str(tmp_path / "out"))
+    assert manifest(LocalFiles(), str(tmp_path / "out"), name) == decision
 
 
 @pytest.mark.parametrize("name", ["an output", "100%", "a#b?c", "q'uo\"te$", "ünï", "{a,b}*[c]", "_x", "..."])

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from yarnspec.sink.attempts import AttemptSets
-from yarnspec.sink.claim import PathClaimed
+from yarnspec.sink.claim import PathClaimed, Superseded
 from yarnspec.sink.decision import Mode
-from yarnspec.sink.publication import OutputExists, Superseded, Unfinished
+from yarnspec.sink.publication import OutputExists, Unfinished
 from yarnspec.sink.sink import PartitionFileSink, Published, published_files
 
 __all__ = [

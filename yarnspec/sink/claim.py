@@ -15,7 +15,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from yarnspec.errors import NotAllowed
+from yarnspec.errors import NotAllowed, YarnspecError
 from yarnspec.sink.files import Files
 
 _TRIES = 20
@@ -23,6 +23,10 @@ _TRIES = 20
 
 class PathClaimed(NotAllowed):
     """Somebody else writes to the path; the message says who and since when."""
+
+
+class Superseded(YarnspecError):  # noqa: N818 - named for what happened
+    """Another driver has taken over while this one was at work."""
 
 
 @dataclass(frozen=True)

@@ -144,16 +144,6 @@ def manifest(files: Files, target: str, name: str) -> Decision | None:
     return read_back(f"{target}/{name}", content, otherwise)
 
 
-def manifests(files: Files, target: str) -> list[Decision]:
-    """What sinks have published in a directory.
-
-    Raises:
-        YarnspecError: one of the manifests cannot be read.
-    """
-    found = [manifest(files, target, name) for name in manifest_names(files, target)]
-    return [each for each in found if each is not None]
-
-
 def published(files: Files, target: str) -> list[str]:
     """The names of the files in a directory that readers shall see: of each ``save`` all or none.
 

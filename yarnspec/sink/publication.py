@@ -16,15 +16,14 @@ from enum import StrEnum
 
 from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink.attempts import Attempt, whole_files
-from yarnspec.sink.claim import Claim, Owner
-from yarnspec.sink.decision import SUCCESS, Decision, Mode, Place, manifest, manifest_names, manifests, read_back
+from yarnspec.sink.claim import Claim, Owner, Superseded
+from yarnspec.sink.decision import SUCCESS, Decision, Mode, Place, read_back
+from yarnspec.sink.earlier import EarlierSaves
 from yarnspec.sink.files import Files
 
 _SWEPT = ".swept"
 """How the name of a directory ends that is being deleted."""
 _TRIES = 4
-_SEEN: set[tuple[str, int, str, str]] = set()
-"""Manifests that are of no later driver than this one: for a process and its epoch, by path and name."""
 
 
 class Step(StrEnum):
@@ -53,10 +52,6 @@ class Step(StrEnum):
 
 class OutputExists(UsageError):  # noqa: N818 - named for what happened
     """There is something at the path, and the mode is ``fail``."""
-
-
-class Superseded(YarnspecError):  # noqa: N818
-    """Another driver has taken over while this one was at work."""
 
 
 class Unfinished(YarnspecError):  # noqa: N818
@@ -138,13 +133,7 @@ class Publication:
         return usable
 
     def earlier(self, ordinal: int, line: str = "", origin: str = "", key: str = "") -> Decision | None:
-        """This very ``save`` as it was published by this application: it must not be done twice.
-
-        Where the user has given it a key, it is known by application, path and key. Else by application, path and
-        number, by where in the program it stands, and by what its records are made of: a program that goes on from a
-        progress of its own comes to the same number and line with other data. What the driver before made of this path
-        after this save is in this program's future: what the program has read there, or reads, may have all of it, and
-        nobody knows whether it reads.
+        """This very ``save`` as it was published by this application: it must not be done twice (``EarlierSaves``).
 
         Args:
             ordinal: the number; 0 with a key.
@@ -157,110 +146,17 @@ class Publication:
             UsageError: nothing can be published at the path, as it is a file or in another file system.
             YarnspecError: what was published under this number is something else, or may be, or later ones took its
                 place.
+            Superseded: a later driver has published at the path.
         """
         self.step = Step.RECOVER
-        self._check_epoch()
-        found = self._of_key(key, line, origin) if key else self._of_number(ordinal, line, origin)
-        if found is not None:
-            self.decided = True
-            return found
+        if key or self.owner.epoch:
+            saves = EarlierSaves(self._files, self.place.target, self.owner, self.mode)
+            found = saves.of_key(key, line, origin) if key else saves.of_number(ordinal, line, origin)
+            if found is not None:
+                self.decided = True
+                return found
         self._check_target()
         return None
-
-    def _check_epoch(self) -> None:
-        """A driver that was thought dead may come here long after the next one has published, and given up its claim.
-
-        Each manifest is read once in a process for that.
-
-        Raises:
-            Superseded: that is so.
-        """
-        owner, target = self.owner, self.place.target
-        if not owner.epoch:
-            return
-        for name in manifest_names(self._files, target):
-            seen = (owner.process, owner.epoch, target, name)
-            if seen not in _SEEN:
-                done = None
-                with contextlib.suppress(YarnspecError):  # a damaged one is for those who have to know what it says
-                    done = manifest(self._files, target, name)
-                if done is not None and done.application == owner.application and done.epoch > owner.epoch:
-                    raise Superseded(
-                        f"{target}: epoch {done.epoch} of this application has published there, and this driver is of "
-                        f"epoch {owner.epoch}: nothing was written"
-                    )
-                _SEEN.add(seen)
-
-    def _of_key(self, key: str, line: str, origin: str) -> Decision | None:
-        ours = [
-            each for each in manifests(self._files, self.place.target) if each.application == self.owner.application
-        ]
-        before = [each for each in ours if 0 < each.epoch < self.owner.epoch]
-        self._check_kinds(before, keyed=True)
-        for each in ours:
-            if each.key == key:
-                self._check_key(each, line, origin)
-                return each
-        if before and self.mode is Mode.OVERWRITE:
-            raise YarnspecError(
-                f"{self.place.target}: an earlier driver of this application has published the save "
-                f"{before[-1].key!r} there, and this is {key!r}: nobody can tell which of the two is later; nothing "
-                "was written. A program that is to be restarted saves each round to another path, or appends"
-            )
-        return None
-
-    def _check_key(self, done: Decision, line: str, origin: str) -> None:
-        """Two with one key would be a mistake that nobody notices; the same one again may have more input by now."""
-        if origin and done.origin == origin:
-            return
-        elsewhere = _place(done.line) != _place(line)
-        if elsewhere or (done.epoch == self.owner.epoch and done.origin and origin):
-            raise YarnspecError(
-                f"{self.place.target}: the key {done.key!r} belongs to a save in {done.line}, and this is one "
-                f"in {line}{'' if elsewhere else ' of other data'}: each needs a key of its own; nothing was written"
-            )
-
-    def _of_number(self, ordinal: int, line: str, origin: str) -> Decision | None:
-        done = self._published_before()
-        self._check_kinds(done, keyed=False)
-        latest = max((each.ordinal for each in done), default=0)
-        same = [each for each in done if each.ordinal == ordinal]
-        if latest > ordinal and (self.mode is Mode.OVERWRITE or not same):
-            raise YarnspecError(
-                f"{self.place.target}: this is save number {ordinal} of the program, and an earlier driver of this "
-                f"application has published number {latest} there already. A change of what is there would be applied "
-                "twice; nothing was written. What is there is whole: start the program as a new application that goes "
-                "on from it, or from its input; a program that is to be restarted saves each round to another path"
-            )
-        for each in same:
-            if each.line == line:
-                if origin and each.origin == origin:
-                    return each
-                what = (
-                    "other data" if origin and each.origin else "data of which nobody can tell whether they are these"
-                )
-                raise YarnspecError(
-                    f"{self.place.target}: an earlier driver of this application has published number {ordinal} of its "
-                    f"saves, of {what}: the program, or its input, has gone on since, or the data are of a kind that "
-                    "is not known again. What is there is whole; nothing was written. Start it as a new application, "
-                    "with a key for each save that says which data it is of: save(data, key=...) (docs/sink.md)"
-                )
-        if same:
-            raise YarnspecError(
-                f"{self.place.target}: of this application's saves an earlier driver has published number {ordinal} in "
-                f"{same[0].line}, and now it is in {line}: the program has not gone the same way again, so nobody can "
-                "tell which of its saves are there already; nothing was written"
-            )
-        return None
-
-    def _check_kinds(self, done: list[Decision], *, keyed: bool) -> None:
-        other = [each for each in done if bool(each.key) is not keyed]
-        if other:
-            raise YarnspecError(
-                f"{self.place.target}: an earlier driver of this application has published saves "
-                f"{'without' if keyed else 'with'} a key there ({other[0].line}), and this one is "
-                f"{'with' if keyed else 'without'}: nothing was written. Give all saves to a path a key, or none"
-            )
 
     def _check_target(self) -> None:
         target = self.place.target
@@ -275,15 +171,6 @@ class Publication:
                 f"{target} is a link or a mount point, and in another file system than {self.place.parent}: there is "
                 "no rename between the two. Name a directory below it"
             )
-
-    def _published_before(self) -> list[Decision]:
-        """By earlier drivers of the application; each manifest at the path is read for that, if there was a driver."""
-        if self.owner.epoch <= 1:
-            return []
-        found = manifests(self._files, self.place.target)
-        return [
-            each for each in found if each.application == self.owner.application and 0 < each.epoch < self.owner.epoch
-        ]
 
     def prepare(self, begun: Begun) -> str:
         """Make the directory for the attempts, and return it."""
@@ -489,11 +376,6 @@ class Publication:
         """Raise Superseded unless it is."""
         if not self._claim.is_ours():
             raise Superseded(f"{self.place.claim} is not this driver's any more: another one has taken over")
-
-
-def _place(line: str) -> str:
-    """Without the count of calls, which is another one for a program that does not begin at its start."""
-    return line.rpartition(" (call ")[0]
 
 
 def _begun(content: bytes | None) -> Begun:
