@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -48,12 +49,19 @@ class Life:
         self.life = DriverLifeInContainer(made, place, 1)
         self.life.post = self.posted.append
 
+    def stop(self) -> None:
+        self.life.stop()
+
+    def die(self) -> None:
+        self.end(DriverExit(exit_code=-9, crashed=True))
+
 
 @pytest.fixture
-def life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Life:
+def life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Life]:
     life = Life(tmp_path, monkeypatch)
     assert life.life.start() == 42
-    return life
+    yield life
+    life.stop()
 
 
 def test_the_driver_gets_its_address_and_the_secret_in_a_private_file(life: Life) -> None:
@@ -69,6 +77,26 @@ def test_the_driver_gets_its_address_and_the_secret_in_a_private_file(life: Life
 def test_its_address_is_the_one_where_it_really_listens(life: Life) -> None:
     life.life.listens_at("127.0.0.1:77")
     assert life.life.address == "127.0.0.1:77"
+
+
+def passes(gate: str) -> bool:
+    host, port = gate.split(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("end", [Life.stop, Life.die])
+def test_executors_may_come_from_when_it_is_ready_until_its_end(life: Life, end: Callable[[Life], None]) -> None:
+    gate = life.life.gate
+    assert not passes(gate)
+    life.life.listens_at("127.0.0.1:77")
+    life.life.listens_at("127.0.0.1:77")
+    assert [passes(gate) for _ in range(3)] == [True, True, True]
+    end(life)
+    assert not passes(gate)
 
 
 def test_what_the_program_cannot_override(life: Life) -> None:

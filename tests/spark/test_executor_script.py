@@ -53,7 +53,7 @@ class Container:
         return subprocess.Popen(
             ["bash", "script"],
             cwd=self.work,
-            env=self.environment | container_environment("7", f"127.0.0.1:{port}", 2),
+            env=self.environment | container_environment("7", "127.0.0.1:4041", f"127.0.0.1:{port}", 2),
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -90,7 +90,7 @@ def test_the_secret_is_in_the_environment_of_java_and_nowhere_else(container: Co
     assert container.seen["_SPARK_AUTH_SECRET"] == "s3cret"
     assert "s3cret" not in " ".join(container.arguments)
     assert "-Dspark.authenticate=true" in container.arguments
-    assert "s3cret" not in " ".join(container_environment("7", "h:1", 2).values())
+    assert "s3cret" not in " ".join(container_environment("7", "h:1", "h:2", 2).values())
 
 
 def test_without_authentication(container: Container) -> None:
@@ -104,7 +104,7 @@ def test_a_stock_executor_of_this_driver(container: Container) -> None:
     arguments = container.arguments
     main = arguments.index("org.apache.spark.executor.CoarseGrainedExecutorBackend")
     driver = arguments[main + 2]
-    assert driver.startswith("spark://CoarseGrainedScheduler@127.0.0.1:")
+    assert driver == "spark://CoarseGrainedScheduler@127.0.0.1:4041"
     assert arguments[main + 1 :] == [
         *["--driver-url", driver, "--executor-id", "7", "--bind-address", "127.0.0.3", "--hostname", "127.0.0.3"],
         *["--cores", "2", "--app-id", "application_1_0001", "--resourceProfileId", "0"],
@@ -152,7 +152,7 @@ def test_activation_may_read_variables_that_are_not_set(container: Container) ->
     assert container.seen["ACTIVATED"] == "yes"
 
 
-def test_it_waits_until_the_driver_listens(container: Container) -> None:
+def test_it_waits_until_the_driver_is_ready(container: Container) -> None:
     with socket.socket() as later:
         later.bind(("127.0.0.1", 0))
         process = container.start(plan(), later.getsockname()[1])
@@ -165,7 +165,7 @@ def test_it_waits_until_the_driver_listens(container: Container) -> None:
     assert "7" in container.arguments
 
 
-def test_a_driver_that_never_listens_is_named(container: Container, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_that_is_never_ready_is_named(container: Container, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("yarnspec.spark.executor._DRIVER_WAIT_S", 0)
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -173,12 +173,13 @@ def test_a_driver_that_never_listens_is_named(container: Container, monkeypatch:
         process = container.start(plan(), port)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 1
-    assert f"the driver at 127.0.0.1:{port} did not listen" in said
+    assert "the driver at 127.0.0.1:4041 was not ready" in said
 
 
 def test_what_differs_between_containers_needs_no_quoting() -> None:
-    assert container_environment("7", "host:4711", 2) == {
+    assert container_environment("7", "host:4711", "host:4712", 2) == {
         "YARNSPEC_EXECUTOR_ID": "7",
         "YARNSPEC_DRIVER_ADDRESS": "host:4711",
+        "YARNSPEC_DRIVER_GATE": "host:4712",
         "YARNSPEC_EPOCH": "2",
     }

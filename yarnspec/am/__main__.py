@@ -116,7 +116,9 @@ def negotiate(place: Place) -> int:
         containers=containers,
         placement=placement,
         driver=driver,
-        executor_environment=lambda executor_id: container_environment(executor_id, driver.address, driver.epoch),
+        executor_environment=lambda executor_id: container_environment(
+            executor_id, driver.address, driver.gate, driver.epoch
+        ),
     )
     driver.listener = shell
     end_on_sigterm(lambda: driver.stop(grace_s=0.2), log.close)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from yarnspec.am.gate import Gate
 from yarnspec.am.place import Place
 from yarnspec.core import events
 from yarnspec.core.events import Event
@@ -26,6 +27,9 @@ class DriverLifeInContainer:
         self.epoch = epoch
         self.port = next(port for port in iter(lambda: properties.free_port(place.host), 0) if port not in not_ports)
         self._address = f"{place.host}:{self.port}"
+        self._gate = Gate(place.host)
+        self.gate = self._gate.address
+        """``host:port`` that is open when executors may look for the driver."""
         self._properties = place.directory / f"{OWN_NAMES}spark.properties"
         self._driver = Driver(
             plan, directory=place.directory, log_directory=place.log_directory, properties=self._properties
@@ -40,8 +44,9 @@ class DriverLifeInContainer:
         return self._address
 
     def listens_at(self, address: str) -> None:
-        """It really listens there: Spark takes the next ports when the planned one is taken."""
+        """It is ready, and really listens there: Spark takes the next ports when the planned one is taken."""
         self._address = address
+        self._gate.open()
 
     def start(self) -> int:
         """Start it; returns its process id."""
@@ -67,11 +72,17 @@ class DriverLifeInContainer:
     def stop(self, grace_s: float = 5.0) -> None:
         """End it and everything below it."""
         self._stopping = True
+        self.shut()
         self._driver.stop(grace_s)
+
+    def shut(self) -> None:
+        """No executor of this life may come any more."""
+        self._gate.close()
 
     def _ended(self, end: DriverExit) -> None:
         if self._stopping:
             return
+        self.shut()
         if end.crashed:
             self.post(events.DriverLost(exit_code=end.exit_code, reason=_why(end)))
         else:

@@ -63,6 +63,11 @@ class DriverLives:
         return self._now.driver.address
 
     @property
+    def gate(self) -> str:
+        """``host:port`` that is open when they may."""
+        return self._now.driver.gate
+
+    @property
     def recording(self) -> Recording | None:
         """The journal of this life; None where nothing is recorded."""
         return self._now.kept.recording
@@ -80,7 +85,7 @@ class DriverLives:
         self._life.begin()
 
     def listens_at(self, address: str) -> None:
-        """The driver really listens there."""
+        """The driver is ready for executors, and really listens there."""
         self._now.driver.listens_at(address)
 
     def start(self) -> int:
@@ -133,6 +138,7 @@ class _Life:
         self._told.watcher.start()
 
     def stop(self) -> None:
+        self.driver.shut()
         # They end by themselves with the driver's process; a driver that never announced itself is waited for no more.
         self._feed.watcher.stop(0)
         self._told.watcher.stop(0)

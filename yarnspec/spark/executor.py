@@ -17,6 +17,7 @@ from yarnspec.spark.runtime import MODULE_OPTIONS
 
 EXECUTOR_ID = "YARNSPEC_EXECUTOR_ID"
 DRIVER_ADDRESS = "YARNSPEC_DRIVER_ADDRESS"
+DRIVER_GATE = "YARNSPEC_DRIVER_GATE"
 EPOCH = "YARNSPEC_EPOCH"
 
 _DRIVER_WAIT_S = 180
@@ -27,8 +28,9 @@ def launch_script(plan: Plan, *, authenticate: bool, network_options: tuple[str,
 
     Skein puts the application's key pair into every container; the script removes it before anything of the user's
     runs. The driver's address comes from the container's environment, since the containers are asked for before the
-    driver listens: the script waits for it. The shared secret never stands in an argument or in the container's
-    environment (YARN writes that into a log): it is exported here, from a shipped file (yarn-facts.md).
+    driver listens: the script waits until it takes executors (``yarnspec.am.gate``). The shared secret never stands in
+    an argument or in the container's environment (YARN writes that into a log): it is exported here, from a shipped
+    file (yarn-facts.md).
 
     Args:
         plan: sizes, Python, class path, options.
@@ -63,12 +65,12 @@ fi
 export SPARK_HOME PYSPARK_PYTHON="$python" SPARK_LOCAL_IP="$NM_HOST"
 spark_jars={jars or '""'}
 [ -n "$spark_jars" ] || spark_jars="$SPARK_HOME/jars"
-host=${{{DRIVER_ADDRESS}%:*}}
-port=${{{DRIVER_ADDRESS}##*:}}
+host=${{{DRIVER_GATE}%:*}}
+port=${{{DRIVER_GATE}##*:}}
 give_up=$((SECONDS + {_DRIVER_WAIT_S}))
 until (exec 3<>"/dev/tcp/$host/$port") 2>/dev/null; do
   if [ "$SECONDS" -ge "$give_up" ]; then
-    echo "the driver at ${DRIVER_ADDRESS} did not listen within {_DRIVER_WAIT_S} s" >&2
+    echo "the driver at ${DRIVER_ADDRESS} was not ready within {_DRIVER_WAIT_S} s" >&2
     exit 1
   fi
   sleep 0.1
@@ -108,6 +110,6 @@ def _word(option: str) -> str:
     return word
 
 
-def container_environment(executor_id: str, driver_address: str, epoch: int) -> dict[str, str]:
+def container_environment(executor_id: str, driver_address: str, gate: str, epoch: int) -> dict[str, str]:
     """What differs from one executor's container to the next; plain words only (yarn-facts.md, 6)."""
-    return {EXECUTOR_ID: executor_id, DRIVER_ADDRESS: driver_address, EPOCH: str(epoch)}
+    return {EXECUTOR_ID: executor_id, DRIVER_ADDRESS: driver_address, DRIVER_GATE: gate, EPOCH: str(epoch)}
