@@ -547,8 +547,10 @@ def test_two_saves_to_one_path_at_once(spark: SparkSession, tmp_path: Path) -> N
             if began.exists():
                 break
             threading.Event().wait(0.1)
-        with pytest.raises(PathClaimed, match=spark.sparkContext.applicationId):
-            PartitionFileSink(out, lines, mode="append").save(data)
+        (tmp_path / "link").symlink_to(out)
+        for path in (out, str(tmp_path / "link")):
+            with pytest.raises(PathClaimed, match=spark.sparkContext.applicationId):
+                PartitionFileSink(path, lines, mode="append").save(data)
         # Another application's claim, as it would be found.
         claim = tmp_path / ".out.yarnspec-claim"
         other = tmp_path / ".elsewhere.yarnspec-claim"
@@ -562,7 +564,11 @@ def test_two_saves_to_one_path_at_once(spark: SparkSession, tmp_path: Path) -> N
     assert read(tmp_path / "out") == [""]
     PartitionFileSink(str(tmp_path / "elsewhere"), lines, take_over=True).save(data)
     assert read(tmp_path / "elsewhere") == ["1\n"]
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["began", "elsewhere", "may end", "out"]
+    # The link stays one, and leads to the new output.
+    PartitionFileSink(str(tmp_path / "link"), lines, mode="overwrite").save(data)
+    assert (tmp_path / "link").is_symlink()
+    assert read(tmp_path / "out") == ["1\n"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["began", "elsewhere", "link", "may end", "out"]
 
 
 def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:

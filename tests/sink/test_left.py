@@ -15,16 +15,17 @@ from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink.claim import Superseded
 from yarnspec.sink.decision import SUCCESS, Mode
 from yarnspec.sink.files import LocalFiles
-from yarnspec.sink.publication import Step
+from yarnspec.sink.publication import OutputExists, Step
 
 NEXT = "application_1_0002"
 
 
 def dead_at(step: Step, out: Path, mode: Mode) -> Path:
-    """Where a driver was at work that died before the last operation of a step; there is older output."""
-    Driver(str(out), application="application_0_0001").save("old")
+    """Where a driver was at work that died before the last operation of a step; there is older output, if it may be."""
     probe = MortalFiles()
-    shutil.copytree(out, f"{out} probe")
+    if mode is not Mode.FAIL:
+        Driver(str(out), application="application_0_0001").save("old")
+        shutil.copytree(out, f"{out} probe")
     Driver(f"{out} probe", mode=mode, files=probe).save("a", "b")
     shutil.rmtree(f"{out} probe")
     last = max(number for number, (seen, _) in enumerate(probe.seen) if seen is step)
@@ -32,6 +33,18 @@ def dead_at(step: Step, out: Path, mode: Mode) -> Path:
     with pytest.raises(Killed):
         driver.save("a", "b")
     return Path(driver.publication.place.run)
+
+
+def test_somebody_makes_the_output_when_the_driver_has_died_in_the_midst_of_publishing(tmp_path: Path) -> None:
+    """The next one does not get stuck in what was decided."""
+    out = tmp_path / "out"
+    dead_at(Step.SEAL, out, Mode.FAIL)
+    out.mkdir()
+    (out / "theirs").write_text("theirs")
+    with pytest.raises(OutputExists):
+        Driver(str(out), epoch=2).save("a", "b")
+    assert read(out) == ["theirs"]
+    assert around(out) == []
 
 
 def test_output_that_was_deleted_after_its_publication_does_not_come_back(tmp_path: Path) -> None:

@@ -72,10 +72,6 @@ def test_somebody_makes_the_output_meanwhile(tmp_path: Path) -> None:
     assert not driver.publication.decided
     assert read(out) == ["theirs"]
     assert around(out) == []
-    # The same in the midst of publishing, and the driver dies of it: the next one must not get stuck in what it left.
-    again = Driver(str(out), epoch=2, mode=Mode.OVERWRITE)
-    again.save("new")
-    assert read(out) == ["new"]
 
 
 def test_another_application_is_refused_while_one_writes(tmp_path: Path) -> None:
@@ -92,6 +88,18 @@ def test_another_application_is_refused_while_one_writes(tmp_path: Path) -> None
     assert seen == list(Mode)
     assert read(out) == ["one"]
     assert around(out) == []
+
+
+def test_what_an_append_is_added_to_is_not_called_whole(tmp_path: Path) -> None:
+    """A job of somebody else has failed there; an empty directory is no such thing."""
+    for name, files, marked in (("failed", ["part-00000", "_temporary"], False), ("empty", [".crc"], True)):
+        out = tmp_path / name
+        out.mkdir()
+        for file in files:
+            (out / file).write_text("theirs")
+        for epoch in (1, 2):
+            Driver(str(out), mode=Mode.APPEND, epoch=epoch, ordinal=epoch).save("ours")
+            assert (out / SUCCESS).exists() is marked
 
 
 def test_an_append_to_what_others_wrote(tmp_path: Path) -> None:

@@ -68,8 +68,11 @@ def test_a_generator_is_no_writer() -> None:
         list(chunks_of(write, iter([1])))  # type: ignore[arg-type]
 
 
-# Python's warnings of files that nobody has closed; what it does with them is tested.
-UNCLOSED = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def UNCLOSED(test: Callable[..., None]) -> Callable[..., None]:  # noqa: N802 - a mark
+    """Without Python's warnings of files that nobody has closed; what it does with them is tested."""
+    for category in ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning"):
+        test = pytest.mark.filterwarnings(f"ignore::{category}")(test)
+    return test
 
 
 class Keeping:
@@ -90,14 +93,13 @@ class Keeping:
 @pytest.mark.parametrize(
     "wrap",
     [
-        io.TextIOWrapper,
         lambda file: gzip.GzipFile(fileobj=file, mode="wb"),
         lambda file: io.TextIOWrapper(gzip.GzipFile(fileobj=file, mode="wb")),
     ],
 )
 def test_a_wrapper_that_the_writer_keeps(wrap: Callable[[BinaryIO], Any]) -> None:
     """What it has not handed on would be lost without a sign."""
-    with pytest.raises(TypeError, match="Close wrappers"):
+    with pytest.raises(TypeError, match="Close them"):
         list(chunks_of(Keeping(wrap), iter([])))
     written = b"".join(chunks_of(Keeping(wrap, close=True), iter([])))
     assert (gzip.decompress(written) if written[:2] == b"\x1f\x8b" else written) == b"text"
@@ -164,3 +166,87 @@ def test_rows_and_batches() -> None:
     (batch,) = arrow_chunks_of(write, iter([]))
     assert isinstance(batch, pa.RecordBatch)
     assert batch.to_pydict() == {"chunk": [b"[]"]}
+
+
+def lines(count: int) -> bytes:
+    return b"".join(b"%d\r\n" % number for number in range(count))
+
+
+@UNCLOSED
+@pytest.mark.parametrize("count", [10, 10_000])
+def test_a_writer_that_closes_the_file_before_its_wrapper(count: int) -> None:
+    """What the wrapper still has comes when it goes."""
+
+    def write(records: Iterator[int], file: BinaryIO) -> None:
+        with file:
+            csv.writer(io.TextIOWrapper(file)).writerows([number] for number in records)
+
+    def write_more(records: Iterator[int], file: BinaryIO) -> None:
+        text = io.TextIOWrapper(file)
+        csv.writer(text).writerows([number] for number in records)
+        file.close()
+
+    for writer in (write, write_more):
+        assert b"".join(chunks_of(writer, iter(range(count)))) == lines(count)
+
+
+@UNCLOSED
+@pytest.mark.parametrize(
+    "close", [io.TextIOWrapper.close, lambda wrapper: wrapper.buffer.close(), lambda _wrapper: None]
+)
+def test_a_text_wrapper_that_is_kept(close: Callable[[io.TextIOWrapper], None]) -> None:
+    """Closed, around a closed file, or open: what was written to it is there."""
+    kept = []
+
+    def write(_records: Iterator[Any], file: BinaryIO) -> None:
+        kept.append(io.TextIOWrapper(file))
+        kept[0].write("text")
+        close(kept[0])
+
+    assert list(chunks_of(write, iter([]))) == [b"text"]
+
+
+OPENED: dict[str, Callable[[Any], Any]] = {
+    "by name": lambda file: Path(file.name).open("wb"),  # noqa: SIM115 - what is left open is tested
+    "by descriptor": lambda file: os.fdopen(os.dup(file.fileno()), "wb"),
+    "the raw file": lambda file: io.BufferedWriter(file.raw),
+}
+
+
+@UNCLOSED
+@pytest.mark.parametrize("way", OPENED)
+def test_a_file_that_is_opened_beside_the_one_that_is_given(way: str) -> None:
+    """What it keeps is noticed."""
+    kept = []
+
+    def keep(_records: Iterator[Any], file: BinaryIO) -> None:
+        kept.append(OPENED[way](file))
+        kept[0].write(b"text")
+
+    with pytest.raises(TypeError, match="Close them"):
+        list(chunks_of(keep, iter([])))
+
+    def close(_records: Iterator[Any], file: BinaryIO) -> None:
+        with OPENED[way](file) as beside:
+            beside.write(b"text")
+
+    def in_a_circle(_records: Iterator[Any], file: BinaryIO) -> None:
+        circle = [OPENED[way](file)]
+        circle[0].write(b"text")
+        circle.append(circle)
+
+    if way == "the raw file":  # closing that closes the one that is given
+        return
+    assert list(chunks_of(close, iter([]))) == [b"text"]
+    with pytest.raises(TypeError, match="Close them"):
+        list(chunks_of(in_a_circle, iter([])))
+
+
+def test_the_writers_error_is_the_one_that_is_seen() -> None:
+    def write(_records: Iterator[Any], file: BinaryIO) -> None:
+        file.write(b"text")
+        os.close(file.fileno())
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        list(chunks_of(write, iter([])))

@@ -21,7 +21,7 @@ INT, BIGINT, TINY = types.IntegerType(), types.LongType(), types.ByteType()
 FLOAT, DOUBLE, STRING, BOOLEAN = types.FloatType(), types.DoubleType(), types.StringType(), types.BooleanType()
 DATE, TIME, INTERVAL = types.DateType(), types.TimeType(), types.DayTimeIntervalType()
 INTS, DOUBLES, DATES = types.ArrayType(BIGINT), types.ArrayType(DOUBLE), types.ArrayType(DATE)
-BOOLEANS = types.ArrayType(BOOLEAN)
+BOOLEANS, DECIMAL = types.ArrayType(BOOLEAN), types.DecimalType(5, 1)
 PAIR = types.StructType([types.StructField("x", INT), types.StructField("s", STRING)])
 PAIRS = types.ArrayType(PAIR)
 COUNTS, NAMES = types.MapType(STRING, INT), types.MapType(INT, STRING)
@@ -79,6 +79,8 @@ def value(kind: types.DataType, given: Any) -> Any:
         (DOUBLE, Decimal("1.5")),
         (FLOAT, np.int64(2**24 + 1)),
         (FLOAT, 2**24 + 1),
+        (DECIMAL, Decimal("nan")),
+        (types.ArrayType(DECIMAL), [Decimal("nan")]),
         (DATE, MOMENT),
         (DATE, 2.5),
         (DATE, 1),

@@ -57,6 +57,22 @@ def test_large_rows_fill_a_batch_early() -> None:
     assert found[0].schema.field("value").type == pa.large_utf8()
 
 
+@pytest.mark.parametrize("as_table", [False, True])
+def test_a_null_where_the_schema_has_none(as_table: bool) -> None:
+    """Spark does not look, and would take it for some number."""
+    schema = StructType([StructField("s", StringType()), StructField("n", LongType(), nullable=False)])
+    results = RowFormat(schema, single=False, batch_rows=100, large_types=False)
+
+    def told(numbers: list[int | None]) -> list[Any]:
+        batch = pa.record_batch({"n": pa.array(numbers, pa.int64()), "s": pa.array([None, "a"], pa.string())})
+        result = pa.Table.from_batches([batch]) if as_table else batch
+        return rows_of(map_batches(lambda _: [result], results, 10, batches()))
+
+    assert told([1, 2]) == [(None, 1), ("a", 2)]
+    with pytest.raises(ValueError, match="a null in the column n"):
+        told([1, None])
+
+
 def test_folds_of_rows() -> None:
     fold = partial(reduced, lambda one, other: (one[0] + other[0],))
     assert rows_of(fold_rows(fold, NUMBERS, AS_NUMBERS, batches([1, 2], [3]))) == [(6,)]

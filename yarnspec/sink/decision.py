@@ -56,6 +56,8 @@ class Decision:
     """What its files are made of (``Job.origin``), how and where to; empty when that is not known."""
     key: str = ""
     """The user's name of the ``save``, if there is one; then it has no number."""
+    unmarked: bool = False
+    """What it is added to has no ``_SUCCESS``, and gets none."""
     schema: int = 1
 
     @property
@@ -154,7 +156,8 @@ def published(files: Files, target: str) -> list[str]:
         before = manifest_names(files, target)
         whole = {done.run for name in before if (done := manifest(files, target, name)) is not None}
         listed = files.names(target)
-        if before == sorted(filter(_MANIFEST.fullmatch, listed)):
+        # A listing may come in pieces, and the manifests with the first: so they are looked at once more.
+        if before == sorted(filter(_MANIFEST.fullmatch, listed)) == manifest_names(files, target):
             break
     else:
         raise YarnspecError(f"{target} becomes another output again and again while it is listed: try it again")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +118,8 @@ def files_of(context: SparkContext, path: str, lister: Any) -> tuple[Files, str]
         if named.isRoot():
             raise UsageError(f"{path}: the root of a file system is no place for an output")
         if scheme == "file":
-            return LocalFiles(), str(named.toUri().getPath())
+            # Behind links there is one output, with one claim, whatever it is called.
+            return LocalFiles(), os.path.realpath(str(named.toUri().getPath()))
         if str(file_system.getClass().getName()) == _DFS:
             return HadoopFiles(context, file_system, lister), str(named.toString())
     raise UsageError(

@@ -184,6 +184,11 @@ class Publication:
         """What tasks have written so far."""
         return self._files.names(self.place.attempts)
 
+    def is_unmarked(self) -> bool:
+        """Whether there are files at the path of which nobody says by ``_SUCCESS`` that they are whole."""
+        names = self._files.names(self.place.target)
+        return SUCCESS not in names and any(not name.startswith(("_", ".")) for name in names)
+
     def publish(self, decision: Decision) -> None:
         """Write the decision down and carry it out.
 
@@ -271,7 +276,7 @@ class Publication:
             self.still_ours()
             if not self._put_in_place(decision.mode, place):
                 self._add(decision, place)
-        if adding and not self._files.exists(f"{place.target}/{SUCCESS}"):
+        if adding and not decision.unmarked and not self._files.exists(f"{place.target}/{SUCCESS}"):
             self.step = Step.MARK
             # Out of our own directory: a driver whose directory is gone must not mark what another one is adding to.
             with contextlib.suppress(FileNotFoundError):

@@ -141,6 +141,7 @@ def _publish(
         line=line,
         origin=origin,
         key=key,
+        unmarked=publication.is_unmarked(),
     )
     publication.publish(decision)
     return decision, len(left)

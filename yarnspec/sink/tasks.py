@@ -8,9 +8,11 @@ host has one for Python.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import inspect
 import io
+import os
 import shutil
 import sys
 import tempfile
@@ -27,6 +29,7 @@ Writer = Callable[[Iterator[Any], BinaryIO], None]
 
 CHUNK = "chunk"
 CHUNK_BYTES = 1 << 20
+_DESCRIPTORS = Path("/proc/self/fd")
 
 
 class _Raw(io.FileIO):
@@ -45,14 +48,33 @@ class _Raw(io.FileIO):
         return written
 
 
+class _File(io.BufferedRandom):
+    """What a writer gets. To close it, as ``with file:`` does, leaves it open for wrappers that write when they go."""
+
+    def close(self) -> None:
+        """Hand on what is there."""
+        if not self.closed:
+            self.flush()
+
+    def end(self) -> None:
+        """Close it."""
+        super().close()
+
+
 def chunks_of(writer: Writer, records: Iterator[Any]) -> Iterator[bytes]:
     """What the writer makes of the records; it has ended when the first piece comes."""
     directory = tempfile.mkdtemp(prefix="yarnspec-sink-", dir=local_directories()[0])
     try:
         path = Path(directory) / "file"
         raw = _Raw(str(path), "w+")
-        with io.BufferedRandom(raw) as file:
+        file = _File(raw)
+        try:
             _write(writer, records, file)
+        except BaseException:
+            with contextlib.suppress(OSError, ValueError):  # the writer's error is the one to be seen
+                file.end()
+            raise
+        file.end()
         if raw.failed is not None:
             raise raw.failed
         # By its name: a library may have put another file in its place.
@@ -63,8 +85,8 @@ def chunks_of(writer: Writer, records: Iterator[Any]) -> Iterator[bytes]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _write(writer: Callable[..., Any], records: Iterator[Any], file: BinaryIO) -> None:
-    references = sys.getrefcount(file)
+def _write(writer: Callable[..., Any], records: Iterator[Any], file: _File) -> None:
+    references, descriptors = _references(file), _descriptors(file)
     result = writer(iter(records), file)
     if hasattr(result, "__next__"):
         raise TypeError(
@@ -75,14 +97,46 @@ def _write(writer: Callable[..., Any], records: Iterator[Any], file: BinaryIO) -
             result.close()
         raise TypeError("the writer is asynchronous, and nobody awaits it: it must have written when it returns")
     del result
-    if sys.getrefcount(file) > references:
+    if _references(file) > references:
         gc.collect()  # wrappers that nobody has any more write what they have when they go
-    if sys.getrefcount(file) > references and not file.closed:
+        references += _flush_text(file)
+    if isinstance(file.raw, _Raw) and file.raw.failed is not None:
+        raise file.raw.failed
+    # Not so what was opened by name: in a circle of garbage Python may close the descriptor before the buffer is empty.
+    if _references(file) > references or _descriptors(file) > descriptors:
         raise TypeError(
-            "the writer has returned, and something still has its file: what a wrapper around it (TextIOWrapper, "
-            "GzipFile, ZipFile, ...) has not handed on would be lost. Close wrappers before you return, and keep the "
-            "file nowhere"
+            "the writer has returned, and something still has its file: what a wrapper around it (GzipFile, "
+            "ZipFile, ...), or a file opened by its name, has not handed on would be lost. Close them before "
+            "you return, and keep the file nowhere"
         )
+
+
+def _flush_text(file: _File) -> int:
+    """Have what text wrappers that are kept, closed or not, hand on; returns how many there are."""
+    wrappers = [each for each in gc.get_referrers(file) if isinstance(each, io.TextIOWrapper)]
+    for each in wrappers:
+        each.flush()
+    return len(wrappers)
+
+
+def _references(file: _File) -> int:
+    return sys.getrefcount(file) + sys.getrefcount(file.raw)
+
+
+def _descriptors(file: _File) -> int:
+    """How many there are for the file in this process, or for the one that a library has put in its place."""
+    ours = {_identity(os.fstat(file.fileno()))}
+    with contextlib.suppress(FileNotFoundError):
+        ours.add(_identity(Path(file.name).stat()))
+    found = 0
+    for each in list(_DESCRIPTORS.iterdir()) if _DESCRIPTORS.is_dir() else ():
+        with contextlib.suppress(FileNotFoundError):  # that of the listing
+            found += _identity(each.stat()) in ours
+    return found
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
 
 
 def row_chunks_of(writer: Writer, rows: Iterator[Any]) -> Iterator[tuple[bytes]]:

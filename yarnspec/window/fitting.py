@@ -11,6 +11,7 @@ import datetime
 import operator
 import reprlib
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from itertools import chain
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -68,12 +69,14 @@ def _check_of(kind: DataType, where: str) -> Check | None:
 
     if isinstance(kind, types.UserDefinedType):
         return _each(types._make_type_verifier(kind, name=where))
-    if isinstance(kind, types.StructType):
-        return _check_of_struct(kind, where)
-    if isinstance(kind, types.ArrayType):
-        return _check_of_array(kind, where)
-    if isinstance(kind, types.MapType):
-        return _check_of_map(kind, where)
+    of_kind: dict[type[DataType], Callable[[Any, str], Check | None]] = {
+        types.StructType: _check_of_struct,
+        types.ArrayType: _check_of_array,
+        types.MapType: _check_of_map,
+        types.DecimalType: _check_of_decimals,
+    }
+    if type(kind) in of_kind:
+        return of_kind[type(kind)](kind, where)
     rules: tuple[tuple[type[DataType], set[type], Callable[[Any], bool]], ...] = (
         (types.IntegralType, {int}, _is_integer),
         # Integers that they cannot hold are refused by Arrow, as long as they are Python's own.
@@ -95,6 +98,15 @@ def _check_of_values(kind: DataType, usual: set[type], fits: Callable[[Any], boo
             return
         for value in _present(values):
             if not fits(value):
+                raise _misfit(value, kind, where)
+
+    return check
+
+
+def _check_of_decimals(kind: DataType, where: str) -> Check:
+    def check(values: list[Any]) -> None:
+        for value in values:
+            if isinstance(value, Decimal) and value.is_nan():  # which would become null
                 raise _misfit(value, kind, where)
 
     return check

@@ -37,15 +37,16 @@ def map_batches(
     """``map_partition`` of a function of batches."""
     # One type has a column that the user has not named.
     names = None if results.single else results.schema.names
+    required = [place for place, field in enumerate(results.schema.fields) if not field.nullable]
 
     def run(waiting: Batches) -> Batches:
         for result in results_of(fn, waiting):
             # A table is welcome, too.
             if hasattr(result, "to_batches"):
                 for batch in result.to_batches():
-                    yield _in_order(batch, names)
+                    yield _full(_in_order(batch, names), required)
             else:
-                yield _in_order(result, names)
+                yield _full(_in_order(result, names), required)
 
     return through_queue(run, batches, queue_size, _rows_in)
 
@@ -82,6 +83,16 @@ def _in_order(batch: pa.RecordBatch, names: list[str] | None) -> pa.RecordBatch:
     if len(set(names)) == len(names) and sorted(found) == sorted(names):
         return batch.select(names)
     raise ValueError(f"a batch of results has the columns {found}, and the schema {names}: select and rename them")
+
+
+def _full(batch: pa.RecordBatch, required: list[int]) -> pa.RecordBatch:
+    """The batch; Spark would take a null for some value in a column that has none by its schema."""
+    for place in required:
+        if batch.column(place).null_count:
+            raise ValueError(
+                f"a batch of results has a null in the column {batch.schema.names[place]}, which has none by the schema"
+            )
+    return batch
 
 
 def _rows_in(batch: pa.RecordBatch) -> int:
