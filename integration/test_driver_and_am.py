@@ -46,7 +46,7 @@ def test_a_failing_program_is_final_and_shows_its_traceback(
         wait_for("nothing left", lambda: not leftovers(cluster, left), 20)  # noqa: B023 - used at once
 
 
-@pytest.mark.parametrize("victim", ["driver-jvm", "negotiator", "skein-am"])
+@pytest.mark.parametrize("victim", ["driver-jvm", pytest.param("negotiator", marks=pytest.mark.soak), "skein-am"])
 def test_a_killed_master_or_driver_is_followed_by_an_attempt_that_ends_right(
     victim: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -104,6 +104,7 @@ def test_what_a_dead_driver_s_tasks_had_committed_is_not_published_by_the_next(
     assert sorted(number for table in tables for number in table["number"].to_pylist()) == list(range(ROWS))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "settings",
     [
@@ -111,7 +112,6 @@ def test_what_a_dead_driver_s_tasks_had_committed_is_not_published_by_the_next(
         pytest.param(
             ("spark.yarn.maxAppAttempts=2", "spark.yarn.am.attemptFailuresValidityInterval=2s"),
             id="two, and old failures forgotten",
-            marks=pytest.mark.soak,
         ),
     ],
 )

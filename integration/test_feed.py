@@ -11,11 +11,11 @@ from integration.taskends import difference, of_spark, of_yarnspec
 from yarnspec.core.observations import RowKind, State
 from yarnspec.feed.sparklog import observations
 
-TASKS = 20_000
+TASKS = 8_000
 
 
 def test_no_task_of_many_is_missing(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
-    """20,000 tasks, some that fail and one that is killed: the same ends, states and times as in Spark's log."""
+    """Thousands of tasks, some that fail and one that is killed: the same ends, states and times as in Spark's log."""
     events = tmp_path / "spark-events"
     events.mkdir()
     options = [
