@@ -2,71 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from tests.core.carrying import (
+    H2,
+    H3,
+    H4,
+    H5,
+    KILLED,
+    NEXT_EPOCH,
+    SETTINGS,
+    SETTLED_MS,
+    Life,
+    factor,
+    handed_over,
+    next_attempt,
+    slow_host,
+    wide,
+)
 from tests.core.stragglers import Stragglers
 from tests.core.test_faults import fails_on_h3, others_end_well
-from tests.core.test_recovery import ON, replayed
-from tests.core.world import HOSTS, START_MS, World, hosts, names, of, only
+from tests.core.test_recovery import replayed
+from tests.core.world import World, hosts, names, of, only
 from yarnspec.core import commands as cm
 from yarnspec.core import events as ev
-from yarnspec.core.blocks import Block
-from yarnspec.core.carried import KINDS, CarriedBlocks, CarriedHosts, CarriedPart, parts_of, record_of_part
-from yarnspec.core.carry import CARRY_TIMER
-from yarnspec.core.commands import Command
-from yarnspec.core.journalrecords import Carried
-from yarnspec.core.journalstate import Recorded
-from yarnspec.core.observations import Failure, State
-from yarnspec.core.settings import RecoverySettings
-
-H2, H3, H4, H5 = HOSTS
-AGAIN = RecoverySettings(enabled=True, driver_restarts=4)
-SETTINGS: dict[str, Any] = {"recovery": AGAIN, "blocked_share": 1.0}
-KILLED = ev.DriverLost(exit_code=-9, reason="its process was ended by signal 9")
-NEXT_EPOCH = 6
-SETTLED_MS = 60_000
-
-
-class Life(Stragglers):
-    """An attempt with an executor on each host, which records from its start on."""
-
-    def __init__(self, **changes: Any) -> None:
-        super().__init__(**{**SETTINGS, **changes})
-        self.tell(replayed(epochs=(), progress=0))
-
-
-def handed_over(world: World) -> tuple[CarriedPart, ...]:
-    """What the journal holds of it: through bytes, and the newest of each kind."""
-    recorded = Recorded()
-    for command in of(cm.RecordState, world.commands):
-        for part in command.parts:
-            recorded.apply(record_of_part(part))
-    parts, problem = parts_of(recorded)
-    assert not problem
-    return parts
-
-
-def next_attempt(
-    *parts: CarriedPart, at_ms: int, wishes: tuple[ev.BlockRequested, ...] = (), report: bool = True, **changes: Any
-) -> World:
-    """The attempt after the one that left this, when the journal was read."""
-    world = World(**{**SETTINGS, **changes})
-    world.now_ms = at_ms
-    for wish in wishes:
-        world.tell(wish)
-    world.start(NEXT_EPOCH, report=report)
-    world.tell(replayed(carried=parts, epochs=(1,), progress=1))
-    return world
-
-
-def wide(world: World) -> dict[str, Block]:
-    return {block.host: block for block in world.view().blocks if block.level == "application"}
-
+from yarnspec.core.carried import CarriedBlocks, CarriedHosts
+from yarnspec.core.observations import Failure
 
 # blocks
 
@@ -231,32 +193,6 @@ def test_a_restored_block_for_faults_is_not_counted_twice() -> None:
     assert again.hosts == known.hosts
 
 
-def slow_host() -> Life:
-    """An attempt that has found H5 slow: a third of its stage is over, and what ran there took four times as long."""
-    first = Life(detector={"kind": "progress", "cold_start_ms": 0}, blocks={"slow_duration_ms": 60_000})
-    for stage in range(2):
-        tasks = first.fill(stage, 8)
-        first.pass_ms(2_000)
-        for task in tasks:
-            if first.where[first.running[task].executor_id] != H5:
-                first.end(task)
-        first.pass_ms(6_000)
-        for task in tasks:
-            if task in first.running:
-                first.end(task)
-        first.stage_ends(stage)
-    first.pass_ms(6_000)
-    return first
-
-
-def factor(world: World, host: str) -> float:
-    found = world.negotiator.explain_host(host, world.now_ms)
-    assert found is not None
-    value = found.numbers["factor"]
-    assert isinstance(value, float)
-    return value
-
-
 def test_how_slow_hosts_are_is_known_to_the_next_attempt_and_only_of_those_that_are_not_as_others() -> None:
     first = slow_host()
     assert factor(first, H5) > 2
@@ -329,299 +265,3 @@ def test_the_counts_of_copies_go_on_across_attempts() -> None:
     assert only(cm.CarryOver, second.commands).ledger == again
     third = next_attempt(*handed_over(second), at_ms=second.now_ms)
     assert third.negotiator.speculation_view(third.now_ms).ledger == again
-
-
-# when it is recorded
-
-
-def test_a_block_is_recorded_at_once_and_many_of_them_a_second_later() -> None:
-    first = Life()
-    first.commands.clear()
-    assert len(of(cm.RecordState, first.block(H3))) == 1
-    answer = first.block(H4) + first.block(H5, force=True)
-    assert of(cm.RecordState, answer) == []
-    due = [one for one in of(cm.SetTimer, answer) if one.name == CARRY_TIMER]
-    assert [one.at_ms - first.now_ms for one in due] == [1_000]
-    (part,) = only(cm.RecordState, first.fire(CARRY_TIMER, due[0].at_ms)).parts
-    assert isinstance(part, CarriedBlocks)
-    assert [one.host for one in part.blocks] == [H3, H4, H5]
-
-
-def test_nothing_is_recorded_while_nothing_changes_and_stages_run() -> None:
-    first = Life()
-    first.fill(0, 8)
-    first.pass_ms(600_000)
-    assert of(cm.RecordState, first.commands) == []
-    assert CARRY_TIMER not in {one.name for one in of(cm.SetTimer, first.commands)}
-
-
-def test_what_is_known_of_a_slow_host_is_not_recorded_again_for_its_fading_alone() -> None:
-    first = slow_host()
-    first.pass_ms(SETTLED_MS)
-    first.commands.clear()
-    first.fill(7, 8)
-    first.pass_ms(20_000)
-    parts = [part for command in of(cm.RecordState, first.commands) for part in command.parts]
-    assert sum(isinstance(part, CarriedHosts) for part in parts) <= 3
-
-
-def test_without_recovery_nothing_is_recorded() -> None:
-    world = Stragglers()
-    world.block(H3)
-    world.fill(0, 8)
-    world.pass_ms(SETTLED_MS)
-    assert of(cm.RecordState, world.commands) == []
-
-
-def test_nothing_is_recorded_before_the_journal_is_open_and_then_what_has_happened_until_then() -> None:
-    world = World(recovery=ON)
-    world.start()
-    assert of(cm.RecordState, world.block(H3)) == []
-    (part,) = only(cm.RecordState, world.tell(replayed(epochs=(), progress=0))).parts
-    assert isinstance(part, CarriedBlocks)
-
-
-def test_of_thousands_of_hosts_the_worst_are_handed_over() -> None:
-    many = tuple(f"h{number}" for number in range(3_000))
-    first = World(**SETTINGS)
-    first.start(report=False)
-    first.tell(hosts(*many))
-    first.tell(replayed(epochs=(), progress=0))
-    for host in many[:1_500]:
-        first.block(host, automatic=True, cause="faulty", force=True, duration_ms=1)
-        first.tell(ev.UnblockRequested(host="h2999", by="ann"))
-        first.negotiator._blocklist.lift(first.negotiator._blocklist.blocks[0].key, "over")
-    first.now_ms += SETTLED_MS
-    first.block(H3)
-    first.block(many[7])
-    (known,) = [part for part in handed_over(first) if isinstance(part, CarriedHosts)]
-    assert len(known.hosts) == 500
-
-
-# what cannot be read
-
-
-@pytest.mark.parametrize("payload", [b"", b"\xc1", b"\x80", msgspec.msgpack.encode({"epoch": "one"})])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_record_that_cannot_be_read_costs_only_itself(kind: str, payload: bytes) -> None:
-    first = slow_host()
-    first.block(H3)
-    recorded = Recorded()
-    for part in handed_over(first):
-        recorded.apply(record_of_part(part))
-    recorded.apply(Carried(kind=kind, payload=payload))
-    parts, problem = parts_of(recorded)
-    assert problem.startswith(f"{kind}: ")
-    second = World(**SETTINGS)
-    second.now_ms = first.now_ms
-    second.start(NEXT_EPOCH)
-    answer = second.tell(replayed(carried=parts, carried_problem=problem, epochs=(1,), progress=1))
-    assert problem in next(one for one in of(cm.CarryOver, answer) if one.failed).reason
-    assert of(cm.StartDriver, answer)
-    assert bool(wide(second)) == (kind != "blocks")
-    assert (factor(second, H5) > 2) == (kind != "hosts")
-
-
-@pytest.mark.parametrize("why", [{"problem": "the log of epoch 1 is damaged"}, {"off": "no such directory"}])
-def test_a_journal_that_cannot_be_read_or_opened_is_a_clean_start(why: dict[str, str]) -> None:
-    second = World(**SETTINGS)
-    second.start(NEXT_EPOCH)
-    answer = second.tell(replayed(epochs=(1,), progress=1, **why))
-    told = only(cm.CarryOver, answer)
-    assert told.failed
-    assert next(iter(why.values())) in told.reason
-    assert of(cm.StartDriver, answer)
-    assert wide(second) == {}
-
-
-def test_a_fault_of_ours_in_taking_it_over_costs_only_that() -> None:
-    parts = (msgspec.structs.replace(handed_over(slow_host())[0], blocks=None),)
-    second = next_attempt(*parts, at_ms=START_MS)
-    assert only(cm.CarryOver, second.commands).failed
-    assert of(cm.StartDriver, second.commands)
-
-
-# the driver alone dies
-
-
-def again(world: World, epoch: int, *parts: CarriedPart) -> list[Command]:
-    done = tuple(range(1, epoch))
-    return world.tell(replayed(carried=parts, epochs=done, progress=epoch - 1))
-
-
-def test_of_a_dead_driver_s_blocks_those_of_stages_and_tasks_end_and_wider_ones_stay_until_their_time() -> None:
-    world = Life()
-    world.fill(0, 8)
-    world.block(H3, level="stage", stage=0)
-    world.block(H4, level="task", stage=0, index=1)
-    world.block(H5, duration_ms=600_000)
-    entry = ev.ClusterBlock(host=H2, reason="bad disk", by="root", since_ms=1, until_ms=None, admin=True)
-    world.tell(ev.ClusterBlocksRead(blocks=(entry,)))
-    until_ms = wide(world)[H5].until_ms
-    answer = world.tell(KILLED)
-    ended = [(one.host, one.level) for one in of(cm.UnblockHost, answer)]
-    assert sorted(ended) == [(H3, "stage"), (H4, "task")]
-    assert [(one.level, one.host, one.until_ms) for one in world.view().blocks] == [
-        ("cluster", H2, None),
-        ("application", H5, until_ms),
-    ]
-    again(world, 2)
-    assert [one.host for one in world.view().blocks] == [H2, H5]
-    last = of(cm.UpdateTaskBlocks, world.commands)[-1]
-    assert (last.hosts, last.stages) == ((H2, H5), ())
-
-
-def test_what_the_journal_says_does_not_take_the_place_of_what_a_living_negotiator_knows() -> None:
-    world = Life()
-    world.block(H3)
-    parts = handed_over(world)
-    world.now_ms += 2_000
-    world.tell(ev.UnblockRequested(host=H3, by="ann"))
-    world.tell(KILLED)
-    answer = again(world, 2, *parts)
-    assert not {"BlockHost", "CarryOver"} & set(names(answer))
-    # But the new journal is told how things are now.
-    world.now_ms += 2_000
-    world.block(H4)
-    assert list(wide(next_attempt(*handed_over(world), at_ms=world.now_ms))) == [H4]
-
-
-def test_a_new_life_s_journal_gets_the_state_even_when_nothing_changes_any_more() -> None:
-    world = Life()
-    world.block(H3)
-    world.tell(KILLED)
-    world.commands.clear()
-    world.now_ms += SETTLED_MS
-    again(world, 2)
-    assert list(wide(next_attempt(*handed_over(world), at_ms=world.now_ms))) == [H3]
-
-
-def test_the_next_life_knows_nothing_of_the_last_one_s_stages_and_tasks() -> None:
-    world = Life()
-    tasks = world.fill(0, 8)
-    world.pass_ms(500)
-    for task in tasks[:6]:
-        world.end(task)
-    world.pass_ms(2_000)
-    world.launch(0, 6, "1", copy=True)
-    explained = world.negotiator.explain_task(0, 6, world.now_ms)
-    assert explained is not None
-    assert explained.lines
-    ledger = world.negotiator.speculation_view(world.now_ms).ledger
-    world.tell(KILLED)
-    again(world, 2)
-    world.driver_ready()
-    view = world.negotiator.speculation_view(world.now_ms)
-    assert (view.stages, view.slow_tasks, view.waiting_copies) == ((), 0, 0)
-    assert view.ledger.copies_launched == ledger.copies_launched == 1
-    assert (view.ledger.copies_running, view.ledger.copies_cancelled) == (0, 1)
-    assert world.negotiator.explain_task(0, 6, world.now_ms) is None
-    # The same numbers again, in another driver.
-    world.running.clear()
-    world._attempts.clear()
-    world._next_task_id = 0
-    for number, host in enumerate(HOSTS, start=10_001):
-        world.executor(str(number), host)
-    world.where = {one: host for one, host in world.where.items() if int(one) > 10_000}
-    new = world.fill(0, 8)
-    explained = world.negotiator.explain_task(0, 6, world.now_ms)
-    assert explained is not None
-    assert not [line for line in explained.lines if "copy" in line]
-    (stage,) = world.negotiator.speculation_view(world.now_ms).stages
-    assert (stage.finished_executions, stage.speculative_executions, stage.slow_tasks) == (0, 0, 0)
-    for task in new:
-        world.end(task)
-    assert world.negotiator.speculation_view(world.now_ms).ledger.copies_launched == 1
-
-
-def test_failures_of_tasks_of_the_same_number_in_two_lives_are_two() -> None:
-    world = Life()
-    world.stage(0, 1_000)
-    others_end_well(world, 900)
-    for index in (0, 1):
-        fails_on_h3(world, index, Failure.EXCEPTION)
-    world.end(world.launch(0, 2, "2"), State.FAILED, Failure.EXCEPTION)  # it will not succeed elsewhere any more
-    world.tell(KILLED)
-    again(world, 2)
-    world.driver_ready()
-    for number, host in enumerate(HOSTS, start=10_001):
-        world.executor(str(number), host)
-    world.stage(0, 1_000)
-    world.end(world.launch(0, 2, "10001"))
-    assert wide(world) == {}
-    fails_on_h3(world, 0, Failure.EXCEPTION, elsewhere="10001", at="10002")
-    assert list(wide(world)) == [H3]
-
-
-# any history
-
-MOVES = st.one_of(
-    st.tuples(st.just("block"), st.sampled_from(HOSTS), st.sampled_from([None, 900, 20_000, 90_000]), st.booleans()),
-    st.tuples(st.just("fault"), st.sampled_from(HOSTS), st.just(None), st.just(False)),
-    st.tuples(st.just("unblock"), st.sampled_from(HOSTS), st.just(None), st.just(False)),
-    st.tuples(st.just("pass"), st.just(""), st.integers(1, 60_000), st.just(False)),
-    st.tuples(st.just("driver"), st.just(""), st.just(None), st.just(False)),
-    st.tuples(st.just("master"), st.just(""), st.integers(1_000, 30_000), st.just(False)),
-)
-
-
-@given(st.lists(MOVES, max_size=25))
-def test_attempts_that_follow_each_other_block_as_one_that_lived_all_the_time_would(
-    moves: list[tuple[str, str, int | None, bool]],
-) -> None:
-    """A second after the last change, whatever happened; each restored block is as it was."""
-    one, many = World(**SETTINGS), World(**SETTINGS)
-    due: dict[int, dict[str, int]] = {id(one): {}, id(many): {}}
-    epoch = 1
-
-    def tell(world: World, event: ev.Event) -> None:
-        for command in of(cm.SetTimer, world.tell(event)):
-            due[id(world)][command.name] = command.at_ms
-
-    def let_pass(world: World, ms: int) -> None:
-        until_ms = world.now_ms + ms
-        waiting = due[id(world)]
-        while [name for name, at_ms in waiting.items() if at_ms <= until_ms]:
-            name = min(waiting, key=lambda each: (waiting[each], each))
-            at_ms = waiting.pop(name)
-            world.now_ms = max(world.now_ms, at_ms)
-            tell(world, ev.TimerFired(name=name, at_ms=at_ms))
-        world.now_ms = until_ms
-
-    for world in (one, many):
-        world.start()
-        world.tell(replayed(epochs=(), progress=0))
-    for move, host, number, flag in moves:
-        if move == "driver":
-            tell(many, KILLED)
-            if many.negotiator._lifecycle.over:
-                return
-            let_pass(many, 60_000)
-            let_pass(one, 60_000)
-            epoch += 1
-            tell(many, replayed(epochs=tuple(range(1, epoch)), progress=epoch - 1))
-            continue
-        if move == "master":
-            assert number is not None
-            let_pass(many, 1_000)
-            let_pass(one, 1_000 + number)
-            old, many = many, World(**SETTINGS)
-            epoch = 5 * (epoch // 5 + 1) + 1
-            due[id(many)] = {}
-            many.now_ms = old.now_ms + number
-            many.start(epoch)
-            many.commands += of(cm.RecordState, old.commands)
-            tell(many, replayed(carried=handed_over(old), epochs=(1,), progress=1))
-        for world in (one, many):
-            match move:
-                case "block":
-                    wish = ev.BlockRequested(host=host, reason="r", by="ann", duration_ms=number, force=flag)
-                    tell(world, wish)
-                case "fault":
-                    tell(world, ev.BlockRequested(host=host, reason="r", by="d", automatic=True, cause="faulty"))
-                case "unblock":
-                    tell(world, ev.UnblockRequested(host=host, by="ann"))
-                case "pass":
-                    let_pass(world, number or 0)
-        assert one.now_ms == many.now_ms
-        assert many.view().blocks == one.view().blocks
