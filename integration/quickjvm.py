@@ -37,7 +37,8 @@ def options() -> tuple[str, ...]:
         _make(archive)
     # Whatever Java has to say about the archive is not the program's output.
     quiet = ("-Xlog:disable", "-Xlog:all=warning:stderr")
-    return (f"-XX:SharedArchiveFile={archive}", *quiet) if archive.is_file() else ()
+    mapped = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")  # as it is, so without reading all of it
+    return (f"-XX:SharedArchiveFile={archive}", *mapped, *quiet) if archive.is_file() else ()
 
 
 def spark_defaults(directory: Path) -> Path:

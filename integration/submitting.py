@@ -32,6 +32,9 @@ SMALL = (
     "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore",
 )  # fmt: skip
 
+ONE_EXECUTOR = ("--num-executors", "1")
+"""For programs that say the same with one: each costs as much as a quarter of an application."""
+
 
 @dataclass(frozen=True)
 class Result:

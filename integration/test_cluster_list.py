@@ -12,7 +12,7 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
-from integration.submitting import run_yarnspec
+from integration.submitting import ONE_EXECUTOR, run_yarnspec
 from integration.waiting import wait_for
 
 DIRECTORY = "/yarnspec/blocklist"
@@ -85,7 +85,7 @@ def test_metrics_are_told_to_who_has_the_token(
 ) -> None:
     """The page is there for a scraper with the token of the endpoint's file only, and the command prints the same."""
     stop = tmp_path / "stop"
-    submission = submit("rounds.py", str(stop), "4", "0.2")
+    submission = submit("rounds.py", str(stop), "4", "0.2", options=[*ONE_EXECUTOR])
     application = submission.application_id()
     wait_for("a round", lambda: '"round": 1' in submission.stdout, 90)
     endpoint = json.loads(cluster.hdfs_read(f"/user/{cluster.user}/.skein/{application}/yarnspec-endpoint.json"))

@@ -11,6 +11,7 @@ import pytest
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec, leftovers
 from integration.programs.appends import ROWS, TASKS
+from integration.submitting import ONE_EXECUTOR
 from integration.waiting import wait_for
 
 EVENT_LOGS = "/event-logs"
@@ -20,8 +21,8 @@ def test_a_failing_program_is_final_and_shows_its_traceback(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster
 ) -> None:
     """An exception: exit 1, the last lines of the traceback, where the log is, and no second attempt."""
-    submission = submit("fails.py", "exception")
-    second = submit("fails.py", "exit", "3", options=["-o", "json"])
+    submission = submit("fails.py", "exception", options=[*ONE_EXECUTOR])
+    second = submit("fails.py", "exit", "3", options=["-o", "json", *ONE_EXECUTOR])
     result = submission.wait().expect(1)
     application = submission.application_id()
     # spark-submit sends the program's stderr the same way as its stdout.
@@ -34,7 +35,7 @@ def test_a_failing_program_is_final_and_shows_its_traceback(
     assert (status["state"], status["final"]["exit_code"]) == ("FAILED", 1)
     assert "the answer was not 42" in str(status["final"])
 
-    third = submit("fails.py", "task", options=["--conf", "spark.task.maxFailures=1"])
+    third = submit("fails.py", "task", options=["--conf", "spark.task.maxFailures=1", *ONE_EXECUTOR])
     document = second.wait().expect(1).document
     assert document["exit_code"] == 1
     assert "3" in document["status"]["final"]["reason"]

@@ -10,6 +10,7 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
+from integration.submitting import ONE_EXECUTOR
 from integration.waiting import wait_for
 from yarnspec.plan import PLACEMENT_FILE
 
@@ -29,7 +30,7 @@ def test_a_program_that_fails_while_the_resource_manager_is_away_is_not_run_agai
     monkeypatch.setitem(cluster.environment, "HADOOP_CONF_DIR", str(configuration))
 
     starts, stop = tmp_path / "starts", tmp_path / "stop"
-    submission = submit("ends.py", str(starts), str(stop), "badly")
+    submission = submit("ends.py", str(starts), str(stop), "badly", options=[*ONE_EXECUTOR])
     application = submission.application_id()
     wait_for("the program", starts.exists, 90)
     cluster.mini.rm_stop()
@@ -61,7 +62,7 @@ def test_a_file_that_cannot_be_written_at_the_end_does_not_run_the_program_again
 ) -> None:
     """The file in which the negotiator tells the provider what to say cannot be replaced any more."""
     starts, stop = tmp_path / "starts", tmp_path / "stop"
-    submission = submit("ends.py", str(starts), str(stop), how)
+    submission = submit("ends.py", str(starts), str(stop), how, options=[*ONE_EXECUTOR])
     application = submission.application_id()
     wait_for("the program", starts.exists, 90)
     (placement,) = cluster.home.glob(f"hosts/*/local/usercache/*/appcache/{application}/container_*/{PLACEMENT_FILE}")

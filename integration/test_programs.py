@@ -12,16 +12,14 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
-from integration.submitting import SMALL
-
-ONE = ["--num-executors", "1"]
+from integration.submitting import ONE_EXECUTOR, SMALL
 
 
 def test_a_master_in_the_code(submit: Submit, cluster: Cluster) -> None:
     """`yarn` runs as ours, without a second application; `local[2]` ends with exit 1 and the line, before a task."""
     before = len(cluster.applications())
-    ours = submit("master_in_code.py", "yarn", options=ONE)
-    foreign = submit("master_in_code.py", "local[2]", options=ONE)
+    ours = submit("master_in_code.py", "yarn", options=[*ONE_EXECUTOR])
+    foreign = submit("master_in_code.py", "local[2]", options=[*ONE_EXECUTOR])
     result = ours.wait().expect(0)
     assert ours.application_id() in result.stdout
     assert "tasks 2" in result.stdout
@@ -37,7 +35,7 @@ def test_an_owned_key_is_kept_and_the_override_is_reported(submit: Submit) -> No
     key = "spark.submit.deployMode"
     late = "spark.executor.extraJavaOptions"
     changes = [f"{key}=cluster", f"{late}=-Dx=1", "spark.sql.shuffle.partitions=3"]
-    result = submit("overrides.py", *changes, options=ONE).wait().expect(0)
+    result = submit("overrides.py", *changes, options=[*ONE_EXECUTOR]).wait().expect(0)
     assert result.stdout == "counted 10\n"
     assert key in result.stderr
     assert re.search(rf"overrides\.py:\d+ sets {late} too late", result.stderr)
@@ -60,7 +58,7 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
     with tarfile.open(tmp_path / "environment.tar.gz", "w:gz") as packed:
         packed.add(_small_environment(tmp_path / "packed"), ".")
     options = [
-        *ONE,
+        *ONE_EXECUTOR,
         *("--files", str(tmp_path / "words.txt")),
         *("--py-files", str(tmp_path / "shipped_module.py")),
         *("--archives", f"{tmp_path / 'box.tar.gz'}#box"),
@@ -92,7 +90,7 @@ def test_a_virtual_environment_on_the_hosts(submit: Submit, tmp_path: Path) -> N
     place = _small_environment(tmp_path / "venv")
     (tmp_path / "words.txt").write_text("words")
     (tmp_path / "shipped_module.py").write_text("def greeting():\n    return 'hello'\n")
-    options = [*ONE, "--files", str(tmp_path / "words.txt"), "--py-files", str(tmp_path / "shipped_module.py")]
+    options = [*ONE_EXECUTOR, "--files", str(tmp_path / "words.txt"), "--py-files", str(tmp_path / "shipped_module.py")]
     (report,) = submit("shipped.py", options=[*options, "--environment", f"venv://{place}"]).wait().expect(0).lines
     assert report["driver"]["prefix"] == report["task"]["prefix"] == str(place)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Watch, Yarnspec, leftovers
+from integration.submitting import ONE_EXECUTOR
 from integration.waiting import wait_for
 
 EXECUTORS = 2
@@ -103,8 +104,8 @@ def _with_running(status: dict[str, Any]) -> dict[str, Any] | None:
 
 def test_cluster_mode_prints_the_id_and_json_one_object(submit: Submit, yarnspec: Yarnspec, cluster: Cluster) -> None:
     """`--deploy-mode cluster`: stdout is the id; `-o json`: one object; two applications run at once."""
-    plain = submit("tasks.py", "4", "0.1", options=["--deploy-mode", "cluster"])
-    as_json = submit("tasks.py", "4", "0.1", options=["-o", "json"])
+    plain = submit("tasks.py", "4", "0.1", options=["--deploy-mode", "cluster", *ONE_EXECUTOR])
+    as_json = submit("tasks.py", "4", "0.1", options=["-o", "json", *ONE_EXECUTOR])
     result = plain.wait().expect(0)
     document = as_json.wait().expect(0).document
     assert result.stdout == f"{plain.application_id()}\n"

@@ -8,13 +8,14 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec, leftovers
+from integration.submitting import ONE_EXECUTOR
 from integration.waiting import wait_for
 
 
 def test_no_wait_interrupt_and_kill(submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path) -> None:
     """--no-wait leaves at once; ^C leaves the application running (130); a waiting submit sees the kill (7)."""
     stop = str(tmp_path / "never")
-    small = ["--num-executors", "1"]
+    small = [*ONE_EXECUTOR]
     left_alone = submit("rounds.py", stop, options=["--no-wait", *small])
     waiting = submit("rounds.py", stop, options=small)
     result = left_alone.wait(60).expect(0)
@@ -49,14 +50,14 @@ def test_what_yarns_own_kill_leaves_is_swept_by_the_next_submit(
 
     The submit that would clear it away is gone by then.
     """
-    submission = submit("rounds.py", str(tmp_path / "never"))
+    submission = submit("rounds.py", str(tmp_path / "never"), options=[*ONE_EXECUTOR])
     application = submission.application_id()
     wait_for("output", lambda: '"round": 1' in submission.stdout, 90)
     submission.stop()
     cluster.command("yarn", "application", "-kill", application)
     wait_for("no process left", lambda: not cluster.processes(application), 30)
     assert application in cluster.staging
-    submit("tasks.py", "2", "0").wait().expect(0)
+    submit("tasks.py", "2", "0", options=[*ONE_EXECUTOR]).wait().expect(0)
     assert application not in cluster.staging
 
 
@@ -64,7 +65,7 @@ def test_a_submit_that_waits_clears_away_what_a_killed_master_left(
     submit: Submit, cluster: Cluster, tmp_path: Path
 ) -> None:
     """The last attempt's AM is killed with no time to clean up."""
-    options = ["--conf", "spark.yarn.maxAppAttempts=1"]
+    options = ["--conf", "spark.yarn.maxAppAttempts=1", *ONE_EXECUTOR]
     submission = submit("rounds.py", str(tmp_path / "never"), options=options)
     application = submission.application_id()
     wait_for("output", lambda: '"round": 1' in submission.stdout, 90)
@@ -79,7 +80,7 @@ def test_an_upload_that_is_interrupted_leaves_nothing(submit: Submit, cluster: C
     with large.open("wb") as stream:
         stream.truncate(1 << 30)
     before = set(cluster.staging)
-    submission = submit("tasks.py", "2", "0", options=["--files", str(large)])
+    submission = submit("tasks.py", "2", "0", options=["--files", str(large), *ONE_EXECUTOR])
     (application,) = wait_for("the upload", lambda: set(cluster.staging) - before, 60)
     submission.interrupt()
     result = submission.wait(60).expect(130)
