@@ -84,7 +84,7 @@ def _try_race(cluster: Cluster, yarnspec: Yarnspec, application: str, host: str)
         return int(status["dropped_containers"]) > 0
 
     try:
-        wait_for("the dropped container", is_dropped, 4)
+        wait_for("the dropped container", is_dropped, 4, patience=1)
     except NotInTimeError:
         return None  # the AM had been quicker
     return placed[0]

@@ -18,13 +18,20 @@ class NotInTimeError(AssertionError):
     """What was waited for did not happen."""
 
 
-def wait_for(what: str, condition: Callable[[], Found | None], timeout_s: float, poll_s: float = POLL_S) -> Found:
+def wait_for(
+    what: str,
+    condition: Callable[[], Found | None],
+    timeout_s: float,
+    poll_s: float = POLL_S,
+    *,
+    patience: float = PATIENCE,
+) -> Found:
     """Ask until the answer is truthy and return it; `what` names it when the time is over.
 
-    Between two questions twice as much time passes as the last one took, and `poll_s` at least: what is waited for
-    needs the two cores more than the questions do.
+    Between two questions as much time passes as the last one took, and `poll_s` at least: what is waited for needs the
+    two cores more than the questions do.
     """
-    deadline = time.monotonic() + timeout_s * PATIENCE
+    deadline = time.monotonic() + timeout_s * patience
     while True:
         asked = time.monotonic()
         found = condition()
@@ -32,5 +39,5 @@ def wait_for(what: str, condition: Callable[[], Found | None], timeout_s: float,
             return found
         now = time.monotonic()
         if now >= deadline:
-            raise NotInTimeError(f"not within {timeout_s * PATIENCE:g} s: {what}; the last answer was {found!r}")
-        time.sleep(max(poll_s, 2 * (now - asked)))
+            raise NotInTimeError(f"not within {timeout_s * patience:g} s: {what}; the last answer was {found!r}")
+        time.sleep(max(poll_s, now - asked))

@@ -55,7 +55,7 @@ def violations(
         ended_in_order=end == "SUCCEEDED",
     )
     try:
-        wait_for("nothing left", lambda: not leftovers(cluster, application), LEFT_BEHIND_S, poll_s=0.5)
+        wait_for("nothing left", lambda: not leftovers(cluster, application), LEFT_BEHIND_S, poll_s=0.5, patience=1)
     except NotInTimeError:
         yield f"left behind: {'; '.join(leftovers(cluster, application))}"
 

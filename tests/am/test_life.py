@@ -97,6 +97,9 @@ def test_executors_may_come_from_when_it_is_ready_until_its_end(life: Life, end:
     assert [passes(gate) for _ in range(3)] == [True, True, True]
     end(life)
     assert not passes(gate)
+    # Its first word may be heard after its end.
+    life.life.listens_at("127.0.0.1:77")
+    assert not passes(gate)
 
 
 def test_what_the_program_cannot_override(life: Life) -> None:

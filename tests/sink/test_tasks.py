@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import errno
 import gzip
@@ -235,11 +236,42 @@ def test_a_file_that_is_opened_beside_the_one_that_is_given(way: str) -> None:
         circle[0].write(b"text")
         circle.append(circle)
 
-    if way == "the raw file":  # closing that closes the one that is given
+    if way == "the raw file":
+        with pytest.raises(TypeError, match=r"closed file\.raw"):
+            list(chunks_of(close, iter([])))
         return
     assert list(chunks_of(close, iter([]))) == [b"text"]
     with pytest.raises(TypeError, match="Close them"):
         list(chunks_of(in_a_circle, iter([])))
+
+
+@UNCLOSED
+@pytest.mark.parametrize("inner", [gzip.GzipFile, bz2.BZ2File])
+def test_wrappers_around_each_other_that_are_garbage(inner: Callable[..., Any]) -> None:
+    """Python may end the inner one before the outer one has handed on what it has."""
+
+    def write(_records: Iterator[Any], file: BinaryIO) -> None:
+        compressed = inner(file, "wb") if inner is bz2.BZ2File else inner(fileobj=file, mode="wb")
+        circle: list[Any] = [io.TextIOWrapper(compressed)]
+        circle[0].write("text")
+        circle.append(circle)
+
+    with pytest.raises(TypeError, match="Close them"):
+        list(chunks_of(write, iter([])))
+
+
+@UNCLOSED
+def test_garbage_that_only_has_the_file() -> None:
+    """Beside a text wrapper that is kept."""
+    kept = []
+
+    def write(_records: Iterator[Any], file: BinaryIO) -> None:
+        kept.append(io.TextIOWrapper(file))
+        kept[-1].write("text")
+        circle: list[Any] = [file]
+        circle.append(circle)
+
+    assert list(chunks_of(write, iter([]))) == [b"text"]
 
 
 def test_the_writers_error_is_the_one_that_is_seen() -> None:

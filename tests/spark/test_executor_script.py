@@ -45,7 +45,7 @@ class Container:
         }
 
     def start(
-        self, made: Plan, port: int, *, authenticate: bool = True, options: tuple[str, ...] = ()
+        self, made: Plan, port: int, *, driver: int = 0, authenticate: bool = True, options: tuple[str, ...] = ()
     ) -> subprocess.Popen[str]:
         script = launch_script(made, authenticate=authenticate, network_options=options)
         (self.work / "script").write_text(script)
@@ -53,7 +53,7 @@ class Container:
         return subprocess.Popen(
             ["bash", "script"],
             cwd=self.work,
-            env=self.environment | container_environment("7", "127.0.0.1:4041", f"127.0.0.1:{port}", 2),
+            env=self.environment | container_environment("7", f"127.0.0.1:{driver or port}", f"127.0.0.1:{port}", 2),
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -104,7 +104,7 @@ def test_a_stock_executor_of_this_driver(container: Container) -> None:
     arguments = container.arguments
     main = arguments.index("org.apache.spark.executor.CoarseGrainedExecutorBackend")
     driver = arguments[main + 2]
-    assert driver == "spark://CoarseGrainedScheduler@127.0.0.1:4041"
+    assert driver.startswith("spark://CoarseGrainedScheduler@127.0.0.1:")
     assert arguments[main + 1 :] == [
         *["--driver-url", driver, "--executor-id", "7", "--bind-address", "127.0.0.3", "--hostname", "127.0.0.3"],
         *["--cores", "2", "--app-id", "application_1_0001", "--resourceProfileId", "0"],
@@ -152,17 +152,25 @@ def test_activation_may_read_variables_that_are_not_set(container: Container) ->
     assert container.seen["ACTIVATED"] == "yes"
 
 
-def test_it_waits_until_the_driver_is_ready(container: Container) -> None:
-    with socket.socket() as later:
-        later.bind(("127.0.0.1", 0))
-        process = container.start(plan(), later.getsockname()[1])
+@pytest.mark.parametrize("first", ["driver", "gate"])
+def test_it_waits_until_the_driver_listens_and_is_ready(container: Container, first: str) -> None:
+    with socket.socket() as gate, socket.socket() as driver:
+        for each in (gate, driver):
+            each.bind(("127.0.0.1", 0))
+        (driver if first == "driver" else gate).listen()
+        process = container.start(plan(), gate.getsockname()[1], driver=driver.getsockname()[1])
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.5)
         assert not (container.work / "arguments").exists()
-        later.listen()
+        (gate if first == "driver" else driver).listen()
         process.communicate(timeout=30)
     assert process.returncode == 0
-    assert "7" in container.arguments
+    assert f"spark://CoarseGrainedScheduler@127.0.0.1:{driver_port(container)}" in container.arguments
+
+
+def driver_port(container: Container) -> str:
+    """Where the executor was told to look for its driver."""
+    return container.arguments[container.arguments.index("--driver-url") + 1].rpartition(":")[2]
 
 
 def test_a_driver_that_is_never_ready_is_named(container: Container, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +181,7 @@ def test_a_driver_that_is_never_ready_is_named(container: Container, monkeypatch
         process = container.start(plan(), port)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 1
-    assert "the driver at 127.0.0.1:4041 was not ready" in said
+    assert f"the driver at 127.0.0.1:{port} was not ready" in said
 
 
 def test_what_differs_between_containers_needs_no_quoting() -> None:

@@ -7,6 +7,7 @@ import socket
 import threading
 
 _BACKLOG = 1_024
+_PAUSE_S = 0.1
 
 
 class Gate:
@@ -16,34 +17,38 @@ class Gate:
     and looks like one that died of its host. The port is held from the beginning, and nothing is said on it.
 
     Args:
-        host: the address at which executors reach this container.
+        host: the name or address at which executors reach this container.
     """
 
     def __init__(self, host: str) -> None:
         self._socket = socket.socket()
         self._socket.bind((host, 0))
-        self._open = False
-
-    @property
-    def address(self) -> str:
+        self.address = f"{host}:{self._socket.getsockname()[1]}"
         """``host:port``."""
-        host, port = self._socket.getsockname()
-        return f"{host}:{port}"
+        self._lock = threading.Lock()
+        self._open = False
+        self._closed = threading.Event()
 
     def open(self) -> None:
-        """Let them pass."""
-        if not self._open:
+        """Let them pass; nothing once it is closed: a driver's first word may be heard after its end."""
+        with self._lock:
+            if self._open or self._closed.is_set():
+                return
             self._open = True
             self._socket.listen(_BACKLOG)
-            threading.Thread(target=self._accept, name="gate", daemon=True).start()
+        threading.Thread(target=self._accept, name="gate", daemon=True).start()
 
     def close(self) -> None:
         """Give up the port."""
-        with contextlib.suppress(OSError):  # it was not open
-            self._socket.shutdown(socket.SHUT_RDWR)  # ends the thread's wait, which closing alone does not
-        self._socket.close()
+        with self._lock:
+            self._closed.set()
+            with contextlib.suppress(OSError):  # it was not open
+                self._socket.shutdown(socket.SHUT_RDWR)  # ends the thread's wait, which closing alone does not
+            self._socket.close()
 
     def _accept(self) -> None:
-        with contextlib.suppress(OSError):  # closed
-            while True:
+        while not self._closed.is_set():
+            try:
                 self._socket.accept()[0].close()
+            except OSError:  # one that is gone already, or there is no file left for it; or closed
+                self._closed.wait(_PAUSE_S)

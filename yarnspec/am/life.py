@@ -25,11 +25,11 @@ class DriverLifeInContainer:
         self._plan = plan
         self._place = place
         self.epoch = epoch
-        self.port = next(port for port in iter(lambda: properties.free_port(place.host), 0) if port not in not_ports)
-        self._address = f"{place.host}:{self.port}"
         self._gate = Gate(place.host)
         self.gate = self._gate.address
         """``host:port`` that is open when executors may look for the driver."""
+        self.port = next(port for port in iter(lambda: properties.free_port(place.host), 0) if port not in not_ports)
+        self._address = f"{place.host}:{self.port}"
         self._properties = place.directory / f"{OWN_NAMES}spark.properties"
         self._driver = Driver(
             plan, directory=place.directory, log_directory=place.log_directory, properties=self._properties

@@ -66,8 +66,11 @@ class Decision:
         return f"_yarnspec-{self.run}.json"
 
     def encode(self) -> bytes:
-        """As JSON."""
-        return json.dumps(dataclasses.asdict(self), indent=1).encode()
+        """As JSON; what is not said is left out, for those who do not know it."""
+        told = dataclasses.asdict(self)
+        if not self.unmarked:
+            del told["unmarked"]
+        return json.dumps(told, indent=1).encode()
 
     @staticmethod
     def decode(data: bytes) -> Decision:

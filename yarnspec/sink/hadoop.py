@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yarnspec.errors import UsageError
@@ -118,8 +119,10 @@ def files_of(context: SparkContext, path: str, lister: Any) -> tuple[Files, str]
         if named.isRoot():
             raise UsageError(f"{path}: the root of a file system is no place for an output")
         if scheme == "file":
-            # Behind links there is one output, with one claim, whatever it is called.
-            return LocalFiles(), os.path.realpath(str(named.toUri().getPath()))
+            local = str(named.toUri().getPath())
+            # Behind a link there is one output, with one claim, whatever it is called. Links above it may be each
+            # host's own.
+            return LocalFiles(), os.path.realpath(local) if Path(local).is_symlink() else local
         if str(file_system.getClass().getName()) == _DFS:
             return HadoopFiles(context, file_system, lister), str(named.toString())
     raise UsageError(

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink.attempts import Attempt, Task, sets_of
-from yarnspec.sink.decision import Decision, PublishedFile, file_name
+from yarnspec.sink.decision import Decision, Mode, PublishedFile, file_name
 from yarnspec.sink.publication import Begun, Publication
 
 _LOGGER = logging.getLogger(__name__)
@@ -141,7 +141,7 @@ def _publish(
         line=line,
         origin=origin,
         key=key,
-        unmarked=publication.is_unmarked(),
+        unmarked=publication.mode is Mode.APPEND and publication.is_unmarked(),
     )
     publication.publish(decision)
     return decision, len(left)

@@ -36,6 +36,7 @@ class _Raw(io.FileIO):
     """A file that remembers an error: of one in the finalizer of a wrapper around it nobody hears."""
 
     failed: OSError | None = None
+    writes = 0
 
     def write(self, data: Any) -> int:
         """What could not be written is tried again with what comes next, so the last error is the one that counts."""
@@ -45,11 +46,16 @@ class _Raw(io.FileIO):
             self.failed = error
             raise
         self.failed = None
+        self.writes += 1
         return written
 
 
 class _File(io.BufferedRandom):
     """What a writer gets. To close it, as ``with file:`` does, leaves it open for wrappers that write when they go."""
+
+    def __init__(self, path: Path) -> None:
+        self.bottom = _Raw(str(path), "w+")
+        super().__init__(self.bottom)
 
     def close(self) -> None:
         """Hand on what is there."""
@@ -66,8 +72,7 @@ def chunks_of(writer: Writer, records: Iterator[Any]) -> Iterator[bytes]:
     directory = tempfile.mkdtemp(prefix="yarnspec-sink-", dir=local_directories()[0])
     try:
         path = Path(directory) / "file"
-        raw = _Raw(str(path), "w+")
-        file = _File(raw)
+        file = _File(path)
         try:
             _write(writer, records, file)
         except BaseException:
@@ -75,8 +80,8 @@ def chunks_of(writer: Writer, records: Iterator[Any]) -> Iterator[bytes]:
                 file.end()
             raise
         file.end()
-        if raw.failed is not None:
-            raise raw.failed
+        if file.bottom.failed is not None:
+            raise file.bottom.failed
         # By its name: a library may have put another file in its place.
         with path.open("rb") as written:
             while chunk := written.read(CHUNK_BYTES):
@@ -86,7 +91,7 @@ def chunks_of(writer: Writer, records: Iterator[Any]) -> Iterator[bytes]:
 
 
 def _write(writer: Callable[..., Any], records: Iterator[Any], file: _File) -> None:
-    references, descriptors = _references(file), _descriptors(file)
+    holders, descriptors = _holders(file), _descriptors(file)
     result = writer(iter(records), file)
     if hasattr(result, "__next__"):
         raise TypeError(
@@ -97,30 +102,45 @@ def _write(writer: Callable[..., Any], records: Iterator[Any], file: _File) -> N
             result.close()
         raise TypeError("the writer is asynchronous, and nobody awaits it: it must have written when it returns")
     del result
-    if _references(file) > references:
-        gc.collect()  # wrappers that nobody has any more write what they have when they go
-        references += _flush_text(file)
-    if isinstance(file.raw, _Raw) and file.raw.failed is not None:
-        raise file.raw.failed
-    # Not so what was opened by name: in a circle of garbage Python may close the descriptor before the buffer is empty.
-    if _references(file) > references or _descriptors(file) > descriptors:
+    if file.bottom.closed:
+        raise TypeError("the writer has closed file.raw: nobody can tell what the file itself had kept back")
+    lost = _holders(file) > holders and _holders(file) - _flush_text(file) > holders
+    if lost:
+        lost = _garbage_writes(file) or _holders(file) - _flush_text(file) > holders
+    if file.bottom.failed is not None:
+        raise file.bottom.failed
+    # Garbage that has a descriptor of its own may have closed it before its buffer was empty.
+    if lost or _descriptors(file) > descriptors:
         raise TypeError(
-            "the writer has returned, and something still has its file: what a wrapper around it (GzipFile, "
-            "ZipFile, ...), or a file opened by its name, has not handed on would be lost. Close them before "
-            "you return, and keep the file nowhere"
+            "the writer has returned, and something still has its file: what a wrapper around it (GzipFile, ZipFile, "
+            "...), or a file opened by its name, has not handed on would be lost. Close them before you return, and "
+            "keep the file nowhere"
         )
 
 
+def _holders(file: _File) -> int:
+    """How much has the file; to be asked for from one place only, as callers count."""
+    return sys.getrefcount(file) + sys.getrefcount(file.bottom)
+
+
 def _flush_text(file: _File) -> int:
-    """Have what text wrappers that are kept, closed or not, hand on; returns how many there are."""
+    """Have the text wrappers around the file hand on what they have; returns how many there are."""
     wrappers = [each for each in gc.get_referrers(file) if isinstance(each, io.TextIOWrapper)]
     for each in wrappers:
         each.flush()
     return len(wrappers)
 
 
-def _references(file: _File) -> int:
-    return sys.getrefcount(file) + sys.getrefcount(file.raw)
+def _garbage_writes(file: _File) -> bool:
+    """Collect garbage; whether some of it has written to the file as it went.
+
+    Of wrappers around each other Python may end the inner one first, and what the outer one has is lost then.
+    """
+    file.flush()
+    before = file.bottom.writes
+    gc.collect()
+    file.flush()
+    return file.bottom.writes > before
 
 
 def _descriptors(file: _File) -> int:
@@ -130,7 +150,7 @@ def _descriptors(file: _File) -> int:
         ours.add(_identity(Path(file.name).stat()))
     found = 0
     for each in list(_DESCRIPTORS.iterdir()) if _DESCRIPTORS.is_dir() else ():
-        with contextlib.suppress(FileNotFoundError):  # that of the listing
+        with contextlib.suppress(OSError):  # that of the listing; one of a file system that does not answer
             found += _identity(each.stat()) in ours
     return found
 

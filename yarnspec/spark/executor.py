@@ -65,10 +65,10 @@ fi
 export SPARK_HOME PYSPARK_PYTHON="$python" SPARK_LOCAL_IP="$NM_HOST"
 spark_jars={jars or '""'}
 [ -n "$spark_jars" ] || spark_jars="$SPARK_HOME/jars"
-host=${{{DRIVER_GATE}%:*}}
-port=${{{DRIVER_GATE}##*:}}
+gate=/dev/tcp/${{{DRIVER_GATE}%:*}}/${{{DRIVER_GATE}##*:}}
+driver=/dev/tcp/${{{DRIVER_ADDRESS}%:*}}/${{{DRIVER_ADDRESS}##*:}}
 give_up=$((SECONDS + {_DRIVER_WAIT_S}))
-until (exec 3<>"/dev/tcp/$host/$port") 2>/dev/null; do
+until (exec 3<>"$gate" 4<>"$driver") 2>/dev/null; do
   if [ "$SECONDS" -ge "$give_up" ]; then
     echo "the driver at ${DRIVER_ADDRESS} was not ready within {_DRIVER_WAIT_S} s" >&2
     exit 1
