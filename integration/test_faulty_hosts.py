@@ -13,8 +13,11 @@ from integration.waiting import wait_for
 def test_tasks_that_fail_on_one_host_run_elsewhere_and_it_is_blocked(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
-    # Two executors do not fit on one host.
-    options = ["--executor-memory", "4g", "--num-executors", "3", "--executor-cores", "2"]
+    # Two executors do not fit on one host; on a busy machine it may be slow as well, which is not what is looked for.
+    options = [
+        *("--executor-memory", "4g", "--num-executors", "3", "--executor-cores", "2"),
+        *("--set", "speculation.enabled=false"),
+    ]
     submission = submit("faulty.py", str(tmp_path), options=options)
     application = submission.application_id()
     wait_for("rounds on three hosts", lambda: len(submission.last_hosts) == 3, 90)

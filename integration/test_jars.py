@@ -32,12 +32,13 @@ IVY_SETTINGS = """\
 
 
 def test_spark_s_jars_are_uploaded_and_localized_once_and_packages_are_resolved(
-    submit: Submit, cluster: Cluster, tmp_path: Path
+    submit: Submit, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """--spark-jars hdfs://…: the first application uploads the archive, the second runs from the same copy on the host.
 
-    The second one brings a package by --packages and --repositories besides.
+    The second one brings a package by --packages and --repositories besides. There are no jars of Spark's but these.
     """
+    monkeypatch.delitem(cluster.environment, "SPARK_CONF_DIR")
     host, *others = cluster.hosts
     on_one_host = ["--force", "--exclude-hosts", ",".join(others), "--num-executors", "1"]
     archive = f"/spark-jars/of-{os.getpid()}.zip"
