@@ -47,7 +47,10 @@ def test_a_failing_program_is_final_and_shows_its_traceback(
         wait_for("nothing left", lambda: not leftovers(cluster, left), 20)  # noqa: B023 - used at once
 
 
-@pytest.mark.parametrize("victim", ["driver-jvm", pytest.param("negotiator", marks=pytest.mark.soak), "skein-am"])
+@pytest.mark.parametrize(
+    "victim",
+    ["driver-jvm", *(pytest.param(each, marks=pytest.mark.soak) for each in ("negotiator", "skein-am"))],
+)
 def test_a_killed_master_or_driver_is_followed_by_an_attempt_that_ends_right(
     victim: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -56,7 +56,7 @@ def test_a_program_that_fails_while_the_resource_manager_is_away_is_not_run_agai
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
-@pytest.mark.parametrize("how", ["well", "badly"])
+@pytest.mark.parametrize("how", [pytest.param("well", marks=pytest.mark.soak), "badly"])
 def test_a_file_that_cannot_be_written_at_the_end_does_not_run_the_program_again(
     how: str, submit: Submit, cluster: Cluster, tmp_path: Path
 ) -> None:
