@@ -17,6 +17,7 @@ from rich.text import Text
 from integration import faults
 from integration.cluster import Cluster
 from integration.lives import output_files
+from integration.quickjvm import QUICK_TEXT
 from integration.soak.programs import shuffles
 from integration.submitting import ENDED, run_yarnspec, start_submit
 from integration.waiting import wait_for
@@ -27,7 +28,6 @@ EXECUTORS, SLOTS = 3, 2
 MAPS = shuffles.TASKS * shuffles.STEPS
 TASKS = MAPS + shuffles.TASKS
 READY_S, END_S = 120, 180
-QUIET_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class Killed(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,8 +73,8 @@ def _run(cluster: Cluster) -> Killed:
     name = f"killed-master-demo-{os.getpid()}"
     flags = [
         "--num-executors", str(EXECUTORS), "--executor-cores", str(SLOTS), "--executor-memory", "1g",
-        "--driver-memory", "512m", "--driver-java-options", QUIET_JVM,
-        "--conf", f"spark.executor.extraJavaOptions={QUIET_JVM}",
+        "--driver-memory", "512m", "--driver-java-options", QUICK_TEXT,
+        "--conf", f"spark.executor.extraJavaOptions={QUICK_TEXT}",
         "--conf", "spark.ui.showConsoleProgress=false", "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore",
         "--set", "recovery.enabled=true", "--set", "speculation.enabled=false", str(PROGRAM), str(SEED),
     ]  # fmt: skip

@@ -20,6 +20,7 @@ from yarnspec.spark.runtime import MODULE_OPTIONS, driver_class_path, spark_home
 
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """JVMs that live for some seconds do better without the second compiler and threads for collecting garbage."""
+QUICK_TEXT = " ".join(QUICK)
 MAKING_TIMEOUT_S = 300
 PROGRAM = Path(__file__).parent / "programs" / "warms.py"
 

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from integration.cluster import Cluster
+from integration.quickjvm import QUICK_TEXT
 from integration.submitting import ENDED, run_yarnspec, start_submit
 
 PROGRAM = Path(__file__).parent / "bench" / "stragglers" / "program.py"
@@ -25,7 +26,6 @@ EXECUTORS = 4
 SLOTS = 2
 STAGES, TASKS, RECORDS = 3, 8, 100
 READY_S, JOB_S, END_S = 120, 120, 60
-QUIET_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 BAR_CHARACTERS = 50
 
 
@@ -64,8 +64,8 @@ def _run(cluster: Cluster, directory: Path, options: list[str]) -> Shown:
     directory.mkdir()
     flags = [
         "--num-executors", str(EXECUTORS), "--executor-cores", str(SLOTS), "--executor-memory", "2g",
-        "--driver-memory", "512m", "--driver-java-options", QUIET_JVM, "--conf", "spark.locality.wait=0s",
-        "--conf", f"spark.executor.extraJavaOptions={QUIET_JVM}", "--conf", "spark.ui.showConsoleProgress=false",
+        "--driver-memory", "512m", "--driver-java-options", QUICK_TEXT, "--conf", "spark.locality.wait=0s",
+        "--conf", f"spark.executor.extraJavaOptions={QUICK_TEXT}", "--conf", "spark.ui.showConsoleProgress=false",
         "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore", *options,
     ]  # fmt: skip
     name = f"slow-host-demo-{directory.name}-{os.getpid()}"

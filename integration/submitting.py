@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from integration import quickjvm
 from integration.cluster import Cluster
+from integration.quickjvm import QUICK_TEXT
 from integration.waiting import PATIENCE, wait_for
 
 YARNSPEC = str(Path(sys.executable).with_name("yarnspec"))
@@ -22,11 +22,10 @@ PROGRAMS = Path(__file__).parent / "programs"
 APPLICATION_ID = re.compile(r"application_\d+_\d+")
 ENDED = frozenset({"FINISHED", "FAILED", "KILLED"})
 
-_QUICK = " ".join(quickjvm.QUICK)
 # Small containers, and JVMs that start quickly: several applications share two cores.
 SMALL = (
     "--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", "2", "--executor-cores", "1",
-    "--driver-java-options", _QUICK, "--conf", f"spark.executor.extraJavaOptions={_QUICK}",
+    "--driver-java-options", QUICK_TEXT, "--conf", f"spark.executor.extraJavaOptions={QUICK_TEXT}",
     "--conf", "spark.ui.showConsoleProgress=false",
     # Python's warnings go to spark-submit's stdout, and pyspark has some about its own dependencies.
     "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore",

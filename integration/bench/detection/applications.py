@@ -11,6 +11,7 @@ import msgspec
 from integration.bench.detection.programs import TIMES
 from integration.bench.detection.recordings import Run, read_log
 from integration.cluster import Cluster
+from integration.quickjvm import QUICK_TEXT
 from integration.submitting import run_yarnspec, start_submit
 from integration.waiting import wait_for
 from yarnspec.minicluster import MiniCluster
@@ -20,7 +21,6 @@ HOSTS = 4
 SLOTS = 2
 PROPERTIES = {"yarn.nodemanager.delete.debug-delay-sec": "60"}
 ENDS_S = 280
-QUIET_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class RealRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,8 +91,8 @@ def _run(
     name = f"detection-{kind}-{time.time_ns() // 10**6}"
     flags = [
         "--driver-memory", "512m", "--executor-memory", "640m", "--num-executors", str(HOSTS),
-        "--executor-cores", str(SLOTS), "--driver-java-options", QUIET_JVM,
-        "--conf", f"spark.executor.extraJavaOptions={QUIET_JVM}", "--conf", "spark.ui.enabled=false",
+        "--executor-cores", str(SLOTS), "--driver-java-options", QUICK_TEXT,
+        "--conf", f"spark.executor.extraJavaOptions={QUICK_TEXT}", "--conf", "spark.ui.enabled=false",
         "--conf", "spark.ui.showConsoleProgress=false", "--conf", "spark.sql.adaptive.enabled=false",
         "--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0",
         "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore", *options,

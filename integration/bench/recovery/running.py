@@ -12,6 +12,7 @@ from integration import faults
 from integration.bench.recovery import work
 from integration.bench.recovery.results import Kill, Pair
 from integration.cluster import Cluster
+from integration.quickjvm import QUICK_TEXT
 from integration.submitting import ENDED, Submission, run_yarnspec, start_submit
 from integration.waiting import wait_for
 
@@ -20,7 +21,6 @@ HOSTS, SLOTS = 4, 2
 # An executor on each host, and each of them has two slots.
 TASKS, RECORDS, STAGES = 24, 200, 3
 FLUSH_MS = 1_000
-QUIET_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 READY_S, JOB_S, END_S = 180, 300, 120
 POLL_S = 0.05
 
@@ -80,9 +80,9 @@ def pairs(cluster: Cluster, directory: Path, wanted: int) -> Iterator[Pair]:
 @contextlib.contextmanager
 def _application(cluster: Cluster, directory: Path, *, executors: int, recovery: bool) -> Iterator[Submission]:
     flags = [
-        "--driver-memory", "512m", "--driver-java-options", QUIET_JVM, "--executor-memory", "512m",
+        "--driver-memory", "512m", "--driver-java-options", QUICK_TEXT, "--executor-memory", "512m",
         "--executor-cores", str(SLOTS), "--num-executors", str(HOSTS),
-        "--conf", f"spark.executor.extraJavaOptions={QUIET_JVM}", "--conf", "spark.ui.enabled=false",
+        "--conf", f"spark.executor.extraJavaOptions={QUICK_TEXT}", "--conf", "spark.ui.enabled=false",
         "--conf", "spark.ui.showConsoleProgress=false", "--conf", "spark.locality.wait=0s",
         "--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0",
         "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore",

@@ -25,6 +25,7 @@ from integration.bench.stragglers.arms import (
 from integration.bench.stragglers.attempts import Job, jobs
 from integration.bench.stragglers.results import Sample
 from integration.cluster import Cluster
+from integration.quickjvm import QUICK_TEXT
 from integration.submitting import ENDED, run_yarnspec, start_submit
 from integration.waiting import wait_for
 from yarnspec.minicluster import MiniCluster
@@ -40,7 +41,6 @@ PROPERTIES = {
 }
 READY_S = 120
 JOB_S = 280
-QUIET_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 DECISIONS = ("JudgeTasks", "LaunchCopy", "WithdrawCopy", "BlockHost", "UnblockHost", "RequestContainers")
 
 
@@ -88,9 +88,9 @@ def run(cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path,
     events = directory / "spark-events"
     events.mkdir()
     flags = [
-        "--driver-memory", "512m", "--driver-cores", str(AM_VCORES), "--driver-java-options", QUIET_JVM,
+        "--driver-memory", "512m", "--driver-cores", str(AM_VCORES), "--driver-java-options", QUICK_TEXT,
         "--executor-memory", "512m", "--executor-cores", str(SLOTS_PER_HOST), "--num-executors", str(executors),
-        "--conf", f"spark.executor.extraJavaOptions={QUIET_JVM}", "--conf", "spark.ui.enabled=false",
+        "--conf", f"spark.executor.extraJavaOptions={QUICK_TEXT}", "--conf", "spark.ui.enabled=false",
         "--conf", "spark.ui.showConsoleProgress=false", "--conf", "spark.eventLog.enabled=true",
         # Else Spark keeps a stage off hosts that hold none of its input, whoever looks after slow ones.
         "--conf", "spark.locality.wait=0s",
