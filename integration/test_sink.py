@@ -27,6 +27,7 @@ from integration.test_sink_local import NAMES
 from integration.test_window import python_without_yarnspec
 from integration.waiting import wait_for
 from tests.sink.world import Driver, Killed, MortalFiles
+from yarnspec.errors import UsageError
 from yarnspec.sink import PartitionFileSink, PathClaimed, published_files
 from yarnspec.sink.claim import Claim, Owner
 from yarnspec.sink.decision import SUCCESS, Mode
@@ -236,6 +237,28 @@ def test_names_that_need_quoting(hdfs: tuple[HadoopFiles, str]) -> None:
         shown = [file.rpartition("/")[2].replace("\\", "") for file in published_files(spark, f"{path}/{name}")]
         assert shown == sorted(each for each in files.names(f"{path}/{name}") if each.startswith("part-"))
     assert sorted(files.names(path)) == sorted(NAMES)
+
+
+def test_a_directory_with_snapshots(hdfs: tuple[HadoopFiles, str]) -> None:
+    """HDFS would not rename it: said before anything runs. Adding to it is nothing special."""
+    files, path = hdfs
+    target = f"{path}/out"
+    Driver(target, files=files, losers=()).save("old")
+    directory = files._path(target)
+    files._files.allowSnapshot(directory)
+    try:
+        files._files.createSnapshot(directory, "monday")
+        again = Driver(target, application="application_2_0001", mode=Mode.OVERWRITE, files=files, losers=())
+        with pytest.raises(UsageError, match="snapshots may be made: there is no rename"):
+            again.save("new")
+        assert again.ran == []
+        adding = Driver(target, application="application_2_0001", mode=Mode.APPEND, files=files, losers=())
+        adding.save("new")
+        assert read(files, target) == ["new", "old"]
+        assert list(files.names(path)) == ["out"]
+    finally:
+        files._files.deleteSnapshot(directory, "monday")
+        files._files.disallowSnapshot(directory)
 
 
 def test_of_many_at_once_one_gets_it(hdfs: tuple[HadoopFiles, str]) -> None:

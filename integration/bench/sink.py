@@ -62,7 +62,11 @@ def measure(context: SparkContext, partitions: int) -> tuple[int, int, int]:
 def main(partitions: int, small: int, repeats: int) -> None:
     """Print a line for each job."""
     with tempfile.TemporaryDirectory() as scratch:
-        for session in local_session(Path(scratch), "local[2]", {"spark.ui.retainedTasks": str(RETAINED)}):
+        for session in local_session(
+            Path(scratch),
+            "local[2]",
+            {"spark.ui.retainedTasks": str(RETAINED), "spark.ui.showConsoleProgress": "false"},
+        ):
             for count in (*[small] * repeats, partitions):
                 wrong, at_once, later = measure(session.sparkContext, count)
                 click.echo(

@@ -40,7 +40,7 @@ class MortalFiles:
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.files, name)
 
-        def operate(*arguments: Any) -> Any:
+        def operate(*arguments: Any, **options: Any) -> Any:
             number = len(self.seen)
             if self.dies_at is not None and number > self.dies_at:
                 raise Killed
@@ -48,7 +48,7 @@ class MortalFiles:
             self.before_each(number)
             if number == self.dies_at and not self.after:
                 raise Killed
-            result = found(*arguments)
+            result = found(*arguments, **options)
             if number == self.dies_at:
                 raise Killed
             return result

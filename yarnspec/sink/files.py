@@ -57,8 +57,11 @@ class Files(Protocol):
         """Delete a directory if it is there and empty."""
         ...
 
-    def same_file_system(self, path: str, other: str) -> bool:
-        """Whether there can be a rename between two paths that are there; links are followed."""
+    def why_fixed(self, path: str, parent: str, *, replaced: bool) -> str | None:
+        """What a directory is between which and others below ``parent`` there is no rename; None: it is none such.
+
+        ``replaced``: the directory itself is to be renamed, not only files into it. Links are followed.
+        """
         ...
 
 
@@ -148,12 +151,12 @@ class LocalFiles:
         with contextlib.suppress(OSError):
             os.rmdir(directory)  # noqa: PTH106
 
-    def same_file_system(self, path: str, other: str) -> bool:
+    def why_fixed(self, path: str, parent: str, *, replaced: bool) -> str | None:  # noqa: ARG002 - holds for both
         """See ``Files``. A link that leads nowhere can be renamed."""
-        try:
-            return Path(path).stat().st_dev == Path(other).stat().st_dev
-        except FileNotFoundError:
-            return True
+        with contextlib.suppress(FileNotFoundError):
+            if Path(path).stat().st_dev != Path(parent).stat().st_dev:
+                return f"a link or a mount point, and in another file system than {parent}"
+        return None
 
 
 def split(path: str) -> tuple[str, str]:

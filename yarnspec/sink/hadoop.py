@@ -93,9 +93,13 @@ class HadoopFiles:
         with contextlib.suppress(OSError), _python_errors():
             self._files.delete(self._path(directory), False)
 
-    def same_file_system(self, path: str, other: str) -> bool:  # noqa: ARG002 - of one HDFS, all are
-        """See ``Files``."""
-        return True
+    def why_fixed(self, path: str, parent: str, *, replaced: bool) -> str | None:  # noqa: ARG002 - in one HDFS
+        """See ``Files``. HDFS renames no directory of which it has snapshots, and another one would have none."""
+        if not replaced:
+            return None
+        with _python_errors():
+            snapshottable = self._files.getFileStatus(self._path(path)).isSnapshotEnabled()
+        return "a directory of which snapshots may be made" if snapshottable else None
 
     def _path(self, path: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(path)

@@ -166,11 +166,9 @@ class Publication:
             raise OutputExists(f"{target} exists: write elsewhere, or with mode='overwrite' or mode='append'")
         if self.mode is Mode.APPEND and not self._files.is_directory(target):
             raise UsageError(f"{target} is a file: nothing can be added to it")
-        if not self._files.same_file_system(target, self.place.parent):
-            raise UsageError(
-                f"{target} is a link or a mount point, and in another file system than {self.place.parent}: there is "
-                "no rename between the two. Name a directory below it"
-            )
+        replaced = self.mode is Mode.OVERWRITE
+        if (fixed := self._files.why_fixed(target, self.place.parent, replaced=replaced)) is not None:
+            raise UsageError(f"{target} is {fixed}: there is no rename for that. Name a directory below it")
 
     def prepare(self, begun: Begun) -> str:
         """Make the directory for the attempts, and return it."""
