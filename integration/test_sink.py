@@ -333,10 +333,11 @@ def test_saves_with_copies(submit: Submit, tmp_path: Path, where: str) -> None:
     options = [
         *("--conf", f"spark.pyspark.python={python}", "--conf", f"spark.pyspark.driver.python={sys.executable}"),
         # On another host than the original, so two executors must not fit on one.
-        *("--executor-memory", "4g"),
-        # Spark's own copies come when they are told to; a Python worker is not killed before it has written.
-        *("--set", "speculation.enabled=false", "--conf", "spark.speculation=true"),
-        *("--conf", "spark.speculation.quantile=0.5", "--conf", "spark.speculation.minTaskRuntime=500ms"),
+        *("--executor-memory", "4g", "--set", "blocklist.enabled=false"),
+        # yarnspec's copies, which need no `copy_writers` here: late is what takes longer than half a second.
+        *("--set", "detector.kind=execution-time", "--set", "detector.baseline_lower_bound=500ms"),
+        *("--set", "detector.baseline_ratio=0.5", "--set", "detector.check_interval=100ms"),
+        # A Python worker is not killed before it has written.
         *("--conf", "spark.python.task.killTimeout=120s"),
     ]
     directory = directory_of(where, tmp_path)

@@ -443,6 +443,17 @@ def test_who_writes_and_how_times_are_read_belong_to_the_data(spark: SparkSessio
     (tmp_path / "1.txt").write_text("1\n")
     raw = [spark.sparkContext.textFile(str(tmp_path), use_unicode=text) for text in (True, False)]
     assert len({SinkJob(each, lines, None).origin() for each in raw}) == 2
+    # How a format reads counts; what other inputs leave in the same configuration does not.
+    conf: Any = spark.sparkContext._jsc.hadoopConfiguration()
+    raw = []
+    for delimiter in (None, None, ";"):
+        if delimiter:
+            conf.set("textinputformat.record.delimiter", delimiter)
+        raw.append(spark.sparkContext.textFile(str(tmp_path)))
+        spark.sparkContext.textFile(str(tmp_path / "1.txt")).count()
+    conf.unset("textinputformat.record.delimiter")
+    first, again, other = (SinkJob(each, lines, None).origin() for each in raw)
+    assert first == again != other
     zone = spark.conf.get("spark.sql.session.timeZone")
     assert zone is not None
     here = SinkJob(spark.range(1), lines, None).origin()

@@ -190,6 +190,26 @@ def test_the_function_gets_records_while_more_arrive(spark: SparkSession, tmp_pa
     assert full_window_partition(data).map_partition(use).collect() == list(range(5))
 
 
+def test_functions_of_one_task_share_its_thread(spark: SparkSession) -> None:
+    """What both use needs no lock: accumulators above all, of which additions would be lost."""
+    counted = spark.sparkContext.accumulator(0)
+
+    def before(record: int) -> int:
+        counted.add(1)
+        return threading.get_ident()
+
+    def use(records: Iterator[int]) -> Iterator[bool]:
+        for record in records:
+            counted.add(1)
+            yield record == threading.get_ident()
+
+    data = full_window_partition(spark.sparkContext.parallelize(range(100), 2).map(before)).map_partition(use)
+    # Behind a window in the same task as well.
+    again = full_window_partition(data.filter(bool)).map_partition(lambda records: [sum(records)], queue_size=3)
+    assert again.collect() == [50, 50]
+    assert counted.value == 200
+
+
 @pytest.mark.parametrize("kind", ["rows", "arrow", "objects"])
 def test_a_function_that_ends_early_leaves_a_worker_in_order(kind: str, spark: SparkSession) -> None:
     data = spark.range(300_000, numPartitions=2)

@@ -61,7 +61,7 @@ def test_output_that_was_deleted_after_its_publication_does_not_come_back(tmp_pa
 def test_output_that_was_deleted_in_the_midst_of_an_append(tmp_path: Path) -> None:
     """What was decided cannot be published any more, and whoever comes is told where that is."""
     out = tmp_path / "out"
-    place = dead_at(Step.COMMIT, out, Mode.APPEND)
+    place = dead_at(Step.ADD, out, Mode.APPEND)
     shutil.rmtree(out)
     for _ in range(2):
         driver = Driver(str(out), application=NEXT, take_over=True)
@@ -73,6 +73,32 @@ def test_output_that_was_deleted_in_the_midst_of_an_append(tmp_path: Path) -> No
     Driver(str(out), application=NEXT).save("new")
     assert read(out) == ["new"]
     assert around(out) == ["elsewhere"]
+
+
+@pytest.mark.parametrize("step", [Step.COMMIT, Step.MARK, Step.CLEAN])
+def test_output_that_was_deleted_after_an_append(tmp_path: Path, step: Step) -> None:
+    """It had been published, so it does not come back, and is in nobody's way."""
+    out = tmp_path / "out"
+    dead_at(step, out, Mode.APPEND)
+    shutil.rmtree(out)
+    Driver(str(out), application=NEXT, take_over=True).save("new")
+    assert read(out) == ["new"]
+    assert around(out) == []
+
+
+def test_losers_that_cannot_be_deleted(tmp_path: Path) -> None:
+    """As on NFS, while one is still writing: the output is there all the same."""
+
+    class Held(LocalFiles):
+        def delete(self, path: str) -> None:
+            if "/old-" in path:
+                raise OSError(errno.ENOTEMPTY, "Directory not empty")
+            super().delete(path)
+
+    out = tmp_path / "out"
+    Driver(str(out), files=Held()).save("a", "b")
+    assert read(out) == ["a", "b"]
+    assert around(out) == []
 
 
 def test_what_is_left_of_a_deletion_is_not_published(tmp_path: Path) -> None:
@@ -177,7 +203,7 @@ def test_an_output_in_another_file_system(tmp_path: Path, elsewhere: Path, mode:
     out = tmp_path / "out"
     out.symlink_to(elsewhere)
     driver = Driver(str(out), mode=mode)
-    with pytest.raises(UsageError, match="in another file system"):
+    with pytest.raises(UsageError, match="another file system"):
         driver.save("a")
     assert driver.ran == []
     assert around(out) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import csv
 import errno
+import gc
 import gzip
 import io
 import os
@@ -210,6 +211,7 @@ def test_a_text_wrapper_that_is_kept(close: Callable[[io.TextIOWrapper], None]) 
 OPENED: dict[str, Callable[[Any], Any]] = {
     "by name": lambda file: Path(file.name).open("wb"),  # noqa: SIM115 - what is left open is tested
     "by descriptor": lambda file: os.fdopen(os.dup(file.fileno()), "wb"),
+    "on its descriptor": lambda file: open(file.fileno(), "wb", closefd=False),  # noqa: SIM115
     "the raw file": lambda file: io.BufferedWriter(file.raw),
 }
 
@@ -226,6 +228,7 @@ def test_a_file_that_is_opened_beside_the_one_that_is_given(way: str) -> None:
 
     with pytest.raises(TypeError, match="Close them"):
         list(chunks_of(keep, iter([])))
+    kept.clear()
 
     def close(_records: Iterator[Any], file: BinaryIO) -> None:
         with OPENED[way](file) as beside:
@@ -241,8 +244,28 @@ def test_a_file_that_is_opened_beside_the_one_that_is_given(way: str) -> None:
             list(chunks_of(close, iter([])))
         return
     assert list(chunks_of(close, iter([]))) == [b"text"]
-    with pytest.raises(TypeError, match="Close them"):
-        list(chunks_of(in_a_circle, iter([])))
+    gc.disable()  # collected in time it would be no loss
+    try:
+        with pytest.raises(TypeError, match="Close them"):
+            list(chunks_of(in_a_circle, iter([])))
+    finally:
+        gc.enable()
+
+
+@UNCLOSED
+def test_a_file_whose_descriptor_is_closed_or_taken() -> None:
+    """It is told what has happened."""
+
+    def close(_records: Iterator[Any], file: BinaryIO) -> None:
+        with os.fdopen(file.fileno(), "wb") as beside:
+            beside.write(b"text")
+
+    def detach(_records: Iterator[Any], file: BinaryIO) -> None:
+        file.detach()  # type: ignore[attr-defined]
+
+    for writer, said in ((close, "closed the descriptor"), (detach, "detached")):
+        with pytest.raises(TypeError, match=said):
+            list(chunks_of(writer, iter([])))
 
 
 @UNCLOSED

@@ -11,7 +11,7 @@ from typing import Any
 
 from yarnspec.sink.attempts import Attempt, Task
 from yarnspec.sink.claim import Owner
-from yarnspec.sink.decision import Decision, Mode, published
+from yarnspec.sink.decision import Decision, Mode, new_run, published
 from yarnspec.sink.files import Files, LocalFiles
 from yarnspec.sink.publication import Publication, Step
 from yarnspec.sink.save import save
@@ -79,7 +79,7 @@ class Driver:
     _runs = itertools.count(1)
 
     def __post_init__(self) -> None:
-        self.run = self.run or f"{next(self._runs):016x}"
+        self.run = self.run or f"{new_run(self.application)[:6]}{next(self._runs):016x}"
         self.owner = Owner(self.run, self.application, self.epoch, f"process of {self.run}", "ann", "worker7", 4242, 0)
         self.publication = Publication(self.files, self.target, self.owner, self.mode)
         if isinstance(self.files, MortalFiles):

@@ -1,11 +1,13 @@
-"""Results that do not fit their schema: what Arrow would cut without a word."""
+"""Results that do not fit their schema: what Arrow would cut without a word, and Spark refuse without saying where."""
 
 from __future__ import annotations
 
 import array
+import collections
 import dataclasses
 import datetime
 import enum
+import reprlib
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -19,13 +21,19 @@ from yarnspec.window.rows import RowFormat, fold_rows
 
 INT, BIGINT, TINY = types.IntegerType(), types.LongType(), types.ByteType()
 FLOAT, DOUBLE, STRING, BOOLEAN = types.FloatType(), types.DoubleType(), types.StringType(), types.BooleanType()
+BINARY, MOMENTS, LOCAL = types.BinaryType(), types.TimestampType(), types.TimestampNTZType()
 DATE, TIME, INTERVAL = types.DateType(), types.TimeType(), types.DayTimeIntervalType()
 INTS, DOUBLES, DATES = types.ArrayType(BIGINT), types.ArrayType(DOUBLE), types.ArrayType(DATE)
 BOOLEANS, DECIMAL = types.ArrayType(BOOLEAN), types.DecimalType(5, 1)
+DECIMALS, LARGE = types.ArrayType(DECIMAL), types.DecimalType(38, 18)
 PAIR = types.StructType([types.StructField("x", INT), types.StructField("s", STRING)])
 PAIRS = types.ArrayType(PAIR)
 COUNTS, NAMES = types.MapType(STRING, INT), types.MapType(INT, STRING)
+PRICE = types.StructType([types.StructField("s", STRING), types.StructField("p", DECIMAL)])
+PRICES = types.MapType(DECIMAL, DECIMAL)
 MOMENT = datetime.datetime(2026, 1, 2, 3, 4, 5)
+IN_UTC = MOMENT.replace(tzinfo=datetime.UTC)
+EAST = datetime.timezone(datetime.timedelta(hours=9))
 LONGER = datetime.timedelta(days=1, microseconds=3)
 
 
@@ -80,7 +88,7 @@ def value(kind: types.DataType, given: Any) -> Any:
         (FLOAT, np.int64(2**24 + 1)),
         (FLOAT, 2**24 + 1),
         (DECIMAL, Decimal("nan")),
-        (types.ArrayType(DECIMAL), [Decimal("nan")]),
+        (DECIMALS, [Decimal("nan")]),
         (DATE, MOMENT),
         (DATE, 2.5),
         (DATE, 1),
@@ -133,6 +141,23 @@ def test_what_would_be_cut_is_an_error(kind: types.DataType, given: Any) -> None
         (DOUBLE, np.int32(3), 3.0),
         (DOUBLE, np.float32(0.5), 0.5),
         (FLOAT, 0.5, 0.5),
+        (DECIMAL, Decimal("1.25"), Decimal("1.2")),
+        (DECIMAL, Decimal("-9999.949"), Decimal("-9999.9")),
+        (DECIMAL, 0, Decimal("0.0")),
+        (DECIMAL, np.int64(-9999), Decimal("-9999.0")),
+        (types.DecimalType(2, 2), Decimal("0.994"), Decimal("0.99")),
+        (LARGE, 10**20 - 1, Decimal(f"{10**20 - 1}.{0:018}")),
+        (DECIMALS, [1, None, Decimal("0.5")], [Decimal("1.0"), None, Decimal("0.5")]),
+        (types.ArrayType(PRICE), [("a", 1), None, {"p": 2}], [{"s": "a", "p": 1}, None, {"s": None, "p": 2}]),
+        (PRICES, {1: None, Decimal("0.5"): 2}, [(1, None), (Decimal("0.5"), 2)]),
+        (types.MapType(STRING, DECIMALS), {"a": [1], "b": None}, [("a", [1]), ("b", None)]),
+        (BINARY, b"x", b"x"),
+        (BINARY, bytearray(b"x"), b"x"),
+        (BINARY, np.bytes_(b"x"), b"x"),
+        (MOMENTS, IN_UTC, IN_UTC),
+        (MOMENTS, MOMENT.replace(tzinfo=EAST), MOMENT.replace(tzinfo=EAST)),
+        (LOCAL, MOMENT, MOMENT),
+        (types.MapType(STRING, STRING), collections.OrderedDict(a="x"), [("a", "x")]),
         (DATE, MOMENT.date(), MOMENT.date()),
         (TIME, MOMENT.time(), MOMENT.time()),
         (INTERVAL, LONGER, LONGER),
@@ -162,6 +187,48 @@ def test_the_error_says_what_and_where() -> None:
     schema = types.StructType([types.StructField("name", STRING), types.StructField("sizes", INTS)])
     with pytest.raises(TypeError, match=r"2\.5 \(float\) for an item of the column sizes, which is bigint"):
         as_spark_gets_them([("a", [1]), ("b", [1, 2.5])], schema)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (DECIMAL, 1.5),
+        (DECIMAL, np.float64(1.5)),
+        (DECIMAL, True),
+        (DECIMAL, "1.5"),
+        (DECIMAL, Fraction(1, 2)),
+        (DECIMAL, Decimal("nan")),
+        (DECIMAL, Decimal("snan")),
+        (DECIMAL, Decimal("Infinity")),
+        (DECIMAL, Decimal("-Infinity")),
+        (DECIMAL, Decimal("9999.95")),
+        (DECIMAL, Decimal("-9999.95")),
+        (DECIMAL, 10**4),
+        (types.DecimalType(2, 2), 1),
+        (LARGE, 10**20),
+        (MOMENTS, "2026-01-02"),
+        (MOMENTS, MOMENT.date()),
+        (MOMENTS, 1.5),
+        (MOMENTS, np.datetime64("2026-01-02")),
+        (MOMENTS, datetime.datetime.min.replace(tzinfo=EAST)),
+        (LOCAL, IN_UTC),
+        (LOCAL, MOMENT.date()),
+        (BINARY, "x"),
+        (BINARY, [1]),
+        (BINARY, memoryview(b"x")),
+        (COUNTS, [("a", 1)]),
+        (types.MapType(STRING, STRING), [("a", "x")]),
+    ],
+)
+def test_a_value_of_no_use_to_spark_is_told_with_its_column(kind: types.DataType, given: Any) -> None:
+    told = f"a result has {reprlib.repr(given)} ({type(given).__name__}) for "
+    its = kind.simpleString()
+    with pytest.raises(TypeError) as caught:
+        value(kind, given)
+    assert str(caught.value) == f"{told}the column v, which is {its}"
+    with pytest.raises(TypeError) as caught:
+        value(types.ArrayType(kind), [None, given])
+    assert str(caught.value) == f"{told}an item of the column v, which is {its}"
 
 
 @pytest.mark.parametrize("record", ["ab", b"ab", {1, 2}, range(2), np.array([1, 2]), Point(1, "x"), 7, None])

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
 import pytest
 
-from yarnspec.window.objects import map_batched_objects
+from yarnspec.window.objects import Function, map_objects, map_results, through_batches, through_records
+
+
+def map_batched_objects(fn: Function, queue_size: int, batches: Any) -> Iterator[Any]:
+    return through_batches(partial(map_objects, fn), queue_size, 0, batches)
 
 
 def test_records_of_batches_come_one_by_one() -> None:
@@ -59,3 +64,40 @@ def test_a_function_that_returns_nothing_is_named() -> None:
 
     with pytest.raises(TypeError, match="forgot returned None"):
         list(map_batched_objects(forgot, 10, [[(1,)]]))  # type: ignore[arg-type] # the mistake
+
+
+def test_an_error_of_a_function_before_it_is_raised_though_it_is_caught() -> None:
+    def forgiving(records: Iterator[int]) -> Iterator[Any]:
+        try:
+            yield from records
+        except ZeroDivisionError:
+            yield "caught"
+
+    def both(partition: int, records: Iterable[int]) -> Iterable[Any]:
+        return map_results(forgiving, partition, (1 // record for record in records))
+
+    results = through_records(both, 10, 0, [1, 0, 1])
+    assert [next(results) for _ in range(2)] == [1, "caught"]
+    with pytest.raises(ZeroDivisionError):
+        next(results)
+
+
+def test_what_is_dropped_ends_the_functions_before_it() -> None:
+    ended: list[str] = []
+
+    def before(records: Iterable[int]) -> Iterator[int]:
+        try:
+            yield from records
+        finally:
+            ended.append("before")
+
+    def first(records: Iterator[int]) -> Iterator[int]:
+        try:
+            yield from records
+        finally:
+            ended.append("fn")
+
+    results = through_records(lambda number, records: map_results(first, number, before(records)), 10, 0, range(9))
+    assert next(results) == 0
+    del results
+    assert sorted(ended) == ["before", "fn"]

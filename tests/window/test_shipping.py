@@ -84,13 +84,15 @@ import hashlib
 from functools import partial
 from operator import itemgetter
 from pyspark import cloudpickle
+from pyspark.serializers import PickleSerializer
 from yarnspec.sink.tasks import arrow_chunks_of, chunks_of, row_chunks_of
 from yarnspec.window.folds import aggregated, reduced
-from yarnspec.window.objects import map_batched_objects, map_objects, sort_objects
+from yarnspec.window.objects import Brought, map_objects, map_results, sort_objects, through_batches, through_records
 from yarnspec.window.order import Order, field_of
 tasks = [
-    partial(map_objects, len, 10),
-    partial(map_batched_objects, len, 10),
+    partial(through_records, partial(map_objects, len), 10),
+    partial(through_batches, partial(map_results, len), 10),
+    Brought(PickleSerializer(), batched=False),
     partial(sort_objects, partial(field_of, "name"), Order.DESCENDING, 10),
     partial(sort_objects, itemgetter(0), Order.ASCENDING, 10),
     partial(aggregated, None),

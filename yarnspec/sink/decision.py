@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import re
+import uuid
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -14,9 +16,9 @@ from yarnspec.sink.attempts import AttemptSets
 from yarnspec.sink.files import Files, split
 
 SUCCESS = "_SUCCESS"
-_MANIFEST = re.compile(r"_yarnspec-([0-9a-f]{16})\.json")
+_MANIFEST = re.compile(r"_yarnspec-([0-9a-f]{22})\.json")
 _TRIES = 10
-_OURS = re.compile(r"part-\d{5,}-([0-9a-f]{16})(\..*|_.*|-.*|)", re.DOTALL)
+_OURS = re.compile(r"part-\d{5,}-([0-9a-f]{22})(\..*|_.*|-.*|)", re.DOTALL)
 
 
 class Mode(StrEnum):
@@ -130,9 +132,19 @@ def read_back(path: str, content: bytes, otherwise: str) -> Decision:
         ) from None
 
 
-def manifest_names(files: Files, target: str) -> list[str]:
-    """The manifests in a directory."""
-    return sorted(filter(_MANIFEST.fullmatch, files.names(target)))
+def new_run(application: str) -> str:
+    """A name for one ``save``, which no other one has; it tells those of one application from most others."""
+    return f"{_mark(application)}{uuid.uuid4().hex[:16]}"
+
+
+def _mark(application: str) -> str:
+    return hashlib.sha256(application.encode()).hexdigest()[:6]
+
+
+def manifest_names(files: Files, target: str, application: str = "") -> list[str]:
+    """The manifests in a directory; only those that may be of an application, if one is named."""
+    mark = f"_yarnspec-{_mark(application) if application else ''}"
+    return sorted(name for name in files.names(target) if name.startswith(mark) and _MANIFEST.fullmatch(name))
 
 
 def manifest(files: Files, target: str, name: str) -> Decision | None:

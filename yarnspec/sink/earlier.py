@@ -30,7 +30,7 @@ class _Known:
 
 
 _READ: dict[tuple[str, str], dict[str, _Known]] = {}
-"""What the manifests of a path say, by name: nobody writes to one again, so that each is read once in a process."""
+"""What manifests of a path say, by name: nobody writes to one again, so that each is read once in a process."""
 
 
 class EarlierSaves:
@@ -162,10 +162,10 @@ class EarlierSaves:
         return found
 
     def _read(self) -> list[_Known]:
-        """What the manifests at the path say, as far as they can be read."""
+        """What the manifests at the path say that may be the application's, as far as they can be read."""
         before = _READ.get((self._owner.process, self._target), {})
         there: dict[str, _Known] = {}
-        for name in manifest_names(self._files, self._target):
+        for name in manifest_names(self._files, self._target, self._owner.application):
             try:
                 known = before.get(name) or self._known(name)
             except YarnspecError as error:

@@ -155,7 +155,7 @@ class LocalFiles:
         """See ``Files``. A link that leads nowhere can be renamed."""
         with contextlib.suppress(FileNotFoundError):
             if Path(path).stat().st_dev != Path(parent).stat().st_dev:
-                return f"a link or a mount point, and in another file system than {parent}"
+                return f"a mount point, or a link that leads into another file system than that of {parent}"
         return None
 
 

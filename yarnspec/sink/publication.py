@@ -267,7 +267,9 @@ class Publication:
         if not self._files.exists(f"{place.target}/{decision.manifest}"):
             self._gather(decision, place)
             self.step = Step.SWEEP
-            self._sweep(place.attempts)
+            losers = self._move_away(place.attempts, place)
+            with contextlib.suppress(OSError):  # nobody looks for them there; `leave` tries again
+                self._files.delete(losers)
             self.step = Step.SEAL
             self._files.write(f"{place.ready}/{decision.manifest}", decision.encode())
             self._files.write(f"{place.ready}/{SUCCESS}", b"")
@@ -287,6 +289,8 @@ class Publication:
                 return
             otherwise = f"move {place.run} elsewhere: it has the attempts' files, of which none is published then"
             decision = read_back(place.decision, decided, otherwise)
+            if self._was_added(decision, place):
+                return
             try:
                 # One whose mode is `fail` may find that others were quicker.
                 with contextlib.suppress(OutputExists):
@@ -308,6 +312,13 @@ class Publication:
                 ) from error
             else:
                 return
+
+    def _was_added(self, decision: Decision, place: Place) -> bool:
+        """Whether all of it had come to the output, which somebody has deleted, or replaced, since."""
+        if decision.mode is not Mode.APPEND or self._files.exists(f"{place.target}/{decision.manifest}"):
+            return False
+        left = self._files.names(place.attempts) | self._files.names(place.ready)
+        return bool(decision.files) and left.keys() <= {SUCCESS}
 
     def _gather(self, decision: Decision, place: Place) -> None:
         self.step = Step.GATHER
@@ -359,13 +370,15 @@ class Publication:
             first.setdefault(attempt.partition, attempt)
         return list(first.values())
 
-    def _move_away(self, path: str, place: Place) -> None:
-        """Into our own directory: a driver whose directory is gone does no harm any more."""
+    def _move_away(self, path: str, place: Place) -> str:
+        """Into our own directory, where it returns: a driver whose directory is gone does no harm any more."""
+        away = f"{place.run}/old-{uuid.uuid4().hex}"
         try:
-            self._files.rename(path, f"{place.run}/old-{uuid.uuid4().hex}")
+            self._files.rename(path, away)
         except FileNotFoundError:
             if self._files.exists(path):
                 raise
+        return away
 
     def _sweep(self, directory: str) -> None:
         """Delete a directory in which tasks may still be writing: under another name, where they find nothing."""

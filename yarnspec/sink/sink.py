@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from yarnspec.errors import UsageError
 from yarnspec.sink.attempts import AttemptSets
 from yarnspec.sink.claim import Owner
-from yarnspec.sink.decision import Decision, Mode, published
+from yarnspec.sink.decision import Decision, Mode, new_run, published
 from yarnspec.sink.hadoop import files_of
 from yarnspec.sink.job import Records, SinkJob, sink_driver, stream, users_line
 from yarnspec.sink.publication import Publication
@@ -194,9 +194,10 @@ def _active_run(run: str) -> Iterator[None]:
 
 def _owner(context: SparkContext) -> Owner:
     told = context._jsc.sc().applicationAttemptId()
+    application = str(context.applicationId)
     return Owner(
-        run=uuid.uuid4().hex[:16],
-        application=str(context.applicationId),
+        run=new_run(application),
+        application=application,
         epoch=_epoch(str(told.get())) if told.isDefined() else 0,
         process=_PROCESS,
         user=context.sparkUser(),

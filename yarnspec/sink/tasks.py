@@ -91,7 +91,7 @@ def chunks_of(writer: Writer, records: Iterator[Any]) -> Iterator[bytes]:
 
 
 def _write(writer: Callable[..., Any], records: Iterator[Any], file: _File) -> None:
-    holders, descriptors = _holders(file), _descriptors(file)
+    holders, descriptors, others = _holders(file), _descriptors(file), _others(file)
     result = writer(iter(records), file)
     if hasattr(result, "__next__"):
         raise TypeError(
@@ -102,20 +102,41 @@ def _write(writer: Callable[..., Any], records: Iterator[Any], file: _File) -> N
             result.close()
         raise TypeError("the writer is asynchronous, and nobody awaits it: it must have written when it returns")
     del result
-    if file.bottom.closed:
-        raise TypeError("the writer has closed file.raw: nobody can tell what the file itself had kept back")
+    _check_open(file)
     lost = _holders(file) > holders and _holders(file) - _flush_text(file) > holders
     if lost:
         lost = _garbage_writes(file) or _holders(file) - _flush_text(file) > holders
     if file.bottom.failed is not None:
         raise file.bottom.failed
     # Garbage that has a descriptor of its own may have closed it before its buffer was empty.
-    if lost or _descriptors(file) > descriptors:
+    if lost or _descriptors(file) > descriptors or len(_others(file)) > len(others):
         raise TypeError(
             "the writer has returned, and something still has its file: what a wrapper around it (GzipFile, ZipFile, "
             "...), or a file opened by its name, has not handed on would be lost. Close them before you return, and "
             "keep the file nowhere"
         )
+
+
+def _check_open(file: _File) -> None:
+    """Raise TypeError where what the file itself has kept back can no longer come."""
+    if file.bottom.closed:
+        raise TypeError("the writer has closed file.raw: nobody can tell what the file itself had kept back")
+    try:
+        os.fstat(file.fileno())
+    except ValueError:
+        raise TypeError("the writer has detached file.raw: write to the file, or to a wrapper around it") from None
+    except OSError:
+        raise TypeError(
+            "the writer has closed the descriptor of its file, as a file object made of file.fileno() does: "
+            "nobody can tell what the file itself had kept back. Give it os.dup(file.fileno()), or file.name"
+        ) from None
+
+
+def _others(file: _File) -> list[io.FileIO]:
+    """Files in Python on the same descriptor, garbage among them: what they keep would not come."""
+    number = file.fileno()
+    found = [each for each in gc.get_objects() if issubclass(type(each), io.FileIO) and each is not file.bottom]
+    return [each for each in found if not each.closed and each.fileno() == number]
 
 
 def _holders(file: _File) -> int:

@@ -1,4 +1,5 @@
-"""Whether results fit their schema: Arrow, in which they go to Spark, cuts some that do not without a word.
+"""Whether results fit their schema: Arrow, in which they go to Spark, cuts some that do not without a word, and Spark's
+own conversion refuses others without a word of what and where.
 
 Columns are looked at, not records: the types of a whole column are collected at the speed of C, and its values one by
 one where there are others than the usual.
@@ -12,20 +13,21 @@ import operator
 import reprlib
 from collections.abc import Callable, Iterable
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, islice
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import DataType, DecimalType, StructType
 
-Check = Callable[[list[Any]], None]
+# Gives the values back, as the same list when there is none to convert.
+Fit = Callable[[list[Any]], list[Any]]
 
 _NONE = type(None)
 _ARRAYS = {list, tuple, array.array}
 # Doubles and floats hold all integers up to here.
-_EXACT_IN_DOUBLE = 2**53
-_EXACT_IN_FLOAT = 2**24
+EXACT_IN_DOUBLE = 2**53
+EXACT_IN_FLOAT = 2**24
 
 
 def fitted(records: list[Any], schema: StructType) -> list[tuple[Any, ...]]:
@@ -34,15 +36,30 @@ def fitted(records: list[Any], schema: StructType) -> list[tuple[Any, ...]]:
     A dict goes by name (a name that is missing is null, as in ``createDataFrame``), all others by place.
 
     Raises:
-        TypeError: a record is none of these, or a value in it is of another type than its column, and would be cut.
+        TypeError: a record is none of these, or a value in it is of another type than its column.
         ValueError: a record has more values than there are columns, or fewer.
     """
     rows = _tuples(records, (tuple, list), schema, "a result")
-    for place, field in enumerate(schema.fields):
-        check = _check_of(field.dataType, f"the column {field.name}")
-        if check is not None:
-            check(list(map(operator.itemgetter(place), rows)))
-    return rows
+    return _fit_columns(rows, [_fit_of(field.dataType, f"the column {field.name}") for field in schema.fields])
+
+
+def exactly(value: Any, limit: int) -> bool:
+    """Whether a float that holds all integers up to the limit, and not all beyond it, surely holds this number."""
+    return not isinstance(value, Integral) or -limit <= int(value) <= limit
+
+
+def _fit_columns(rows: list[Any], fits: list[Fit | None]) -> list[Any]:
+    converted = {}
+    for place, fit in enumerate(fits):
+        if fit is not None:
+            values = list(map(operator.itemgetter(place), rows))
+            found = fit(values)
+            if found is not values:
+                converted[place] = found
+    if not converted:
+        return rows
+    columns = [*zip(*rows, strict=True)]
+    return list(zip(*(converted.get(place, column) for place, column in enumerate(columns)), strict=True))
 
 
 def _tuples(records: list[Any], by_place: tuple[type, ...], schema: StructType, where: str) -> list[tuple[Any, ...]]:
@@ -63,105 +80,134 @@ def _tuples(records: list[Any], by_place: tuple[type, ...], schema: StructType, 
     return rows
 
 
-def _check_of(kind: DataType, where: str) -> Check | None:
+def _fit_of(kind: DataType, where: str) -> Fit | None:
     """What looks at values for this type; None where Spark's conversion or Arrow refuse what does not fit."""
     from pyspark.sql import types
 
     if isinstance(kind, types.UserDefinedType):
         return _each(types._make_type_verifier(kind, name=where))
-    of_kind: dict[type[DataType], Callable[[Any, str], Check | None]] = {
-        types.StructType: _check_of_struct,
-        types.ArrayType: _check_of_array,
-        types.MapType: _check_of_map,
-        types.DecimalType: _check_of_decimals,
+    of_kind: dict[type[DataType], Callable[[Any, str], Fit]] = {
+        types.StructType: _fit_of_struct,
+        types.ArrayType: _fit_of_array,
+        types.MapType: _fit_of_map,
+        types.DecimalType: _fit_of_decimals,
     }
     if type(kind) in of_kind:
         return of_kind[type(kind)](kind, where)
     rules: tuple[tuple[type[DataType], set[type], Callable[[Any], bool]], ...] = (
         (types.IntegralType, {int}, _is_integer),
         # Integers that they cannot hold are refused by Arrow, as long as they are Python's own.
-        (types.FloatType, {float, int}, lambda value: _is_real(value, _EXACT_IN_FLOAT)),
-        (types.DoubleType, {float, int}, lambda value: _is_real(value, _EXACT_IN_DOUBLE)),
+        (types.FloatType, {float, int}, lambda value: _is_real(value, EXACT_IN_FLOAT)),
+        (types.DoubleType, {float, int}, lambda value: _is_real(value, EXACT_IN_DOUBLE)),
         (types.DateType, {datetime.date}, _is_date),
         (types.TimeType, {datetime.time}, lambda value: isinstance(value, datetime.time)),
         (types.DayTimeIntervalType, {datetime.timedelta}, lambda value: isinstance(value, datetime.timedelta)),
+        (types.BinaryType, {bytes, bytearray}, lambda value: isinstance(value, bytes | bytearray)),
+        # Their type does not tell.
+        (types.TimestampType, set(), _is_moment),
+        (types.TimestampNTZType, set(), lambda value: isinstance(value, datetime.datetime) and value.tzinfo is None),
     )
     for its, usual, fits in rules:
         if isinstance(kind, its):
-            return _check_of_values(kind, usual | {_NONE}, fits, where)
+            return _fit_of_values(kind, usual | {_NONE}, fits, where)
     return None
 
 
-def _check_of_values(kind: DataType, usual: set[type], fits: Callable[[Any], bool], where: str) -> Check:
-    def check(values: list[Any]) -> None:
+def _fit_of_values(kind: DataType, usual: set[type], fits: Callable[[Any], bool], where: str) -> Fit:
+    def fit(values: list[Any]) -> list[Any]:
         if set(map(type, values)) <= usual:
-            return
-        for value in _present(values):
-            if not fits(value):
-                raise _misfit(value, kind, where)
-
-    return check
-
-
-def _check_of_decimals(kind: DataType, where: str) -> Check:
-    def check(values: list[Any]) -> None:
+            return values
         for value in values:
-            if isinstance(value, Decimal) and value.is_nan():  # which would become null
+            if value is not None and not fits(value):
                 raise _misfit(value, kind, where)
+        return values
 
-    return check
+    return fit
 
 
-def _check_of_struct(kind: StructType, where: str) -> Check:
-    checks = [_check_of(field.dataType, f"{field.name} in {where}") for field in kind.fields]
+def _fit_of_decimals(kind: DecimalType, where: str) -> Fit:
+    # Spark rounds to the scale: from here on to one digit more than the precision has.
+    limit = Decimal((0, (9,) * kind.precision + (5,), -kind.scale - 1))
+    lowest = limit.copy_negate()
 
-    def check(values: list[Any]) -> None:
+    def fit(values: list[Any]) -> list[Any]:
+        found = values
+        if not set(map(type, values)) <= {Decimal, _NONE}:
+            found = list(map(_as_decimal, values))
+        for place, value in enumerate(found):
+            # NaN would become null.
+            if value is not None and not (isinstance(value, Decimal) and not value.is_nan() and lowest < value < limit):
+                raise _misfit(values[place], kind, where)
+        return found
+
+    return fit
+
+
+def _fit_of_struct(kind: StructType, where: str) -> Fit:
+    fits = [_fit_of(field.dataType, f"{field.name} in {where}") for field in kind.fields]
+
+    def fit(values: list[Any]) -> list[Any]:
         rows = _tuples(_present(values), (tuple,), kind, where)
-        for place, each in enumerate(checks):
-            if each is not None:
-                each(list(map(operator.itemgetter(place), rows)))
+        found = _fit_columns(rows, fits)
+        if found is rows:
+            return values
+        rest = iter(found)
+        return [None if value is None else next(rest) for value in values]
 
-    return check
+    return fit
 
 
-def _check_of_array(kind: Any, where: str) -> Check:
-    of_items = _check_of(kind.elementType, f"an item of {where}")
+def _fit_of_array(kind: Any, where: str) -> Fit:
+    of_items = _fit_of(kind.elementType, f"an item of {where}")
 
-    def check(values: list[Any]) -> None:
+    def fit(values: list[Any]) -> list[Any]:
         arrays = _present(values)
         # Arrow takes the items of a set, too, the fields of a Row and the bytes of bytes, and casts numpy's arrays.
         if not set(map(type, arrays)) <= _ARRAYS:
             told = next(value for value in arrays if type(value) not in _ARRAYS)
             raise _misfit(told, kind, where)
-        if of_items is not None:
-            of_items(list(chain.from_iterable(arrays)))
+        if of_items is None:
+            return values
+        items = list(chain.from_iterable(arrays))
+        found = of_items(items)
+        if found is items:
+            return values
+        rest = iter(found)
+        return [None if value is None else list(islice(rest, len(value))) for value in values]
 
-    return check
-
-
-def _check_of_map(kind: Any, where: str) -> Check | None:
-    of_keys = _check_of(kind.keyType, f"a key of {where}")
-    of_values = _check_of(kind.valueType, f"a value of {where}")
-    if of_keys is None and of_values is None:
-        return None
-
-    def check(values: list[Any]) -> None:
-        # Others than dicts are refused by Spark's conversion.
-        maps = [value for value in values if isinstance(value, dict)]
-        if of_keys is not None:
-            of_keys(list(chain.from_iterable(maps)))
-        if of_values is not None:
-            of_values(list(chain.from_iterable(each.values() for each in maps)))
-
-    return check
+    return fit
 
 
-def _each(verify: Callable[[Any], None]) -> Check:
-    def check(values: list[Any]) -> None:
+def _fit_of_map(kind: Any, where: str) -> Fit:
+    of_keys = _fit_of(kind.keyType, f"a key of {where}")
+    of_values = _fit_of(kind.valueType, f"a value of {where}")
+
+    def fit(values: list[Any]) -> list[Any]:
+        maps = _present(values)
+        for each in maps:
+            if not isinstance(each, dict):
+                raise _misfit(each, kind, where)
+        if of_keys is None and of_values is None:
+            return values
+        keys = list(chain.from_iterable(maps))
+        items = list(chain.from_iterable(each.values() for each in maps))
+        found_keys = keys if of_keys is None else of_keys(keys)
+        found_items = items if of_values is None else of_values(items)
+        if found_keys is keys and found_items is items:
+            return values
+        rest = zip(found_keys, found_items, strict=True)
+        return [None if value is None else dict(islice(rest, len(value))) for value in values]
+
+    return fit
+
+
+def _each(verify: Callable[[Any], None]) -> Fit:
+    def fit(values: list[Any]) -> list[Any]:
         for value in _present(values):
             verify(value)
+        return values
 
-    return check
+    return fit
 
 
 def _present(values: Iterable[Any]) -> list[Any]:
@@ -180,11 +226,26 @@ def _is_integer(value: Any) -> bool:
 def _is_real(value: Any, exact: int) -> bool:
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
-    return not isinstance(value, Integral) or -exact <= int(value) <= exact
+    return exactly(value, exact)
 
 
 def _is_date(value: Any) -> bool:
     return isinstance(value, datetime.date) and not isinstance(value, datetime.datetime)
+
+
+def _is_moment(value: Any) -> bool:
+    if not isinstance(value, datetime.datetime):
+        return False
+    if not datetime.MINYEAR < value.year < datetime.MAXYEAR:
+        try:
+            value.astimezone(datetime.UTC)
+        except (ValueError, OverflowError):
+            return False  # there is no such year in UTC
+    return True
+
+
+def _as_decimal(value: Any) -> Any:
+    return Decimal(int(value)) if isinstance(value, Integral) and not isinstance(value, bool) else value
 
 
 def _misfit(value: Any, kind: DataType, where: str) -> TypeError:

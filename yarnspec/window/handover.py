@@ -178,6 +178,43 @@ def through_queue(
     return found
 
 
+def checked(fn: Callable[[Iterator[T]], Iterable[R]], records: Iterable[T]) -> Iterator[R]:
+    """What ``fn`` makes of records that come from functions before it in the same thread.
+
+    Their error is raised after all when ``fn`` has caught it.
+    """
+    met = _Met(records)
+    results = results_of(fn, iter(met))
+    found = _Results(results, _end(met))
+    found.parts = (results, met)
+    return found
+
+
+class _Met(Generic[T]):
+    """Remembers an error of the records."""
+
+    def __init__(self, records: Iterable[T]) -> None:
+        self._records = records
+        self._error: BaseException | None = None
+
+    def __iter__(self) -> Iterator[T]:
+        try:
+            yield from self._records
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            self._error = error
+            raise
+
+    def raise_error(self) -> None:
+        """As a ``Handover`` does."""
+        if self._error is not None:
+            raise self._error
+
+    def close(self, *, in_error: bool = False) -> None:
+        """Nothing runs beside it."""
+
+
 class _Results(itertools.chain[R]):
     """Nothing of ours stands between the results and whoever uses them: a generator would cost each a detour.
 
@@ -185,20 +222,20 @@ class _Results(itertools.chain[R]):
     reader end.
     """
 
-    parts: tuple[Iterable[R], Handover[Any]] | None = None
+    parts: tuple[Iterable[R], Handover[Any] | _Met[Any]] | None = None
 
     def close(self) -> None:
         """End both sides now."""
         if self.parts is None:
             return
-        results, handover = self.parts
+        results, source = self.parts
         # Spark's worker closes after an error as after the end.
         in_error = not isinstance(sys.exc_info()[1], GeneratorExit | StopIteration | None)
         try:
             if hasattr(results, "close"):
                 results.close()
         finally:
-            handover.close(in_error=in_error)
+            source.close(in_error=in_error)
 
     def __del__(self) -> None:
         """Whoever drops it goes on with the task."""
@@ -219,8 +256,8 @@ def results_of(fn: Callable[[Iterator[T]], Iterable[R]], records: Iterator[T]) -
     return results
 
 
-def _end(handover: Handover[Any]) -> Iterator[Any]:
+def _end(source: Handover[Any] | _Met[Any]) -> Iterator[Any]:
     """Nothing, after all results; an error that was met and caught is raised still."""
-    handover.close()
-    handover.raise_error()
+    source.close()
+    source.raise_error()
     yield from ()

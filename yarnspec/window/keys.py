@@ -9,6 +9,8 @@ from functools import cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
+from yarnspec.window.fitting import EXACT_IN_DOUBLE, EXACT_IN_FLOAT, exactly
+
 if TYPE_CHECKING:
     from pyspark.sql import Row
     from pyspark.sql.types import DataType
@@ -18,7 +20,8 @@ class FittedKey:
     """A key function whose values fit Spark's type of the key; any other value is a TypeError that names the function.
 
     Spark takes null for a value of another type, and all nulls are equal: nothing would be sorted, and nobody told.
-    Numbers of another type that the key's type can hold become numbers of that type.
+    Numbers of another type that the key's type can hold become numbers of that type. Integers that it may only hold
+    rounded do not fit: different ones would be equal.
     """
 
     def __init__(self, fn: Callable[[Row], Any], kind: DataType) -> None:
@@ -53,13 +56,14 @@ class FittedKey:
 
     @cached_property
     def _convert(self) -> Callable[[Any], Any]:
-        from pyspark.sql.types import DateType, DecimalType, FractionalType, IntegralType, StringType
+        from pyspark.sql.types import DateType, DecimalType, DoubleType, FloatType, IntegralType, StringType
 
         if isinstance(self._kind, DecimalType):
             return _decimal(self._kind.precision, self._kind.scale)
         for kind, convert in (
             (IntegralType, _integer),
-            (FractionalType, _float),
+            (FloatType, _float(EXACT_IN_FLOAT)),
+            (DoubleType, _float(EXACT_IN_DOUBLE)),
             # Spark's check lets these two pass as the text of anything, and as the day of a moment.
             (StringType, _text),
             (DateType, _date),
@@ -77,8 +81,15 @@ def _integer(key: Any) -> Any:
     return int(key) if isinstance(key, Integral) else key
 
 
-def _float(key: Any) -> Any:
-    return float(key) if isinstance(key, Real) else key
+def _float(limit: int) -> Callable[[Any], Any]:
+    def convert(key: Any) -> Any:
+        if type(key) is float or not isinstance(key, Real):
+            return key
+        if not exactly(key, limit):
+            raise ValueError(f"integers beyond {limit:,} may be rounded")
+        return float(key)
+
+    return convert
 
 
 def _text(key: Any) -> Any:

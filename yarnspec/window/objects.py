@@ -5,40 +5,60 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
-from yarnspec.window.handover import results_of, through_queue
+from yarnspec.window.handover import checked, results_of, through_queue
 from yarnspec.window.order import Key, Order
 from yarnspec.window.sort import ExternalSort
 
 Function = Callable[[Iterator[Any]], Iterable[Any]]
+IndexedFunction = Callable[[int, Iterable[Any]], Iterable[Any]]
+"""Of a partition's number and its records."""
 
 
-def map_objects(fn: Function, queue_size: int, records: Iterable[Any]) -> Iterator[Any]:
-    """``map_partition``."""
-    return through_queue(fn, records, queue_size)
+def map_objects(fn: Function, _partition: int, records: Iterable[Any]) -> Iterable[Any]:
+    """``map_partition`` of records that come out of the queue."""
+    return results_of(fn, iter(records))
 
 
-def map_batched_objects(fn: Function, queue_size: int, batches: Iterable[Sequence[Any]]) -> Iterator[Any]:
-    """``map_partition`` of records that come as ``Batches`` reads them."""
-
-    def run(waiting: Iterator[Sequence[Any]]) -> Iterable[Any]:
-        return results_of(fn, chain.from_iterable(waiting))
-
-    return through_queue(run, batches, queue_size, len)
+def map_results(fn: Function, _partition: int, records: Iterable[Any]) -> Iterable[Any]:
+    """``map_partition`` of what other functions in the same task make of them."""
+    return checked(fn, records)
 
 
-class Batches:
-    """Reads the stream of a batched serializer by batches, each of them as one record."""
+def through_records(
+    function: IndexedFunction, queue_size: int, partition: int, brought: Iterable[Any]
+) -> Iterator[Any]:
+    """All functions of a task, on records that ``Brought`` reads beside them."""
+    return through_queue(partial(function, partition), brought, queue_size)
 
-    def __init__(self, serializer: Any) -> None:
+
+def through_batches(
+    function: IndexedFunction, queue_size: int, partition: int, brought: Iterable[Sequence[Any]]
+) -> Iterator[Any]:
+    """The same, on batches of records."""
+
+    def run(batches: Iterator[Sequence[Any]]) -> Iterable[Any]:
+        return function(partition, chain.from_iterable(batches))
+
+    return through_queue(run, brought, queue_size, len)
+
+
+class Brought:
+    """Reads records as Spark brings them to Python: one by one, or in the batches of a batched serializer."""
+
+    def __init__(self, serializer: Any, *, batched: bool) -> None:
         self._serializer = serializer
+        self._batched = batched
 
-    def load_stream(self, stream: Any) -> Iterator[Sequence[Any]]:
+    def load_stream(self, stream: Any) -> Iterator[Any]:
         """What Spark calls in its worker."""
-        batches: Iterator[Sequence[Any]] = self._serializer._load_stream_without_unbatching(stream)
-        return batches
+        serializer = self._serializer
+        read = serializer._load_stream_without_unbatching if self._batched else serializer.load_stream
+        found: Iterator[Any] = read(stream)
+        return found
 
 
 def sort_objects(key: Key, order: Order, memory_bytes: int, records: Iterable[Any]) -> Iterator[Any]:

@@ -11,7 +11,15 @@ from yarnspec.errors import UsageError
 from yarnspec.units import parse_size_bytes
 from yarnspec.window.folds import AggregateFunction, aggregated, reduced
 from yarnspec.window.handover import DEFAULT_QUEUE_SIZE
-from yarnspec.window.objects import Batches, map_batched_objects, map_objects, sort_objects
+from yarnspec.window.objects import (
+    Brought,
+    Function,
+    map_objects,
+    map_results,
+    sort_objects,
+    through_batches,
+    through_records,
+)
 from yarnspec.window.order import Order, field_of
 
 if TYPE_CHECKING:
@@ -47,10 +55,7 @@ class PartitionWindowedRDD:
         """
         if queue_size < 1:
             raise UsageError(f"queue_size={queue_size}: a queue holds one record at least")
-        batches = _in_batches(self._data)
-        if batches is not None:
-            return batches.mapPartitions(partial(map_batched_objects, fn, queue_size))
-        return self._data.mapPartitions(partial(map_objects, fn, queue_size))
+        return _behind_queue(self._data, fn, queue_size)
 
     def sort_partition(
         self,
@@ -118,21 +123,25 @@ class PartitionWindowedRDD:
         return size_bytes
 
 
-def _in_batches(data: Any) -> RDD[Any] | None:
-    """The batches in which Spark brings the records to Python, which are quicker to hand over than the records.
+def _behind_queue(data: RDD[Any], fn: Function, queue_size: int) -> RDD[Any]:
+    """``fn`` on the partitions, with a queue where the records come to Python.
 
-    None where they do not come in batches, or come out of Python functions in the same task.
+    Functions that run before it in the same task stay in the task's thread with it, and with all that they share.
     """
     from pyspark.core.rdd import RDD, PipelinedRDD
     from pyspark.serializers import BatchedSerializer
 
-    if isinstance(data, PipelinedRDD) and data._is_pipelinable():
-        return None
-    jrdd, serializer = data._jrdd, data._jrdd_deserializer
+    first = not (isinstance(data, PipelinedRDD) and data._is_pipelinable())
+    # Spark puts together what runs in one task.
+    task: Any = data.mapPartitionsWithIndex(partial(map_objects if first else map_results, fn))
+    serializer = task._prev_jrdd_deserializer
+    if isinstance(serializer, Brought):
+        return task  # there is a queue already
     # Others that are derived from it do not simply take their batches apart.
-    if getattr(type(serializer), "load_stream", None) is not BatchedSerializer.load_stream:
-        return None
-    return RDD(jrdd, data.context, Batches(serializer))
+    batched = getattr(type(serializer), "load_stream", None) is BatchedSerializer.load_stream
+    source: RDD[Any] = RDD(task._prev_jrdd, data.context, Brought(serializer, batched=batched))
+    through = partial(through_batches if batched else through_records, task.func, queue_size)
+    return PipelinedRDD(source, through, isFromBarrier=task._is_barrier())
 
 
 def _key(key: int | str | Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -35,7 +35,7 @@ public final class DataOrigin implements ShuffleIdentities {
 
     private final Map<Integer, ShuffleDependency<?, ?, ?>> shuffles = new HashMap<>();
     private final Map<Integer, String> known = new HashMap<>();
-    private final HadoopInputs inputs = HadoopInputs.withoutSettings();
+    private final HadoopInputs inputs = HadoopInputs.withSettingsOfFormats();
     private final Fingerprint into = new Fingerprint();
     private final Values values = new Values(into, this, inputs);
 

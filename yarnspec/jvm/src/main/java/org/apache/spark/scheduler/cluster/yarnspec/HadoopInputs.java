@@ -47,14 +47,14 @@ final class HadoopInputs {
     private final Map<RDD<?>, String> givenUp = Collections.synchronizedMap(new WeakHashMap<>());
     private final int filesMax;
     private final long timeMaxMs;
-    private final boolean withSettings;
+    private final boolean allSettings;
 
     HadoopInputs() {
         this(FILES_MAX, TIME_MAX_MS);
     }
 
-    /** For those who only want to know which files are read: the settings also hold what other inputs have left there. */
-    static HadoopInputs withoutSettings() {
+    /** For those who compare two lives of a program: what other inputs have left among the settings differs there. */
+    static HadoopInputs withSettingsOfFormats() {
         return new HadoopInputs(FILES_MAX, TIME_MAX_MS, false);
     }
 
@@ -63,8 +63,8 @@ final class HadoopInputs {
         this(filesMax, timeMaxMs, true);
     }
 
-    private HadoopInputs(int filesMax, long timeMaxMs, boolean withSettings) {
-        this.withSettings = withSettings;
+    private HadoopInputs(int filesMax, long timeMaxMs, boolean allSettings) {
+        this.allSettings = allSettings;
         this.filesMax = filesMax;
         this.timeMaxMs = timeMaxMs;
     }
@@ -123,9 +123,7 @@ final class HadoopInputs {
             } else {
                 values.add(Fields.get(rdd, "org$apache$spark$rdd$NewHadoopRDD$$inputFormatClass"));
             }
-            if (withSettings) {
-                values.add(settings.of(rdd));
-            }
+            values.add(allSettings ? settings.of(rdd) : settings.ofFormats(rdd));
         }
 
         private void addPartition(Partition partition, Set<Path> read) {

@@ -45,6 +45,9 @@ final class HadoopSettings {
             "mapreduce.input.", "mapred.input.", "mapred.min.split", "mapred.max.split", "textinputformat.",
             "key.value.separator", "io.compression.", "io.serializations", "parquet.", "avro.", "orc.");
 
+    /** Of these the paths, and what is counted of them, are of the input that asked last, which may be another one. */
+    private static final Pattern OF_ONE_INPUT = Pattern.compile(".*(inputdir|input\\.dir|numinputfiles).*");
+
     /** How a file system is let in to, which may be by something new in each life, and not which bytes it gives. */
     private static final Pattern SECRET =
             Pattern.compile("fs\\..*(key|secret|token|password|credential|oauth|sas).*", Pattern.CASE_INSENSITIVE);
@@ -70,6 +73,13 @@ final class HadoopSettings {
             }
             known.put(rdd, chosen);
         }
+        return chosen;
+    }
+
+    /** Those that Hadoop's own formats look at, and nothing of the inputs that were there before. */
+    Map<String, String> ofFormats(RDD<?> rdd) {
+        Map<String, String> chosen = new TreeMap<>(of(rdd));
+        chosen.keySet().removeIf(key -> OF_ONE_INPUT.matcher(key).matches() || KEYS.stream().noneMatch(key::startsWith));
         return chosen;
     }
 
