@@ -194,7 +194,7 @@ def test_functions_of_one_task_share_its_thread(spark: SparkSession) -> None:
     """What both use needs no lock: accumulators above all, of which additions would be lost."""
     counted = spark.sparkContext.accumulator(0)
 
-    def before(record: int) -> int:
+    def before(_record: int) -> int:
         counted.add(1)
         return threading.get_ident()
 
