@@ -183,6 +183,11 @@ def _recovery(recovery: RecoveryStatus) -> str:
         outputs = sum(one.outputs for one in recovery.kept)
         size = format_size(sum(one.bytes for one in recovery.kept) // 1024 * 1024)
         words.append(f"{outputs} outputs ({size}) of ended executors on {len(recovery.kept)} hosts")
+    if recovery.live:
+        adopted, gone = sum(one.adopted for one in recovery.live), sum(one.lost for one in recovery.live)
+        waiting = sum(one.outputs for one in recovery.live if not one.why)
+        said = f"of {len(recovery.live)} executors that died {adopted} outputs were taken over, {gone} lost"
+        words.append(f"{said}, {waiting} are waited for" if waiting else said)
     return "; ".join(words)
 
 

@@ -25,6 +25,7 @@ from yarnspec.observe.document import (
     KeptOnHost,
     Ledger,
     Links,
+    LiveAdoption,
     RecoveryStatus,
     SpeculationStatus,
     StageMetrics,
@@ -139,6 +140,10 @@ class TestStatus:
                     kept=(KeptOnHost(host="h", outputs=4, bytes=5 * 1024**2),),
                     carried_over="carried over from epoch 1: 2 blocks",
                     not_recorded={"it belongs to a stream": 1, "it reads a cached RDD": 4, "a": 1, "b": 1},
+                    live=(
+                        LiveAdoption(executor_id="1", host="h", outputs=5, adopted=3, lost=2, why="all were looked at"),
+                        LiveAdoption(executor_id="2", host="h", outputs=4),
+                    ),
                 ),
                 (
                     "6 of 9 map outputs of earlier epochs used again (2: host lost, 1: truncated)",
@@ -146,6 +151,7 @@ class TestStatus:
                     "carried over from epoch 1: 2 blocks",
                     "given up: what is on h1, h2",
                     "4 outputs (5m) of ended executors on 1 hosts",
+                    "of 2 executors that died 3 outputs were taken over, 2 lost, 4 are waited for",
                     "7 shuffles not recorded (4: it reads a cached RDD, 1: a, 1: b, 1 for other reasons (-o json))",
                 ),
             ),

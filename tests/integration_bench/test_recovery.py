@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.bench.recovery.work import Worked, read, twice
+from integration.bench.recovery.work import Worked, read, twice, with_executor
 
 KILLED_MS = 10_000
 
@@ -38,6 +38,23 @@ def test_everything_done_twice_is_more_than_what_was_in_flight() -> None:
     cost = twice([*first, *second], killed_ms=9_500, records=100, flush_ms=1_000)
     assert cost.twice_s == cost.before_s == 16
     assert cost.ratio == pytest.approx(16 / 2)
+
+
+def test_of_an_executor_only_what_it_had_is_done_again() -> None:
+    cost = with_executor(
+        [
+            worked(1, 0, 1_000, 3_000),  # taken over
+            worked(1, 1, 4_000, 6_000),  # lost, though it had ended
+            worked(1, 2, 8_000, 9_900, 40),  # ran in it
+            worked(1, 3, 8_500, 11_000),  # ran elsewhere, and ended
+            worked(1, 2, 10_400, 12_400),
+            worked(1, 1, 12_000, 14_000),
+            worked(1, 4, 10_100, 12_000),  # had not begun before
+        ],
+        killed_ms=KILLED_MS, records=100,
+    )  # fmt: skip
+    assert (cost.before_s, cost.in_flight_s, cost.twice_s) == (7.4, 1.9, 3.9)
+    assert cost.to_first_s == 0.4
 
 
 def test_notes_of_jobs_that_warm_up_and_of_attempts_that_never_began_do_not_count(tmp_path: Path) -> None:

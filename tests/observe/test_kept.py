@@ -131,6 +131,16 @@ def test_a_host_that_is_given_up_is_not_lost_while_its_shuffle_service_has_every
     assert status(*lost, every).lost_hosts == {}
 
 
+def test_outputs_of_executors_that_died_while_the_driver_lives() -> None:
+    began = [rec.LiveAdoptionBegan(executor_id=executor, host="h1", outputs=4) for executor in ("1", "2")]
+    ended = rec.LiveAdoptionEnded(
+        executor_id="1", host="h1", outputs=4, adopted=3, lost=1, waited_ms=900, why="executor 3 has them"
+    )
+    over, waiting = status(PROGRAM, *began, ended).live
+    assert (over.executor_id, over.adopted, over.lost, over.waited_ms, over.why) == ("1", 3, 1, 900, ended.why)
+    assert (waiting.executor_id, waiting.host, waiting.outputs, waiting.why) == ("2", "h1", 4, "")
+
+
 def test_what_is_carried_over_is_said_and_what_is_not_is_a_warning() -> None:
     unread = commands.CarryOver(failed=True, reason="a record cannot be read: hosts")
     taken = commands.CarryOver(reason="carried over from epoch 1: 2 blocks")

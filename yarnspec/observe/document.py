@@ -158,6 +158,21 @@ class KeptOnHost(msgspec.Struct, frozen=True, kw_only=True):
     dropped: int = 0
 
 
+class LiveAdoption(msgspec.Struct, frozen=True, kw_only=True):
+    """An executor died while its driver lives: of its map outputs ``adopted`` were taken over, ``lost`` run again.
+
+    ``why`` it ended, empty while they are waited for.
+    """
+
+    executor_id: str
+    host: str
+    outputs: int
+    adopted: int = 0
+    lost: int = 0
+    waited_ms: int = 0
+    why: str = ""
+
+
 class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of finished work for a next driver, and what of earlier ones this driver goes on with.
 
@@ -166,6 +181,7 @@ class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
     ``restored_outputs`` of them are used again, ``not_restored`` says of the others how many, and why.
     ``not_recorded``: how many shuffles of this epoch are not recorded, by the reason; those above by its one.
     ``committed_writes`` of this epoch are recorded, ``skipped_writes`` of earlier ones are not done again.
+    ``live``: the newest executors whose outputs were waited for in this epoch, by ``recovery.live_adoption``.
     """
 
     recording: bool
@@ -182,6 +198,7 @@ class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
     reused: tuple[ReusedShuffle, ...] = ()
     lost_hosts: dict[str, str] = {}
     kept: tuple[KeptOnHost, ...] = ()
+    live: tuple[LiveAdoption, ...] = ()
 
 
 class DriverRestarts(msgspec.Struct, frozen=True, kw_only=True):

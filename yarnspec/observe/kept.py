@@ -11,10 +11,11 @@ from yarnspec.core import recoveryevents as rec
 from yarnspec.core import writeevents as wr
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
-from yarnspec.observe.document import KeptOnHost, RecoveryStatus, ReusedShuffle
+from yarnspec.observe.document import KeptOnHost, LiveAdoption, RecoveryStatus, ReusedShuffle
 
 _MOST_SHUFFLES = 200
 _MOST_REASONS = 20
+_MOST_LIVE = 20
 _OTHER_REASONS = "other reasons"
 _BELOW = "below it: "
 _UNRECORDED = "it is not recorded: "
@@ -38,6 +39,7 @@ class Kept:
         self._not_restored: Counter[str] = Counter()
         self._lost_hosts: dict[str, str] = {}
         self._kept: dict[str, KeptOnHost] = {}
+        self._live: dict[str, LiveAdoption] = {}
         self._begun: set[int] = set()
         self._committed = 0
         self._skipped = 0
@@ -68,6 +70,7 @@ class Kept:
             reused=tuple(self._reused.values()),
             lost_hosts=dict(self._lost_hosts),
             kept=tuple(one for one in self._kept.values() if one.outputs),
+            live=tuple(self._live.values()),
         )
 
     def _apply_command(self, command: Command) -> None:
@@ -134,6 +137,15 @@ class Kept:
                 self._skipped -= 1  # it turned out not to be there
             case rec.OutputsReported(executor_id="", host=host, found=found, served=served) if served == found:
                 self._lost_hosts.pop(host, None)  # given up for an executor there, and not needed
+            case rec.LiveAdoptionBegan(executor_id=executor_id, host=host, outputs=outputs):
+                self._live[executor_id] = LiveAdoption(executor_id=executor_id, host=host, outputs=outputs)
+                while len(self._live) > _MOST_LIVE:
+                    del self._live[next(iter(self._live))]
+            case rec.LiveAdoptionEnded(executor_id=executor_id) if executor_id in self._live:
+                self._live[executor_id] = LiveAdoption(
+                    executor_id=executor_id, host=event.host, outputs=event.outputs, adopted=event.adopted,
+                    lost=event.lost, waited_ms=event.waited_ms, why=event.why,
+                )  # fmt: skip
             case rec.OutputsKept():
                 known = self._kept.get(event.host) or KeptOnHost(host=event.host)
                 self._kept[event.host] = msgspec.structs.replace(

@@ -15,8 +15,8 @@ from rich.console import Console
 
 from integration.bench.measured import fingerprint, machine, store
 from integration.bench.recovery import running
-from integration.bench.recovery.results import Results, load
-from integration.bench.recovery.tables import SHARES, print_results
+from integration.bench.recovery.results import Results, Way, load
+from integration.bench.recovery.tables import SHARE_OF_EXECUTORS, SHARES, print_results
 from integration.cluster import Cluster
 from integration.submitting import base_environment
 from integration.tpch.data import cache_directory
@@ -39,7 +39,7 @@ REPEATS, PAIRS = 3, 10
 @click.option("--fresh", is_flag=True, help="Forget the runs that were made before.")
 @click.option("--show", is_flag=True, help="Only print what is there.")
 def main(*, repeats: int, pairs: int, shares: tuple[float, ...], path: Path, fresh: bool, show: bool) -> None:
-    """Kill application masters in the middle of a job, with recovery and without; and compare the job without kills."""
+    """Kill masters and executors in the middle of a job, with recovery and without; and compare jobs without kills."""
     begun = time.monotonic()
     # Whoever ends us by a signal must not leave a cluster behind.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
@@ -74,22 +74,22 @@ def _kill(
     repeats: int,
     shares: tuple[float, ...],
 ) -> None:
+    kinds = [(way, share) for share in shares for way in Way if way.master or share == SHARE_OF_EXECUTORS]
     for repeat in range(1, repeats + 1):
-        for share in shares:
-            for recovery in (True, False):
-                if len(results.of(recovery, share)) >= repeat:
-                    continue
-                directory = Path(tempfile.mkdtemp(prefix="kill-", dir=workspace))
-                made = running.kill(cluster, directory, recovery=recovery, share=share)
-                results.kills.append(made)
-                store(path, results)
-                cost = made.twice
-                said = f"{cost.twice_s:.1f} s of tasks twice, {cost.in_flight_s:.1f} s in flight, {cost.ratio:.2f}"
-                console.print(
-                    f"{share:.0%}, {'with' if recovery else 'without'} recovery: {said}; first task after "
-                    f"{cost.to_first_s:.1f} s, {made.total_s:.1f} s in all" + ("" if made.right else "  WRONG RESULT"),
-                    highlight=False,
-                )
+        for way, share in kinds:
+            if len(results.of(way, share)) >= repeat:
+                continue
+            directory = Path(tempfile.mkdtemp(prefix="kill-", dir=workspace))
+            made = running.kill(cluster, directory, way=way, share=share)
+            results.kills.append(made)
+            store(path, results)
+            cost = made.twice
+            console.print(
+                f"{share:.0%}, {way}: {cost.twice_s:.1f} s of tasks twice, {cost.in_flight_s:.1f} s in flight, "
+                f"{cost.ratio:.2f}; first task after {cost.to_first_s:.1f} s, {made.total_s:.1f} s in all"
+                + ("" if made.right else "  WRONG RESULT"),
+                highlight=False,
+            )
 
 
 def _compare(results: Results, path: Path, console: Console, cluster: Cluster, workspace: Path, *, wanted: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 
 import msgspec
@@ -9,15 +10,30 @@ import msgspec
 from integration.bench.recovery.work import Twice
 
 
-class Kill(msgspec.Struct, frozen=True, kw_only=True):
-    """An application whose master was killed when so much of the job's work was done, with recovery or without."""
+class Way(StrEnum):
+    """What was killed, and what yarnspec does about it."""
 
-    recovery: bool
+    RECOVERY = "yarnspec"
+    NONE = "as Spark on YARN"
+    LIVE = "an executor, live adoption"
+    PLAIN = "an executor, without"
+
+    @property
+    def master(self) -> bool:
+        """Whether it is the application master that is killed."""
+        return self in (Way.RECOVERY, Way.NONE)
+
+
+class Kill(msgspec.Struct, frozen=True, kw_only=True):
+    """An application of which something was killed when so much of the job's work was done."""
+
+    way: Way
     share: float
     twice: Twice
     total_s: float
     saved: int = 0
     restored: int = 0
+    adopted: int = 0
     right: bool
 
 
@@ -32,14 +48,14 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
 class Results(msgspec.Struct, kw_only=True):
     """The content of the file."""
 
-    schema: int = 1
+    schema: int = 2
     setup: dict[str, str]
     kills: list[Kill] = []
     pairs: list[Pair] = []
 
-    def of(self, recovery: bool, share: float) -> list[Kill]:
+    def of(self, way: Way, share: float) -> list[Kill]:
         """The kills of one kind."""
-        return [one for one in self.kills if (one.recovery, one.share) == (recovery, share)]
+        return [one for one in self.kills if (one.way, one.share) == (way, share)]
 
 
 def load(path: Path, setup: dict[str, str], *, keep_others: bool) -> Results:
@@ -48,10 +64,12 @@ def load(path: Path, setup: dict[str, str], *, keep_others: bool) -> Results:
     ``keep_others``: whatever it was measured with.
     """
     try:
-        results = msgspec.json.decode(path.read_bytes(), type=Results)
+        results: Results | None = msgspec.json.decode(path.read_bytes(), type=Results)
     except FileNotFoundError:
         return Results(setup=setup)
-    if keep_others or results.setup == setup:
+    except msgspec.ValidationError:
+        results = None  # an older yarnspec's
+    if results is not None and (keep_others or results.setup == setup):
         return results
     path.replace(path.with_suffix(f".before{path.suffix}"))
     return Results(setup=setup)

@@ -1,4 +1,4 @@
-"""The applications of the bench: one whose master is killed in the middle of a job, and two that are left alone."""
+"""The applications of the bench: one where something is killed in the middle of a job, and two that are left alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from integration import faults
 from integration.bench.recovery import work
-from integration.bench.recovery.results import Kill, Pair
+from integration.bench.recovery.results import Kill, Pair, Way
 from integration.cluster import Cluster
 from integration.quickjvm import QUICK_TEXT
 from integration.submitting import ENDED, Submission, run_yarnspec, start_submit
@@ -25,10 +25,10 @@ READY_S, JOB_S, END_S = 180, 300, 120
 POLL_S = 0.05
 
 
-def kill(cluster: Cluster, directory: Path, *, recovery: bool, share: float) -> Kill:
-    """Run the job, kill the application master when so much of its work is done, and let the next one finish."""
+def kill(cluster: Cluster, directory: Path, *, way: Way, share: float) -> Kill:
+    """Run the job, kill when so much of its work is done, and let it finish in what comes next."""
     begun = time.monotonic()
-    with _application(cluster, directory, executors=0, recovery=recovery) as submission:
+    with _application(cluster, directory, executors=0, way=way) as submission:
         _order(directory, 1)
         application = submission.application_id()
         every = TASKS * RECORDS * STAGES
@@ -38,7 +38,7 @@ def kill(cluster: Cluster, directory: Path, *, recovery: bool, share: float) -> 
             return sum(one.records for one in _worked(directory)) >= share * every
 
         wait_for(f"{share:.0%} of the work", done, READY_S, POLL_S)
-        victims = faults.master(cluster, application)
+        victims = faults.master(cluster, application) if way.master else faults.executors(cluster, application)[:1]
         killed_ms = time.time_ns() // 10**6
         faults.kill(victims)
         answer = submission.document(directory / "done-1.json", JOB_S)
@@ -46,10 +46,16 @@ def kill(cluster: Cluster, directory: Path, *, recovery: bool, share: float) -> 
         submission.wait(END_S).expect(0)
         total_s = time.monotonic() - begun
         told = run_yarnspec(cluster, "status", application, "-o", "json").expect(0).document["recovery"] or {}
+    worked = _worked(directory)
+    cost = (
+        work.twice(worked, killed_ms=killed_ms, records=RECORDS, flush_ms=FLUSH_MS)
+        if way.master
+        else work.with_executor(worked, killed_ms=killed_ms, records=RECORDS)
+    )
     return Kill(
-        recovery=recovery, share=share, total_s=total_s, right=answer["right"],
-        twice=work.twice(_worked(directory), killed_ms=killed_ms, records=RECORDS, flush_ms=FLUSH_MS),
+        way=way, share=share, total_s=total_s, right=answer["right"], twice=cost,
         saved=told.get("saved_outputs", 0), restored=told.get("restored_outputs", 0),
+        adopted=sum(one["adopted"] for one in told.get("live", ())),
     )  # fmt: skip
 
 
@@ -59,7 +65,8 @@ def pairs(cluster: Cluster, directory: Path, wanted: int) -> Iterator[Pair]:
     with contextlib.ExitStack() as stack:
         for side in sides:
             side.mkdir()
-            submission = stack.enter_context(_application(cluster, side, executors=HOSTS, recovery=side.name == "with"))
+            way = Way.RECOVERY if side.name == "with" else Way.NONE
+            submission = stack.enter_context(_application(cluster, side, executors=HOSTS, way=way))
             wait_for(f"{side.name}: executors", (side / "ready").exists, READY_S)
             stack.callback(submission.wait, END_S)
             stack.callback((side / "stop").touch)
@@ -78,7 +85,7 @@ def pairs(cluster: Cluster, directory: Path, wanted: int) -> Iterator[Pair]:
 
 
 @contextlib.contextmanager
-def _application(cluster: Cluster, directory: Path, *, executors: int, recovery: bool) -> Iterator[Submission]:
+def _application(cluster: Cluster, directory: Path, *, executors: int, way: Way) -> Iterator[Submission]:
     flags = [
         "--driver-memory", "512m", "--driver-java-options", QUICK_TEXT, "--executor-memory", "512m",
         "--executor-cores", str(SLOTS), "--num-executors", str(HOSTS),
@@ -86,7 +93,8 @@ def _application(cluster: Cluster, directory: Path, *, executors: int, recovery:
         "--conf", "spark.ui.showConsoleProgress=false", "--conf", "spark.locality.wait=0s",
         "--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0",
         "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore",
-        "--set", "speculation.enabled=false", "--set", f"recovery.enabled={str(recovery).lower()}",
+        "--set", "speculation.enabled=false", "--set", f"recovery.enabled={str(way is not Way.NONE).lower()}",
+        "--set", f"recovery.live_adoption={str(way is Way.LIVE).lower()}",
         "--set", f"recovery.flush_interval={FLUSH_MS}ms",
     ]  # fmt: skip
     name = f"recovery-bench-{time.time_ns() // 10**6}"

@@ -9,10 +9,12 @@ from rich.console import Console
 from rich.table import Table
 
 from integration.bench.ratio import paired_ratio
-from integration.bench.recovery.results import Kill, Results
+from integration.bench.recovery.results import Kill, Results, Way
 from integration.bench.recovery.running import HOSTS, RECORDS, SLOTS, STAGES, TASKS
 
 SHARES = (0.25, 0.5, 0.75)
+SHARE_OF_EXECUTORS = 0.5
+"""An executor is killed at this share only."""
 HEADINGS = (
     "killed at", "", "done before", "in flight", "done twice", "twice ÷ in flight", "to the first task", "in all",
     "runs",
@@ -24,10 +26,10 @@ ENOUGH_PAIRS = 5
 
 def print_results(results: Results, console: Console) -> None:
     """Print what the kills and the journal cost, and how the aims are met."""
-    rows = [row for share in SHARES for recovery in (True, False) if (row := _row(results, recovery, share))]
+    rows = [row for way in Way for share in SHARES if (row := _row(results, way, share))]
     title = (
-        f"the application master killed in a job of {STAGES} stages, {TASKS} tasks of {RECORDS / 100:g} s each, "
-        f"{HOSTS * SLOTS} at a time; seconds of tasks; median (min-max)"
+        f"the application master, or an executor, killed in a job of {STAGES} stages, {TASKS} tasks of "
+        f"{RECORDS / 100:g} s each, {HOSTS * SLOTS} at a time; seconds of tasks; median (min-max)"
     )
     table = Table(title=title, title_justify="left")
     for heading in HEADINGS:
@@ -42,15 +44,15 @@ def print_results(results: Results, console: Console) -> None:
         console.print(f"  {line}", markup=False)
 
 
-def _row(results: Results, recovery: bool, share: float) -> tuple[str, ...] | None:
-    found = results.of(recovery, share)
+def _row(results: Results, way: Way, share: float) -> tuple[str, ...] | None:
+    found = results.of(way, share)
     if not found:
         return None
     costs = [one.twice for one in found]
     wrong = sum(not one.right for one in found)
     return (
         f"{share:.0%}",
-        ("yarnspec" if recovery else "as Spark on YARN") + (f" ({wrong} WRONG RESULTS)" if wrong else ""),
+        way.value + (f" ({wrong} WRONG RESULTS)" if wrong else ""),
         _spread([one.before_s for one in costs]),
         _spread([one.in_flight_s for one in costs]),
         _spread([one.twice_s for one in costs]),
@@ -62,7 +64,7 @@ def _row(results: Results, recovery: bool, share: float) -> tuple[str, ...] | No
 
 
 def _kills(results: Results) -> list[str]:
-    with_recovery: list[Kill] = [one for one in results.kills if one.recovery]
+    with_recovery: list[Kill] = [one for one in results.kills if one.way is Way.RECOVERY]
     if not with_recovery:
         return []
     worst = max(with_recovery, key=lambda one: one.twice.ratio)

@@ -71,18 +71,32 @@ def twice(worked: Iterable[Worked], *, killed_ms: int, records: int, flush_ms: i
     every = list(worked)
     first = [one for one in every if one.life == 1 and one.began_ms < killed_ms]
     second = [one for one in every if one.life > 1]
-    again = {one.task for one in second}
 
     def in_flight(one: Worked) -> bool:
         ended = one.records == records and one.last_ms <= killed_ms
         return not ended or one.last_ms > killed_ms - flush_ms
+
+    return _twice(first, second, [one for one in first if in_flight(one)], killed_ms)
+
+
+def with_executor(worked: Iterable[Worked], *, killed_ms: int, records: int) -> Twice:
+    """The same where an executor was killed and the driver lives: in flight is what never came to its end."""
+    every = list(worked)
+    first = [one for one in every if one.began_ms < killed_ms]
+    begun = {one.task for one in first}
+    again = [one for one in every if one.began_ms >= killed_ms and one.task in begun]
+    return _twice(first, again, [one for one in first if one.records < records], killed_ms)
+
+
+def _twice(first: list[Worked], second: list[Worked], in_flight: list[Worked], killed_ms: int) -> Twice:
+    again = {one.task for one in second}
 
     def seconds(chosen: Iterable[Worked]) -> float:
         return sum(one.spent_ms(killed_ms) for one in chosen) / 1000
 
     return Twice(
         before_s=seconds(first),
-        in_flight_s=seconds(one for one in first if in_flight(one)),
+        in_flight_s=seconds(in_flight),
         twice_s=seconds(one for one in first if one.task in again),
-        to_first_s=(min(one.began_ms for one in second) - killed_ms) / 1000,
+        to_first_s=(min((one.began_ms for one in second), default=killed_ms) - killed_ms) / 1000,
     )
