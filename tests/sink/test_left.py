@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sink.world import Driver, Killed, MortalFiles, around, read
+from tests.sink.world import Driver, Killed, MortalFiles, around, read, read_published
 from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink.claim import Superseded
 from yarnspec.sink.decision import SUCCESS, Mode
@@ -91,14 +91,40 @@ def test_losers_that_cannot_be_deleted(tmp_path: Path) -> None:
 
     class Held(LocalFiles):
         def delete(self, path: str) -> None:
-            if "/old-" in path:
+            if any(Path(path).rglob("*.writing")):
                 raise OSError(errno.ENOTEMPTY, "Directory not empty")
             super().delete(path)
 
     out = tmp_path / "out"
     Driver(str(out), files=Held()).save("a", "b")
     assert read(out) == ["a", "b"]
+    for epoch in (2, 3):
+        Driver(str(out), application=NEXT, epoch=epoch, mode=Mode.OVERWRITE, files=Held()).save("c")
+        assert read(out) == ["c"]
+    assert around(out) == [".out.yarnspec-sink"]
+    Driver(str(out), application="application_3_0001", mode=Mode.OVERWRITE).save("d")
+    assert read(out) == ["d"]
     assert around(out) == []
+
+
+def test_a_driver_whose_append_is_done_by_another_at_the_last_moment(tmp_path: Path) -> None:
+    """It was thought dead, and gives the manifest its name while the next one looks: ``_SUCCESS`` comes back."""
+    out = tmp_path / "out"
+    place = dead_at(Step.ADD, out, Mode.APPEND)
+    (left,) = (place / "ready").glob("part-*")
+    left.rename(out / left.name)
+    (manifest,) = (place / "ready").glob("_yarnspec-*")
+
+    class Late(LocalFiles):
+        def exists(self, path: str) -> bool:
+            found = super().exists(path)
+            if path == f"{out}/{manifest.name}" and manifest.exists():
+                manifest.rename(path)
+            return found
+
+    Driver(str(out), epoch=2, mode=Mode.APPEND, files=Late()).save("a", "b")
+    assert read_published(out) == ["a", "b", "old"]
+    assert (out / "_SUCCESS").exists()
 
 
 def test_what_is_left_of_a_deletion_is_not_published(tmp_path: Path) -> None:

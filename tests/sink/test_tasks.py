@@ -263,9 +263,16 @@ def test_a_file_whose_descriptor_is_closed_or_taken() -> None:
     def detach(_records: Iterator[Any], file: BinaryIO) -> None:
         file.detach()  # type: ignore[attr-defined]
 
-    for writer, said in ((close, "closed the descriptor"), (detach, "detached")):
+    taken = []
+
+    def take(records: Iterator[Any], file: BinaryIO) -> None:
+        close(records, file)
+        taken.append(os.dup(0))
+
+    for writer, said in ((close, "closed the descriptor"), (take, "closed the descriptor"), (detach, "detached")):
         with pytest.raises(TypeError, match=said):
             list(chunks_of(writer, iter([])))
+    assert taken
 
 
 @UNCLOSED

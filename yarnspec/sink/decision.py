@@ -94,7 +94,7 @@ class Decision:
 
 
 def file_name(partition: int, run: str, suffix: str) -> str:
-    """The name of a partition's file in the output: ``part-00007-0123456789abcdef.csv``."""
+    """The name of a partition's file in the output: ``part-00007-0123456789abcdef012345.csv``."""
     return f"part-{partition:05d}-{run}{suffix}"
 
 

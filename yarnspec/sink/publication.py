@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import uuid
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from yarnspec.sink.decision import SUCCESS, Decision, Mode, Place, read_back
 from yarnspec.sink.earlier import EarlierSaves
 from yarnspec.sink.files import Files
 
+_LOGGER = logging.getLogger(__name__)
 _SWEPT = ".swept"
 """How the name of a directory ends that is being deleted."""
 _TRIES = 4
@@ -315,10 +317,11 @@ class Publication:
 
     def _was_added(self, decision: Decision, place: Place) -> bool:
         """Whether all of it had come to the output, which somebody has deleted, or replaced, since."""
-        if decision.mode is not Mode.APPEND or self._files.exists(f"{place.target}/{decision.manifest}"):
+        if decision.mode is not Mode.APPEND or not decision.files:
             return False
+        # In this order: where the manifest is in neither place by then, nobody is about to move it.
         left = self._files.names(place.attempts) | self._files.names(place.ready)
-        return bool(decision.files) and left.keys() <= {SUCCESS}
+        return left.keys() <= {SUCCESS} and not self._files.exists(f"{place.target}/{decision.manifest}")
 
     def _gather(self, decision: Decision, place: Place) -> None:
         self.step = Step.GATHER
@@ -381,12 +384,19 @@ class Publication:
         return away
 
     def _sweep(self, directory: str) -> None:
-        """Delete a directory in which tasks may still be writing: under another name, where they find nothing."""
-        away = f"{directory}{_SWEPT}"
-        self._files.delete(away)
-        with contextlib.suppress(FileNotFoundError):
-            self._files.rename(directory, away)
-        self._files.delete(away)
+        """Delete a directory in which tasks may still be writing: under another name, where they find nothing.
+
+        What cannot be deleted yet, as on NFS while somebody has it open, is left for the next owner of the path.
+        """
+        away = directory
+        if not directory.endswith(_SWEPT):
+            away = f"{directory}.{uuid.uuid4().hex}{_SWEPT}"
+            with contextlib.suppress(FileNotFoundError):
+                self._files.rename(directory, away)
+        try:
+            self._files.delete(away)
+        except OSError as error:
+            _LOGGER.warning("%s cannot be deleted yet, and is left for the next save: %s", away, error)
 
     def still_ours(self) -> None:
         """Raise Superseded unless it is."""

@@ -56,6 +56,7 @@ class _File(io.BufferedRandom):
     def __init__(self, path: Path) -> None:
         self.bottom = _Raw(str(path), "w+")
         super().__init__(self.bottom)
+        self.identity = _identity(os.fstat(self.fileno()))
 
     def close(self) -> None:
         """Hand on what is there."""
@@ -102,6 +103,8 @@ def _write(writer: Callable[..., Any], records: Iterator[Any], file: _File) -> N
             result.close()
         raise TypeError("the writer is asynchronous, and nobody awaits it: it must have written when it returns")
     del result
+    if file.bottom.failed is not None:
+        raise file.bottom.failed
     _check_open(file)
     lost = _holders(file) > holders and _holders(file) - _flush_text(file) > holders
     if lost:
@@ -122,14 +125,17 @@ def _check_open(file: _File) -> None:
     if file.bottom.closed:
         raise TypeError("the writer has closed file.raw: nobody can tell what the file itself had kept back")
     try:
-        os.fstat(file.fileno())
+        number = file.fileno()
     except ValueError:
         raise TypeError("the writer has detached file.raw: write to the file, or to a wrapper around it") from None
-    except OSError:
-        raise TypeError(
-            "the writer has closed the descriptor of its file, as a file object made of file.fileno() does: "
-            "nobody can tell what the file itself had kept back. Give it os.dup(file.fileno()), or file.name"
-        ) from None
+    # By its number: somebody may have another file under it by now.
+    with contextlib.suppress(OSError):
+        if _identity(os.fstat(number)) == file.identity:
+            return
+    raise TypeError(
+        "the writer has closed the descriptor of its file, as a file object made of file.fileno() does: "
+        "nobody can tell what the file itself had kept back. Give it os.dup(file.fileno()), or file.name"
+    )
 
 
 def _others(file: _File) -> list[io.FileIO]:
@@ -166,7 +172,7 @@ def _garbage_writes(file: _File) -> bool:
 
 def _descriptors(file: _File) -> int:
     """How many there are for the file in this process, or for the one that a library has put in its place."""
-    ours = {_identity(os.fstat(file.fileno()))}
+    ours = {file.identity}
     with contextlib.suppress(FileNotFoundError):
         ours.add(_identity(Path(file.name).stat()))
     found = 0

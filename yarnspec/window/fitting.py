@@ -170,8 +170,9 @@ def _fit_of_array(kind: Any, where: str) -> Fit:
             return values
         items = list(chain.from_iterable(arrays))
         found = of_items(items)
-        if found is items:
+        if found is items and tuple not in map(type, arrays):
             return values
+        # Arrow takes tuples, and Spark's own way to some types lists alone.
         rest = iter(found)
         return [None if value is None else list(islice(rest, len(value))) for value in values]
 

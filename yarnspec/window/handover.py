@@ -184,7 +184,11 @@ def checked(fn: Callable[[Iterator[T]], Iterable[R]], records: Iterable[T]) -> I
     Their error is raised after all when ``fn`` has caught it.
     """
     met = _Met(records)
-    results = results_of(fn, iter(met))
+    try:
+        results = results_of(fn, iter(met))
+    except BaseException:
+        met.close(in_error=True)
+        raise
     found = _Results(results, _end(met))
     found.parts = (results, met)
     return found
@@ -211,8 +215,10 @@ class _Met(Generic[T]):
         if self._error is not None:
             raise self._error
 
-    def close(self, *, in_error: bool = False) -> None:
-        """Nothing runs beside it."""
+    def close(self, *, in_error: bool = False) -> None:  # noqa: ARG002 - they see for themselves
+        """End the functions before it, and the reader of the first one."""
+        if hasattr(self._records, "close"):
+            self._records.close()
 
 
 class _Results(itertools.chain[R]):

@@ -76,9 +76,18 @@ final class HadoopSettings {
         return chosen;
     }
 
-    /** Those that Hadoop's own formats look at, and nothing of the inputs that were there before. */
+    /**
+     * Those that Hadoop's own formats look at, and nothing of the inputs that were there before.
+     *
+     * <p>Whether the files of MapReduce's settings had been read when the RDD was made says nothing: formats read them.
+     */
     Map<String, String> ofFormats(RDD<?> rdd) {
         Map<String, String> chosen = new TreeMap<>(of(rdd));
+        try {
+            cluster().forEach(chosen::putIfAbsent);
+        } catch (IOException e) {
+            throw new Unknown("the cluster's configuration cannot be read in the driver");
+        }
         chosen.keySet().removeIf(key -> OF_ONE_INPUT.matcher(key).matches() || KEYS.stream().noneMatch(key::startsWith));
         return chosen;
     }

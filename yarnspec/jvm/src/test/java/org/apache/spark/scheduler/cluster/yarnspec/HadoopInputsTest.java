@@ -128,6 +128,20 @@ class HadoopInputsTest {
     }
 
     @Test
+    void toCompareTwoLivesOnlyWhatFormatsThemselvesLookAtCounts() {
+        inputs = HadoopInputs.withSettingsOfFormats();
+        assertEquals(identity(records("records.start", "<a>")), identity(records("records.start", "<b>")));
+        String plain = identity(lines());
+        // As it is where nothing has read the files of MapReduce's settings yet.
+        context.hadoopConfiguration().unset("mapreduce.input.fileinputformat.split.minsize");
+        assertEquals(plain, identity(lines()));
+        context.hadoopConfiguration().set("mapreduce.input.fileinputformat.inputdir", "/another");
+        assertEquals(plain, identity(lines()));
+        context.hadoopConfiguration().set("textinputformat.record.delimiter", ";");
+        assertNotEquals(plain, identity(lines()));
+    }
+
+    @Test
     void tasksThatHaveRunChangeNothing() {
         RDD<?> older = lines();
         RDD<?> newer = records("records.start", "<a>");

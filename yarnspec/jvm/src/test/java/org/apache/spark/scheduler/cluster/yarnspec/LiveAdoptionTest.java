@@ -188,14 +188,18 @@ class LiveAdoptionTest {
     /** Finishes maps until the next stage has its tasks; how many there were. */
     private static int finishedAfter(DriverLife life) throws InterruptedException {
         int finished = 0;
-        while (life.cluster.scheduler.taskSetManagerForAttempt(1, 0).isEmpty()) {
-            for (long task : life.cluster.offer()) {
+        while (true) {
+            List<Long> started = life.cluster.offer();
+            // When it is there, what started is of it: it begins when all maps have ended.
+            if (life.cluster.scheduler.taskSetManagerForAttempt(1, 0).isDefined()) {
+                return finished;
+            }
+            for (long task : started) {
                 life.cluster.finish(task, life.cluster.mapOutput(task, SIZES));
                 finished++;
             }
             Thread.sleep(2);
         }
-        return finished;
     }
 
     @Test
