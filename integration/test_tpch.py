@@ -19,7 +19,7 @@ QUERIES_FILE = Path(__file__).parent / "tpch" / "queries.py"
 def test_all_queries_agree_with_duckdb(
     submit: Submit, cluster: Cluster, watch: Watch, tpch_small: Path, tmp_path: Path
 ) -> None:
-    """On executors that are so large that each has a host of its own."""
+    """On executors that are so large that each has a host of its own; everything that finishes is recorded."""
     data = cluster.hdfs_put(tpch_small, "/tpch/small")
     output = f"{cluster.mini.default_fs}/tpch/results"
     submission = submit(
@@ -27,6 +27,7 @@ def test_all_queries_agree_with_duckdb(
         options=[
             "--executor-memory", "4g", "--num-executors", "2", "--driver-memory", "1g",
             "--conf", "spark.sql.shuffle.partitions=4", "--py-files", str(QUERIES_FILE),
+            "--set", "recovery.enabled=true",
         ],
     )  # fmt: skip
     with watch(submission.application_id()) as placement:

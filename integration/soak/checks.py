@@ -19,6 +19,8 @@ from integration.waiting import NotInTimeError, wait_for
 
 LEFT_BEHIND_S = 30.0
 COMMAND_S = 90.0
+LIVES_WITHOUT_PROGRESS = 2
+NO_PROGRESS = "another one would end like them"
 EXIT_CODES = {"SUCCEEDED": {0}, "FAILED": {1, 6}, "KILLED": {7}}
 START = re.compile(r"^(\S+ \S+) .*Start request for (container_\w+)", re.MULTILINE)
 
@@ -35,7 +37,7 @@ def violations(
     """Everything that does not hold."""
     report = cluster.application(application)
     end = str(report.get("finalStatus", ""))
-    yield from _end(cluster, application, report, result, done)
+    yield from _end(cluster, application, report, result, done, recovery=scenario.recovery)
     if end == "SUCCEEDED":
         wrong = jobs.wrong(scenario, cluster, result.stdout)
         if wrong:
@@ -49,7 +51,8 @@ def violations(
     yield from _events_and_placement(
         cluster=cluster,
         application=application,
-        attempts=len(attempts),
+        # A driver that is started again in the same attempt begins an epoch as well.
+        epochs=None if scenario.recovery else len(attempts),
         masters=masters,
         excluded=excluded,
         ended_in_order=end == "SUCCEEDED",
@@ -60,7 +63,9 @@ def violations(
         yield f"left behind: {'; '.join(leftovers(cluster, application))}"
 
 
-def _end(cluster: Cluster, application: str, report: dict[str, Any], result: Result, done: list[Done]) -> Iterator[str]:
+def _end(
+    cluster: Cluster, application: str, report: dict[str, Any], result: Result, done: list[Done], *, recovery: bool
+) -> Iterator[str]:
     """The end fits the faults, and everybody tells the same of it."""
     end = str(report.get("finalStatus", ""))
     if result.exit_code not in EXIT_CODES.get(end, set()):
@@ -69,6 +74,8 @@ def _end(cluster: Cluster, application: str, report: dict[str, Any], result: Res
     killed = any(each.kind == "yarnspec kill" and not each.note for each in done)
     if killed and end != "KILLED":
         yield f"killed, but the end is {end}"
+    elif recovery and attempts_ended >= LIVES_WITHOUT_PROGRESS and NO_PROGRESS in str(report.get("diagnostics")):
+        pass  # it is not worth a third try
     elif not killed and attempts_ended < jobs.MAX_ATTEMPTS and end != "SUCCEEDED":
         yield f"{end} after faults that ended {attempts_ended} of {jobs.MAX_ATTEMPTS} attempts"
     status = run_yarnspec(cluster, "status", application, "-o", "json", timeout_s=COMMAND_S)
@@ -86,7 +93,7 @@ def _events_and_placement(
     *,
     cluster: Cluster,
     application: str,
-    attempts: int,
+    epochs: int | None,
     masters: set[str],
     excluded: str | None,
     ended_in_order: bool,
@@ -99,7 +106,7 @@ def _events_and_placement(
         yield f"events that cannot be read: {error}"
     if events.exit_code != 0:
         yield f"`yarnspec events` ends with exit code {events.exit_code}: {events.stderr[-200:]}"
-    yield from gaps(records, attempts)
+    yield from gaps(records, epochs)
     if ended_in_order and not any(record["type"] == "FinishApplication" for record in records):
         yield "the events do not tell the end"
     started = list(starts(cluster, application))
@@ -110,12 +117,12 @@ def _events_and_placement(
         yield from started_while_blocked(started, [Blocked(excluded, 0, None)])
 
 
-def gaps(records: list[dict[str, Any]], attempts: int) -> Iterator[str]:
-    """Records that are missing or too many: they count from 1 in each epoch."""
+def gaps(records: list[dict[str, Any]], epochs: int | None) -> Iterator[str]:
+    """Records that are missing or too many: they count from 1 in each epoch. ``epochs``: how many there were, if known."""
     epoch = seq = 0
     for record in records:
-        if record["epoch"] < epoch or record["epoch"] > attempts:
-            yield f"a record of epoch {record['epoch']} after one of {epoch}, in {attempts} attempts"
+        if record["epoch"] < epoch or (epochs is not None and record["epoch"] > epochs):
+            yield f"a record of epoch {record['epoch']} after one of {epoch}"
         expected = seq + 1 if record["epoch"] == epoch else 1
         epoch, seq = record["epoch"], record["seq"]
         if seq != expected:

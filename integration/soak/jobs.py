@@ -37,6 +37,7 @@ def arguments(scenario: Scenario, cluster: Cluster, excluded: str | None) -> lis
     """What stands behind `yarnspec submit --name NAME`."""
     options = [*SMALL, "--num-executors", str(scenario.executors), "--set", f"placement.mode={scenario.mode}"]
     options += ["--conf", f"spark.yarn.maxAppAttempts={MAX_ATTEMPTS}"]
+    options += ["--set", f"recovery.enabled={str(scenario.recovery).lower()}"]
     if excluded is not None:
         options += ["--exclude-hosts", excluded]
     if scenario.job != "tpch":

@@ -67,7 +67,7 @@ def run(cluster: Cluster, scenario: Scenario, directory: Path) -> Run:
     return Run(
         seed=scenario.seed,
         program=scenario.job + (f" {','.join(map(str, scenario.queries))}" if scenario.queries else ""),
-        mode=scenario.mode,
+        mode=scenario.mode + (", recovery" if scenario.recovery else ""),
         excluded=excluded,
         faults=done,
         application=application,

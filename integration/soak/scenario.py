@@ -45,6 +45,7 @@ WEIGHTS: dict[Kind, int] = {
 FIRST_S, LAST_S = 1.0, 26.0
 MOST_HOSTS_GONE = 2
 EXCLUSION_SHARE = 0.3
+RECOVERY_SHARE = 0.5
 QUERIES_OF_TPCH = 22
 QUERIES_DRAWN = 5
 
@@ -63,7 +64,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One run. `excluded` is the number of the host that is excluded at submit."""
+    """One run. `excluded` is the number of the host that is excluded at submit; with `recovery` or without."""
 
     seed: int
     job: JobName
@@ -72,6 +73,7 @@ class Scenario:
     executors: int
     excluded: int | None
     faults: tuple[Fault, ...]
+    recovery: bool
 
 
 def draw(seed: int) -> Scenario:
@@ -96,6 +98,7 @@ def draw(seed: int) -> Scenario:
         executors=executors,
         excluded=excluded,
         faults=tuple(faults),
+        recovery=dice.random() < RECOVERY_SHARE,
     )
 
 

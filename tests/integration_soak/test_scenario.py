@@ -17,6 +17,7 @@ def test_every_fault_and_every_program_comes_up() -> None:
     assert {fault.kind for seed in SEEDS for fault in draw(seed).faults} == set(WEIGHTS)
     assert {draw(seed).job for seed in SEEDS} == {"shuffles", "frames", "tpch"}
     assert {draw(seed).mode for seed in SEEDS} == {"blacklist", "constraints"}
+    assert {draw(seed).recovery for seed in SEEDS} == {True, False}
 
 
 def test_faults_come_in_order_and_never_take_too_many_hosts() -> None:
