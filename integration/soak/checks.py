@@ -118,7 +118,7 @@ def _events_and_placement(
 
 
 def gaps(records: list[dict[str, Any]], epochs: int | None) -> Iterator[str]:
-    """Records that are missing or too many: they count from 1 in each epoch. ``epochs``: how many there were, if known."""
+    """Records that are missing or too many: they count from 1 in each epoch. ``epochs``: how many, if known."""
     epoch = seq = 0
     for record in records:
         if record["epoch"] < epoch or (epochs is not None and record["epoch"] > epochs):
