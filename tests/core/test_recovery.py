@@ -252,6 +252,15 @@ def test_one_executor_that_keeps_nothing_is_told_and_where_none_does_nothing_is_
     assert none.reason.endswith("encrypted")
 
 
+def test_where_nothing_is_kept_it_is_still_recorded_that_something_was_done() -> None:
+    """Else two lives that did much would seem to be in vain."""
+    world = second_epoch()
+    world.tell(rec.AdoptionOff(executor_id="", host="", why="encrypted"))
+    assert only(cm.RecordProgress, world.tell(ev.JobEnded(job=7))).jobs == 8
+    world.tell(rec.RecordingEnded(why="the disk is full"))
+    assert not of(cm.RecordProgress, world.tell(ev.JobEnded(job=8)))
+
+
 def test_what_spark_forgets_is_forgotten() -> None:
     world = second_epoch()
     world.tell(declared())

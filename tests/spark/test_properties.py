@@ -126,6 +126,8 @@ def test_what_keeps_a_driver_from_being_recovered() -> None:
     assert properties.recovery_off({"spark.shuffle.service.enabled": "true"}) == ""
     cached = "spark.shuffle.service.fetch.rdd.enabled"
     assert cached in properties.recovery_off({cached: "true"})
+    plugin = "spark.shuffle.sort.io.plugin.class"
+    assert plugin in properties.recovery_off({plugin: "com.example.Remote"})
     assert "com.example.Mine" in properties.recovery_off({"spark.shuffle.manager": "com.example.Mine"})
 
 

@@ -69,6 +69,7 @@ class Recovery:
         self._left_out: list[rec.ShuffleDeclared] = []
         self._full = False
         self._progressed = False
+        self._mute = False
         self._jobs = 0
         self._guard = Guard(self._broken)
         self._told = False
@@ -173,6 +174,7 @@ class Recovery:
     def _broken(self) -> list[Command]:
         """Go on as if there were no recovery: the driver starts and gets its answers, and nobody waits for anything."""
         self._off = self._off or f"recovery stopped for the rest of this epoch: {self._guard.fault}"
+        self._mute = True
         self._data_hosts.close()
         questions, self._questions = self._questions, []
         answers = [self._plain_answer(one) for one, _ in questions]
@@ -206,6 +208,7 @@ class Recovery:
             self._began = ""
             return self._lifecycle.fail(EXIT_FAILED, fruitless)
         self._jobs = event.jobs
+        self._mute = bool(event.off)
         commands = self._stop(event.off) if event.off else []
         refused = self._why_unusable(event)
         if refused:
@@ -270,6 +273,7 @@ class Recovery:
         return [StartDriver(epoch=self._lifecycle.epoch, reason=began)] if began else []
 
     def _recording_ended(self, event: rec.RecordingEnded, now_ms: int) -> list[Command]:
+        self._mute = True
         return [*self._stop(event.why), *self._answer_all(now_ms)]
 
     def _stop(self, why: str) -> list[Command]:
@@ -385,7 +389,8 @@ class Recovery:
         return self._progress(f"job {event.job} has ended, which no earlier epoch had come to")
 
     def _progress(self, why: str) -> list[Command]:
-        if self._off or not self._replayed:
+        # Also where nothing is kept: that a life has done something is worth another one.
+        if not self._settings.enabled or self._mute or not self._replayed:
             return []
         self._progressed = True
         return [RecordProgress(epoch=self._lifecycle.epoch, jobs=self._jobs, reason=why)]

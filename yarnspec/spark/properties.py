@@ -89,6 +89,8 @@ def recovery_off(shipped: Mapping[str, str]) -> str:
     for key, why in unless.items():
         if shipped.get(key, "false").lower() == "true":
             return f"{key}=true: {why}"
+    if "spark.shuffle.sort.io.plugin.class" in shipped:
+        return "spark.shuffle.sort.io.plugin.class is set: map outputs may not be files of the executor's"
     manager = shipped.get("spark.shuffle.manager", "sort")
     if manager not in _SORT_MANAGERS:
         return f"spark.shuffle.manager={manager}: only Spark's own is known to keep its files as expected"

@@ -5,7 +5,9 @@ import org.apache.hadoop.mapreduce.JobContext;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter;
 import org.apache.spark.internal.io.FileCommitProtocol;
 import org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol;
+import scala.Tuple2;
 import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Spark's own commit of the files that a DataFrame writes, which goes no step further before the journal has it.
@@ -33,7 +35,7 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
             super.commitJob(context, tasks);
             return;
         }
-        writes.committing(write, files(context));
+        writes.committing(write, elsewhere(tasks) ? UNKNOWN : files(context));
         super.commitJob(context, tasks);
         writes.finished(write);
     }
@@ -44,6 +46,14 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
             writes.aborting(write);
         }
         super.abortJob(context);
+    }
+
+    /** Whether some files belong to partitions with a place of their own: Spark moves these when all others are shown. */
+    private static boolean elsewhere(Seq<FileCommitProtocol.TaskCommitMessage> tasks) {
+        return CollectionConverters.asJava(tasks).stream()
+                .anyMatch(task -> task.obj() instanceof Tuple2<?, ?> told
+                        && told._1() instanceof scala.collection.Map<?, ?> moved
+                        && !moved.isEmpty());
     }
 
     /** Of a committer that keeps its files elsewhere nobody can tell later whether it had finished. */
