@@ -16,12 +16,17 @@ import org.apache.spark.rpc.RpcEnv;
 import org.apache.spark.rpc.ThreadSafeRpcEndpoint;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerBlockManagerAdded;
+import org.apache.spark.scheduler.SparkListenerBlockUpdated;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.BlockUpdatedInfo;
+import org.apache.spark.storage.ShuffleDataBlockId;
+import org.apache.spark.storage.StorageLevel;
 import org.apache.spark.util.ShutdownHookManager;
 import org.yarnspec.executor.KeeperPlugin;
 import org.yarnspec.executor.Messages;
 import org.yarnspec.executor.Messages.End;
+import org.yarnspec.executor.OutputName;
 import scala.PartialFunction;
 import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
@@ -36,6 +41,7 @@ final class Adoption implements ThreadSafeRpcEndpoint {
     private static final long LEAVING_TIMEOUT_MS = 3_000;
     private static final long WINDOW_MS = 30_000;
 
+    private final SparkContext context;
     private final RpcEnv rpcEnv;
     private final Outbox outbox;
     private final SavedOutputs saved;
@@ -47,6 +53,7 @@ final class Adoption implements ThreadSafeRpcEndpoint {
     private boolean finished;
 
     private Adoption(SparkContext context, Outbox outbox, SavedOutputs saved) {
+        this.context = context;
         this.outbox = outbox;
         this.saved = saved;
         rpcEnv = context.env().rpcEnv();
@@ -221,6 +228,7 @@ final class Adoption implements ThreadSafeRpcEndpoint {
             return (Serializable) claims.compare(sizes);
         } else if (message instanceof Messages.Adopted outcome) {
             claims.settle(outcome);
+            holds(outcome);
         } else if (message instanceof Messages.Report report) {
             arrived(report.where().executorId());
             reported(report);
@@ -234,6 +242,18 @@ final class Adoption implements ThreadSafeRpcEndpoint {
             throw new IllegalArgumentException("unknown message " + message);
         }
         return true;
+    }
+
+    /** With dynamic allocation Spark lets go of an idle executor, unless it has heard that there are map outputs on it. */
+    private void holds(Messages.Adopted outcome) {
+        Set<Integer> told = new HashSet<>();
+        for (OutputName name : outcome.outputs()) {
+            if (told.add(name.shuffle())) {
+                ShuffleDataBlockId block = ShuffleDataBlockId.apply(name.shuffle(), name.mapId(), 0);
+                BlockUpdatedInfo info = BlockUpdatedInfo.apply(outcome.where(), block, StorageLevel.DISK_ONLY(), 0, 0);
+                context.listenerBus().post(SparkListenerBlockUpdated.apply(info));
+            }
+        }
     }
 
     private synchronized void arrived(String executor) {

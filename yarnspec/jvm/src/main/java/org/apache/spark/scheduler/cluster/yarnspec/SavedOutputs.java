@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntPredicate;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.storage.BlockManagerId;
 
@@ -302,6 +303,18 @@ public final class SavedOutputs {
             return why;
         }
         return hostsHeard.contains(saved.host()) ? "it is not on its host" : "its host was not heard in time";
+    }
+
+    /** How many outputs an executor has taken over that may still be read. {@code used}: shuffles that Spark has. */
+    synchronized int heldBy(String executorId, IntPredicate used) {
+        int count = 0;
+        for (Map.Entry<Key, BlockManagerId> each : adopted.entrySet()) {
+            int shuffle = each.getKey().shuffle();
+            if (each.getValue().executorId().equals(executorId) && (!closed.contains(shuffle) || used.test(shuffle))) {
+                count++;
+            }
+        }
+        return count;
     }
 
     /** Whether an executor is known to be lost; what it serves must not be registered. */

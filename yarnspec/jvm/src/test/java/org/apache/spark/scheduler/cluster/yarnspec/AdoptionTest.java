@@ -14,6 +14,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -21,8 +23,11 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.internal.plugin.PluginContextImpl;
 import org.apache.spark.scheduler.MapStatus$;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerBlockUpdated;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.DiskBlockManager;
+import org.apache.spark.storage.ShuffleDataBlockId;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -118,8 +123,22 @@ class AdoptionTest {
         written.leave(List.of(root), new Owner(APPLICATION, 1, "3", 1));
         try (JavaSparkContext spark = new JavaSparkContext(conf().set("spark.plugins", ""))) {
             Adoption adoption = Adoption.open(spark.sc(), outbox);
+            Set<Integer> told = ConcurrentHashMap.newKeySet();
+            spark.sc().addSparkListener(new SparkListener() {
+                @Override
+                public void onBlockUpdated(SparkListenerBlockUpdated updated) {
+                    if (updated.blockUpdatedInfo().blockId() instanceof ShuffleDataBlockId block) {
+                        told.add(block.shuffleId());
+                    }
+                }
+            });
             ExecutorPlugin keeper = keeper(spark);
             SparkEnv env = SparkEnv.get();
+            FakeCluster.await(() -> told.equals(Set.of(0, 1, 2)), "Spark has not heard of all shuffles");
+            String executor = env.executorId();
+            assertEquals(12, HeldBlocks.of(env, executor));
+            SavedOutputs.get().close(0);
+            assertEquals(8, HeldBlocks.of(env, executor), "of a shuffle that goes on without them nothing is held");
             for (OutputName name : outputs.keySet()) {
                 assertEquals(
                         env.blockManager().blockManagerId(),
