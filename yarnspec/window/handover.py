@@ -167,15 +167,7 @@ def through_queue(
     reading thread is gone when the results have ended or been dropped, other than by an error: for that they wait for
     the record that the source is about to give.
     """
-    handover = Handover(source, queue_size, weight)
-    try:
-        results = results_of(fn, iter(handover))
-    except BaseException:
-        handover.close(in_error=True)
-        raise
-    found = _Results(results, _end(handover))
-    found.parts = (results, handover)
-    return found
+    return _used(fn, Handover(source, queue_size, weight))
 
 
 def checked(fn: Callable[[Iterator[T]], Iterable[R]], records: Iterable[T]) -> Iterator[R]:
@@ -183,14 +175,17 @@ def checked(fn: Callable[[Iterator[T]], Iterable[R]], records: Iterable[T]) -> I
 
     Their error is raised after all when ``fn`` has caught it.
     """
-    met = _Met(records)
+    return _used(fn, _Met(records))
+
+
+def _used(fn: Callable[[Iterator[T]], Iterable[R]], source: Handover[T] | _Met[T]) -> Iterator[R]:
     try:
-        results = results_of(fn, iter(met))
+        results = results_of(fn, iter(source))
     except BaseException:
-        met.close(in_error=True)
+        source.close(in_error=True)
         raise
-    found = _Results(results, _end(met))
-    found.parts = (results, met)
+    found = _Results(results, _end(source))
+    found.parts = (results, source)
     return found
 
 

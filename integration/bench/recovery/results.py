@@ -33,7 +33,6 @@ class Kill(msgspec.Struct, frozen=True, kw_only=True):
     total_s: float
     saved: int = 0
     restored: int = 0
-    adopted: int = 0
     right: bool
 
 

@@ -55,7 +55,6 @@ def kill(cluster: Cluster, directory: Path, *, way: Way, share: float) -> Kill:
     return Kill(
         way=way, share=share, total_s=total_s, right=answer["right"], twice=cost,
         saved=told.get("saved_outputs", 0), restored=told.get("restored_outputs", 0),
-        adopted=sum(one["adopted"] for one in told.get("live", ())),
     )  # fmt: skip
 
 
