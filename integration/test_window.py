@@ -22,9 +22,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark import shuffle
+from pyspark import RDD, shuffle
 from pyspark.errors import PythonException
-from pyspark.serializers import MarshalSerializer
+from pyspark.serializers import MarshalSerializer, UTF8Deserializer
 from pyspark.sql import Row, SparkSession, functions
 
 import yarnspec.window
@@ -169,25 +169,26 @@ def test_it_is_as_lazy_as_what_it_came_from(spark: SparkSession) -> None:
     full_window_partition(spark.range(3).rdd).map_partition(never)
 
 
-def test_the_function_gets_records_while_more_arrive(spark: SparkSession, tmp_path: Path) -> None:
-    """The source does not go on before the function has had its first record."""
-    sign = tmp_path / "seen"
+def lines_of(spark: SparkSession, script: str) -> RDD[Any]:
+    """What a shell script says, line by line, with nothing of Python between it and Spark."""
+    lines = spark.sparkContext._jsc.parallelize([""], 1).pipe(["sh", "-c", script])
+    return RDD(lines, spark.sparkContext, UTF8Deserializer())
 
-    def held(records: Iterator[int]) -> Iterator[int]:
-        for number, record in enumerate(records):
-            deadline = time.monotonic() + 60
-            while number == 1 and not sign.exists():
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
-            yield record
 
-    def use(records: Iterator[int]) -> Iterator[int]:
-        for record in records:
-            sign.touch()
-            yield record
+def test_records_are_read_ahead_while_the_function_works(spark: SparkSession, tmp_path: Path) -> None:
+    """More of them than what is between Spark and Python holds otherwise."""
+    sign = tmp_path / "written"
 
-    data = spark.sparkContext.parallelize(range(5), 1).mapPartitions(held)
-    assert full_window_partition(data).map_partition(use).collect() == list(range(5))
+    def use(lines: Iterator[str]) -> Iterator[int]:
+        yield len(next(lines))
+        deadline = time.monotonic() + 60
+        while not sign.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        yield sum(1 for _ in lines)
+
+    many = f"for n in $(seq 400); do head -c 100000 /dev/zero | tr '\\0' x; echo; done; touch {sign}"
+    assert full_window_partition(lines_of(spark, many)).map_partition(use).collect() == [100_000, 399]
 
 
 def test_functions_of_one_task_share_its_thread(spark: SparkSession) -> None:
@@ -227,16 +228,10 @@ def test_a_function_that_ends_early_leaves_a_worker_in_order(kind: str, spark: S
 
 
 def test_a_function_that_ends_early_leaves_nothing_of_the_task_running(spark: SparkSession) -> None:
-    """Spark uses the worker again: all its input was read, though not all of the task's code had ended."""
-
-    def slow(records: Iterator[int]) -> Iterator[int]:
-        first, second, *_ = records
-        yield first
-        time.sleep(3)
-        yield second
-
-    data = spark.sparkContext.parallelize(range(10), 1).mapPartitions(slow)
-    assert full_window_partition(data).map_partition(lambda records: [next(records)]).collect() == [0]
+    """Spark uses the worker again, which reads no more of this task's records then."""
+    slow = "head -c 100000 /dev/zero | tr '\\0' x; echo; sleep 2; echo y"
+    firsts = full_window_partition(lines_of(spark, slow)).map_partition(lambda lines: [len(next(lines))])
+    assert firsts.collect() == [100_000]
     assert readers_in_worker(spark) == []
 
 

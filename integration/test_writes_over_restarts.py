@@ -14,13 +14,13 @@ from integration.waiting import wait_for
 ON = ["--set", "recovery.enabled=true"]
 
 
-@pytest.mark.parametrize("case", ["others", pytest.param("own", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("case", ["others", *(pytest.param(one, marks=pytest.mark.soak) for one in ("own", "second"))])
 def test_what_a_program_added_is_not_added_again(
     case: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
     target = f"/test/{tmp_path.name}"
-    submission = submit("adds.py", target, str(go), *(["own"] if case == "own" else []), options=ON)
+    submission = submit("adds.py", target, str(go), *([] if case == "others" else [case]), options=ON)
     application = submission.application_id()
     wait_for("the write", lambda: "written" in submission.stdout, 120)
     written = cluster.hdfs_list(target)
@@ -41,5 +41,9 @@ def test_what_a_program_added_is_not_added_again(
         assert ended.expect(0).lines[-1]["rows"] == ROWS
         assert actions.count("skip") == 1
         assert status["recovery"]["skipped_writes"] == 1
-        assert not [one for one in records if one["type"] == "RecordWrite" and one["epoch"] == 2]
+        begun = [one["mode"] for one in records if one["type"] == "RecordWrite" and one["epoch"] == 2]
+        assert begun == ["save"]
+        lines = [cluster.hdfs_read(f"{target}-lines/part-0000{part}") for part in range(2)]
+        assert b"".join(lines).split() == [str(number).encode() for number in range(ROWS)]
+        assert sorted(cluster.hdfs_list(f"{target}-lines")) == ["_SUCCESS", "part-00000", "part-00001"]
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)

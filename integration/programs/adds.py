@@ -1,8 +1,9 @@
 """Adds rows to a directory and then takes its time: for a driver that is killed after its write.
 
-    adds.py TARGET GO [own]
+    adds.py TARGET GO [own | second]
 
-With ``own`` it adds to what it has read before. It says ``written`` after the write, waits until the file GO is there,
+It saves an RDD to ``TARGET-lines``, too. With ``own`` it adds to what it has read before, with ``second`` it does
+all that in its second SparkContext. It says ``written`` after the write, waits until the file GO is there,
 and ends with the number of rows in TARGET.
 """
 
@@ -21,16 +22,20 @@ DEADLINE_S = 120
 
 def main() -> None:
     """Run it."""
-    target, go, own = sys.argv[1], Path(sys.argv[2]), len(sys.argv) > 3
+    target, go, case = sys.argv[1], Path(sys.argv[2]), "".join(sys.argv[3:])
     spark = SparkSession.builder.getOrCreate()
+    if case == "second":
+        spark.stop()
+        spark = SparkSession.builder.getOrCreate()
     rows = spark.range(1_000).groupBy((functions.col("id") % ROWS).alias("key")).count()
-    if own:
+    if case == "own":
         spark.range(ROWS).select(functions.col("id").alias("key"), functions.lit(1).alias("count")).write.mode(
             "ignore"
         ).parquet(target)
         before = spark.read.parquet(target)
         rows = before.select("key", functions.col("count").cast("int").alias("count"))
     rows.write.mode("append").parquet(target)
+    spark.sparkContext.parallelize(range(ROWS), 2).saveAsTextFile(f"{target}-lines")
     print("written", flush=True)
     give_up_s = time.monotonic() + DEADLINE_S
     while not go.exists() and time.monotonic() < give_up_s:

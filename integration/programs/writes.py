@@ -8,6 +8,7 @@ Each prints one line, ``RESULT`` and JSON.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -110,6 +111,49 @@ def counted(spark: SparkSession, directory: Path) -> Any:
     return [seen.value]
 
 
+def saved(spark: SparkSession, directory: Path) -> Any:
+    """Two outputs of RDDs, the second from what the first wrote."""
+    context = spark.sparkContext
+    sums = context.parallelize(range(20), 4).map(lambda n: (n % 5, n)).reduceByKey(lambda one, other: one + other, 2)
+    sums.map(lambda each: f"{each[0]} {each[1]}").saveAsTextFile(f"{directory}/sums")
+    lines = context.textFile(f"{directory}/sums")
+    lines.map(lambda line: line.upper() + "!").saveAsTextFile(f"{directory}/doubled")
+    return sorted(context.textFile(f"{directory}/doubled").collect())
+
+
+def saved_anew(spark: SparkSession, directory: Path) -> Any:
+    """The same through Hadoop's newer interface, of which nothing is recorded, after one that is."""
+    context = spark.sparkContext
+    context.parallelize(range(4), 2).saveAsTextFile(f"{directory}/sums")
+    pairs = context.parallelize(range(6), 2).map(lambda number: (str(number), number))
+    pairs.saveAsNewAPIHadoopFile(
+        f"{directory}/doubled",
+        "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat",
+        "org.apache.hadoop.io.Text",
+        "org.apache.hadoop.io.IntWritable",
+    )
+    spark.range(1).write.mode("overwrite").parquet(f"{directory}/history")
+    return sorted(context.textFile(f"{directory}/doubled").collect())
+
+
+def moved(spark: SparkSession, directory: Path) -> Any:
+    """Writes beside its input, and gives that the input's name."""
+    facts, beside = directory / "facts", directory / "beside"
+    more = spark.read.parquet(str(facts)).select((functions.col("value") + 1).alias("value"), "key")
+    more.write.parquet(str(beside))
+    shutil.rmtree(facts)
+    beside.rename(facts)
+    spark.range(1).write.mode("overwrite").parquet(f"{directory}/history")
+    return [spark.read.parquet(str(facts)).agg(functions.sum("value")).first()[0]]
+
+
+def nothing_kept(spark: SparkSession, directory: Path) -> Any:
+    """Adds rows where nothing of its shuffles can be kept."""
+    assert spark.conf.get("spark.io.encryption.enabled") == "true"
+    spark.range(10).repartition(3).write.mode("append").parquet(f"{directory}/history")
+    return len(_rows(spark, f"{directory}/history"))
+
+
 CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "steps": steps,
     "by-day": by_day,
@@ -120,6 +164,10 @@ CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "listed-before": listed_before,
     "hive": hive,
     "counted": counted,
+    "saved": saved,
+    "saved-anew": saved_anew,
+    "moved": moved,
+    "nothing-kept": nothing_kept,
 }
 
 
@@ -140,7 +188,8 @@ def write_inputs(directory: Path) -> None:
 def main() -> None:
     """Run one."""
     case, directory = sys.argv[1], Path(sys.argv[2])
-    spark = SparkSession.builder.getOrCreate()
+    encrypted = str(case == "nothing-kept").lower()
+    spark = SparkSession.builder.config("spark.io.encryption.enabled", encrypted).getOrCreate()
     print("RESULT", json.dumps(CASES[case](spark, directory)), flush=True)
     spark.stop()
 

@@ -139,6 +139,22 @@ def test_what_is_left_of_a_deletion_is_not_published(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [Mode.OVERWRITE, Mode.APPEND])
+def test_a_manifest_is_not_written_over_the_one_that_a_living_driver_may_have_shown(tmp_path: Path, mode: Mode) -> None:
+    """The next one may die, or its disk be full, in the midst of that."""
+    out = tmp_path / "out"
+    place = dead_at(Step.ADD if mode is Mode.APPEND else Step.PUBLISH, out, mode)
+    assert list((place / "ready").glob("_yarnspec-*"))
+
+    class Cut(LocalFiles):
+        def write(self, path: str, data: bytes) -> None:
+            assert not ("/_yarnspec-" in path and Path(path).exists()), path
+            super().write(path, data)
+
+    Driver(str(out), epoch=2, mode=mode, files=Cut()).save("a", "b")
+    assert read_published(out) == (["a", "b"] if mode is Mode.OVERWRITE else ["a", "b", "old"])
+
+
+@pytest.mark.parametrize("mode", [Mode.OVERWRITE, Mode.APPEND])
 def test_a_driver_that_lost_its_claim_leaves_its_decision_to_the_next(tmp_path: Path, mode: Mode) -> None:
     """The next one may be in the midst of carrying it out."""
     out = tmp_path / "out"
@@ -234,6 +250,21 @@ def test_an_output_in_another_file_system(tmp_path: Path, elsewhere: Path, mode:
     assert driver.ran == []
     assert around(out) == []
     assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("mode", [Mode.OVERWRITE, Mode.APPEND])
+def test_an_output_on_which_a_directory_of_the_same_file_system_is_mounted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Mode
+) -> None:
+    out, mounts = tmp_path / "an out", tmp_path / "mounts"
+    out.mkdir()
+    name = str(out).replace(" ", "\\040")
+    mounts.write_text(f"36 35 98:0 / / rw - ext4 /dev/x rw\n37 36 98:0 /there {name} rw - ext4 /dev/x rw\n")
+    monkeypatch.setattr("yarnspec.sink.files.MOUNTS", mounts)
+    with pytest.raises(UsageError, match="a mount point"):
+        Driver(str(out), mode=mode).save("a")
+    Driver(str(out / "below"), mode=mode).save("a")
+    assert read(out / "below") == ["a"]
 
 
 def test_an_output_that_has_come_to_another_file_system_since_the_decision(tmp_path: Path, elsewhere: Path) -> None:

@@ -432,6 +432,33 @@ def test_finished_partitions_of_the_same_computation_do_not_run_again(tmp_path: 
     assert around(out) == [f"{out.name} probe"]
 
 
+def test_what_is_being_deleted_is_not_gone_on_with(tmp_path: Path) -> None:
+    """Its driver may live on, and be deleting it file by file."""
+    out = tmp_path / "out"
+    dead_at(Step.DECIDE, out, identity="same")
+    (room,) = (tmp_path / ".out.yarnspec-sink").iterdir()
+    room.rename(f"{room}.swept")
+    driver = Driver(str(out), epoch=2, identity="same")
+    driver.save("a", "b")
+    assert driver.ran == [0, 1]
+
+
+def test_finished_partitions_do_not_run_again_wherever_the_next_driver_dies_too(tmp_path: Path) -> None:
+    for dies_at in range(100):
+        out = tmp_path / f"out {dies_at}"
+        dead_at(Step.DECIDE, out, identity="same")
+        files = MortalFiles(dies_at)
+        with pytest.raises(Killed):
+            Driver(str(out), epoch=2, identity="same", files=files).save("a", "b")
+        third = Driver(str(out), epoch=3, identity="same")
+        third.save("a", "b")
+        assert third.ran == []
+        assert read(out) == ["a", "b"]
+        if files.seen[-1][0] is Step.DECIDE:
+            break
+    assert dies_at > 8
+
+
 def test_the_sets_of_an_epoch_in_which_no_task_ran(tmp_path: Path) -> None:
     """What had copies before is in the directory."""
     out = tmp_path / "out"

@@ -253,6 +253,27 @@ def test_a_file_that_is_opened_beside_the_one_that_is_given(way: str) -> None:
 
 
 @UNCLOSED
+def test_who_has_got_the_descriptor_of_the_file_keeps_it(tmp_path: Path) -> None:
+    """What the file had kept back does not come into somebody else's file."""
+    theirs = tmp_path / "theirs"
+    descriptors = []
+
+    def write(_records: Iterator[Any], file: BinaryIO) -> None:
+        file.write(b"kept back")
+        number = file.fileno()
+        os.close(number)
+        descriptors.append(os.open(theirs, os.O_WRONLY | os.O_CREAT))
+        assert descriptors == [number]
+
+    with pytest.raises(TypeError, match="closed the descriptor"):
+        list(chunks_of(write, iter([])))
+    os.write(descriptors[0], b"theirs")
+    os.close(descriptors[0])
+    assert theirs.read_bytes() == b"theirs"
+    theirs.unlink()
+
+
+@UNCLOSED
 def test_a_file_whose_descriptor_is_closed_or_taken() -> None:
     """It is told what has happened."""
 

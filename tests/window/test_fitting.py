@@ -23,6 +23,8 @@ INT, BIGINT, TINY = types.IntegerType(), types.LongType(), types.ByteType()
 FLOAT, DOUBLE, STRING, BOOLEAN = types.FloatType(), types.DoubleType(), types.StringType(), types.BooleanType()
 BINARY, MOMENTS, LOCAL = types.BinaryType(), types.TimestampType(), types.TimestampNTZType()
 DATE, TIME, INTERVAL = types.DateType(), types.TimeType(), types.DayTimeIntervalType()
+NOT_A_TIME = type("NaT", (datetime.datetime,), {"__eq__": lambda *_: False, "__hash__": None})(1, 1, 1)
+"""As that of pandas, which calls itself a datetime."""
 INTS, DOUBLES, DATES = types.ArrayType(BIGINT), types.ArrayType(DOUBLE), types.ArrayType(DATE)
 BOOLEANS, DECIMAL = types.ArrayType(BOOLEAN), types.DecimalType(5, 1)
 DECIMALS, LARGE = types.ArrayType(DECIMAL), types.DecimalType(38, 18)
@@ -168,6 +170,7 @@ def test_what_would_be_cut_is_an_error(kind: types.DataType, given: Any) -> None
         (INTS, array.array("i", [1]), [1]),
         (INTS, [np.int64(1), 2], [1, 2]),
         (types.ArrayType(STRING), ["a", None], ["a", None]),
+        (types.ArrayType(STRING), ("a", None), ["a", None]),
         (PAIR, (1, "x"), {"x": 1, "s": "x"}),
         (PAIR, {"s": "x", "x": 1}, {"x": 1, "s": "x"}),
         (PAIR, {"s": "x"}, {"x": None, "s": "x"}),
@@ -213,6 +216,8 @@ def test_the_error_says_what_and_where() -> None:
         (MOMENTS, datetime.datetime.min.replace(tzinfo=EAST)),
         (LOCAL, IN_UTC),
         (LOCAL, MOMENT.date()),
+        (LOCAL, NOT_A_TIME),
+        (MOMENTS, NOT_A_TIME),
         (BINARY, "x"),
         (BINARY, [1]),
         (BINARY, memoryview(b"x")),

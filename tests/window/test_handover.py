@@ -297,7 +297,7 @@ print("goes on")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=50)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "TimeoutError: a function of yarnspec.window has ended before its input" in done.stderr
+    assert "ReaderStuck: a function of yarnspec.window has ended before its input" in done.stderr
 
 
 def test_an_error_does_not_wait_though_sparks_worker_closes_the_results(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import queue
+import threading
 from collections.abc import Iterable, Iterator
 from functools import partial
 from operator import itemgetter
@@ -80,6 +82,61 @@ def test_an_error_of_a_function_before_it_is_raised_though_it_is_caught() -> Non
     assert [next(results) for _ in range(2)] == [1, "caught"]
     with pytest.raises(ZeroDivisionError):
         next(results)
+
+
+def test_a_function_may_read_in_a_thread_of_its_own_and_end_before_it() -> None:
+    asked, go_on = threading.Event(), threading.Event()
+    read: list[threading.Thread] = []
+
+    def before(records: Iterable[int]) -> Iterator[int]:
+        for record in records:
+            if record == 1:
+                asked.set()
+                assert go_on.wait(60)
+            yield record
+
+    def fn(records: Iterator[int]) -> Iterator[int]:
+        taken: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+        def read_on() -> None:
+            for record in records:
+                taken.put(record)
+
+        read.append(threading.Thread(target=read_on))
+        read[0].start()
+        yield taken.get()
+        assert asked.wait(60)
+
+    assert list(map_results(fn, 0, before(range(3)))) == [0]
+    go_on.set()
+    read[0].join(60)
+    assert not read[0].is_alive()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_the_functions_before_it_do_at_their_end_is_no_error_of_its_own(fails: bool) -> None:
+    """As in Spark, where they just go."""
+
+    def before(records: Iterable[int]) -> Iterator[int]:
+        try:
+            yield from records
+        finally:
+            yield -1  # the rest of a buffer, say
+
+    def fn(records: Iterator[int]) -> Iterator[int]:
+        yield next(records)
+        if fails:
+            raise LookupError("in the function")
+
+    results: Any = map_results(fn, 0, before(range(3)))
+    assert next(results) == 0
+    if fails:
+        with pytest.raises(LookupError, match="in the function"):
+            next(results)
+        results.close()
+    else:
+        assert list(results) == []
 
 
 def test_what_is_dropped_ends_the_functions_before_it() -> None:

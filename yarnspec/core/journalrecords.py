@@ -14,8 +14,11 @@ import msgspec
 
 Determinism = Literal["determinate", "unordered", "indeterminate"]
 
-WriteMode = Literal["replace", "amend", "add", "create"]
-"""What a write does to what is at its path: all of it goes, a part of it does, none does, or nothing may be there."""
+WriteMode = Literal["replace", "amend", "add", "create", "save"]
+"""What a write does to what is at its path: all of it goes, a part of it does, none does, or nothing may be there.
+
+"save" creates as well, and all that is in its directory is its own: the names of its files do not tell.
+"""
 
 WriteState = Literal["begun", "committing", "committed"]
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Protocol
 
 from yarnspec.errors import UsageError
 
+MOUNTS = Path("/proc/self/mountinfo")
+_ESCAPED = re.compile(r"\\([0-7]{3})")
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
@@ -69,8 +72,12 @@ class LocalFiles:
     """The files of this machine, or a directory that all machines have mounted."""
 
     def exists(self, path: str) -> bool:
-        """See ``Files``."""
-        return os.path.lexists(path)
+        """See ``Files``. Where nobody can tell, as a mount does not answer, that is an error."""
+        try:
+            os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
 
     def is_directory(self, path: str) -> bool:
         """See ``Files``."""
@@ -154,9 +161,17 @@ class LocalFiles:
     def why_fixed(self, path: str, parent: str, *, replaced: bool) -> str | None:  # noqa: ARG002 - holds for both
         """See ``Files``. A link that leads nowhere can be renamed."""
         with contextlib.suppress(FileNotFoundError):
-            if Path(path).stat().st_dev != Path(parent).stat().st_dev:
+            if Path(path).stat().st_dev != Path(parent).stat().st_dev or _is_mounted(path):
                 return f"a mount point, or a link that leads into another file system than that of {parent}"
         return None
+
+
+def _is_mounted(path: str) -> bool:
+    """Whether something is mounted there, be it a directory of the same file system."""
+    with contextlib.suppress(OSError):
+        mounts = [line.split(" ")[4] for line in MOUNTS.read_text(errors="surrogateescape").splitlines()]
+        return os.path.realpath(path) in (_ESCAPED.sub(lambda code: chr(int(code[1], 8)), each) for each in mounts)
+    return False
 
 
 def split(path: str) -> tuple[str, str]:

@@ -93,13 +93,16 @@ class HadoopFiles:
         with contextlib.suppress(OSError), _python_errors():
             self._files.delete(self._path(directory), False)
 
-    def why_fixed(self, path: str, parent: str, *, replaced: bool) -> str | None:  # noqa: ARG002 - in one HDFS
-        """See ``Files``. HDFS renames no directory of which it has snapshots, and another one would have none."""
-        if not replaced:
-            return None
+    def why_fixed(self, path: str, parent: str, *, replaced: bool) -> str | None:
+        """See ``Files``. HDFS renames no directory of which it has snapshots, and another one would have none.
+
+        Nor does it rename a file into an encryption zone, and the directory that takes a zone's place is none.
+        """
         with _python_errors():
-            snapshottable = self._files.getFileStatus(self._path(path)).isSnapshotEnabled()
-        return "a directory of which snapshots may be made" if snapshottable else None
+            there, above = (self._files.getFileStatus(self._path(each)) for each in (path, parent))
+            if there.isEncrypted() != above.isEncrypted():
+                return "an encryption zone"
+            return "a directory of which snapshots may be made" if replaced and there.isSnapshotEnabled() else None
 
     def _path(self, path: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(path)

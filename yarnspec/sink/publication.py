@@ -124,12 +124,12 @@ class Publication:
                 self._files.delete(left)
                 continue
             place = Place(self.place.target, name)
-            # What is being deleted is over, whatever is left of it.
-            decided = None if name.endswith(_SWEPT) else self._files.read(place.decision)
-            if decided is not None:
-                self._carry_out_again(decided, place)
-            elif begun.continues(_begun(self._files.read(place.begun))) and not usable:
-                usable = self._adopt(place)
+            if not name.endswith(_SWEPT):  # what is being deleted is over, whatever is left of it
+                decided = self._files.read(place.decision)
+                if decided is not None:
+                    self._carry_out_again(decided, place)
+                elif begun.continues(_begun(self._files.read(place.begun))) and not usable:
+                    usable = self._adopt(place, begun)
             self.step = Step.RECOVER
             self._sweep(left)
         return usable
@@ -176,7 +176,7 @@ class Publication:
         """Make the directory for the attempts, and return it."""
         self.step = Step.PREPARE
         self._files.make_directories(self.place.attempts)
-        self._files.write(self.place.begun, json.dumps(begun.__dict__).encode())
+        self._note(begun)
         self.step = Step.WRITE
         return self.place.attempts
 
@@ -258,6 +258,7 @@ class Publication:
         """Delete what is not published, and give up the claim."""
         self.step = Step.CLEAN
         self._sweep(self.place.run)
+        self._sweep(f"{self.place.run}{_SWEPT}")  # of a decision that was taken back
         self._files.remove_empty(self.place.room)
         self.step = Step.RELEASE
         self._claim.release()
@@ -273,8 +274,7 @@ class Publication:
             with contextlib.suppress(OSError):  # nobody looks for them there; `leave` tries again
                 self._files.delete(losers)
             self.step = Step.SEAL
-            self._files.write(f"{place.ready}/{decision.manifest}", decision.encode())
-            self._files.write(f"{place.ready}/{SUCCESS}", b"")
+            self._seal(decision, place)
             self.still_ours()
             if not self._put_in_place(decision.mode, place):
                 self._add(decision, place)
@@ -361,9 +361,20 @@ class Publication:
 
     # smaller parts
 
-    def _adopt(self, place: Place) -> list[Attempt]:
+    def _seal(self, decision: Decision, place: Place) -> None:
+        """By a rename: its own driver may live on, and have shown the manifest that is written here once more."""
+        new = f"{place.run}/{uuid.uuid4().hex}.new"
+        self._files.write(new, decision.encode())
+        self._files.rename(new, f"{place.ready}/{decision.manifest}")
+        self._files.write(f"{place.ready}/{SUCCESS}", b"")
+
+    def _note(self, begun: Begun) -> None:
+        self._files.write(self.place.begun, json.dumps(begun.__dict__).encode())
+
+    def _adopt(self, place: Place, begun: Begun) -> list[Attempt]:
         """Take the attempts' directory of the driver before: its tasks, if one still runs, find it gone."""
         self._files.make_directories(self.place.run)
+        self._note(begun)  # first: the next driver may have to take it from here
         try:
             self._files.rename(place.attempts, self.place.attempts)
         except FileNotFoundError:

@@ -37,9 +37,13 @@ class _Raw(io.FileIO):
 
     failed: OSError | None = None
     writes = 0
+    astray = False
+    """Whether somebody else's file has its descriptor."""
 
     def write(self, data: Any) -> int:
         """What could not be written is tried again with what comes next, so the last error is the one that counts."""
+        if self.astray:
+            return memoryview(data).nbytes
         try:
             written = super().write(data)
         except OSError as error:
@@ -54,18 +58,31 @@ class _File(io.BufferedRandom):
     """What a writer gets. To close it, as ``with file:`` does, leaves it open for wrappers that write when they go."""
 
     def __init__(self, path: Path) -> None:
-        self.bottom = _Raw(str(path), "w+")
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        self.bottom = _Raw(self._descriptor, "r+", closefd=False)
+        self.bottom.name = str(path)
         super().__init__(self.bottom)
-        self.identity = _identity(os.fstat(self.fileno()))
+        self.identity = _identity(os.fstat(self._descriptor))
 
     def close(self) -> None:
         """Hand on what is there."""
         if not self.closed:
             self.flush()
 
+    def has_descriptor(self) -> bool:
+        """Whether its descriptor is open, and still that of this file."""
+        with contextlib.suppress(OSError):
+            return _identity(os.fstat(self._descriptor)) == self.identity
+        return False
+
     def end(self) -> None:
-        """Close it."""
-        super().close()
+        """Close it; what has got its descriptor since stays as it is."""
+        self.bottom.astray = not self.has_descriptor()
+        try:
+            super().close()
+        finally:
+            if not self.bottom.astray:
+                os.close(self._descriptor)
 
 
 def chunks_of(writer: Writer, records: Iterator[Any]) -> Iterator[bytes]:
@@ -125,17 +142,14 @@ def _check_open(file: _File) -> None:
     if file.bottom.closed:
         raise TypeError("the writer has closed file.raw: nobody can tell what the file itself had kept back")
     try:
-        number = file.fileno()
+        file.fileno()
     except ValueError:
         raise TypeError("the writer has detached file.raw: write to the file, or to a wrapper around it") from None
-    # By its number: somebody may have another file under it by now.
-    with contextlib.suppress(OSError):
-        if _identity(os.fstat(number)) == file.identity:
-            return
-    raise TypeError(
-        "the writer has closed the descriptor of its file, as a file object made of file.fileno() does: "
-        "nobody can tell what the file itself had kept back. Give it os.dup(file.fileno()), or file.name"
-    )
+    if not file.has_descriptor():
+        raise TypeError(
+            "the writer has closed the descriptor of its file, as a file object made of file.fileno() does: "
+            "nobody can tell what the file itself had kept back. Give it os.dup(file.fileno()), or file.name"
+        )
 
 
 def _others(file: _File) -> list[io.FileIO]:

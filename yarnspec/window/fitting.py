@@ -105,7 +105,7 @@ def _fit_of(kind: DataType, where: str) -> Fit | None:
         (types.BinaryType, {bytes, bytearray}, lambda value: isinstance(value, bytes | bytearray)),
         # Their type does not tell.
         (types.TimestampType, set(), _is_moment),
-        (types.TimestampNTZType, set(), lambda value: isinstance(value, datetime.datetime) and value.tzinfo is None),
+        (types.TimestampNTZType, set(), lambda value: _is_datetime(value) and value.tzinfo is None),
     )
     for its, usual, fits in rules:
         if isinstance(kind, its):
@@ -166,10 +166,8 @@ def _fit_of_array(kind: Any, where: str) -> Fit:
         if not set(map(type, arrays)) <= _ARRAYS:
             told = next(value for value in arrays if type(value) not in _ARRAYS)
             raise _misfit(told, kind, where)
-        if of_items is None:
-            return values
         items = list(chain.from_iterable(arrays))
-        found = of_items(items)
+        found = items if of_items is None else of_items(items)
         if found is items and tuple not in map(type, arrays):
             return values
         # Arrow takes tuples, and Spark's own way to some types lists alone.
@@ -234,8 +232,12 @@ def _is_date(value: Any) -> bool:
     return isinstance(value, datetime.date) and not isinstance(value, datetime.datetime)
 
 
+def _is_datetime(value: Any) -> bool:
+    return isinstance(value, datetime.datetime) and value == value  # noqa: PLR0124 - pandas.NaT calls itself one
+
+
 def _is_moment(value: Any) -> bool:
-    if not isinstance(value, datetime.datetime):
+    if not _is_datetime(value):
         return False
     if not datetime.MINYEAR < value.year < datetime.MAXYEAR:
         try:

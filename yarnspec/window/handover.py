@@ -25,6 +25,10 @@ _PATIENCE_S = 3600.0
 _NOTHING = object()
 
 
+class ReaderStuck(TimeoutError):  # noqa: N818 - named for what happened
+    """What comes before a function that has ended does not give its next record."""
+
+
 class Handover(Generic[T]):
     """Reads ``source`` ahead in a thread of its own, from the first record that is asked for on; iterate it once.
 
@@ -72,7 +76,7 @@ class Handover(Generic[T]):
         error the worker ends soon, and the reader with it: the error must not wait for a source that is silent.
 
         Raises:
-            TimeoutError: the record does not come, though nothing else is wrong.
+            ReaderStuck: the record does not come, though nothing else is wrong.
         """
         self._stop()
         # Any thread may collect garbage: the reader, too, and one that `threading` does not know (nor should by this).
@@ -82,7 +86,7 @@ class Handover(Generic[T]):
         self._thread.join(_ERROR_PATIENCE_S if self._failed else _PATIENCE_S)
         if self._thread.is_alive() and not self._failed:
             self._failed = True
-            raise TimeoutError(
+            raise ReaderStuck(
                 "a function of yarnspec.window has ended before its input, and what comes before it in this task has "
                 f"not given its next record in {_PATIENCE_S:g} s: the worker cannot go on with that still running"
             )
@@ -190,15 +194,22 @@ def _used(fn: Callable[[Iterator[T]], Iterable[R]], source: Handover[T] | _Met[T
 
 
 class _Met(Generic[T]):
-    """Remembers an error of the records."""
+    """Remembers an error of the records; iterate it once."""
 
     def __init__(self, records: Iterable[T]) -> None:
         self._records = records
         self._error: BaseException | None = None
+        self._given: Iterator[T] = iter(())
 
     def __iter__(self) -> Iterator[T]:
+        self._given = self._give()
+        return self._given
+
+    def _give(self) -> Iterator[T]:
         try:
-            yield from self._records
+            # Not `yield from`, which would end them with this one: what they do then is no error of the task.
+            for record in self._records:  # noqa: UP028
+                yield record
         except GeneratorExit:
             raise
         except BaseException as error:
@@ -210,10 +221,12 @@ class _Met(Generic[T]):
         if self._error is not None:
             raise self._error
 
-    def close(self, *, in_error: bool = False) -> None:  # noqa: ARG002 - they see for themselves
-        """End the functions before it, and the reader of the first one."""
-        if hasattr(self._records, "close"):
-            self._records.close()
+    def close(self, *, in_error: bool = False) -> None:  # noqa: ARG002 - it sees for itself
+        """Let go of the functions before it, and end a window that comes right before it."""
+        records, self._records = self._records, ()
+        _close(self._given)
+        if isinstance(records, _Results):
+            records.close()
 
 
 class _Results(itertools.chain[R]):
@@ -233,8 +246,7 @@ class _Results(itertools.chain[R]):
         # Spark's worker closes after an error as after the end.
         in_error = not isinstance(sys.exc_info()[1], GeneratorExit | StopIteration | None)
         try:
-            if hasattr(results, "close"):
-                results.close()
+            _close(results)
         finally:
             source.close(in_error=in_error)
 
@@ -242,10 +254,16 @@ class _Results(itertools.chain[R]):
         """Whoever drops it goes on with the task."""
         try:
             self.close()
-        except TimeoutError:
+        except ReaderStuck:
             # Nobody can catch it here: the task fails with its process, and the reason stands in the executor's log.
             traceback.print_exc()
             os._exit(1)
+
+
+def _close(results: object) -> None:
+    """End a generator, unless a thread of its own is in it, which then goes on to its next record."""
+    if hasattr(results, "close") and not getattr(results, "gi_running", False):
+        results.close()
 
 
 def results_of(fn: Callable[[Iterator[T]], Iterable[R]], records: Iterator[T]) -> Iterable[R]:

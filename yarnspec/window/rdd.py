@@ -43,7 +43,8 @@ class PartitionWindowedRDD:
         Args:
             fn: gets an iterator of records and returns or yields results.
             queue_size: so many records are between Spark and ``fn`` at most, or a batch in which Spark brings them;
-                make it smaller for large records. Of several in one task (one behind the other) the first counts.
+                make it smaller for large records. Of several in one task (one behind the other) the first counts;
+                Python functions before ``fn`` run in its thread, and give it each record at once.
 
         >>> def differences(records):
         ...     previous = 0

@@ -52,6 +52,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private final Map<SavedOutputs.Key, MapResult> results = new ConcurrentHashMap<>();
     private SparkContext context;
     private volatile Writes writes;
+    /** Whether nothing of shuffles is recorded, any more or at all. */
     private volatile boolean over;
     private volatile boolean served;
     private volatile LiveAdoption live;
@@ -65,16 +66,18 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         this.restoring = new Restoring(saved, accumulated, outbox, windowMs);
     }
 
-    /** Null when the negotiator does not want it, or executors cannot keep their files ({@link Adoption} says why). */
+    /**
+     * Null when the negotiator does not want it. Where executors cannot keep their files ({@link Adoption} says why) only
+     * what the program writes is recorded.
+     */
     static Recovery open(SparkConf conf, Outbox outbox, String token) throws IOException {
         int epoch = conf.getInt("spark.yarnspec.epoch", 0);
-        if (!conf.getBoolean("spark.yarnspec.recovery.enabled", false)
-                || epoch > EPOCH_MAX
-                || !Adoption.whyNot(conf).isEmpty()) {
+        if (!conf.getBoolean("spark.yarnspec.recovery.enabled", false) || epoch > EPOCH_MAX) {
             return null;
         }
+        boolean keeps = Adoption.whyNot(conf).isEmpty();
         SavedOutputs saved = SavedOutputs.NONE;
-        if (conf.contains("spark.yarnspec.saved")) {
+        if (keeps && conf.contains("spark.yarnspec.saved")) {
             try {
                 saved = SavedOutputs.load(Path.of(conf.get("spark.yarnspec.saved")));
             } catch (IOException | RuntimeException e) {
@@ -85,7 +88,9 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         }
         SavedOutputs.set(saved);
         long windowMs = conf.getLong("spark.yarnspec.recovery.window_ms", WINDOW_MS);
-        return new Recovery(epoch, outbox, FrameFeed.open(token), saved, windowMs);
+        Recovery recovery = new Recovery(epoch, outbox, FrameFeed.open(token), saved, windowMs);
+        recovery.over = !keeps;
+        return recovery;
     }
 
     /** This JVM's; null when recovery is off. */
@@ -108,14 +113,15 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             Writes ours = new Writes(newContext, outbox, signatures);
             writes = ours;
             served = Adoption.served(newContext.conf());
-            if (!served && newContext.conf().contains(LIVE_ADOPTION)) {
+            if (!over && !served && newContext.conf().contains(LIVE_ADOPTION)) {
                 live = new LiveAdoption(newContext, outbox, newContext.conf().getLong(LIVE_ADOPTION, 0));
             }
-            Writes.install(newContext.conf());
             if (epoch > 1) {
                 ours.resume();
             }
             restoring.begin();
+        } else {
+            writes.follow(newContext);
         }
         return context == newContext;
     }

@@ -47,6 +47,8 @@ final class Signatures implements ShuffleIdentities {
 
     private static final Set<Class<?>> SERIALIZERS = Set.of(JavaSerializer.class, KryoSerializer.class);
 
+    private static final char OCCURRENCE = '-';
+
     private final Map<String, Integer> occurrences = new ConcurrentHashMap<>();
     private final Map<Integer, String> identities = new ConcurrentHashMap<>();
     private final Map<Integer, Signature> known = new ConcurrentHashMap<>();
@@ -78,7 +80,7 @@ final class Signatures implements ShuffleIdentities {
         String text = "";
         if (whyNot.isEmpty()) {
             String hex = into.hex();
-            text = hex + "-" + occurrences.merge(hex, 1, Integer::sum);
+            text = hex + OCCURRENCE + occurrences.merge(hex, 1, Integer::sum);
         }
         return new Signature(
                 text,
@@ -181,7 +183,8 @@ final class Signatures implements ShuffleIdentities {
         if (!signature.known()) {
             return;
         }
-        String identity = signature.text();
+        // Those above read the same records from every shuffle of this kind, be it the first one or the second.
+        String identity = signature.text().substring(0, signature.text().lastIndexOf(OCCURRENCE));
         if (bounds != null) {
             // By other bounds other rows meet in a partition: what was made above the one must not mix with the other.
             identity += "/" + new Fingerprint().add(bounds.encode()).hex();

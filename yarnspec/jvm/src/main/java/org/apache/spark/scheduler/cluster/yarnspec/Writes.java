@@ -17,11 +17,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
-import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapred.FileAlreadyExistsException;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
+import org.apache.spark.internal.io.FileCommitProtocol;
+import org.apache.spark.internal.io.HadoopMapReduceCommitProtocol;
+import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.Stage;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -31,6 +34,7 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol;
 
 /**
  * What the program writes to files, told to the negotiator step by step, and what it must not do again.
@@ -42,14 +46,16 @@ final class Writes {
     private static final String EXECUTION = "spark.sql.execution.id";
     private static final String EXTENSIONS = "spark.sql.extensions";
     private static final String PROTOCOL = "spark.sql.sources.commitProtocolClass";
-    private static final Pattern UUID = Pattern.compile("\\p{XDigit}{8}(-\\p{XDigit}{4}){3}-\\p{XDigit}{12}");
+    private static final String COMMITTER = "mapred.output.committer.class";
+    private static final String VALIDATES = "spark.hadoop.validateOutputSpecs";
+    private static final String SAVE = "save";
     private static final String HIVE = "org.apache.spark.sql.hive.execution.InsertIntoHiveTable";
     private static final String HDFS = "hdfs";
     private static final int HDFS_PORT = 8020;
     private static final long PATIENCE_S = 600;
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    private final SparkContext context;
+    private volatile SparkContext context;
     private final Outbox outbox;
     private final Signatures signatures;
     private final Map<Integer, CompletableFuture<JsonNode>> open = new ConcurrentHashMap<>();
@@ -57,13 +63,16 @@ final class Writes {
     private final AtomicInteger lastWrite = new AtomicInteger();
     private final Map<Key, Write> planned = new ConcurrentHashMap<>();
     private final Set<String> inputs = ConcurrentHashMap.newKeySet();
+    private final Set<String> inputJobs = ConcurrentHashMap.newKeySet();
     private final Set<String> otherProtocols = ConcurrentHashMap.newKeySet();
     /** Outputs to which an earlier driver has added, with the number of the first RDD that is made after that. */
     private final Map<String, Integer> notAddedAgain = new ConcurrentHashMap<>();
 
     private volatile boolean pending;
+    /** Whether Hadoop's look at the paths of RDDs that are saved is off, so that earlier drivers' can be replaced. */
+    private volatile boolean unvalidated;
 
-    /** One write of this driver. */
+    /** One write of this driver. {@code there}: an earlier driver's output is, as that has committed it. */
     record Write(int number, Key key, Path output, boolean there) {}
 
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
@@ -73,6 +82,17 @@ final class Writes {
         this.context = context;
         this.outbox = outbox;
         this.signatures = signatures;
+        install(context);
+    }
+
+    /** The program goes on with another context: a JVM has one at a time. */
+    void follow(SparkContext next) {
+        context = next;
+        notAddedAgain.replaceAll((path, rdd) -> 0); // its RDDs are made after all that
+        install(next);
+        if (unvalidated) {
+            next.conf().set(VALIDATES, "false");
+        }
     }
 
     /** This JVM's; null when nothing of writes is recorded. */
@@ -82,13 +102,18 @@ final class Writes {
     }
 
     /** Has the sessions of a context ask; what the user has chosen stays. To be called before there is a session. */
-    static void install(SparkConf conf) {
+    private static void install(SparkContext context) {
+        SparkConf conf = context.conf();
         String extensions = conf.get(EXTENSIONS, "");
         conf.set(EXTENSIONS, (extensions.isBlank() ? "" : extensions + ",") + WriteExtensions.class.getName());
         conf.setIfMissing(PROTOCOL, RecordedCommitProtocol.class.getName());
+        // A program that lets RDDs be saved over what is there mixes files, of which nobody can tell later whose they are.
+        if (conf.getBoolean(VALIDATES, true)) {
+            context.hadoopConfiguration().setIfUnset(COMMITTER, RecordedOutputCommitter.class.getName());
+        }
     }
 
-    /** Only the first context of a program can be recovered, and streams have books of their own. */
+    /** Streams have books of their own. */
     boolean isOurs(SparkContext other) {
         return context == other && !HostBlockingScheduler.isStream(context.getLocalProperties());
     }
@@ -102,11 +127,14 @@ final class Writes {
 
     /** Finishes or undoes what earlier drivers left half done; to be called before the program does anything. */
     void resume() {
-        for (JsonNode each : ask("writes_asked", event -> {}).path("unfinished")) {
+        JsonNode asked = ask("writes_asked", event -> {});
+        boolean saves = asked.path("saves").asBoolean();
+        for (JsonNode each : asked.path("unfinished")) {
             String outcome;
             String why = "";
             try {
                 outcome = settle(each) ? "committed" : "undone";
+                saves |= isSave(each) && outcome.equals("committed");
             } catch (IOException | RuntimeException e) {
                 outcome = "failed";
                 why = Failures.shortened(e.toString());
@@ -117,6 +145,14 @@ final class Writes {
                     .put("outcome", said)
                     .put("why", reason));
         }
+        if (saves && context.conf().getBoolean(VALIDATES, true)) {
+            context.conf().set(VALIDATES, "false");
+            unvalidated = true;
+        }
+    }
+
+    private static boolean isSave(JsonNode write) {
+        return write.path("mode").asText().equals(SAVE);
     }
 
     private boolean settle(JsonNode write) throws IOException {
@@ -125,8 +161,17 @@ final class Writes {
         String job = write.path("job").asText();
         int epoch = write.path("epoch").asInt();
         boolean committing = write.path("state").asText().equals("committing");
+        if (isSave(write)) {
+            boolean whole = committing && isThere(write);
+            if (!whole && !WrittenFiles.undoSave(files, output, epoch) && committing) {
+                throw new IOException("its files are others than those that it was about to show");
+            } else if (whole) {
+                WrittenFiles.finish(files, output, job, epoch, context.hadoopConfiguration());
+            }
+            return whole;
+        }
         // A shorter name could be a part of the name of somebody else's file.
-        if (!UUID.matcher(job).matches() || committing && write.path("digest").asText().isEmpty()) {
+        if (!InputPaths.JOB.matcher(job).matches() || committing && write.path("digest").asText().isEmpty()) {
             throw new IOException("it is not known which files are its own");
         }
         if (committing && isThere(write)) {
@@ -222,12 +267,12 @@ final class Writes {
                 .put("signature", signature.text())
                 .put("description", signature.description())
                 .put("why_not", Failures.shortened(signature.whyNot())));
-        if (isSkip(answer) && answer.path("check").asBoolean()) {
+        if (answer.path("check").asBoolean()) {
             answer = compare(number, answer);
         }
-        Write write = new Write(number, key, output, isSkip(answer));
+        Write write = new Write(number, key, output, answer.hasNonNull("saved"));
         planned.put(key, write);
-        if (write.there()) {
+        if (answer.path("action").asText().equals("skip")) {
             if (mode.equals("add") || mode.equals("amend")) {
                 notAddedAgain.put(path, context.newRddId());
             }
@@ -235,10 +280,6 @@ final class Writes {
                     + answer.path("reason").asText());
         }
         return write;
-    }
-
-    private static boolean isSkip(JsonNode answer) {
-        return answer.path("action").asText().equals("skip");
     }
 
     private JsonNode compare(int number, JsonNode answer) {
@@ -270,6 +311,47 @@ final class Writes {
         return write;
     }
 
+    /**
+     * An RDD is about to be saved where nothing is, or where an earlier driver has saved it: that goes away. Null when it is
+     * none of ours.
+     */
+    Write save(Path output) throws IOException {
+        if (context.isStopped() || !isOurs(context)) {
+            return null;
+        }
+        Write write = declare(key(output), SAVE, Signature.ofUnknownWrite(output.toString()), output);
+        boolean existed = exists(output);
+        if (existed && !write.there()) {
+            throw new FileAlreadyExistsException("Output directory " + output + " already exists");
+        }
+        ask("write_beginning", event -> event.put("write", write.number()).put("job", "").put("existed", existed));
+        if (existed) {
+            output.getFileSystem(context.hadoopConfiguration()).delete(output, true);
+        }
+        return write;
+    }
+
+    /** Why a stage must not write; empty when it may. {@link #save} looks at other paths than these. */
+    String writes(Stage stage) {
+        if (!unvalidated || !(stage instanceof ResultStage result) || !isOurs(stage.rdd().context())) {
+            return "";
+        }
+        FileCommitProtocol protocol = Commits.protocolIn(result.func());
+        if (!(protocol instanceof HadoopMapReduceCommitProtocol saved)
+                || saved instanceof SQLHadoopMapReduceCommitProtocol
+                || Fields.get(saved, "committer") instanceof RecordedOutputCommitter
+                || !(Fields.get(saved, "path") instanceof String path)) {
+            return "";
+        }
+        try {
+            Path output = new Path(path);
+            boolean holds = WrittenFiles.holdsAny(output.getFileSystem(context.hadoopConfiguration()), output);
+            return holds ? "Output directory " + path + " already exists" : "";
+        } catch (IOException e) {
+            return "yarnspec: whether " + path + " already exists cannot be told: " + e;
+        }
+    }
+
     /** The files of a write are about to be shown. */
     void committing(Write write, WrittenFiles files) {
         ask("write_committing", event -> event.put("write", write.number())
@@ -294,7 +376,7 @@ final class Writes {
         }
         Set<String> paths = new TreeSet<>();
         InputPaths.of(plan).forEach(path -> paths.add(qualified(path)));
-        reads(paths);
+        reads(paths, Set.of());
     }
 
     /** Why a stage must not run; empty when it may. */
@@ -305,7 +387,8 @@ final class Writes {
         }
         try {
             Set<String> paths = new TreeSet<>();
-            for (InputPaths.Listed each : InputPaths.of(stage.rdd())) {
+            InputPaths.Found found = InputPaths.of(stage.rdd());
+            for (InputPaths.Listed each : found.paths()) {
                 String path = qualified(each.path());
                 if (isOlderThanAddition(each.rdd(), path)) {
                     return "yarnspec: what an earlier driver has added to the inputs is not added again, and whether " + path
@@ -314,7 +397,7 @@ final class Writes {
                 paths.add(path);
             }
             if (asks) {
-                reads(paths);
+                reads(paths, found.jobs());
             }
             return "";
         } catch (RuntimeException e) {
@@ -327,14 +410,17 @@ final class Writes {
                 .anyMatch(each -> rdd < each.getValue() && file.startsWith(each.getKey() + "/"));
     }
 
-    private void reads(Set<String> paths) {
+    private void reads(Set<String> paths, Set<String> jobs) {
         paths.removeAll(inputs);
-        if (!paths.isEmpty()) {
+        Set<String> untold = new TreeSet<>(jobs);
+        untold.removeAll(inputJobs);
+        if (!paths.isEmpty() || !untold.isEmpty()) {
             ask("input_read", event -> {
-                var array = event.putArray("paths");
-                paths.forEach(array::add);
+                paths.forEach(event.putArray("paths")::add);
+                untold.forEach(event.putArray("jobs")::add);
             });
             inputs.addAll(paths);
+            inputJobs.addAll(untold);
         }
     }
 

@@ -12,8 +12,8 @@ import org.apache.hadoop.mapreduce.JobContext;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter;
 
 /**
- * The files of one write: those whose names hold its job's id, which no other write has. Where they are tells how far its
- * commit has come.
+ * The files of one write: those whose names hold its job's id, which no other write has, or all when that is empty: then
+ * nothing else is in its directory. Where they are tells how far its commit has come.
  *
  * @param digest of their names below the path of the output, and their lengths
  */
@@ -30,6 +30,11 @@ record WrittenFiles(int count, String digest) {
     /** Those that everybody sees. */
     static WrittenFiles shown(FileSystem files, Path output, String job) throws IOException {
         return of(below(files, output, job));
+    }
+
+    /** The same of a write to whose directory nobody else writes. */
+    static WrittenFiles ofCommittedTasks(Path output, JobContext context) throws IOException {
+        return ofCommittedTasks(new FileOutputCommitter(output, context), context, "");
     }
 
     /** Those that will be shown when the job is committed: of all tasks that have committed. */
@@ -64,7 +69,7 @@ record WrittenFiles(int count, String digest) {
             throws IOException {
         for (FileStatus each : list(files, directory)) {
             String name = each.getPath().getName();
-            if (!each.isDirectory() && name.contains(job)) {
+            if (!each.isDirectory() && name.contains(job) && !(job.isEmpty() && isHidden(name))) {
                 found.put(above + name, each.getLen());
             } else if (each.isDirectory() && !isHidden(name)) {
                 collect(files, each.getPath(), above + name + "/", job, found);
@@ -95,6 +100,31 @@ record WrittenFiles(int count, String digest) {
         if (!existed) {
             removeEmpty(files, output, false);
         }
+    }
+
+    /**
+     * Removes a directory all of which is a write's that was not committed; false, and nothing is done, when it is not seen
+     * to be: then somebody may have put it there since.
+     */
+    static boolean undoSave(FileSystem files, Path output, int epoch) throws IOException {
+        Path attempt = new Path(new Path(output, TEMPORARY), String.valueOf(epoch));
+        if (files.exists(attempt)) {
+            files.delete(attempt, true); // a driver that is thought dead and is not finds nothing to move any more
+            files.delete(output, true);
+            return true;
+        }
+        removeEmpty(files, output, false);
+        return !files.exists(output);
+    }
+
+    /** Whether there is anything in a directory but what is not committed. */
+    static boolean holdsAny(FileSystem files, Path output) throws IOException {
+        for (FileStatus each : list(files, output)) {
+            if (!each.getPath().getName().equals(TEMPORARY)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Does what a commit does when all files are shown. */

@@ -135,6 +135,22 @@ class SignaturesTest {
     }
 
     @Test
+    void whatReadsTheSecondOfTwoThatAreTheSameIsWhatReadsTheFirst() throws Exception {
+        session.conf().set("spark.sql.adaptive.enabled", "false");
+        Set<String> all = new HashSet<>();
+        Set<String> kinds = new HashSet<>();
+        for (int run = 0; run < 2; run++) {
+            Dataset<Row> above = numbers(5).groupBy(col("count(1)")).agg(count(lit(1)));
+            for (JsonNode each : List.of(declared(above::collectAsList), declared(() -> {}))) {
+                String text = each.get("signature").asText();
+                all.add(text);
+                kinds.add(text.substring(0, text.indexOf('-')));
+            }
+        }
+        assertEquals(List.of(4, 2), List.of(all.size(), kinds.size()));
+    }
+
+    @Test
     void adaptiveExecutionOrNotIsAnotherPlan() throws Exception {
         String first = signature(() -> numbers(5).collectAsList());
         session.conf().set("spark.sql.adaptive.enabled", "false");
