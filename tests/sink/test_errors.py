@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,25 @@ def test_a_decision_of_which_nobody_can_tell_whether_it_was_written(tmp_path: Pa
     assert read(out) == (["more", "new", "old"] if done and not back else ["more", "old"])
     assert read_published(out) == read(out)
     assert around(out) == []
+
+
+def test_what_cannot_be_looked_at_is_not_taken_for_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is decided, of which nothing seems to be left to publish, would be deleted."""
+    out = tmp_path / "out"
+    dead_at(Step.GATHER, out)
+    looks = os.lstat
+
+    def fails(path: str) -> os.stat_result:
+        if path.endswith(("/attempts", "/ready")):
+            raise OSError(errno.EIO, "the mount does not answer")
+        return looks(path)
+
+    with monkeypatch.context() as broken:
+        broken.setattr("os.lstat", fails)
+        with pytest.raises(OSError, match="does not answer"):
+            Driver(str(out), epoch=2).save("a", "b")
+    Driver(str(out), epoch=2).save("a", "b")
+    assert read(out) == ["a", "b"]
 
 
 def test_an_error_after_a_save_was_found_published(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ INT, BIGINT, TINY = types.IntegerType(), types.LongType(), types.ByteType()
 FLOAT, DOUBLE, STRING, BOOLEAN = types.FloatType(), types.DoubleType(), types.StringType(), types.BooleanType()
 BINARY, MOMENTS, LOCAL = types.BinaryType(), types.TimestampType(), types.TimestampNTZType()
 DATE, TIME, INTERVAL = types.DateType(), types.TimeType(), types.DayTimeIntervalType()
-NOT_A_TIME = type("NaT", (datetime.datetime,), {"__eq__": lambda *_: False, "__hash__": None})(1, 1, 1)
+NOT_A_TIME = type("NaT", (datetime.datetime,), {"__eq__": lambda *_: False, "__hash__": None})(2026, 1, 1)
 """As that of pandas, which calls itself a datetime."""
 INTS, DOUBLES, DATES = types.ArrayType(BIGINT), types.ArrayType(DOUBLE), types.ArrayType(DATE)
 BOOLEANS, DECIMAL = types.ArrayType(BOOLEAN), types.DecimalType(5, 1)

@@ -169,8 +169,9 @@ class LocalFiles:
 def _is_mounted(path: str) -> bool:
     """Whether something is mounted there, be it a directory of the same file system."""
     with contextlib.suppress(OSError):
-        mounts = [line.split(" ")[4] for line in MOUNTS.read_text(errors="surrogateescape").splitlines()]
-        return os.path.realpath(path) in (_ESCAPED.sub(lambda code: chr(int(code[1], 8)), each) for each in mounts)
+        fields = (line.split(" ") for line in os.fsdecode(MOUNTS.read_bytes()).split("\n"))
+        mounts = (_ESCAPED.sub(lambda code: chr(int(code[1], 8)), each[4]) for each in fields if len(each) > 4)  # noqa: PLR2004
+        return os.path.realpath(path) in mounts
     return False
 
 

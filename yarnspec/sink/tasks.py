@@ -30,6 +30,10 @@ Writer = Callable[[Iterator[Any], BinaryIO], None]
 CHUNK = "chunk"
 CHUNK_BYTES = 1 << 20
 _DESCRIPTORS = Path("/proc/self/fd")
+_CLOSED = (
+    "the writer has closed the descriptor of its file, as a file object made of file.fileno() does: "
+    "nobody can tell what the file itself had kept back. Give it os.dup(file.fileno()), or file.name"
+)
 
 
 class _Raw(io.FileIO):
@@ -52,6 +56,10 @@ class _Raw(io.FileIO):
         self.failed = None
         self.writes += 1
         return written
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Not in somebody else's file."""
+        return 0 if self.astray else super().seek(offset, whence)
 
 
 class _File(io.BufferedRandom):
@@ -98,6 +106,8 @@ def chunks_of(writer: Writer, records: Iterator[Any]) -> Iterator[bytes]:
                 file.end()
             raise
         file.end()
+        if file.bottom.astray:
+            raise TypeError(_CLOSED)
         if file.bottom.failed is not None:
             raise file.bottom.failed
         # By its name: a library may have put another file in its place.
@@ -146,10 +156,7 @@ def _check_open(file: _File) -> None:
     except ValueError:
         raise TypeError("the writer has detached file.raw: write to the file, or to a wrapper around it") from None
     if not file.has_descriptor():
-        raise TypeError(
-            "the writer has closed the descriptor of its file, as a file object made of file.fileno() does: "
-            "nobody can tell what the file itself had kept back. Give it os.dup(file.fileno()), or file.name"
-        )
+        raise TypeError(_CLOSED)
 
 
 def _others(file: _File) -> list[io.FileIO]:

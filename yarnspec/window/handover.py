@@ -224,9 +224,11 @@ class _Met(Generic[T]):
     def close(self, *, in_error: bool = False) -> None:  # noqa: ARG002 - it sees for itself
         """Let go of the functions before it, and end a window that comes right before it."""
         records, self._records = self._records, ()
-        _close(self._given)
-        if isinstance(records, _Results):
-            records.close()
+        try:
+            _close(self._given)
+        finally:
+            if isinstance(records, _Results):
+                records.close()
 
 
 class _Results(itertools.chain[R]):
@@ -261,9 +263,13 @@ class _Results(itertools.chain[R]):
 
 
 def _close(results: object) -> None:
-    """End a generator, unless a thread of its own is in it, which then goes on to its next record."""
-    if hasattr(results, "close") and not getattr(results, "gi_running", False):
-        results.close()
+    """End a generator, unless a thread of the function's own is in it, and reads on."""
+    try:
+        if hasattr(results, "close"):
+            results.close()
+    except ValueError:
+        if not getattr(results, "gi_running", False):
+            raise
 
 
 def results_of(fn: Callable[[Iterator[T]], Iterable[R]], records: Iterator[T]) -> Iterable[R]:
