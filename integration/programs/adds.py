@@ -2,9 +2,8 @@
 
     adds.py TARGET GO [own | second]
 
-It saves an RDD to ``TARGET-lines``, too. With ``own`` it adds to what it has read before, with ``second`` it does
-all that in its second SparkContext. It says ``written`` after the write, waits until the file GO is there,
-and ends with the number of rows in TARGET.
+With ``own`` it adds to what it has read before, with ``second`` it does it in its second SparkContext. It says
+``written`` after the write, waits until the file GO is there, and ends with the number of rows in TARGET.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ def main() -> None:
         before = spark.read.parquet(target)
         rows = before.select("key", functions.col("count").cast("int").alias("count"))
     rows.write.mode("append").parquet(target)
-    spark.sparkContext.parallelize(range(ROWS), 2).saveAsTextFile(f"{target}-lines")
     print("written", flush=True)
     give_up_s = time.monotonic() + DEADLINE_S
     while not go.exists() and time.monotonic() < give_up_s:

@@ -8,7 +8,6 @@ Each prints one line, ``RESULT`` and JSON.
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -121,32 +120,6 @@ def saved(spark: SparkSession, directory: Path) -> Any:
     return sorted(context.textFile(f"{directory}/doubled").collect())
 
 
-def saved_anew(spark: SparkSession, directory: Path) -> Any:
-    """The same through Hadoop's newer interface, of which nothing is recorded, after one that is."""
-    context = spark.sparkContext
-    context.parallelize(range(4), 2).saveAsTextFile(f"{directory}/sums")
-    pairs = context.parallelize(range(6), 2).map(lambda number: (str(number), number))
-    pairs.saveAsNewAPIHadoopFile(
-        f"{directory}/doubled",
-        "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat",
-        "org.apache.hadoop.io.Text",
-        "org.apache.hadoop.io.IntWritable",
-    )
-    spark.range(1).write.mode("overwrite").parquet(f"{directory}/history")
-    return sorted(context.textFile(f"{directory}/doubled").collect())
-
-
-def moved(spark: SparkSession, directory: Path) -> Any:
-    """Writes beside its input, and gives that the input's name."""
-    facts, beside = directory / "facts", directory / "beside"
-    more = spark.read.parquet(str(facts)).select((functions.col("value") + 1).alias("value"), "key")
-    more.write.parquet(str(beside))
-    shutil.rmtree(facts)
-    beside.rename(facts)
-    spark.range(1).write.mode("overwrite").parquet(f"{directory}/history")
-    return [spark.read.parquet(str(facts)).agg(functions.sum("value")).first()[0]]
-
-
 def nothing_kept(spark: SparkSession, directory: Path) -> Any:
     """Adds rows where nothing of its shuffles can be kept."""
     assert spark.conf.get("spark.io.encryption.enabled") == "true"
@@ -165,8 +138,6 @@ CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "hive": hive,
     "counted": counted,
     "saved": saved,
-    "saved-anew": saved_anew,
-    "moved": moved,
     "nothing-kept": nothing_kept,
 }
 

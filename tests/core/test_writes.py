@@ -46,8 +46,8 @@ def says(world: World, event: Any) -> str:
     return only(cm.AnswerWrite, world.tell(event)).action
 
 
-def reads(*paths: str, jobs: tuple[str, ...] = ()) -> wr.InputRead:
-    return wr.InputRead(question=99, paths=paths, jobs=jobs)
+def reads(*paths: str) -> wr.InputRead:
+    return wr.InputRead(question=99, paths=paths)
 
 
 # (what earlier epochs wrote, what this one does in its order, what it is answered)
@@ -127,38 +127,11 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
         [declared("", f"{X}/day=1", "add", existed=False)],
         ["stop"],
     ),
-    "saves an RDD, again": ([write(1, mode="save", signature="")], [declared("", mode="save")], ["run"]),
-    "saves an RDD, again and again": (
-        [write(1, mode="save", signature=""), write(2, mode="save", signature="")],
-        [declared("", mode="save")],
-        ["run"],
-    ),
     "reads what it saves later": ([write(1, mode="save", signature="")], [reads(X)], ["stop"]),
-    "saves an RDD, adds to it": (
-        [write(1, mode="save", signature=""), write(2, mode="add")],
-        [declared("", mode="save")],
-        ["stop"],
-    ),
-    "saves an RDD above another": (
-        [write(1, f"{X}/part", mode="save", signature="")],
-        [declared("", mode="save")],
-        ["stop"],
-    ),
-    "a save that could not be undone": (
-        [write(1, mode="save", state="committing", signature="")],
-        [declared("", mode="save")],
-        ["stop"],
-    ),
-    "reads what it wrote, wherever it lies now": ([write(1, Y, job="j1")], [reads(X, jobs=("j0", "j1"))], ["stop"]),
-    "reads what it wrote and moved, having written that again": (
-        [write(1, Y, job="j1")],
-        [declared("other", Y, existed=False), beginning(existed=False), reads(X, jobs=("j1",))],
-        ["run", "run", "stop"],
-    ),
-    "reads what it wrote, having come to that": (
-        [write(1, Y, job="j1"), write(2, Y, "add", job="j2")],
-        [declared("s1", Y), declared("s2", Y, "add", number=2), reads(Y, jobs=("j1", "j2"))],
-        ["skip", "skip", "run"],
+    "saves an RDD where none is now": (
+        [write(1, mode="save", signature="")],
+        [declared("", mode="save", existed=False), beginning(existed=False), reads(X)],
+        ["run", "run", "run"],
     ),
     "nobody knows its files": ([write(1, mode="add", digest="")], [declared("s1", mode="add")], ["stop"]),
 }  # fmt: skip
@@ -242,25 +215,6 @@ def test_output_that_is_not_as_it_was_committed(mode: Any, answered: str) -> Non
     assert says(world, wr.WriteMissing(question=2, write=1)) == answered
     if answered == "run":
         assert only(cm.ForgetWrites, world.commands).ordinals == (1,)
-
-
-def test_an_rdd_takes_the_place_of_its_earlier_save_only_when_it_is_complete() -> None:
-    """Until then what was there is what a next epoch may find."""
-    world = epoch(write(1, mode="save", signature=""))
-    assert only(cm.AnswerWrite, world.tell(wr.WritesAsked(question=1))).saves
-    answer = only(cm.AnswerWrite, world.tell(declared("", mode="save")))
-    assert (answer.action, answer.check, answer.saved) == ("run", True, write(1, mode="save", signature=""))
-    assert names(world.tell(beginning(existed=True))) == ["RecordWrite", "AnswerWrite"]
-    assert world.tell(wr.WriteCommitting(question=3, write=1, files=2, digest="e"))
-    finished = world.tell(wr.WriteFinished(question=4, write=1))
-    assert only(cm.ForgetWrites, finished).ordinals == (1,)
-    assert says(world, reads(X)) == "run"
-
-
-def test_a_saved_rdd_that_somebody_changed_is_not_removed() -> None:
-    world = epoch(write(1, mode="save", signature=""))
-    assert says(world, declared("", mode="save")) == "run"
-    assert says(world, wr.WriteMissing(question=2, write=1)) == "stop"
 
 
 def test_what_earlier_epochs_left_half_done_is_looked_at_first() -> None:

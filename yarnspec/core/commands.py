@@ -343,8 +343,7 @@ class AnswerWrite(Command, frozen=True):
 
     ``action``: go on, take what is there for it, or end. ``fenced``: go on only when the journal shows that no later
     epoch has begun. ``saved``: the write that is there, whose files have to be compared when ``check``.
-    ``unfinished``: the writes that are to be looked at; ``pending``: whether to ask about inputs; ``saves``: whether
-    RDDs were saved to directories that are there still.
+    ``unfinished``: the writes that are to be looked at; ``pending``: whether to ask about inputs.
     """
 
     question: int
@@ -354,7 +353,6 @@ class AnswerWrite(Command, frozen=True):
     saved: SavedWrite | None = None
     unfinished: tuple[SavedWrite, ...] = ()
     pending: bool = False
-    saves: bool = False
 
 
 class GiveUpHost(Command, frozen=True):

@@ -17,7 +17,7 @@ Determinism = Literal["determinate", "unordered", "indeterminate"]
 WriteMode = Literal["replace", "amend", "add", "create", "save"]
 """What a write does to what is at its path: all of it goes, a part of it does, none does, or nothing may be there.
 
-"save" creates as well, and all that is in its directory is its own: the names of its files do not tell.
+"save" creates a directory, and all in it is its own, though the names of the files do not tell.
 """
 
 WriteState = Literal["begun", "committing", "committed"]

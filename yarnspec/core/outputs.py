@@ -134,8 +134,8 @@ class Outputs:
             return []
         unfinished = self._writes.unfinished
         said = f"{len(unfinished)} writes of earlier epochs are not known to be committed"
-        pending, saves = self._writes.pending, self._writes.saves
-        return [AnswerWrite(question=event.question, unfinished=unfinished, pending=pending, saves=saves, reason=said)]
+        pending = self._writes.pending
+        return [AnswerWrite(question=event.question, unfinished=unfinished, pending=pending, reason=said)]
 
     def _resolved(self, event: wr.WriteResolved, _now_ms: int) -> list[Command]:
         if event.outcome == "committed":
@@ -227,16 +227,14 @@ class Outputs:
 
     def _finished(self, event: wr.WriteFinished, _now_ms: int) -> list[Command]:
         begun = self._begun.pop(event.write, None)
-        declared = self._declared.pop(event.write, None)
-        wiped = self._writes.finish(declared) if declared is not None else ()
+        self._declared.pop(event.write, None)
         commands: list[Command] = []
         if begun is not None and self._recording:
-            ordinal = begun.ordinal
-            said = f"write {ordinal} is committed"
-            commands.append(RecordCommit(ordinal=ordinal, signature=begun.signature, path=begun.path, reason=said))
-            if wiped:
-                commands.append(ForgetWrites(ordinals=wiped, reason=f"write {ordinal} has replaced them"))
-            commands += self._progress(said)
+            said = f"write {begun.ordinal} is committed"
+            commands = [
+                RecordCommit(ordinal=begun.ordinal, signature=begun.signature, path=begun.path, reason=said),
+                *self._progress(said),
+            ]
         answer = AnswerWrite(question=event.question, pending=self._writes.pending, reason="the write is over")
         return [*commands, answer]
 
@@ -251,7 +249,7 @@ class Outputs:
     def _input_read(self, event: wr.InputRead, _now_ms: int) -> list[Command]:
         if self._wait(event):
             return []
-        why = self._writes.read(event.paths, event.jobs)
+        why = self._writes.read(event.paths)
         if why:
             return self._stop(event.question, why)
         said = "no earlier epoch has changed it, or it is what this one would have written"

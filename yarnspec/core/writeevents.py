@@ -114,14 +114,10 @@ class WriteRefused(Event, frozen=True):
 
 
 class InputRead(Event, frozen=True):
-    """The program reads these paths; asked only where an earlier epoch wrote something.
-
-    ``jobs``: what the names of the files hold, as those of writes do.
-    """
+    """The program reads these paths; asked only where an earlier epoch wrote something."""
 
     question: int
     paths: tuple[str, ...]
-    jobs: tuple[str, ...] = ()
 
 
 class WritesUnrecorded(Event, frozen=True):

@@ -9,7 +9,6 @@ future. From that follows what may be done:
     overwrites a path with one         run: nothing of the open ones is left afterwards, they are forgotten
     adds to a path with one            stop: its rows may be there already
     creates a path with one            stop: its own earlier output is in its way
-    saves an RDD where one was saved   run: that directory goes away first; stop when it is another one
     writes where nothing is now        run: nothing of the open ones is left to be doubled, they are forgotten
 
 A write that began and was never committed was undone before the program began. Where it had overwritten something, that
@@ -43,7 +42,6 @@ class Writes:
 
     def __init__(self) -> None:
         self._open: dict[int, SavedWrite] = {}
-        self._jobs: dict[str, SavedWrite] = {}
         self._last = 0
         self._unknown = ""
         self._read: set[str] = set()
@@ -53,7 +51,6 @@ class Writes:
     def offer(self, saved: Iterable[SavedWrite], *, recognize: bool = True) -> None:
         """Take what the journal holds; ``recognize``: the program is the one that wrote it."""
         self._open = {one.ordinal: one for one in sorted(saved, key=lambda each: each.ordinal)}
-        self._jobs = {one.job: one for one in self._open.values() if one.job}
         self._recognize = recognize
         self._unknown = ""
 
@@ -68,12 +65,7 @@ class Writes:
     @property
     def pending(self) -> bool:
         """Whether an input may be one that an earlier epoch changed."""
-        return bool(self._open or self._jobs or self._unknown)
-
-    @property
-    def saves(self) -> bool:
-        """Whether earlier epochs saved RDDs: the directories are in the way of those that are saved there anew."""
-        return any(one.mode == "save" and one.state == "committed" for one in self._open.values())
+        return bool(self._open or self._unknown)
 
     @property
     def unfinished(self) -> tuple[SavedWrite, ...]:
@@ -106,12 +98,10 @@ class Writes:
         if self._unknown:
             return self._declare_unknown(declared)
         touched = self._touching([declared.path])
-        gone = not declared.existed and _all_within(touched, declared.path)
-        if not touched or gone:
-            why = "nothing is left of what earlier epochs wrote there" if touched else "no earlier epoch wrote there"
-            return Verdict("run", why)
-        if declared.mode == "save" and self._saved_again(declared, touched):
-            return Verdict("run", f"write {touched[-1].ordinal} was that, and goes away first", touched[-1], check=True)
+        if not touched:
+            return Verdict("run", "no earlier epoch has written there")
+        if not declared.existed and _all_within(touched, declared.path):
+            return Verdict("run", "nothing of what earlier epochs wrote there is left")
         found = self._match(declared, touched)
         if found is not None:
             check = not any(one.ordinal > found.ordinal and _wipes(one, found.path) for one in touched)
@@ -119,7 +109,6 @@ class Writes:
                 # Not skipped: nothing of it is left, and the program may be about to read it.
                 return Verdict("run", f"write {found.ordinal} was that, and later ones have replaced it")
             del self._open[found.ordinal]
-            self._jobs.pop(found.job, None)
             return Verdict("skip", f"epoch {found.epoch} has committed it as write {found.ordinal}", found, check)
         return self._again(declared, touched, declared.why_not or "it is none of those that were committed")
 
@@ -136,39 +125,31 @@ class Writes:
         """What becomes of a write whose output is not there as it was committed."""
         if declared.mode != "replace":
             self._open[saved.ordinal] = saved
-        self._jobs[saved.job] = saved
         touched = self._touching([declared.path])
         return self._again(declared, touched, "its files are not those that were committed")
 
     def begin(self, declared: WriteDeclared) -> tuple[int, ...]:
         """A write begins; the open ones of which nothing will be left."""
-        return () if declared.mode != "replace" and declared.existed else self._wipe(declared)
-
-    def finish(self, declared: WriteDeclared) -> tuple[int, ...]:
-        """A write is over; the open ones of which nothing is left since it began."""
-        return self._wipe(declared) if declared.mode == "save" and declared.existed else ()
-
-    def _wipe(self, declared: WriteDeclared) -> tuple[int, ...]:
+        if declared.mode != "replace" and declared.existed:
+            return ()
         self._own.add(declared.path)
         wiped = tuple(ordinal for ordinal, one in self._open.items() if _within(one.path, declared.path))
         for ordinal in wiped:
             del self._open[ordinal]
         return wiped
 
-    def read(self, paths: Iterable[str], jobs: Iterable[str] = ()) -> str:
-        """Why these must not be read; empty when they may. ``jobs``: whose files they are, wherever they lie."""
+    def read(self, paths: Iterable[str]) -> str:
+        """Why these must not be read; empty when they may."""
         paths = tuple(paths)
         if self._unknown:
             self._read.update(path for path in paths if not self._is_own(path))
         touched = self._touching(paths)
-        moved = [self._jobs[job] for job in jobs if job in self._jobs]
-        if touched:
-            said = f"{touched[0].path}, which an earlier life of it has changed since ({_told(touched)})"
-        elif moved:
-            said = f"what an earlier life of it wrote to {moved[0].path} ({_told(moved)}) and was moved since"
-        else:
+        if not touched:
             return ""
-        return f"the program reads {said}, before it comes to that write again: it would apply its change twice"
+        return (
+            f"the program reads {touched[0].path}, which an earlier life of it has changed since ({_told(touched)}), "
+            "before it comes to that write again: it would apply its change twice"
+        )
 
     def _is_own(self, path: str) -> bool:
         """Whether this epoch has replaced all that was there."""
@@ -187,11 +168,6 @@ class Writes:
             if same and one.state == "committed" and one.digest and (at == 0 or _unordered(touched[: at + 1])):
                 return one
         return None
-
-    def _saved_again(self, declared: WriteDeclared, touched: list[SavedWrite]) -> bool:
-        """Whether nothing but saves of RDDs was written there, the last of which can be known again by its files."""
-        saves = all((one.mode, one.path) == ("save", declared.path) for one in touched)
-        return saves and self._recognize and touched[-1].state == "committed" and bool(touched[-1].digest)
 
     def _again(self, declared: WriteDeclared, touched: list[SavedWrite], why: str) -> Verdict:
         if self._replaces(declared, touched):

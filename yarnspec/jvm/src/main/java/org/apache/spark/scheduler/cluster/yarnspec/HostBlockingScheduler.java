@@ -245,9 +245,6 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
         }
         Writes writes = Writes.current();
         String refused = writes == null ? "" : writes.reads(stage);
-        if (writes != null && refused.isEmpty()) {
-            refused = writes.writes(stage);
-        }
         return refused.isEmpty() ? null : refused;
     }
 

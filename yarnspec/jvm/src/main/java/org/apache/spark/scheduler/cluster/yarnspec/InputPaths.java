@@ -1,16 +1,12 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
-import java.util.regex.MatchResult;
-import java.util.regex.Pattern;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.lib.input.CombineFileSplit;
 import org.apache.spark.Partition;
@@ -35,14 +31,8 @@ final class InputPaths {
     /** The relations of DataFrames list their files when they are made, which is when they are looked at. */
     private static final int NO_RDD = Integer.MAX_VALUE;
 
-    /** What the names of files hold that one of Spark's writes has written: a number which no other write has. */
-    static final Pattern JOB = Pattern.compile("\\p{XDigit}{8}(-\\p{XDigit}{4}){3}-\\p{XDigit}{12}");
-
     /** A file, for all of its directory; {@code rdd}: the smallest number of those that list it when they are first run. */
     record Listed(Path path, int rdd) {}
-
-    /** {@code jobs}: of the writes that wrote the files. */
-    record Found(Collection<Listed> paths, Set<String> jobs) {}
 
     private InputPaths() {}
 
@@ -68,9 +58,8 @@ final class InputPaths {
     }
 
     /** Files that an RDD and those that it computes from, up to shuffles, read: one of each directory. */
-    static Found of(RDD<?> last) {
+    static Collection<Listed> of(RDD<?> last) {
         Map<Path, Listed> paths = new HashMap<>();
-        Set<String> jobs = new TreeSet<>();
         Set<Integer> seen = new HashSet<>();
         ArrayDeque<RDD<?>> left = new ArrayDeque<>(List.of(last));
         while (!left.isEmpty()) {
@@ -80,9 +69,7 @@ final class InputPaths {
             }
             if (rdd.dependencies().isEmpty()) {
                 for (Partition each : rdd.partitions()) {
-                    for (Listed file : files(each, rdd.id())) {
-                        add(file, paths, jobs);
-                    }
+                    addPaths(each, rdd.id(), paths);
                 }
             }
             rdd.dependencies().foreach(each -> {
@@ -92,31 +79,28 @@ final class InputPaths {
                 return BoxedUnit.UNIT;
             });
         }
-        return new Found(paths.values(), jobs);
+        return paths.values();
     }
 
-    private static List<Listed> files(Partition partition, int rdd) {
-        List<Listed> found = new ArrayList<>();
+    private static void addPaths(Partition partition, int rdd, Map<Path, Listed> paths) {
         if (partition instanceof FilePartition files) {
             for (PartitionedFile file : files.files()) {
-                found.add(new Listed(file.toPath(), NO_RDD));
+                addPath(file.toPath(), NO_RDD, paths);
             }
         } else if (partition instanceof HadoopPartition hadoop
                 && hadoop.inputSplit().value() instanceof org.apache.hadoop.mapred.FileSplit file) {
-            found.add(new Listed(file.getPath(), rdd));
+            addPath(file.getPath(), rdd, paths);
         } else if (partition instanceof NewHadoopPartition hadoop) {
             Object split = hadoop.serializableHadoopSplit().value();
             if (split instanceof org.apache.hadoop.mapreduce.lib.input.FileSplit file) {
-                found.add(new Listed(file.getPath(), rdd));
+                addPath(file.getPath(), rdd, paths);
             } else if (split instanceof CombineFileSplit combined) {
-                List.of(combined.getPaths()).forEach(path -> found.add(new Listed(path, rdd)));
+                List.of(combined.getPaths()).forEach(path -> addPath(path, rdd, paths));
             }
         }
-        return found;
     }
 
-    private static void add(Listed file, Map<Path, Listed> paths, Set<String> jobs) {
-        paths.merge(file.path().getParent(), file, (one, other) -> one.rdd() <= other.rdd() ? one : other);
-        JOB.matcher(file.path().getName()).results().map(MatchResult::group).forEach(jobs::add);
+    private static void addPath(Path file, int rdd, Map<Path, Listed> paths) {
+        paths.merge(file.getParent(), new Listed(file, rdd), (one, other) -> one.rdd() <= other.rdd() ? one : other);
     }
 }

@@ -1,6 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
+import java.util.UUID;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.FileOutputCommitter;
 import org.apache.hadoop.mapred.FileOutputFormat;
@@ -18,8 +19,12 @@ public final class RecordedOutputCommitter extends FileOutputCommitter {
     public void setupJob(JobContext context) throws IOException {
         writes = Writes.current();
         Path output = FileOutputFormat.getOutputPath(context.getJobConf());
-        write = writes == null || output == null ? null : writes.save(output);
+        String job = UUID.randomUUID().toString();
+        write = writes == null || output == null ? null : writes.save(output, job);
         super.setupJob(context);
+        if (write != null) {
+            WrittenFiles.mark(output, context, job);
+        }
     }
 
     @Override

@@ -17,14 +17,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.mapred.FileAlreadyExistsException;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
-import org.apache.spark.internal.io.FileCommitProtocol;
-import org.apache.spark.internal.io.HadoopMapReduceCommitProtocol;
-import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.Stage;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -34,7 +31,6 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
-import org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol;
 
 /**
  * What the program writes to files, told to the negotiator step by step, and what it must not do again.
@@ -49,6 +45,7 @@ final class Writes {
     private static final String COMMITTER = "mapred.output.committer.class";
     private static final String VALIDATES = "spark.hadoop.validateOutputSpecs";
     private static final String SAVE = "save";
+    private static final Pattern UUID = Pattern.compile("\\p{XDigit}{8}(-\\p{XDigit}{4}){3}-\\p{XDigit}{12}");
     private static final String HIVE = "org.apache.spark.sql.hive.execution.InsertIntoHiveTable";
     private static final String HDFS = "hdfs";
     private static final int HDFS_PORT = 8020;
@@ -63,16 +60,13 @@ final class Writes {
     private final AtomicInteger lastWrite = new AtomicInteger();
     private final Map<Key, Write> planned = new ConcurrentHashMap<>();
     private final Set<String> inputs = ConcurrentHashMap.newKeySet();
-    private final Set<String> inputJobs = ConcurrentHashMap.newKeySet();
     private final Set<String> otherProtocols = ConcurrentHashMap.newKeySet();
     /** Outputs to which an earlier driver has added, with the number of the first RDD that is made after that. */
     private final Map<String, Integer> notAddedAgain = new ConcurrentHashMap<>();
 
     private volatile boolean pending;
-    /** Whether Hadoop's look at the paths of RDDs that are saved is off, so that earlier drivers' can be replaced. */
-    private volatile boolean unvalidated;
 
-    /** One write of this driver. {@code there}: an earlier driver's output is, as that has committed it. */
+    /** One write of this driver. */
     record Write(int number, Key key, Path output, boolean there) {}
 
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
@@ -90,9 +84,6 @@ final class Writes {
         context = next;
         notAddedAgain.replaceAll((path, rdd) -> 0); // its RDDs are made after all that
         install(next);
-        if (unvalidated) {
-            next.conf().set(VALIDATES, "false");
-        }
     }
 
     /** This JVM's; null when nothing of writes is recorded. */
@@ -105,7 +96,10 @@ final class Writes {
     private static void install(SparkContext context) {
         SparkConf conf = context.conf();
         String extensions = conf.get(EXTENSIONS, "");
-        conf.set(EXTENSIONS, (extensions.isBlank() ? "" : extensions + ",") + WriteExtensions.class.getName());
+        String ours = WriteExtensions.class.getName();
+        if (!extensions.contains(ours)) { // a program may make its second context by the first one's configuration
+            conf.set(EXTENSIONS, (extensions.isBlank() ? "" : extensions + ",") + ours);
+        }
         conf.setIfMissing(PROTOCOL, RecordedCommitProtocol.class.getName());
         // A program that lets RDDs be saved over what is there mixes files, of which nobody can tell later whose they are.
         if (conf.getBoolean(VALIDATES, true)) {
@@ -127,14 +121,11 @@ final class Writes {
 
     /** Finishes or undoes what earlier drivers left half done; to be called before the program does anything. */
     void resume() {
-        JsonNode asked = ask("writes_asked", event -> {});
-        boolean saves = asked.path("saves").asBoolean();
-        for (JsonNode each : asked.path("unfinished")) {
+        for (JsonNode each : ask("writes_asked", event -> {}).path("unfinished")) {
             String outcome;
             String why = "";
             try {
                 outcome = settle(each) ? "committed" : "undone";
-                saves |= isSave(each) && outcome.equals("committed");
             } catch (IOException | RuntimeException e) {
                 outcome = "failed";
                 why = Failures.shortened(e.toString());
@@ -145,14 +136,6 @@ final class Writes {
                     .put("outcome", said)
                     .put("why", reason));
         }
-        if (saves && context.conf().getBoolean(VALIDATES, true)) {
-            context.conf().set(VALIDATES, "false");
-            unvalidated = true;
-        }
-    }
-
-    private static boolean isSave(JsonNode write) {
-        return write.path("mode").asText().equals(SAVE);
     }
 
     private boolean settle(JsonNode write) throws IOException {
@@ -161,22 +144,19 @@ final class Writes {
         String job = write.path("job").asText();
         int epoch = write.path("epoch").asInt();
         boolean committing = write.path("state").asText().equals("committing");
-        if (isSave(write)) {
-            boolean whole = committing && isThere(write);
-            if (!whole && !WrittenFiles.undoSave(files, output, epoch) && committing) {
-                throw new IOException("its files are others than those that it was about to show");
-            } else if (whole) {
-                WrittenFiles.finish(files, output, job, epoch, context.hadoopConfiguration());
-            }
-            return whole;
-        }
         // A shorter name could be a part of the name of somebody else's file.
-        if (!InputPaths.JOB.matcher(job).matches() || committing && write.path("digest").asText().isEmpty()) {
+        if (!UUID.matcher(job).matches() || committing && write.path("digest").asText().isEmpty()) {
             throw new IOException("it is not known which files are its own");
         }
         if (committing && isThere(write)) {
             WrittenFiles.finish(files, output, job, epoch, context.hadoopConfiguration());
             return true;
+        }
+        if (isSave(write)) {
+            if (!WrittenFiles.undoSave(files, output, job, epoch) && committing) {
+                throw new IOException("there are others than the files that it was about to show");
+            }
+            return false;
         }
         WrittenFiles.undo(files, output, job, epoch, write.path("existed").asBoolean());
         return false;
@@ -190,7 +170,11 @@ final class Writes {
     private WrittenFiles shown(JsonNode write) throws IOException {
         Path output = new Path(write.path("path").asText());
         FileSystem files = output.getFileSystem(context.hadoopConfiguration());
-        return WrittenFiles.shown(files, output, write.path("job").asText());
+        return WrittenFiles.shown(files, output, isSave(write) ? WrittenFiles.ALL : write.path("job").asText());
+    }
+
+    private static boolean isSave(JsonNode write) {
+        return write.path("mode").asText().equals(SAVE);
     }
 
     /** Whether an earlier driver has done this write; asked once for each, before anything is computed for it. */
@@ -267,12 +251,12 @@ final class Writes {
                 .put("signature", signature.text())
                 .put("description", signature.description())
                 .put("why_not", Failures.shortened(signature.whyNot())));
-        if (answer.path("check").asBoolean()) {
+        if (isSkip(answer) && answer.path("check").asBoolean()) {
             answer = compare(number, answer);
         }
-        Write write = new Write(number, key, output, answer.hasNonNull("saved"));
+        Write write = new Write(number, key, output, isSkip(answer));
         planned.put(key, write);
-        if (answer.path("action").asText().equals("skip")) {
+        if (write.there()) {
             if (mode.equals("add") || mode.equals("amend")) {
                 notAddedAgain.put(path, context.newRddId());
             }
@@ -280,6 +264,10 @@ final class Writes {
                     + answer.path("reason").asText());
         }
         return write;
+    }
+
+    private static boolean isSkip(JsonNode answer) {
+        return answer.path("action").asText().equals("skip");
     }
 
     private JsonNode compare(int number, JsonNode answer) {
@@ -312,44 +300,16 @@ final class Writes {
     }
 
     /**
-     * An RDD is about to be saved where nothing is, or where an earlier driver has saved it: that goes away. Null when it is
-     * none of ours.
+     * An RDD is about to be saved to a directory which is not there; null when nothing is recorded of it: it is none of ours,
+     * or its format adds to a directory that is there.
      */
-    Write save(Path output) throws IOException {
-        if (context.isStopped() || !isOurs(context)) {
+    Write save(Path output, String job) {
+        if (context.isStopped() || !isOurs(context) || exists(output)) {
             return null;
         }
         Write write = declare(key(output), SAVE, Signature.ofUnknownWrite(output.toString()), output);
-        boolean existed = exists(output);
-        if (existed && !write.there()) {
-            throw new FileAlreadyExistsException("Output directory " + output + " already exists");
-        }
-        ask("write_beginning", event -> event.put("write", write.number()).put("job", "").put("existed", existed));
-        if (existed) {
-            output.getFileSystem(context.hadoopConfiguration()).delete(output, true);
-        }
+        ask("write_beginning", event -> event.put("write", write.number()).put("job", job).put("existed", false));
         return write;
-    }
-
-    /** Why a stage must not write; empty when it may. {@link #save} looks at other paths than these. */
-    String writes(Stage stage) {
-        if (!unvalidated || !(stage instanceof ResultStage result) || !isOurs(stage.rdd().context())) {
-            return "";
-        }
-        FileCommitProtocol protocol = Commits.protocolIn(result.func());
-        if (!(protocol instanceof HadoopMapReduceCommitProtocol saved)
-                || saved instanceof SQLHadoopMapReduceCommitProtocol
-                || Fields.get(saved, "committer") instanceof RecordedOutputCommitter
-                || !(Fields.get(saved, "path") instanceof String path)) {
-            return "";
-        }
-        try {
-            Path output = new Path(path);
-            boolean holds = WrittenFiles.holdsAny(output.getFileSystem(context.hadoopConfiguration()), output);
-            return holds ? "Output directory " + path + " already exists" : "";
-        } catch (IOException e) {
-            return "yarnspec: whether " + path + " already exists cannot be told: " + e;
-        }
     }
 
     /** The files of a write are about to be shown. */
@@ -376,7 +336,7 @@ final class Writes {
         }
         Set<String> paths = new TreeSet<>();
         InputPaths.of(plan).forEach(path -> paths.add(qualified(path)));
-        reads(paths, Set.of());
+        reads(paths);
     }
 
     /** Why a stage must not run; empty when it may. */
@@ -387,8 +347,7 @@ final class Writes {
         }
         try {
             Set<String> paths = new TreeSet<>();
-            InputPaths.Found found = InputPaths.of(stage.rdd());
-            for (InputPaths.Listed each : found.paths()) {
+            for (InputPaths.Listed each : InputPaths.of(stage.rdd())) {
                 String path = qualified(each.path());
                 if (isOlderThanAddition(each.rdd(), path)) {
                     return "yarnspec: what an earlier driver has added to the inputs is not added again, and whether " + path
@@ -397,7 +356,7 @@ final class Writes {
                 paths.add(path);
             }
             if (asks) {
-                reads(paths, found.jobs());
+                reads(paths);
             }
             return "";
         } catch (RuntimeException e) {
@@ -410,17 +369,14 @@ final class Writes {
                 .anyMatch(each -> rdd < each.getValue() && file.startsWith(each.getKey() + "/"));
     }
 
-    private void reads(Set<String> paths, Set<String> jobs) {
+    private void reads(Set<String> paths) {
         paths.removeAll(inputs);
-        Set<String> untold = new TreeSet<>(jobs);
-        untold.removeAll(inputJobs);
-        if (!paths.isEmpty() || !untold.isEmpty()) {
+        if (!paths.isEmpty()) {
             ask("input_read", event -> {
-                paths.forEach(event.putArray("paths")::add);
-                untold.forEach(event.putArray("jobs")::add);
+                var array = event.putArray("paths");
+                paths.forEach(array::add);
             });
             inputs.addAll(paths);
-            inputJobs.addAll(untold);
         }
     }
 

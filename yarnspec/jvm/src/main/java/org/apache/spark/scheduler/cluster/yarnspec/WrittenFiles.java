@@ -12,13 +12,17 @@ import org.apache.hadoop.mapreduce.JobContext;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter;
 
 /**
- * The files of one write: those whose names hold its job's id, which no other write has, or all when that is empty: then
- * nothing else is in its directory. Where they are tells how far its commit has come.
+ * The files of one write: those whose names hold its job's id, which no other write has, or all in its directory. Where
+ * they are tells how far its commit has come.
  *
  * @param digest of their names below the path of the output, and their lengths
  */
 record WrittenFiles(int count, String digest) {
+    /** In place of a job's id: all files that are not hidden. */
+    static final String ALL = "";
+
     private static final String TEMPORARY = "_temporary";
+    private static final String MARK = ".yarnspec-";
     private static final String TASK = "task_";
 
     private static WrittenFiles of(Map<String, Long> files) {
@@ -32,9 +36,22 @@ record WrittenFiles(int count, String digest) {
         return of(below(files, output, job));
     }
 
-    /** The same of a write to whose directory nobody else writes. */
+    /** Leaves word in a directory, until its write is committed, that all in it is that write's. */
+    static void mark(Path output, JobContext context, String job) throws IOException {
+        Path attempt = new FileOutputCommitter(output, context).getJobAttemptPath(context);
+        attempt.getFileSystem(context.getConfiguration())
+                .create(mark(attempt, job))
+                .close();
+    }
+
+    /** Among what tasks have not committed, where no commit looks for files. */
+    private static Path mark(Path attempt, String job) {
+        return new Path(new Path(attempt, TEMPORARY), MARK + job);
+    }
+
+    /** The files of a write to whose directory nobody else writes, as they will be shown. */
     static WrittenFiles ofCommittedTasks(Path output, JobContext context) throws IOException {
-        return ofCommittedTasks(new FileOutputCommitter(output, context), context, "");
+        return ofCommittedTasks(new FileOutputCommitter(output, context), context, ALL);
     }
 
     /** Those that will be shown when the job is committed: of all tasks that have committed. */
@@ -69,7 +86,7 @@ record WrittenFiles(int count, String digest) {
             throws IOException {
         for (FileStatus each : list(files, directory)) {
             String name = each.getPath().getName();
-            if (!each.isDirectory() && name.contains(job) && !(job.isEmpty() && isHidden(name))) {
+            if (!each.isDirectory() && name.contains(job) && !(job.equals(ALL) && isHidden(name))) {
                 found.put(above + name, each.getLen());
             } else if (each.isDirectory() && !isHidden(name)) {
                 collect(files, each.getPath(), above + name + "/", job, found);
@@ -103,28 +120,19 @@ record WrittenFiles(int count, String digest) {
     }
 
     /**
-     * Removes a directory all of which is a write's that was not committed; false, and nothing is done, when it is not seen
-     * to be: then somebody may have put it there since.
+     * Removes a directory that holds nothing but what was not committed of one write; false when that cannot be told: then
+     * only what is empty goes.
      */
-    static boolean undoSave(FileSystem files, Path output, int epoch) throws IOException {
-        Path attempt = new Path(new Path(output, TEMPORARY), String.valueOf(epoch));
-        if (files.exists(attempt)) {
-            files.delete(attempt, true); // a driver that is thought dead and is not finds nothing to move any more
-            files.delete(output, true);
-            return true;
+    static boolean undoSave(FileSystem files, Path output, String job, int epoch) throws IOException {
+        Path temporary = new Path(output, TEMPORARY);
+        Path attempt = new Path(temporary, String.valueOf(epoch));
+        if (files.exists(mark(attempt, job)) && list(files, temporary).length == 1) {
+            return files.delete(output, true);
         }
-        removeEmpty(files, output, false);
+        for (Path each : new Path[] {new Path(attempt, TEMPORARY), attempt, temporary, output}) {
+            removeEmpty(files, each, false);
+        }
         return !files.exists(output);
-    }
-
-    /** Whether there is anything in a directory but what is not committed. */
-    static boolean holdsAny(FileSystem files, Path output) throws IOException {
-        for (FileStatus each : list(files, output)) {
-            if (!each.getPath().getName().equals(TEMPORARY)) {
-                return true;
-            }
-        }
-        return false;
     }
 
     /** Does what a commit does when all files are shown. */

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** How far a commit has come, told by where its files are; with Hadoop's own committer. */
 class WrittenFilesTest {
     private static final String JOB = "0b1c2d";
+    private static final String SAVE = "5a5e";
     private static final int EPOCH = 3;
 
     @TempDir
@@ -145,5 +146,55 @@ class WrittenFilesTest {
         WrittenFiles.finish(files, root(), JOB, EPOCH, conf);
         assertFalse(Files.exists(output.resolve("_temporary")));
         assertTrue(Files.exists(output.resolve("_SUCCESS")));
+    }
+
+    /** A save of an RDD: its files have the names of any save. */
+    private FileOutputCommitter save(Job job) throws IOException {
+        FileOutputCommitter committer = writeTasks(job, true);
+        WrittenFiles.mark(root(), job, SAVE);
+        return committer;
+    }
+
+    @Test
+    void aSaveThatIsNotCommittedGoesAsAWhole() throws IOException {
+        save(job());
+        write(output.resolve("part-00000"), "moved already");
+        assertFalse(WrittenFiles.undoSave(files, root(), SAVE, EPOCH + 1));
+        assertFalse(WrittenFiles.undoSave(files, root(), "another", EPOCH));
+        assertTrue(Files.exists(output.resolve("part-00000")));
+        assertTrue(WrittenFiles.undoSave(files, root(), SAVE, EPOCH));
+        assertFalse(Files.exists(output));
+        assertTrue(WrittenFiles.undoSave(files, root(), SAVE, EPOCH)); // and again
+    }
+
+    @Test
+    void aSaveBesideWhichOthersWriteStays() throws IOException {
+        save(job());
+        write(output.resolve("_temporary/7/task_1/part-00000"), "of another driver");
+        assertFalse(WrittenFiles.undoSave(files, root(), SAVE, EPOCH));
+        assertTrue(Files.exists(output.resolve("_temporary/7/task_1/part-00000")));
+    }
+
+    @Test
+    void aSaveThatHadNotBegunLeavesNoEmptyDirectory() throws IOException {
+        Path fresh = output.resolve("fresh");
+        Files.createDirectories(fresh.resolve("_temporary/" + EPOCH + "/_temporary"));
+        assertTrue(WrittenFiles.undoSave(files, new org.apache.hadoop.fs.Path(fresh.toUri()), SAVE, EPOCH));
+        assertFalse(Files.exists(fresh));
+    }
+
+    @Test
+    void whatASaveIsAboutToShowIsAllThatIsShownThen() throws IOException {
+        Job job = job();
+        FileOutputCommitter committer = save(job);
+        WrittenFiles before = WrittenFiles.ofCommittedTasks(root(), job);
+        assertEquals(3, before.count());
+        committer.commitJob(job);
+        assertEquals(before, WrittenFiles.shown(files, root(), WrittenFiles.ALL));
+        assertFalse(Files.exists(output.resolve("_temporary")));
+        assertFalse(WrittenFiles.undoSave(files, root(), SAVE, EPOCH));
+        assertEquals(before, WrittenFiles.shown(files, root(), WrittenFiles.ALL));
+        write(output.resolve("part-00009"), "of somebody else");
+        assertNotEquals(before, WrittenFiles.shown(files, root(), WrittenFiles.ALL));
     }
 }
