@@ -9,10 +9,10 @@ OPTIONS = ["--num-executors", "2", "--executor-memory", "512m", "--driver-memory
 
 
 def test_every_context_gets_executors_of_its_own(submit: Submit, yarnspec: Yarnspec, cluster: Cluster) -> None:
-    submission = submit("contexts.py", "5", options=OPTIONS)
+    submission = submit("contexts.py", "3", options=OPTIONS)
     application = submission.application_id()
     result = submission.wait().expect(0)
-    assert [(line["context"], line["sum"]) for line in result.lines] == [(number, 28) for number in range(1, 6)]
+    assert [(line["context"], line["sum"]) for line in result.lines] == [(number, 28) for number in range(1, 4)]
     used = [container for line in result.lines for container in line["containers"]]
     assert len(used) == len(set(used))
     assert cluster.application(application)["finalStatus"] == "SUCCEEDED"

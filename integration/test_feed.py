@@ -11,7 +11,7 @@ from integration.taskends import difference, of_spark, of_yarnspec
 from yarnspec.core.observations import RowKind, State
 from yarnspec.feed.sparklog import observations
 
-TASKS = 8_000
+TASKS = 4_000
 
 
 def test_no_task_of_many_is_missing(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
