@@ -363,9 +363,10 @@ class Publication:
 
     def _seal(self, decision: Decision, place: Place) -> None:
         """By a rename: its own driver may live on, and have shown the manifest that is written here once more."""
+        content = decision.encode()
         new, sealed = f"{place.run}/{uuid.uuid4().hex}.new", f"{place.ready}/{decision.manifest}"
-        self._files.write(new, decision.encode())
-        if not self._files.rename(new, sealed) and self._files.read(sealed) not in (decision.encode(), None):
+        self._files.write(new, content)
+        if not self._files.rename(new, sealed) and self._files.read(sealed) not in (content, None):
             self._files.delete(sealed)  # that of a host which lost its power in the midst of it
             self._files.rename(new, sealed)
         self._files.write(f"{place.ready}/{SUCCESS}", b"")
