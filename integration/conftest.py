@@ -108,6 +108,14 @@ def cluster(
 CLUSTER = pytest.StashKey[Cluster]()
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With ``-n 2 --dist loadgroup``: all on the mini cluster in one process, files that need none in the other."""
+    for item in items:
+        on_cluster = "cluster" in getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group("cluster" if on_cluster else item.location[0]))
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _hosts_back(cluster: Cluster) -> None:
     """Every file of tests begins with all hosts running."""

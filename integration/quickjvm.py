@@ -16,6 +16,7 @@ from pathlib import Path
 
 from yarnspec.minicluster.home import cache_directory
 from yarnspec.minicluster.java import find_java_home
+from yarnspec.minicluster.locks import locked
 from yarnspec.spark.runtime import MODULE_OPTIONS, driver_class_path, spark_home
 
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -57,6 +58,12 @@ def spark_defaults(directory: Path) -> Path:
 
 def _make(archive: Path) -> None:
     """Run a local Spark that leaves the archive at its end."""
+    with locked(archive.with_suffix(".lock"), timeout_s=MAKING_TIMEOUT_S, doing="archiving Spark's classes"):
+        if not archive.is_file():
+            _make_alone(archive)
+
+
+def _make_alone(archive: Path) -> None:
     _link_jars()
     with tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
         made = Path(scratch) / archive.name

@@ -1,4 +1,4 @@
-"""Sweeping deletes what ended applications of ours left, and nothing else."""
+"""Staging is where Skein puts it; sweeping deletes what ended applications of ours left there, and nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from tests.yarn.server import documents
 from tests.yarn.test_resource_manager import CLUSTER, app
 from yarnspec.yarn.local_files import LocalFiles
 from yarnspec.yarn.resource_manager import ResourceManager
-from yarnspec.yarn.staging import sweep
+from yarnspec.yarn.staging import staging_directory, sweep
+
+
+def test_staging_is_where_skein_puts_it() -> None:
+    assert staging_directory("/user/ada/", "application_1_0001") == "/user/ada/.skein/application_1_0001"
 
 
 def test_only_ended_applications_of_this_user_and_type_are_swept(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from yarnspec.yarn.submission import (
     check_local_files,
     explained,
     patience,
-    staging_directory,
     told_by_hadoop,
 )
 
@@ -102,7 +101,3 @@ def test_java_is_java_homes_or_the_one_on_path(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\n")
     program.chmod(0o700)
     assert java_command({"PATH": str(tmp_path)}) == str(program)
-
-
-def test_staging_is_where_skein_puts_it() -> None:
-    assert staging_directory("/user/ada/", "application_1_0001") == "/user/ada/.skein/application_1_0001"

@@ -22,7 +22,7 @@ from yarnspec.observe.rest import ENDPOINT_FILE, Endpoint
 from yarnspec.plan import Plan
 from yarnspec.yarn.files import Files, open_files, path_of
 from yarnspec.yarn.hadoop_conf import HadoopConf
-from yarnspec.yarn.submission import staging_directory
+from yarnspec.yarn.staging import staging_directory
 
 _log = structlog.get_logger()
 

@@ -32,7 +32,7 @@ from yarnspec.options import Options
 from yarnspec.units import parse_duration_ms
 from yarnspec.yarn.cluster import Application as Report
 from yarnspec.yarn.resource_manager import attempt_of
-from yarnspec.yarn.submission import staging_directory
+from yarnspec.yarn.staging import staging_directory
 from yarnspec.yarn.yarn_command import aggregated_logs, kill_application
 
 _APPLICATION_ID = re.compile(r"application_\d+_\d{4,}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from yarnspec.errors import NotFound, YarnspecError
 from yarnspec.gateway.cluster import Cluster
-from yarnspec.yarn.submission import staging_directory
+from yarnspec.yarn.staging import staging_directory
 
 _NOTHING = "nothing was submitted"
 

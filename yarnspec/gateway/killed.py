@@ -9,7 +9,7 @@ from yarnspec.gateway.cluster import Cluster
 from yarnspec.observe.document import Final, StatusDocument
 from yarnspec.observe.history import ApplicationRecord, Result
 from yarnspec.yarn.cluster import Application as Report
-from yarnspec.yarn.submission import staging_directory
+from yarnspec.yarn.staging import staging_directory
 
 _EXIT_KILLED = 7
 

@@ -1,4 +1,4 @@
-"""Sweep what ended applications of ours left in HDFS.
+"""Where Skein keeps an application's files in HDFS, and how what ended applications left there is swept.
 
 Skein's AM deletes its staging directory when it ends by itself; after ``yarn application -kill`` nobody does. The next
 submission of the same user sweeps it: only directories of applications that the ResourceManager says were ours and have
@@ -14,6 +14,11 @@ from yarnspec.yarn.files import Files
 from yarnspec.yarn.resource_manager import APPLICATION_TYPE, ResourceManager
 
 _PARENT = ".skein"
+
+
+def staging_directory(home: str, application_id: str) -> str:
+    """Where Skein keeps an application's files until it ends."""
+    return f"{home.rstrip('/')}/{_PARENT}/{application_id}"
 
 
 def sweep(files: Files, resource_manager: ResourceManager) -> list[str]:

@@ -18,6 +18,7 @@ from yarnspec.yarn.deadlines import DeadlinePassed, RunningCall
 from yarnspec.yarn.hadoop_conf import HadoopConf, write_conf_dir
 from yarnspec.yarn.resource_manager import APPLICATION_TYPE, CONNECT_TIMEOUT_S
 from yarnspec.yarn.skein_application import SkeinApplication, specification
+from yarnspec.yarn.staging import staging_directory
 
 HOOK_PROPERTY = "yarnspec.submission"
 # Files are uploaded inside of it: while data moves it may take long. What does not answer at all fails much earlier.
@@ -134,11 +135,6 @@ def _submitted(driver: ClientDriver, spec: skein.ApplicationSpec, timeout_s: flo
             f"The submission did not end within {upload_timeout_s:g} s. Skein's client driver said:\n"
             f"{driver.last_log_lines()}"
         ) from error
-
-
-def staging_directory(home: str, application_id: str) -> str:
-    """Where Skein keeps an application's files until it ends."""
-    return f"{home.rstrip('/')}/.skein/{application_id}"
 
 
 def patience(timeout_s: float) -> dict[str, str]:
