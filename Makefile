@@ -37,7 +37,7 @@ unit: venv jdk
 	$(BIN)/python -m pytest -n logical tests
 
 integration: jar
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=20 integration
+	$(BIN)/python -m pytest -n 2 --durations=20 integration
 
 # One after the other, in this order, whatever -j says.
 test:

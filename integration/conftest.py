@@ -10,9 +10,11 @@ import subprocess
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyspark
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from integration import quickjvm
 from integration.cluster import Cluster
@@ -32,6 +34,7 @@ from integration.watch import PlacementWatch
 from yarnspec.minicluster import MiniCluster
 
 HOSTS = 4
+LOCAL = "/local/"
 DAEMON_TAIL_LINES = 4
 CONTAINER_TAIL_LINES = 20
 CLEAN_UP_TIMEOUT_S = 30
@@ -108,12 +111,16 @@ def cluster(
 CLUSTER = pytest.StashKey[Cluster]()
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With ``-n 2 --dist loadgroup``: all on the mini cluster in one process, files that need none in the other."""
-    for item in items:
-        on_cluster = "cluster" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("cluster" if on_cluster else item.location[0]))
+class Lanes(LoadScopeScheduling):  # type: ignore[misc] # of which mypy knows nothing
+    """With ``-n 2``: all that share the mini cluster in one process, and what needs none in the other, file by file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid.partition("::")[0] if LOCAL in nodeid else "cluster"
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Lanes:
+    """Have tests of one lane one after the other."""
+    return Lanes(config, log)
 
 
 @pytest.fixture(scope="module", autouse=True)

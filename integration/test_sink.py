@@ -20,11 +20,11 @@ from pyspark.sql import SparkSession
 
 from integration.cluster import Cluster
 from integration.conftest import NUMBERS, Submit
+from integration.local.test_sink import NAMES
+from integration.local.test_window import python_without_yarnspec
 from integration.localsession import local_session
 from integration.programs.sinks import PARTITIONS
 from integration.smalldisk import small_disk
-from integration.test_sink_local import NAMES
-from integration.test_window import python_without_yarnspec
 from integration.waiting import wait_for
 from tests.sink.world import Driver, Killed, MortalFiles
 from yarnspec.errors import UsageError

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from integration.conftest import Submit
+from integration.local.test_window import check_windows, python_without_yarnspec
 from integration.submitting import PROGRAMS
-from integration.test_window import check_windows, python_without_yarnspec
 
 
 def test_windows_in_a_submitted_program(submit: Submit, tmp_path: Path) -> None:

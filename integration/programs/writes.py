@@ -8,6 +8,7 @@ Each prints one line, ``RESULT`` and JSON.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -120,6 +121,31 @@ def saved(spark: SparkSession, directory: Path) -> Any:
     return sorted(context.textFile(f"{directory}/doubled").collect())
 
 
+def _put(directory: Path, name: str, place: str) -> None:
+    """Give what was written beside the place its name, as programs do that do not overwrite."""
+    shutil.rmtree(directory / place)
+    (directory / name).rename(directory / place)
+
+
+def swapped(spark: SparkSession, directory: Path) -> Any:
+    """Writes beside its input, puts that in its place, and goes on."""
+    facts = spark.read.parquet(f"{directory}/facts")
+    facts.selectExpr("value + 1 AS value", "key").write.parquet(f"{directory}/next")
+    _put(directory, "next", "facts")
+    _sums(spark, directory).write.mode("overwrite").parquet(f"{directory}/sums")
+    return _rows(spark, f"{directory}/sums")
+
+
+def swapped_lines(spark: SparkSession, directory: Path) -> Any:
+    """The same with lines that an RDD reads."""
+    context = spark.sparkContext
+    context.textFile(f"{directory}/text", 3).map(lambda line: line + "!").saveAsTextFile(f"{directory}/next")
+    _put(directory, "next", "text")
+    lines = context.textFile(f"{directory}/text")
+    lines.map(str.upper).saveAsTextFile(f"{directory}/doubled")
+    return context.textFile(f"{directory}/doubled").count()
+
+
 def nothing_kept(spark: SparkSession, directory: Path) -> Any:
     """Adds rows where nothing of its shuffles can be kept."""
     assert spark.conf.get("spark.io.encryption.enabled") == "true"
@@ -138,6 +164,8 @@ CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "hive": hive,
     "counted": counted,
     "saved": saved,
+    "swapped": swapped,
+    "swapped-lines": swapped_lines,
     "nothing-kept": nothing_kept,
 }
 

@@ -311,7 +311,7 @@ def test_a_journal_that_is_closed_records_no_shuffle_and_the_answer_says_so(tmp_
 BEGUN = commands.RecordWrite(
     ordinal=1, signature="s", path="/x", mode="add", job="j", epoch=1, existed=True, reason="begins"
 )
-COMMITTING = commands.RecordCommitting(ordinal=1, files=2, digest="d", reason="commits")
+COMMITTING = commands.RecordCommitting(ordinal=1, files=2, digest="d", read=("/y",), reason="commits")
 COMMITTED = commands.RecordCommit(ordinal=1, signature="s", path="/x", reason="is there")
 
 
@@ -333,15 +333,19 @@ def test_what_was_written_is_told_to_the_next_epoch(tmp_path: Path) -> None:
         records = [msgspec.structs.replace(record, ordinal=number) for record in steps[:number]]
         assert go_on(first, *records)["action"] == "run"
     go_on(first, msgspec.structs.replace(BEGUN, ordinal=4), commands.ForgetWrites(ordinals=(4,), reason="undone"))
+    moved = [msgspec.structs.replace(record, ordinal=5) for record in (BEGUN, COMMITTING, COMMITTED)]
+    go_on(first, *moved, commands.ForgetWrites(ordinals=(5,), moved=(5,), reason="overwritten"))
     first.end()
     second = Epoch(tmp_path, 2)
     known: dict[str, Any] = {"signature": "s", "path": "/x", "mode": "add", "job": "j", "epoch": 1}
-    digest: dict[str, Any] = {"files": 2, "digest": "d"}
-    assert second.replayed().writes == (
+    digest: dict[str, Any] = {"files": 2, "digest": "d", "read": ("/y",)}
+    replayed = second.replayed()
+    assert replayed.writes == (
         wr.SavedWrite(ordinal=1, state="begun", **known),
         wr.SavedWrite(ordinal=2, state="committing", **known, **digest),
         wr.SavedWrite(ordinal=3, state="committed", **known, **digest),
     )
+    assert replayed.moved_writes == (wr.SavedWrite(ordinal=5, state="committed", **known, **digest),)
     second.end()
 
 

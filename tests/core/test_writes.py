@@ -137,6 +137,65 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
 }  # fmt: skip
 
 
+TMP, OUT, HOURS = "hdfs://n/tmp", "hdfs://n/out", "hdfs://n/x/hour=1"
+
+
+def finds(path: str, *traces: str) -> wr.InputRead:
+    return wr.InputRead(question=99, paths=(path,), held={path: traces})
+
+
+# (what earlier epochs wrote, by what they had read before, what this one does in its order, what it is answered)
+MOVED: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
+    "reads X, writes beside it, puts that in its place": ([write(1, TMP, read=(X,))], [finds(X, "j1", "d1")], ["stop"]),
+    "the same without jobs in names": (
+        [write(1, TMP, "save", job="", signature="", read=(f"{X}/*",))],
+        [finds(f"{X}/*", "d1")],
+        ["stop"],
+    ),
+    "a part of X was put there, beside other files": ([write(1, TMP, read=(X,))], [finds(HOURS, "j0", "j1")], ["stop"]),
+    "X is not in its place yet": (
+        [write(1, TMP, read=(X,))],
+        [finds(X, "j0", "d0"), declared("s1", TMP)],
+        ["run", "skip"],
+    ),
+    "writes beside, renames, skips it when it is there": (
+        [write(1, TMP, read=(X,))],
+        [finds(OUT, "j1", "d1")],
+        ["run"],
+    ),
+    "files of an older output of nobody's": ([write(1, TMP, read=(X,), digest="", job="")], [finds(X, "")], ["run"]),
+    "what was beside X is written anew before X is read": (
+        [write(1, TMP, read=(X,))],
+        [declared("other", TMP, existed=False), beginning(existed=False), finds(X, "j1", "d1")],
+        ["run", "run", "stop"],
+    ),
+    "it was gone when its write was declared again": (
+        [write(1, TMP, read=(X,))],
+        [declared("s1", TMP), wr.WriteMissing(question=2, write=1), finds(X, "j1")],
+        ["skip", "run", "stop"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_what_was_moved_to_where_it_was_read_from_is_not_read_again(name: str) -> None:
+    saved, does, answered = MOVED[name]
+    world = epoch(*saved)
+    assert [says(world, each) for each in does] == answered
+    assert ("FinishApplication" in names(world.commands)) == (answered[-1] == "stop")
+
+
+def test_a_third_life_knows_what_the_second_one_wrote_over() -> None:
+    second = epoch(write(1, TMP, read=(X,)), write(2, TMP))
+    says(second, declared("other", TMP))
+    forgotten = only(cm.ForgetWrites, second.tell(beginning()))
+    assert (forgotten.ordinals, forgotten.moved) == ((1, 2), (1,))
+    third = epoch(moved_writes=(write(1, TMP, read=(X,)),), number=3)
+    assert says(third, declared("s", Y, number=1)) == "run"
+    assert only(cm.RecordWrite, third.tell(beginning())).ordinal == 2
+    assert says(third, finds(X, "j1")) == "stop"
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_done_again(name: str) -> None:
     saved, does, answered = CASES[name]
@@ -164,8 +223,9 @@ def test_a_write_is_recorded_before_each_of_its_steps() -> None:
     record = only(cm.RecordWrite, begun)
     assert (record.ordinal, record.signature, record.path, record.mode) == (1, "s", X, "add")
     assert (record.job, record.epoch, record.existed) == ("j", 1, False)
-    committing = world.tell(wr.WriteCommitting(question=3, write=1, files=4, digest="d"))
+    committing = world.tell(wr.WriteCommitting(question=3, write=1, files=4, digest="d", read=(Y,)))
     assert names(committing) == ["RecordCommitting", "AnswerWrite"]
+    assert only(cm.RecordCommitting, committing).read == (Y,)
     assert [one.fenced for one in of(cm.AnswerWrite, begun + committing)] == [True, True]
     finished = world.tell(wr.WriteFinished(question=4, write=1))
     assert names(finished) == ["RecordCommit", "RecordProgress", "AnswerWrite"]

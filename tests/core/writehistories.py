@@ -22,6 +22,7 @@ saved_writes = st.lists(
         existed=st.booleans(),
         state=st.sampled_from(["begun", "committing", "committed"]),
         digest=st.sampled_from(["", "d"]),
+        read=st.sampled_from([(), ("f:/x",)]),
     ),
     max_size=4,
     unique_by=lambda one: one.ordinal,
@@ -45,6 +46,11 @@ write_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(wr.WriteAborting, question=_numbers, write=_numbers),
     st.builds(wr.WriteFinished, question=_numbers, write=_numbers),
     st.builds(wr.WriteRefused, question=_numbers, why=st.just("replaced")),
-    st.builds(wr.InputRead, question=_numbers, paths=st.lists(_paths, max_size=2).map(tuple)),
+    st.builds(
+        wr.InputRead,
+        question=_numbers,
+        paths=st.lists(_paths, max_size=2).map(tuple),
+        held=st.dictionaries(_paths, st.just(("d",)), max_size=2),
+    ),
     st.builds(wr.WritesUnrecorded, why=st.just("own.Protocol")),
 )

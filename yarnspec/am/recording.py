@@ -46,6 +46,7 @@ from yarnspec.core.savedwork import (
     changed,
     lost_of,
     lost_record,
+    moved_writes,
     progress_of,
     progress_record,
     saved_shuffles,
@@ -259,6 +260,7 @@ class Recording:
             progress=progress.epoch,
             jobs=progress.jobs,
             writes=saved_writes(recorded),
+            moved_writes=moved_writes(recorded),
             writes_lost=lost_of(recorded),
         )
 
@@ -323,12 +325,12 @@ def records_of_write(command: Command) -> list[JournalRecord]:
             fields = ("ordinal", "mode", "job", "epoch", "existed")
             known = {name: getattr(command, name) for name in fields}
             return [WriteBegan(plan=command.signature, paths=(command.path,), **known)]
-        case commands.RecordCommitting(ordinal=ordinal, files=files, digest=digest):
-            return [WriteCommitting(ordinal=ordinal, files=files, digest=digest)]
+        case commands.RecordCommitting(ordinal=ordinal, files=files, digest=digest, read=read):
+            return [WriteCommitting(ordinal=ordinal, files=files, digest=digest, read=read)]
         case commands.RecordCommit(ordinal=ordinal, signature=plan, path=path):
             return [JobCommitted(ordinal=ordinal, plan=plan, paths=(path,))]
-        case commands.ForgetWrites(ordinals=ordinals):
-            return [WriteForgotten(ordinal=one) for one in ordinals]
+        case commands.ForgetWrites(ordinals=ordinals, moved=moved):
+            return [WriteForgotten(ordinal=one, moved=one in moved) for one in ordinals]
         case commands.RecordLost(reason=why):
             return [lost_record(why)]
     return []

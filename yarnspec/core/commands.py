@@ -313,11 +313,12 @@ class RecordWrite(Command, frozen=True):
 
 
 class RecordCommitting(Command, frozen=True):
-    """Write to the journal that the files of a write are about to be shown."""
+    """Write to the journal that the files of a write are about to be shown; ``read``: what was read by then."""
 
     ordinal: int
     files: int
     digest: str
+    read: tuple[str, ...] = ()
 
 
 class RecordCommit(Command, frozen=True):
@@ -329,9 +330,10 @@ class RecordCommit(Command, frozen=True):
 
 
 class ForgetWrites(Command, frozen=True):
-    """Write to the journal that nothing is left of these writes."""
+    """Write to the journal that nothing is left of these writes at their paths; ``moved``: of which elsewhere."""
 
     ordinals: tuple[int, ...]
+    moved: tuple[int, ...] = ()
 
 
 class RecordLost(Command, frozen=True):

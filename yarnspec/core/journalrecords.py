@@ -99,17 +99,25 @@ class WriteBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class WriteCommitting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The files of this write are about to be shown: so many, with this digest of their names and lengths. Summary."""
+    """The files of this write are about to be shown: so many, with this digest of their names and lengths. Summary.
+
+    ``read``: what the program had read by then.
+    """
 
     ordinal: int
     files: int
     digest: str
+    read: tuple[str, ...] = ()
 
 
 class WriteForgotten(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Nothing is left of what the write of this ordinal did. Summary."""
+    """Nothing is left of what the write of this ordinal did. Summary.
+
+    ``moved``: nothing at its path; the program may have given its files another name.
+    """
 
     ordinal: int
+    moved: bool = False
 
 
 class JobCommitted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

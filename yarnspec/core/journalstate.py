@@ -53,6 +53,7 @@ class Recorded:
         self.writes: dict[int, WriteBegan] = {}
         self.committing: dict[int, WriteCommitting] = {}
         self.commits: dict[int, JobCommitted] = {}
+        self.moved: dict[int, tuple[WriteBegan, WriteCommitting]] = {}
         self.carried: dict[str, bytes] = {}
         self.unknown: list[UnknownRecord] = []
         self._snapshot: Recorded | None = None
@@ -87,6 +88,9 @@ class Recorded:
             if known.facts is not None:
                 yield ShuffleFacts(shuffle=shuffle, blob=known.facts)
             yield from known.outputs.values()
+        for ordinal, known_of in self.moved.items():
+            yield from known_of
+            yield WriteForgotten(ordinal=ordinal, moved=True)
         yield from self.writes.values()
         yield from self.committing.values()
         yield from self.commits.values()
@@ -102,6 +106,7 @@ class Recorded:
         self.writes = snapshot.writes
         self.committing = snapshot.committing
         self.commits = snapshot.commits
+        self.moved = snapshot.moved
         self.carried = snapshot.carried
         self.unknown = snapshot.unknown
 
@@ -159,10 +164,13 @@ class Recorded:
         self.committing[record.ordinal] = record
 
     def _forgotten(self, record: WriteForgotten) -> None:
+        began, committing = self.writes.get(record.ordinal), self.committing.get(record.ordinal)
         self._forget_write(record.ordinal)
+        if record.moved and began is not None and committing is not None:
+            self.moved[record.ordinal] = began, committing
 
     def _forget_write(self, ordinal: int) -> None:
-        for known in (self.writes, self.committing, self.commits):
+        for known in (self.writes, self.committing, self.commits, self.moved):
             known.pop(ordinal, None)
 
     def _carried(self, record: Carried) -> None:

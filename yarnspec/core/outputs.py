@@ -78,13 +78,20 @@ class Outputs:
         return self._lost
 
     def known(
-        self, saved: tuple[wr.SavedWrite, ...] = (), *, problem: str = "", off: str = "", same_program: bool = True
+        self,
+        saved: tuple[wr.SavedWrite, ...] = (),
+        moved: tuple[wr.SavedWrite, ...] = (),
+        *,
+        problem: str = "",
+        off: str = "",
+        same_program: bool = True,
     ) -> list[Command]:
         """The journal was read.
 
-        ``problem``: what it says of earlier epochs is not all; ``off``: why it could not be read, and takes nothing.
+        ``moved``: writes that are not at their paths any more, and may be elsewhere. ``problem``: what it says of
+        earlier epochs is not all; ``off``: why it could not be read, and takes nothing.
         """
-        self._writes.number_after(saved)
+        self._writes.number_after((*saved, *moved))
         self._recording = recording = not off
         commands: list[Command] = []
         if self._lost and recording:
@@ -97,7 +104,7 @@ class Outputs:
             return commands
         self._lost = self._lost or problem
         if not self._lost:
-            self._writes.offer(saved, recognize=same_program)
+            self._writes.offer(saved, moved, recognize=same_program)
         return commands + self._settle(self._lost or off)
 
     def ended(self, why: str) -> list[Command]:
@@ -164,7 +171,7 @@ class Outputs:
         verdict = self._writes.missing(declared, saved)
         forgotten: list[Command] = []
         if verdict.action == "run" and self._recording:
-            forgotten = [ForgetWrites(ordinals=(saved.ordinal,), reason=verdict.reason)]
+            forgotten = [_forget((saved,), verdict.reason)]
         return forgotten + self._give(declared, event.question, verdict)
 
     def _give(self, declared: wr.WriteDeclared, question: int, verdict: Verdict) -> list[Command]:
@@ -194,7 +201,7 @@ class Outputs:
             self._begun[event.write] = record
             commands.append(record)
             if wiped:
-                commands.append(ForgetWrites(ordinals=wiped, reason=f"write {record.ordinal} overwrites them"))
+                commands.append(_forget(wiped, f"write {record.ordinal} overwrites them"))
         else:
             self._untold.append(declared)
         return [*commands, self._go_on(event.question, "the write may begin")]
@@ -216,7 +223,11 @@ class Outputs:
         commands: list[Command] = []
         if begun is not None and self._recording:
             said = f"write {begun.ordinal} is about to show its {event.files} files"
-            commands = [RecordCommitting(ordinal=begun.ordinal, files=event.files, digest=event.digest, reason=said)]
+            commands = [
+                RecordCommitting(
+                    ordinal=begun.ordinal, files=event.files, digest=event.digest, read=event.read, reason=said
+                )
+            ]
         return [*commands, self._go_on(event.question, "the write may be committed")]
 
     def _aborting(self, event: wr.WriteAborting, _now_ms: int) -> list[Command]:
@@ -249,7 +260,7 @@ class Outputs:
     def _input_read(self, event: wr.InputRead, _now_ms: int) -> list[Command]:
         if self._wait(event):
             return []
-        why = self._writes.read(event.paths)
+        why = self._writes.read(event.paths, event.held)
         if why:
             return self._stop(event.question, why)
         said = "no earlier epoch has changed it, or it is what this one would have written"
@@ -264,3 +275,8 @@ class Outputs:
             AnswerWrite(question=question, action="stop", reason=why),
             *self._lifecycle.fail(EXIT_FAILED, f"the application cannot go on after a crash: {why}"),
         ]
+
+
+def _forget(writes: tuple[wr.SavedWrite, ...], why: str) -> ForgetWrites:
+    moved = tuple(one.ordinal for one in writes if one.may_be_moved)
+    return ForgetWrites(ordinals=tuple(one.ordinal for one in writes), moved=moved, reason=why)

@@ -193,7 +193,9 @@ class Recovery:
         if self._lifecycle.over:
             return commands
         problem, same = event.problem or event.writes_lost, not event.changed
-        return commands + self._outputs.known(event.writes, problem=problem, off=event.off, same_program=same)
+        return commands + self._outputs.known(
+            event.writes, event.moved_writes, problem=problem, off=event.off, same_program=same
+        )
 
     def _ended_too(self, event: rec.RecordingEnded, now_ms: int) -> list[Command]:
         if event.fenced:

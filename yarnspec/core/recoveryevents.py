@@ -57,6 +57,7 @@ class JournalReplayed(Event, frozen=True):
         progress: the last of them that finished anything new; 0: none did.
         jobs: how many jobs of the program have ended in them.
         writes: what they wrote, in order.
+        moved_writes: those of which nothing is left at their paths, and whose files may have another name.
         writes_lost: why those are not all; empty when they are.
     """
 
@@ -70,6 +71,7 @@ class JournalReplayed(Event, frozen=True):
     progress: int = 0
     jobs: int = 0
     writes: tuple[SavedWrite, ...] = ()
+    moved_writes: tuple[SavedWrite, ...] = ()
     writes_lost: str = ""
 
 

@@ -6,7 +6,15 @@ from array import array
 from collections import Counter
 from typing import NamedTuple
 
-from yarnspec.core.journalrecords import ApplicationRegistered, Carried, MapFinished, ShuffleRegistered
+from yarnspec.core.journalrecords import (
+    ApplicationRegistered,
+    Carried,
+    MapFinished,
+    ShuffleRegistered,
+    WriteBegan,
+    WriteCommitting,
+    WriteState,
+)
 from yarnspec.core.journalstate import Recorded, RecordedShuffle
 from yarnspec.core.recoveryevents import SavedShuffle
 from yarnspec.core.writeevents import SavedWrite
@@ -60,19 +68,30 @@ def saved_writes(recorded: Recorded) -> tuple[SavedWrite, ...]:
     return tuple(_write(recorded, ordinal) for ordinal in sorted(recorded.writes))
 
 
+def moved_writes(recorded: Recorded) -> tuple[SavedWrite, ...]:
+    """Those of which nothing is left at their paths, and whose files may have another name."""
+    return tuple(_as_saved(*recorded.moved[ordinal], state="committed") for ordinal in sorted(recorded.moved))
+
+
 def _write(recorded: Recorded, ordinal: int) -> SavedWrite:
-    began, committing = recorded.writes[ordinal], recorded.committing.get(ordinal)
+    committing = recorded.committing.get(ordinal)
+    state: WriteState = "begun" if committing is None else "committing"
+    return _as_saved(recorded.writes[ordinal], committing, state="committed" if ordinal in recorded.commits else state)
+
+
+def _as_saved(began: WriteBegan, committing: WriteCommitting | None, *, state: WriteState) -> SavedWrite:
     return SavedWrite(
-        ordinal=ordinal,
+        ordinal=began.ordinal,
         signature=began.plan,
         path=began.paths[0] if began.paths else "",
         mode=began.mode,
         job=began.job,
         epoch=began.epoch,
         existed=began.existed,
-        state="committed" if ordinal in recorded.commits else "begun" if committing is None else "committing",
+        state=state,
         files=committing.files if committing else 0,
         digest=committing.digest if committing else "",
+        read=committing.read if committing else (),
     )
 
 

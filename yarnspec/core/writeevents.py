@@ -20,6 +20,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
         job: what the names of its files hold.
         existed: whether there was anything at its path when it began.
         files: how many files it wrote; known once it was about to commit, as is their ``digest`` (names and lengths).
+        read: what the program had read by then.
     """
 
     ordinal: int
@@ -32,6 +33,12 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
     state: WriteState = "begun"
     files: int = 0
     digest: str = ""
+    read: tuple[str, ...] = ()
+
+    @property
+    def may_be_moved(self) -> bool:
+        """Whether the program may have given its files the name of what it had read before."""
+        return self.state == "committed" and bool(self.read)
 
 
 class WritesAsked(Event, frozen=True):
@@ -84,12 +91,16 @@ class WriteBeginning(Event, frozen=True):
 
 
 class WriteCommitting(Event, frozen=True):
-    """Its files are written, and are about to be moved to where everybody sees them."""
+    """Its files are written, and are about to be moved to where everybody sees them.
+
+    ``read``: what the program has read up to now.
+    """
 
     question: int
     write: int
     files: int
     digest: str
+    read: tuple[str, ...] = ()
 
 
 class WriteAborting(Event, frozen=True):
@@ -114,10 +125,14 @@ class WriteRefused(Event, frozen=True):
 
 
 class InputRead(Event, frozen=True):
-    """The program reads these paths; asked only where an earlier epoch wrote something."""
+    """The program reads these paths; asked only where an earlier epoch wrote something.
+
+    ``held``: by path whose files are there now: the jobs in their names, and the digest of all of them.
+    """
 
     question: int
     paths: tuple[str, ...]
+    held: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
 class WritesUnrecorded(Event, frozen=True):

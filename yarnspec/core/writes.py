@@ -14,11 +14,14 @@ future. From that follows what may be done:
 A write that began and was never committed was undone before the program began. Where it had overwritten something, that
 is lost: the write stays open, and the path can only be overwritten. Where nobody knows what earlier epochs wrote, only
 what replaces all of a path runs, or writes where nothing is; and nothing that was read before is overwritten.
+
+A program may also write beside what it has read, and give that the name of what it read. Then the files of a write lie
+where others were read before it was committed: who reads them there would apply the change twice, so that stops it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -42,15 +45,20 @@ class Writes:
 
     def __init__(self) -> None:
         self._open: dict[int, SavedWrite] = {}
+        self._moved: list[SavedWrite] = []
         self._last = 0
         self._unknown = ""
         self._read: set[str] = set()
         self._own: set[str] = set()
         self._recognize = True
 
-    def offer(self, saved: Iterable[SavedWrite], *, recognize: bool = True) -> None:
-        """Take what the journal holds; ``recognize``: the program is the one that wrote it."""
+    def offer(self, saved: Iterable[SavedWrite], moved: Iterable[SavedWrite] = (), *, recognize: bool = True) -> None:
+        """Take what the journal holds; ``recognize``: the program is the one that wrote it.
+
+        ``moved``: of these nothing is left at their paths, and it may be elsewhere.
+        """
         self._open = {one.ordinal: one for one in sorted(saved, key=lambda each: each.ordinal)}
+        self._moved = list(moved)
         self._recognize = recognize
         self._unknown = ""
 
@@ -65,7 +73,7 @@ class Writes:
     @property
     def pending(self) -> bool:
         """Whether an input may be one that an earlier epoch changed."""
-        return bool(self._open or self._unknown)
+        return bool(self._open or self._moved or self._unknown)
 
     @property
     def unfinished(self) -> tuple[SavedWrite, ...]:
@@ -114,7 +122,7 @@ class Writes:
 
     def _declare_unknown(self, declared: WriteDeclared) -> Verdict:
         # What was read may have been the outcome of this very write.
-        was_read = any(_overlap(declared.path, one) for one in self._read)
+        was_read = _any_overlaps(self._read, declared.path)
         may_hold = declared.mode != "replace" and declared.existed and not self._is_own(declared.path)
         if was_read or may_hold:
             said = f"{_does(declared)} what an earlier life of it may have written: {self._unknown}"
@@ -125,31 +133,45 @@ class Writes:
         """What becomes of a write whose output is not there as it was committed."""
         if declared.mode != "replace":
             self._open[saved.ordinal] = saved
+        elif saved.may_be_moved:
+            self._moved.append(saved)
         touched = self._touching([declared.path])
         return self._again(declared, touched, "its files are not those that were committed")
 
-    def begin(self, declared: WriteDeclared) -> tuple[int, ...]:
-        """A write begins; the open ones of which nothing will be left."""
+    def begin(self, declared: WriteDeclared) -> tuple[SavedWrite, ...]:
+        """A write begins; the open ones of which nothing will be left at their paths."""
         if declared.mode != "replace" and declared.existed:
             return ()
         self._own.add(declared.path)
-        wiped = tuple(ordinal for ordinal, one in self._open.items() if _within(one.path, declared.path))
-        for ordinal in wiped:
-            del self._open[ordinal]
+        wiped = tuple(one for one in self._open.values() if _within(one.path, declared.path))
+        for one in wiped:
+            del self._open[one.ordinal]
+        self._moved += [one for one in wiped if one.may_be_moved]
         return wiped
 
-    def read(self, paths: Iterable[str]) -> str:
-        """Why these must not be read; empty when they may."""
+    def read(self, paths: Iterable[str], held: Mapping[str, Iterable[str]] | None = None) -> str:
+        """Why these must not be read; empty when they may. ``held``: by path the jobs and digests of what is there."""
         paths = tuple(paths)
         if self._unknown:
             self._read.update(path for path in paths if not self._is_own(path))
         touched = self._touching(paths)
         if not touched:
-            return ""
+            return self._read_moved(held or {})
         return (
             f"the program reads {touched[0].path}, which an earlier life of it has changed since ({_told(touched)}), "
             "before it comes to that write again: it would apply its change twice"
         )
+
+    def _read_moved(self, held: Mapping[str, Iterable[str]]) -> str:
+        for path, there in held.items():
+            traces = set(there) - {""}
+            for one in (*self._open.values(), *self._moved):
+                if one.may_be_moved and not traces.isdisjoint({one.job, one.digest}) and _any_overlaps(one.read, path):
+                    return (
+                        f"the program reads {path}, where an earlier life of it has put what it had computed from it "
+                        f"(write {one.ordinal} to {one.path}, {_state(one)}): it would apply its change twice"
+                    )
+        return ""
 
     def _is_own(self, path: str) -> bool:
         """Whether this epoch has replaced all that was there."""
@@ -191,6 +213,10 @@ def _overlap(one: str, other: str) -> bool:
     return _within(one, other) or _within(other, one)
 
 
+def _any_overlaps(paths: Iterable[str], path: str) -> bool:
+    return any(_overlap(one, path) for one in paths)
+
+
 def _wipes(one: SavedWrite, path: str) -> bool:
     return one.mode == "replace" and _within(path, one.path)
 
@@ -213,6 +239,9 @@ def _does(declared: WriteDeclared) -> str:
 
 def _told(touched: list[SavedWrite]) -> str:
     one = touched[-1]
-    state = "committed" if one.state == "committed" else "begun and not committed"
     more = f" and {len(touched) - 1} more" if len(touched) > 1 else ""
-    return f"write {one.ordinal}, {state} in epoch {one.epoch}{more}"
+    return f"write {one.ordinal}, {_state(one)}{more}"
+
+
+def _state(one: SavedWrite) -> str:
+    return f"{'committed' if one.state == 'committed' else 'begun and not committed'} in epoch {one.epoch}"

@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.lib.input.CombineFileSplit;
 import org.apache.spark.Partition;
@@ -57,8 +58,12 @@ final class InputPaths {
         paths.addAll(CollectionConverters.asJava(index.rootPaths()));
     }
 
-    /** Files that an RDD and those that it computes from, up to shuffles, read: one of each directory. */
-    static Collection<Listed> of(RDD<?> last) {
+    /**
+     * Files that an RDD and those that it computes from, up to shuffles, read: one of each directory.
+     *
+     * @param wanted which of those that read anything are looked at
+     */
+    static Collection<Listed> of(RDD<?> last, Predicate<RDD<?>> wanted) {
         Map<Path, Listed> paths = new HashMap<>();
         Set<Integer> seen = new HashSet<>();
         ArrayDeque<RDD<?>> left = new ArrayDeque<>(List.of(last));
@@ -67,7 +72,7 @@ final class InputPaths {
             if (!seen.add(rdd.id())) {
                 continue;
             }
-            if (rdd.dependencies().isEmpty()) {
+            if (rdd.dependencies().isEmpty() && wanted.test(rdd)) {
                 for (Partition each : rdd.partitions()) {
                     addPaths(each, rdd.id(), paths);
                 }

@@ -7,8 +7,10 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
+import java.util.Collection;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -17,7 +19,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
-import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkConf;
@@ -45,7 +46,6 @@ final class Writes {
     private static final String COMMITTER = "mapred.output.committer.class";
     private static final String VALIDATES = "spark.hadoop.validateOutputSpecs";
     private static final String SAVE = "save";
-    private static final Pattern UUID = Pattern.compile("\\p{XDigit}{8}(-\\p{XDigit}{4}){3}-\\p{XDigit}{12}");
     private static final String HIVE = "org.apache.spark.sql.hive.execution.InsertIntoHiveTable";
     private static final String HDFS = "hdfs";
     private static final int HDFS_PORT = 8020;
@@ -60,6 +60,7 @@ final class Writes {
     private final AtomicInteger lastWrite = new AtomicInteger();
     private final Map<Key, Write> planned = new ConcurrentHashMap<>();
     private final Set<String> inputs = ConcurrentHashMap.newKeySet();
+    private final InputsRead read = new InputsRead(this::qualified);
     private final Set<String> otherProtocols = ConcurrentHashMap.newKeySet();
     /** Outputs to which an earlier driver has added, with the number of the first RDD that is made after that. */
     private final Map<String, Integer> notAddedAgain = new ConcurrentHashMap<>();
@@ -145,7 +146,7 @@ final class Writes {
         int epoch = write.path("epoch").asInt();
         boolean committing = write.path("state").asText().equals("committing");
         // A shorter name could be a part of the name of somebody else's file.
-        if (!UUID.matcher(job).matches() || committing && write.path("digest").asText().isEmpty()) {
+        if (!WrittenFiles.JOB.matcher(job).matches() || committing && write.path("digest").asText().isEmpty()) {
             throw new IOException("it is not known which files are its own");
         }
         if (committing && isThere(write)) {
@@ -314,9 +315,11 @@ final class Writes {
 
     /** The files of a write are about to be shown. */
     void committing(Write write, WrittenFiles files) {
-        ask("write_committing", event -> event.put("write", write.number())
-                .put("files", files.count())
-                .put("digest", files.digest()));
+        ask("write_committing", event -> {
+            event.put("write", write.number()).put("files", files.count()).put("digest", files.digest());
+            var array = event.putArray("read");
+            read.paths().forEach(array::add);
+        });
     }
 
     /** What a write has left is about to be removed: with it would go what a newer driver has at the same path. */
@@ -331,32 +334,36 @@ final class Writes {
 
     /** A DataFrame gets these inputs. */
     void reads(LogicalPlan plan) {
-        if (!pending) {
-            return;
+        Collection<Path> paths = InputPaths.of(plan);
+        read.add(paths);
+        if (pending) {
+            ask(paths, paths);
         }
-        Set<String> paths = new TreeSet<>();
-        InputPaths.of(plan).forEach(path -> paths.add(qualified(path)));
-        reads(paths);
     }
 
     /** Why a stage must not run; empty when it may. */
     String reads(Stage stage) {
-        boolean asks = pending;
-        if (!asks && notAddedAgain.isEmpty() || stage == null || !isOurs(stage.rdd().context())) {
+        if (stage == null || !isOurs(stage.rdd().context())) {
             return "";
         }
+        boolean asks = pending;
         try {
-            Set<String> paths = new TreeSet<>();
-            for (InputPaths.Listed each : InputPaths.of(stage.rdd())) {
+            // What the relations of DataFrames read is known, and of RDDs what they have read in another stage.
+            boolean all = asks || !notAddedAgain.isEmpty();
+            Set<Path> files = new TreeSet<>();
+            Set<Path> directories = new TreeSet<>();
+            for (InputPaths.Listed each : InputPaths.of(stage.rdd(), all ? rdd -> true : read::isNew)) {
                 String path = qualified(each.path());
                 if (isOlderThanAddition(each.rdd(), path)) {
                     return "yarnspec: what an earlier driver has added to the inputs is not added again, and whether " + path
                             + " is to be read cannot be told: the RDD that reads it was made before the addition";
                 }
-                paths.add(path);
+                files.add(each.path());
+                directories.add(WrittenFiles.filesIn(each.path().getParent()));
             }
+            read.add(directories);
             if (asks) {
-                reads(paths);
+                ask(files, directories);
             }
             return "";
         } catch (RuntimeException e) {
@@ -369,14 +376,40 @@ final class Writes {
                 .anyMatch(each -> rdd < each.getValue() && file.startsWith(each.getKey() + "/"));
     }
 
-    private void reads(Set<String> paths) {
-        paths.removeAll(inputs);
-        if (!paths.isEmpty()) {
-            ask("input_read", event -> {
-                var array = event.putArray("paths");
-                paths.forEach(array::add);
-            });
-            inputs.addAll(paths);
+    /**
+     * Has it decided whether inputs may be read that nobody has asked about yet.
+     *
+     * @param places with all that is read of them
+     */
+    private void ask(Collection<Path> paths, Collection<Path> places) {
+        Set<String> asked = new TreeSet<>();
+        paths.forEach(each -> asked.add(qualified(each)));
+        asked.removeAll(inputs);
+        Map<String, Set<String>> held = new TreeMap<>();
+        for (Path each : places) {
+            String place = qualified(each);
+            if (!inputs.contains(place)) {
+                held.put(place, traces(each));
+            }
+        }
+        if (asked.isEmpty() && held.isEmpty()) {
+            return;
+        }
+        ask("input_read", event -> {
+            var array = event.putArray("paths");
+            asked.forEach(array::add);
+            var all = event.putObject("held");
+            held.forEach((place, traces) -> traces.forEach(all.putArray(place)::add));
+        });
+        inputs.addAll(asked);
+        inputs.addAll(held.keySet());
+    }
+
+    private Set<String> traces(Path path) {
+        try {
+            return WrittenFiles.traces(path.getFileSystem(context.hadoopConfiguration()), path);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

@@ -3,7 +3,10 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -21,6 +24,10 @@ record WrittenFiles(int count, String digest) {
     /** In place of a job's id: all files that are not hidden. */
     static final String ALL = "";
 
+    /** What names hold of files that DataFrames write. */
+    static final Pattern JOB = Pattern.compile("\\p{XDigit}{8}(-\\p{XDigit}{4}){3}-\\p{XDigit}{12}");
+
+    private static final String FILES = "*";
     private static final String TEMPORARY = "_temporary";
     private static final String MARK = ".yarnspec-";
     private static final String TASK = "task_";
@@ -34,6 +41,33 @@ record WrittenFiles(int count, String digest) {
     /** Those that everybody sees. */
     static WrittenFiles shown(FileSystem files, Path output, String job) throws IOException {
         return of(below(files, output, job));
+    }
+
+    /** In place of a directory with all below it: the files in it. */
+    static Path filesIn(Path directory) {
+        return new Path(directory, FILES);
+    }
+
+    /** What tells which writes the files at a path are of: the jobs in their names, and the digest of all of them. */
+    static Set<String> traces(FileSystem files, Path path) throws IOException {
+        Map<String, Long> all = new TreeMap<>();
+        if (path.getName().equals(FILES)) {
+            for (FileStatus each : list(files, path.getParent())) {
+                if (!each.isDirectory() && !isHidden(each.getPath().getName())) {
+                    all.put(each.getPath().getName(), each.getLen());
+                }
+            }
+        } else {
+            all.putAll(below(files, path, ALL));
+        }
+        Set<String> found = new TreeSet<>();
+        for (String name : all.keySet()) {
+            JOB.matcher(name).results().forEach(each -> found.add(each.group()));
+        }
+        if (!all.isEmpty()) {
+            found.add(of(all).digest());
+        }
+        return found;
     }
 
     /** Leaves word in a directory, until its write is committed, that all in it is that write's. */

@@ -37,16 +37,6 @@ NAN = math.nan
 BOTH = pytest.mark.parametrize("order", Order)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hosts_back() -> None:
-    """No cluster here."""
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left() -> None:
-    """No cluster here."""
-
-
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One for all tests."""
@@ -63,7 +53,7 @@ def test_the_examples(name: str, spark: SparkSession) -> None:
 
 
 def test_the_examples_of_the_page(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    page = (Path(__file__).parents[1] / "docs" / "window.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "window.md").read_text(encoding="utf-8")
     examples = [block.partition("```")[0] for block in page.split("```python\n")[1:]]
     assert examples
     for example in examples:

@@ -31,16 +31,6 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hosts_back() -> None:
-    """No cluster here."""
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left() -> None:
-    """No cluster here."""
-
-
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files that the programs read."""

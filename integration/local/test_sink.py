@@ -38,16 +38,6 @@ from yarnspec.sink.job import SinkJob
 from yarnspec.sink.publication import Publication
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hosts_back() -> None:
-    """No cluster here."""
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left() -> None:
-    """No cluster here."""
-
-
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One for all tests; each task may fail once."""
@@ -360,7 +350,7 @@ def test_a_helper_whose_first_save_failed_only_in_the_first_life(
     program(lambda _records, _file: 1 / 0)
     assert read(out) == ["b\n"]
     life(2)
-    with pytest.raises(YarnspecError, match=r"test_sink_local\.py:\d+ < .*the program has not gone the same way"):
+    with pytest.raises(YarnspecError, match=r"test_sink\.py:\d+ < .*the program has not gone the same way"):
         program(lines)
     assert read(out) == ["b\n"]
 

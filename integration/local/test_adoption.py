@@ -14,17 +14,7 @@ from integration.localshuffles import Shuffle
 from integration.localspark import APPLICATION, HOSTS, Life, LocalSpark
 from integration.programs.resumes import write_inputs
 
-PROGRAM = str(Path(__file__).parent / "programs" / "resumes.py")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _hosts_back() -> None:
-    """No cluster is used here."""
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left() -> None:
-    """No cluster is used here."""
+PROGRAM = str(Path(__file__).parents[1] / "programs" / "resumes.py")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""Tests with real JVMs of Spark and without YARN."""
