@@ -16,6 +16,11 @@ from typing import Any, cast
 from integration.cluster import Cluster
 from integration.quickjvm import QUICK_TEXT
 from integration.waiting import PATIENCE, wait_for
+from yarnspec.gateway.application import Application
+from yarnspec.gateway.cluster import Cluster as Gateway
+from yarnspec.observe.document import StatusDocument
+from yarnspec.options import default_options
+from yarnspec.yarn.hadoop_conf import HadoopConf
 
 YARNSPEC = str(Path(sys.executable).with_name("yarnspec"))
 PROGRAMS = Path(__file__).parent / "programs"
@@ -163,6 +168,13 @@ def run_yarnspec(
     )  # fmt: skip
     seconds = time.monotonic() - begun
     return Result((YARNSPEC, *arguments), done.returncode, done.stdout, done.stderr, seconds)
+
+
+def asked(cluster: Cluster, application: str) -> StatusDocument:
+    """What ``yarnspec status`` prints, without a process for each question: for who waits for something."""
+    gateway = Gateway(HadoopConf.read(cluster.environment), default_options())
+    with Application(application, gateway) as found:
+        return found.status()
 
 
 def base_environment() -> dict[str, str]:

@@ -12,7 +12,7 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
-from integration.submitting import ONE_EXECUTOR, run_yarnspec
+from integration.submitting import ONE_EXECUTOR, asked, run_yarnspec
 from integration.waiting import wait_for
 
 DIRECTORY = "/yarnspec/blocklist"
@@ -56,7 +56,7 @@ def test_a_host_blocked_for_all_applications(
     cluster.hdfs_write(file, json.dumps(forged).encode(), user=MALLORY)
     wait_for(
         "the forged entry is told",
-        lambda: any("forged" in one for one in _status(yarnspec, application)["warnings"]),
+        lambda: any("forged" in one for one in asked(cluster, application).warnings),
         30,
     )
     assert [one["host"] for one in _status(yarnspec, application)["blocks"]] == [host]

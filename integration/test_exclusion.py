@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from integration.cluster import Cluster
 from integration.conftest import Submit, Watch, Yarnspec
 from integration.submitting import Submission
@@ -18,35 +20,31 @@ ONE_PER_HOST = [
 ]
 
 
+@pytest.mark.parametrize("mode", ["blacklist", pytest.param("constraints", marks=pytest.mark.soak)])
 def test_an_excluded_host_gets_nothing(
-    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path, *, mode: str
 ) -> None:
-    """In each mode an application that would take all four hosts takes the three others."""
+    """An application that would take all four hosts takes the three others."""
     excluded = cluster.hosts[0]
-
+    stop = tmp_path / "stop"
+    spark_s_own = ["--conf", f"spark.yarn.exclude.nodes={excluded}"]
+    exclusion = ["--exclude-hosts", excluded] if mode == "blacklist" else spark_s_own
+    submission = submit("rounds.py", str(stop), options=[*ONE_PER_HOST, "--set", f"placement.mode={mode}", *exclusion])
+    application = submission.application_id()
+    with watch(application) as placement:
+        others = set(cluster.hosts) - {excluded}
+        _wait_for_others(placement, others, submission)
+        status = yarnspec("status", application, "-o", "json").expect(0).document
+        blacklist = cluster.blacklist(application)
+        stop.touch()
+        submission.wait().expect(0)
+        assert placement.hosts == others
+        assert excluded not in placement.by_rest.values()
+    assert status["placement_mode"] == mode
+    assert status["am_on_blocked_host"] is False
+    assert [each["host"] for each in status["blocked_hosts"]] == [excluded]
     # In the mode `constraints` the blacklist is not what keeps the containers away.
-    modes: dict[str, tuple[list[str], set[str]]] = {
-        "blacklist": (["--exclude-hosts", excluded], {excluded}),
-        "constraints": (["--conf", f"spark.yarn.exclude.nodes={excluded}"], set()),
-    }
-    for mode, (exclusion, on_blacklist) in modes.items():
-        stop = tmp_path / f"stop-{mode}"
-        options = [*ONE_PER_HOST, "--set", f"placement.mode={mode}", *exclusion]
-        submission = submit("rounds.py", str(stop), options=options)
-        application = submission.application_id()
-        with watch(application) as placement:
-            others = set(cluster.hosts) - {excluded}
-            _wait_for_others(placement, others, submission)
-            status = yarnspec("status", application, "-o", "json").expect(0).document
-            blacklist = cluster.blacklist(application)
-            stop.touch()
-            submission.wait().expect(0)
-            assert placement.hosts == others
-            assert excluded not in placement.by_rest.values()
-        assert status["placement_mode"] == mode
-        assert status["am_on_blocked_host"] is False
-        assert [each["host"] for each in status["blocked_hosts"]] == [excluded]
-        assert blacklist == on_blacklist
+    assert blacklist == ({excluded} if mode == "blacklist" else set())
 
 
 def _wait_for_others(placement: PlacementWatch, others: set[str], submission: Submission) -> None:

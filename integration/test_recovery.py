@@ -17,7 +17,9 @@ import pytest
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec, leftovers
 from integration.soak.programs import shuffles
+from integration.submitting import asked
 from integration.waiting import wait_for
+from yarnspec.errors import YarnspecError
 from yarnspec.options import default_options
 
 SOAK = Path(__file__).parent / "soak" / "programs"
@@ -69,9 +71,11 @@ class Run:
         return found
 
 
-def tasks_done(yarnspec: Yarnspec, application: str) -> int:
-    told = yarnspec("status", application, "-o", "json")
-    return int(told.document["tasks"]["finished"]) if told.exit_code == 0 else 0
+def tasks_done(cluster: Cluster, application: str) -> int:
+    try:
+        return asked(cluster, application).tasks.finished
+    except YarnspecError:
+        return 0
 
 
 def killed(
@@ -90,9 +94,9 @@ def killed(
     """
     submission = submit(str(program), *arguments, options=ON)
     application = submission.application_id()
-    wait_for("a task", lambda: tasks_done(yarnspec, application), 120, poll_s=0.5)
+    wait_for("a task", lambda: tasks_done(cluster, application), 120)
     meanwhile(application)
-    wait_for(f"{after_tasks} tasks", lambda: tasks_done(yarnspec, application) >= after_tasks, 120, poll_s=0.5)
+    wait_for(f"{after_tasks} tasks", lambda: tasks_done(cluster, application) >= after_tasks, 120)
     next(each for each in cluster.processes(application) if each.what == victim).kill()
     ended = submission.wait(180).expect(0)
     status = yarnspec("status", application, "-o", "json").expect(0).document
