@@ -115,9 +115,11 @@ class Lanes(LoadScopeScheduling):  # type: ignore[misc] # of which mypy knows no
     """With ``-n 2``: all that share the mini cluster in one process, and what needs none in the other, file by file."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return nodeid.partition("::")[0] if LOCAL in nodeid else "cluster"
+        file = nodeid.partition("::")[0]
+        return file if LOCAL in file else "cluster"
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Lanes:
     """Have tests of one lane one after the other."""
     return Lanes(config, log)

@@ -11,7 +11,7 @@ from yarnspec.core import commands
 from yarnspec.core.journalstate import Recorded
 from yarnspec.core.lifecycle import Lifecycle
 from yarnspec.core.outputs import Outputs
-from yarnspec.core.savedwork import saved_writes
+from yarnspec.core.savedwork import moved_writes, saved_writes
 from yarnspec.core.settings import Settings
 from yarnspec.core.timers import Timers
 from yarnspec.spark.bridge import DriverBridge
@@ -32,7 +32,7 @@ class LocalWrites:
         lifecycle = Lifecycle(Settings(initial_executors=1, executor_memory_mb=512), Timers())
         lifecycle.begin(epoch)
         self._outputs = Outputs(lifecycle, lambda _why: [])
-        self._outputs.known(saved_writes(recorded))
+        self._outputs.known(saved_writes(recorded), moved_writes(recorded), tuple(recorded.reads))
         self._recorded = recorded
         self._kill_at = kill_at
         self._asked: Counter[str] = Counter()

@@ -56,12 +56,6 @@ def shown(data: Path) -> dict[str, int]:
     }
 
 
-def visible(data: Path) -> dict[Path, bytes]:
-    """All files that are not a write's that is under way."""
-    files = (path for path in data.rglob("*") if path.is_file() and "_temporary" not in path.parts)
-    return {path: path.read_bytes() for path in files}
-
-
 def check(life: Life, data: Path, whole: Life, whole_data: Path) -> None:
     """The result is that of an undisturbed run, and so are the files."""
     assert result(life) == result(whole)
@@ -253,29 +247,6 @@ def test_a_saved_rdd_is_left_alone(step: Step, directory: Path) -> None:
     assert second.exit_code > 0
     assert "sums already exists" in second.log.with_name("stdout").read_text()
     assert {path.name: path.read_bytes() for path in (data / "sums").iterdir()} == before
-
-
-@pytest.mark.parametrize("case", ["swapped", "swapped-lines"])
-def test_a_program_that_puts_its_output_in_the_place_of_its_input_is_stopped(case: str, directory: Path) -> None:
-    application, data = begin(directory)
-    first = application.run(program(case, data), kill_at=("write_committing", 2, "asked"))
-    assert first.exit_code == -9
-    assert not (data / "next").exists()
-    before = visible(data)
-    second = application.run(program(case, data))
-    assert "has put what it had computed from it" in second.stopped
-    assert visible(data) == before
-
-
-def test_an_output_that_was_not_put_in_the_place_of_the_input_yet_is_put_there(directory: Path) -> None:
-    whole, whole_data = begin(directory, "whole")
-    application, data = begin(directory)
-    first = application.run(program("swapped", data), kill_at=("write_finished", 1, "recorded"))
-    assert first.exit_code == -9
-    assert (data / "next").exists()
-    second = application.run(program("swapped", data))
-    assert second.skipped == 1
-    assert result(second) == result(whole.run(program("swapped", whole_data)))
 
 
 def test_rows_are_not_added_twice_where_no_shuffle_is_kept(directory: Path) -> None:

@@ -138,12 +138,23 @@ def swapped(spark: SparkSession, directory: Path) -> Any:
 
 def swapped_lines(spark: SparkSession, directory: Path) -> Any:
     """The same with lines that an RDD reads."""
-    context = spark.sparkContext
-    context.textFile(f"{directory}/text", 3).map(lambda line: line + "!").saveAsTextFile(f"{directory}/next")
+    lengths = spark.sparkContext.textFile(f"{directory}/text/*", 3).map(lambda line: (len(line), line))
+    longer = lengths.reduceByKey(max, 2).map(lambda each: (each[1] + "!",))
+    spark.createDataFrame(longer, "value string").write.text(f"{directory}/next")
     _put(directory, "next", "text")
-    lines = context.textFile(f"{directory}/text")
-    lines.map(str.upper).saveAsTextFile(f"{directory}/doubled")
-    return context.textFile(f"{directory}/doubled").count()
+    lines = spark.read.text(f"{directory}/text")
+    lines.write.mode("overwrite").parquet(f"{directory}/sums")
+    return _rows(spark, f"{directory}/sums")
+
+
+def swapped_files(spark: SparkSession, directory: Path) -> Any:
+    """The same with files that a pattern finds."""
+    lines = spark.read.text(f"{directory}/text/*")
+    lines.selectExpr("concat(value, '!') AS value").write.text(f"{directory}/next")
+    _put(directory, "next", "text")
+    lines = spark.read.text(f"{directory}/text/*")
+    lines.write.mode("overwrite").parquet(f"{directory}/sums")
+    return _rows(spark, f"{directory}/sums")
 
 
 def nothing_kept(spark: SparkSession, directory: Path) -> Any:
@@ -166,6 +177,7 @@ CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "saved": saved,
     "swapped": swapped,
     "swapped-lines": swapped_lines,
+    "swapped-files": swapped_files,
     "nothing-kept": nothing_kept,
 }
 

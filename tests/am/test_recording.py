@@ -16,7 +16,7 @@ from yarnspec.core import recoveryevents as rec
 from yarnspec.core import writeevents as wr
 from yarnspec.core.carried import CarriedBlock, CarriedBlocks, CarriedHost, CarriedHosts
 from yarnspec.core.events import Event
-from yarnspec.core.journalrecords import ApplicationRegistered, Carried, Determinism, EpochBegan
+from yarnspec.core.journalrecords import ApplicationRegistered, Carried, Determinism, EpochBegan, InputsRead
 from yarnspec.core.savedwork import changed
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.frames import read_frames
@@ -311,7 +311,9 @@ def test_a_journal_that_is_closed_records_no_shuffle_and_the_answer_says_so(tmp_
 BEGUN = commands.RecordWrite(
     ordinal=1, signature="s", path="/x", mode="add", job="j", epoch=1, existed=True, reason="begins"
 )
-COMMITTING = commands.RecordCommitting(ordinal=1, files=2, digest="d", read=("/y",), reason="commits")
+COMMITTING = commands.RecordCommitting(
+    ordinal=1, files=2, digest="d", epoch=1, earliest=1, read=("/y",), reason="commits"
+)
 COMMITTED = commands.RecordCommit(ordinal=1, signature="s", path="/x", reason="is there")
 
 
@@ -338,13 +340,14 @@ def test_what_was_written_is_told_to_the_next_epoch(tmp_path: Path) -> None:
     first.end()
     second = Epoch(tmp_path, 2)
     known: dict[str, Any] = {"signature": "s", "path": "/x", "mode": "add", "job": "j", "epoch": 1}
-    digest: dict[str, Any] = {"files": 2, "digest": "d", "read": ("/y",)}
+    digest: dict[str, Any] = {"files": 2, "digest": "d"}
     replayed = second.replayed()
     assert replayed.writes == (
         wr.SavedWrite(ordinal=1, state="begun", **known),
         wr.SavedWrite(ordinal=2, state="committing", **known, **digest),
         wr.SavedWrite(ordinal=3, state="committed", **known, **digest),
     )
+    assert replayed.reads == (InputsRead(epoch=1, ordinal=1, places=("/y",)),) * 3
     assert replayed.moved_writes == (wr.SavedWrite(ordinal=5, state="committed", **known, **digest),)
     second.end()
 

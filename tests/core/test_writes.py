@@ -11,6 +11,7 @@ from yarnspec.core import commands as cm
 from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core import writeevents as wr
+from yarnspec.core.journalrecords import InputsRead
 from yarnspec.core.recovery import REPLAY_TIMER
 from yarnspec.core.restarts import RESTART_TIMER
 from yarnspec.core.settings import RecoverySettings
@@ -137,63 +138,88 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
 }  # fmt: skip
 
 
-TMP, OUT, HOURS = "hdfs://n/tmp", "hdfs://n/out", "hdfs://n/x/hour=1"
+TMP, OUT, HOUR = "hdfs://n/tmp", "hdfs://n/out", "hdfs://n/x/hour=1"
 
 
-def finds(path: str, *traces: str) -> wr.InputRead:
-    return wr.InputRead(question=99, paths=(path,), held={path: traces})
+def finds(place: str, *jobs: str) -> wr.InputRead:
+    """A file there is read, beside others of these jobs."""
+    return wr.InputRead(question=99, paths=(f"{place.removesuffix('*')}/a",), held=(wr.Held(place, jobs),))
 
 
-# (what earlier epochs wrote, by what they had read before, what this one does in its order, what it is answered)
-MOVED: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
-    "reads X, writes beside it, puts that in its place": ([write(1, TMP, read=(X,))], [finds(X, "j1", "d1")], ["stop"]),
-    "the same without jobs in names": (
-        [write(1, TMP, "save", job="", signature="", read=(f"{X}/*",))],
-        [finds(f"{X}/*", "d1")],
-        ["stop"],
+def had_read(place: str, ordinal: int = 1, number: int = 1) -> InputsRead:
+    return InputsRead(epoch=number, ordinal=ordinal, places=(place,))
+
+
+# (what earlier epochs wrote, what they had read before, what this one does in its order, what it is answered)
+MOVED: dict[str, tuple[list[wr.SavedWrite], list[InputsRead], list[Any], list[str]]] = {
+    "reads X, writes beside it, puts that in its place": ([write(1, TMP)], [had_read(X)], [finds(X, "j1")], ["stop"]),
+    "the files of X, and not what is below": ([write(1, TMP)], [had_read(f"{X}/*")], [finds(f"{X}/*", "j1")], ["stop"]),
+    "the files of X, then all of it": ([write(1, TMP)], [had_read(f"{X}/*")], [finds(X, "j1")], ["stop"]),
+    "a part of X was put there, beside other files": (
+        [write(1, TMP)], [had_read(X)], [finds(HOUR, "j0", "j1")], ["stop"],
     ),
-    "a part of X was put there, beside other files": ([write(1, TMP, read=(X,))], [finds(HOURS, "j0", "j1")], ["stop"]),
+    "the files of X, and puts it into a directory there": (
+        [write(1, TMP)], [had_read(f"{X}/*")], [finds(f"{X}/out", "j1")], ["run"],
+    ),
     "X is not in its place yet": (
-        [write(1, TMP, read=(X,))],
-        [finds(X, "j0", "d0"), declared("s1", TMP)],
-        ["run", "skip"],
+        [write(1, TMP)], [had_read(X)], [finds(X, "j0"), declared("s1", TMP)], ["run", "skip"],
     ),
     "writes beside, renames, skips it when it is there": (
-        [write(1, TMP, read=(X,))],
-        [finds(OUT, "j1", "d1")],
-        ["run"],
+        [write(1, TMP), write(2, Y)], [had_read(X), had_read(OUT, 2)], [finds(OUT, "j1")], ["run"],
     ),
-    "files of an older output of nobody's": ([write(1, TMP, read=(X,), digest="", job="")], [finds(X, "")], ["run"]),
+    "it was an earlier life that had read there": (
+        [write(1, TMP, epoch=2)], [had_read(OUT, 1, 1)], [finds(OUT, "j1")], ["run"],
+    ),
     "what was beside X is written anew before X is read": (
-        [write(1, TMP, read=(X,))],
-        [declared("other", TMP, existed=False), beginning(existed=False), finds(X, "j1", "d1")],
+        [write(1, TMP)],
+        [had_read(X)],
+        [declared("other", TMP, existed=False), beginning(existed=False), finds(X, "j1")],
         ["run", "run", "stop"],
     ),
     "it was gone when its write was declared again": (
-        [write(1, TMP, read=(X,))],
+        [write(1, TMP)],
+        [had_read(X)],
         [declared("s1", TMP), wr.WriteMissing(question=2, write=1), finds(X, "j1")],
         ["skip", "run", "stop"],
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MOVED)
 def test_what_was_moved_to_where_it_was_read_from_is_not_read_again(name: str) -> None:
-    saved, does, answered = MOVED[name]
-    world = epoch(*saved)
+    saved, had, does, answered = MOVED[name]
+    world = epoch(*saved, reads=tuple(had), number=3)
     assert [says(world, each) for each in does] == answered
     assert ("FinishApplication" in names(world.commands)) == (answered[-1] == "stop")
 
 
 def test_a_third_life_knows_what_the_second_one_wrote_over() -> None:
-    second = epoch(write(1, TMP, read=(X,)), write(2, TMP))
+    second = epoch(write(1, TMP), write(2, TMP, state="begun"))
     says(second, declared("other", TMP))
     forgotten = only(cm.ForgetWrites, second.tell(beginning()))
     assert (forgotten.ordinals, forgotten.moved) == ((1, 2), (1,))
-    third = epoch(moved_writes=(write(1, TMP, read=(X,)),), number=3)
+    third = epoch(moved_writes=(write(1, TMP),), reads=(had_read(X),), number=3)
     assert says(third, declared("s", Y, number=1)) == "run"
     assert only(cm.RecordWrite, third.tell(beginning())).ordinal == 2
     assert says(third, finds(X, "j1")) == "stop"
+
+
+def test_what_is_read_is_recorded_for_all_writes_that_are_under_way() -> None:
+    world = epoch(number=1, epochs=(), progress=0)
+    for number in (1, 2, 3):
+        world.tell(declared(path=f"{Y}{number}", number=number))
+        world.tell(beginning(number))
+    recorded = [
+        only(cm.RecordCommitting, world.tell(wr.WriteCommitting(question=9, write=2, files=1, digest="d", read=(X,)))),
+        only(cm.RecordCommitting, world.tell(wr.WriteCommitting(question=9, write=1, files=1, digest="d"))),
+    ]
+    assert [(one.ordinal, one.earliest, one.read) for one in recorded] == [(2, 1, (X,)), (1, 1, ())]
+    world.tell(wr.WriteFinished(question=9, write=1))
+    world.tell(wr.WriteFinished(question=9, write=2))
+    last = only(
+        cm.RecordCommitting, world.tell(wr.WriteCommitting(question=9, write=3, files=1, digest="d", read=(Y,)))
+    )
+    assert (last.epoch, last.earliest, last.read) == (1, 3, (Y,))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -223,9 +249,8 @@ def test_a_write_is_recorded_before_each_of_its_steps() -> None:
     record = only(cm.RecordWrite, begun)
     assert (record.ordinal, record.signature, record.path, record.mode) == (1, "s", X, "add")
     assert (record.job, record.epoch, record.existed) == ("j", 1, False)
-    committing = world.tell(wr.WriteCommitting(question=3, write=1, files=4, digest="d", read=(Y,)))
+    committing = world.tell(wr.WriteCommitting(question=3, write=1, files=4, digest="d"))
     assert names(committing) == ["RecordCommitting", "AnswerWrite"]
-    assert only(cm.RecordCommitting, committing).read == (Y,)
     assert [one.fenced for one in of(cm.AnswerWrite, begun + committing)] == [True, True]
     finished = world.tell(wr.WriteFinished(question=4, write=1))
     assert names(finished) == ["RecordCommit", "RecordProgress", "AnswerWrite"]

@@ -22,7 +22,7 @@ saved_writes = st.lists(
         existed=st.booleans(),
         state=st.sampled_from(["begun", "committing", "committed"]),
         digest=st.sampled_from(["", "d"]),
-        read=st.sampled_from([(), ("f:/x",)]),
+        job=st.sampled_from(["", "j"]),
     ),
     max_size=4,
     unique_by=lambda one: one.ordinal,
@@ -50,7 +50,7 @@ write_events: st.SearchStrategy[ev.Event] = st.one_of(
         wr.InputRead,
         question=_numbers,
         paths=st.lists(_paths, max_size=2).map(tuple),
-        held=st.dictionaries(_paths, st.just(("d",)), max_size=2),
+        held=st.lists(st.builds(wr.Held, _paths, st.just(("j",))), max_size=2).map(tuple),
     ),
     st.builds(wr.WritesUnrecorded, why=st.just("own.Protocol")),
 )

@@ -27,6 +27,7 @@ from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import (
     ApplicationRegistered,
+    InputsRead,
     JobCommitted,
     JournalRecord,
     MapFinished,
@@ -261,6 +262,7 @@ class Recording:
             jobs=progress.jobs,
             writes=saved_writes(recorded),
             moved_writes=moved_writes(recorded),
+            reads=tuple(recorded.reads),
             writes_lost=lost_of(recorded),
         )
 
@@ -325,8 +327,9 @@ def records_of_write(command: Command) -> list[JournalRecord]:
             fields = ("ordinal", "mode", "job", "epoch", "existed")
             known = {name: getattr(command, name) for name in fields}
             return [WriteBegan(plan=command.signature, paths=(command.path,), **known)]
-        case commands.RecordCommitting(ordinal=ordinal, files=files, digest=digest, read=read):
-            return [WriteCommitting(ordinal=ordinal, files=files, digest=digest, read=read)]
+        case commands.RecordCommitting(ordinal=ordinal, files=files, digest=digest):
+            read = InputsRead(epoch=command.epoch, ordinal=command.earliest, places=command.read)
+            return [*([read] if read.places else []), WriteCommitting(ordinal=ordinal, files=files, digest=digest)]
         case commands.RecordCommit(ordinal=ordinal, signature=plan, path=path):
             return [JobCommitted(ordinal=ordinal, plan=plan, paths=(path,))]
         case commands.ForgetWrites(ordinals=ordinals, moved=moved):

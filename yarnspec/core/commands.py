@@ -313,11 +313,16 @@ class RecordWrite(Command, frozen=True):
 
 
 class RecordCommitting(Command, frozen=True):
-    """Write to the journal that the files of a write are about to be shown; ``read``: what was read by then."""
+    """Write to the journal that the files of a write are about to be shown, and what has been read until now.
+
+    ``earliest``: of the writes that are under way.
+    """
 
     ordinal: int
     files: int
     digest: str
+    epoch: int
+    earliest: int
     read: tuple[str, ...] = ()
 
 

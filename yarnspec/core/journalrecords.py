@@ -99,15 +99,22 @@ class WriteBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class WriteCommitting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The files of this write are about to be shown: so many, with this digest of their names and lengths. Summary.
-
-    ``read``: what the program had read by then.
-    """
+    """The files of this write are about to be shown: so many, with this digest of their names and lengths. Summary."""
 
     ordinal: int
     files: int
     digest: str
-    read: tuple[str, ...] = ()
+
+
+class InputsRead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the program of this epoch read before the write of this ordinal, and later ones, were committed. Summary.
+
+    Each place is there once in an epoch: a directory for all below it, or as ``…/*`` for the files in it.
+    """
+
+    epoch: int
+    ordinal: int
+    places: tuple[str, ...]
 
 
 class WriteForgotten(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -191,6 +198,7 @@ JournalRecord: TypeAlias = (
     | WriteBegan
     | WriteCommitting
     | WriteForgotten
+    | InputsRead
     | JobCommitted
     | MapFinished
     | MapLost

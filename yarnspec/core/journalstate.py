@@ -9,6 +9,7 @@ from yarnspec.core.journalrecords import (
     ApplicationRegistered,
     Carried,
     EpochBegan,
+    InputsRead,
     JobCommitted,
     JournalRecord,
     MapFinished,
@@ -54,6 +55,7 @@ class Recorded:
         self.committing: dict[int, WriteCommitting] = {}
         self.commits: dict[int, JobCommitted] = {}
         self.moved: dict[int, tuple[WriteBegan, WriteCommitting]] = {}
+        self.reads: list[InputsRead] = []
         self.carried: dict[str, bytes] = {}
         self.unknown: list[UnknownRecord] = []
         self._snapshot: Recorded | None = None
@@ -94,6 +96,7 @@ class Recorded:
         yield from self.writes.values()
         yield from self.committing.values()
         yield from self.commits.values()
+        yield from self.reads
         yield from self.unknown
 
     def _end_snapshot(self, ended: SnapshotEnded, snapshot: Recorded) -> None:
@@ -107,6 +110,7 @@ class Recorded:
         self.committing = snapshot.committing
         self.commits = snapshot.commits
         self.moved = snapshot.moved
+        self.reads = snapshot.reads
         self.carried = snapshot.carried
         self.unknown = snapshot.unknown
 
@@ -173,6 +177,9 @@ class Recorded:
         for known in (self.writes, self.committing, self.commits, self.moved):
             known.pop(ordinal, None)
 
+    def _inputs_read(self, record: InputsRead) -> None:
+        self.reads.append(record)
+
     def _carried(self, record: Carried) -> None:
         self.carried[record.kind] = record.payload
 
@@ -197,6 +204,7 @@ _APPLIED: dict[type, Callable[[Recorded, Any], None]] = {
     WriteBegan: Recorded._write_began,
     WriteCommitting: Recorded._committing,
     WriteForgotten: Recorded._forgotten,
+    InputsRead: Recorded._inputs_read,
     JobCommitted: Recorded._committed,
     Carried: Recorded._carried,
     UnknownRecord: Recorded._unknown,

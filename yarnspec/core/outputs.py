@@ -26,6 +26,7 @@ from yarnspec.core.commands import (
     RecordWrite,
 )
 from yarnspec.core.driver import Route
+from yarnspec.core.journalrecords import InputsRead
 from yarnspec.core.lifecycle import EXIT_FAILED, Lifecycle
 from yarnspec.core.writes import Verdict, Writes
 
@@ -81,6 +82,7 @@ class Outputs:
         self,
         saved: tuple[wr.SavedWrite, ...] = (),
         moved: tuple[wr.SavedWrite, ...] = (),
+        reads: tuple[InputsRead, ...] = (),
         *,
         problem: str = "",
         off: str = "",
@@ -88,7 +90,8 @@ class Outputs:
     ) -> list[Command]:
         """The journal was read.
 
-        ``moved``: writes that are not at their paths any more, and may be elsewhere. ``problem``: what it says of
+        ``moved``: writes that are not at their paths any more, and may be elsewhere; ``reads``: what had been read
+        before. ``problem``: what it says of
         earlier epochs is not all; ``off``: why it could not be read, and takes nothing.
         """
         self._writes.number_after((*saved, *moved))
@@ -104,7 +107,7 @@ class Outputs:
             return commands
         self._lost = self._lost or problem
         if not self._lost:
-            self._writes.offer(saved, moved, recognize=same_program)
+            self._writes.offer(saved, moved, reads, recognize=same_program)
         return commands + self._settle(self._lost or off)
 
     def ended(self, why: str) -> list[Command]:
@@ -225,9 +228,10 @@ class Outputs:
             said = f"write {begun.ordinal} is about to show its {event.files} files"
             commands = [
                 RecordCommitting(
-                    ordinal=begun.ordinal, files=event.files, digest=event.digest, read=event.read, reason=said
+                    ordinal=begun.ordinal, files=event.files, digest=event.digest, epoch=begun.epoch,
+                    earliest=min(one.ordinal for one in self._begun.values()), read=event.read, reason=said,
                 )
-            ]
+            ]  # fmt: skip
         return [*commands, self._go_on(event.question, "the write may be committed")]
 
     def _aborting(self, event: wr.WriteAborting, _now_ms: int) -> list[Command]:

@@ -194,7 +194,7 @@ class Recovery:
             return commands
         problem, same = event.problem or event.writes_lost, not event.changed
         return commands + self._outputs.known(
-            event.writes, event.moved_writes, problem=problem, off=event.off, same_program=same
+            event.writes, event.moved_writes, event.reads, problem=problem, off=event.off, same_program=same
         )
 
     def _ended_too(self, event: rec.RecordingEnded, now_ms: int) -> list[Command]:

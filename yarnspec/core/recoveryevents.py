@@ -10,7 +10,7 @@ import msgspec
 
 from yarnspec.core.carried import CarriedPart
 from yarnspec.core.events import Event
-from yarnspec.core.journalrecords import Determinism
+from yarnspec.core.journalrecords import Determinism, InputsRead
 from yarnspec.core.writeevents import SavedWrite
 
 ALL_SHUFFLES = -1
@@ -58,6 +58,7 @@ class JournalReplayed(Event, frozen=True):
         jobs: how many jobs of the program have ended in them.
         writes: what they wrote, in order.
         moved_writes: those of which nothing is left at their paths, and whose files may have another name.
+        reads: what the program had read before its writes were committed.
         writes_lost: why those are not all; empty when they are.
     """
 
@@ -72,6 +73,7 @@ class JournalReplayed(Event, frozen=True):
     jobs: int = 0
     writes: tuple[SavedWrite, ...] = ()
     moved_writes: tuple[SavedWrite, ...] = ()
+    reads: tuple[InputsRead, ...] = ()
     writes_lost: str = ""
 
 

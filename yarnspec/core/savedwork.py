@@ -91,7 +91,6 @@ def _as_saved(began: WriteBegan, committing: WriteCommitting | None, *, state: W
         state=state,
         files=committing.files if committing else 0,
         digest=committing.digest if committing else "",
-        read=committing.read if committing else (),
     )
 
 

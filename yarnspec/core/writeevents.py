@@ -20,7 +20,6 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
         job: what the names of its files hold.
         existed: whether there was anything at its path when it began.
         files: how many files it wrote; known once it was about to commit, as is their ``digest`` (names and lengths).
-        read: what the program had read by then.
     """
 
     ordinal: int
@@ -33,12 +32,11 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
     state: WriteState = "begun"
     files: int = 0
     digest: str = ""
-    read: tuple[str, ...] = ()
 
     @property
     def may_be_moved(self) -> bool:
-        """Whether the program may have given its files the name of what it had read before."""
-        return self.state == "committed" and bool(self.read)
+        """Whether its files can be known again where the program has moved them to."""
+        return self.state == "committed" and bool(self.job)
 
 
 class WritesAsked(Event, frozen=True):
@@ -93,7 +91,7 @@ class WriteBeginning(Event, frozen=True):
 class WriteCommitting(Event, frozen=True):
     """Its files are written, and are about to be moved to where everybody sees them.
 
-    ``read``: what the program has read up to now.
+    ``read``: the places that the program has read since the last one, or since its beginning.
     """
 
     question: int
@@ -124,15 +122,22 @@ class WriteRefused(Event, frozen=True):
     why: str
 
 
+class Held(msgspec.Struct, frozen=True):
+    """A place, and the jobs whose files are there: a directory with all below it, or as ``…/*`` the files in it."""
+
+    place: str
+    jobs: tuple[str, ...] = ()
+
+
 class InputRead(Event, frozen=True):
     """The program reads these paths; asked only where an earlier epoch wrote something.
 
-    ``held``: by path whose files are there now: the jobs in their names, and the digest of all of them.
+    ``held``: the places in which these are, with the jobs whose numbers are in names of files there.
     """
 
     question: int
     paths: tuple[str, ...]
-    held: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    held: tuple[Held, ...] = ()
 
 
 class WritesUnrecorded(Event, frozen=True):

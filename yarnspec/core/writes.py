@@ -21,12 +21,13 @@ where others were read before it was committed: who reads them there would apply
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from yarnspec.core.writeevents import SavedWrite, WriteDeclared
+from yarnspec.core.journalrecords import InputsRead
+from yarnspec.core.writeevents import Held, SavedWrite, WriteDeclared
 
 Action = Literal["run", "skip", "stop"]
 
@@ -46,17 +47,26 @@ class Writes:
     def __init__(self) -> None:
         self._open: dict[int, SavedWrite] = {}
         self._moved: list[SavedWrite] = []
+        self._reads: tuple[InputsRead, ...] = ()
         self._last = 0
         self._unknown = ""
         self._read: set[str] = set()
         self._own: set[str] = set()
         self._recognize = True
 
-    def offer(self, saved: Iterable[SavedWrite], moved: Iterable[SavedWrite] = (), *, recognize: bool = True) -> None:
+    def offer(
+        self,
+        saved: Iterable[SavedWrite],
+        moved: Iterable[SavedWrite] = (),
+        reads: tuple[InputsRead, ...] = (),
+        *,
+        recognize: bool = True,
+    ) -> None:
         """Take what the journal holds; ``recognize``: the program is the one that wrote it.
 
         ``moved``: of these nothing is left at their paths, and it may be elsewhere.
         """
+        self._reads = reads
         self._open = {one.ordinal: one for one in sorted(saved, key=lambda each: each.ordinal)}
         self._moved = list(moved)
         self._recognize = recognize
@@ -149,29 +159,38 @@ class Writes:
         self._moved += [one for one in wiped if one.may_be_moved]
         return wiped
 
-    def read(self, paths: Iterable[str], held: Mapping[str, Iterable[str]] | None = None) -> str:
-        """Why these must not be read; empty when they may. ``held``: by path the jobs and digests of what is there."""
+    def read(self, paths: Iterable[str], held: Iterable[Held] = ()) -> str:
+        """Why these must not be read; empty when they may. ``held``: what files are there."""
         paths = tuple(paths)
         if self._unknown:
             self._read.update(path for path in paths if not self._is_own(path))
         touched = self._touching(paths)
         if not touched:
-            return self._read_moved(held or {})
+            return self._read_moved(held)
         return (
             f"the program reads {touched[0].path}, which an earlier life of it has changed since ({_told(touched)}), "
             "before it comes to that write again: it would apply its change twice"
         )
 
-    def _read_moved(self, held: Mapping[str, Iterable[str]]) -> str:
-        for path, there in held.items():
-            traces = set(there) - {""}
-            for one in (*self._open.values(), *self._moved):
-                if one.may_be_moved and not traces.isdisjoint({one.job, one.digest}) and _any_overlaps(one.read, path):
+    def _read_moved(self, held: Iterable[Held]) -> str:
+        writes = {one.job: one for one in (*self._moved, *self._open.values()) if one.may_be_moved}
+        for each in held:
+            for job in each.jobs:
+                one = writes.get(job)
+                if one is not None and self._had_read(one, each.place):
                     return (
-                        f"the program reads {path}, where an earlier life of it has put what it had computed from it "
-                        f"(write {one.ordinal} to {one.path}, {_state(one)}): it would apply its change twice"
+                        f"the program reads {each.place}, where an earlier life of it has put what it had computed "
+                        f"from that (write {one.ordinal} to {one.path}, {_state(one)}): it would apply its change twice"
                     )
         return ""
+
+    def _had_read(self, one: SavedWrite, place: str) -> bool:
+        """Whether its life had read something there before it was committed."""
+        return any(
+            _any_overlaps(read.places, place)
+            for read in self._reads
+            if read.epoch == one.epoch and read.ordinal <= one.ordinal
+        )
 
     def _is_own(self, path: str) -> bool:
         """Whether this epoch has replaced all that was there."""

@@ -37,6 +37,7 @@ TYPES: Mapping[int, type[JournalRecord]] = {
     9: records.JobCommitted,
     10: records.WriteCommitting,
     11: records.WriteForgotten,
+    12: records.InputsRead,
     32: records.MapFinished,
     33: records.MapLost,
     34: records.ShuffleFacts,

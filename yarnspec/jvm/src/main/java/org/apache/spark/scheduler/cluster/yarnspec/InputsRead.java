@@ -6,56 +6,69 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.rdd.HadoopRDD;
-import org.apache.spark.rdd.NewHadoopRDD;
 import org.apache.spark.rdd.RDD;
 
-/** What the program has read up to now: files and directories, each by one name. Of very many only those above them. */
+/** The places that the program has read, each by one name. */
 final class InputsRead {
-    private static final int MOST = 256;
-
     private final Function<Path, String> name;
+    private final int most;
     private final Set<Path> seen = ConcurrentHashMap.newKeySet();
     private final Set<Integer> rdds = ConcurrentHashMap.newKeySet();
-    private Set<String> paths = new TreeSet<>();
+    private final Set<String> told = new TreeSet<>();
+    private final Set<String> untold = new TreeSet<>();
 
-    /** @param name always the same for the same place */
-    InputsRead(Function<Path, String> name) {
+    /**
+     * @param name always the same for the same place
+     * @param most of more places only what is above them is told
+     */
+    InputsRead(Function<Path, String> name, int most) {
         this.name = name;
+        this.most = most;
     }
 
-    /** Whether an RDD reads files that are not known from anywhere else; true once for each. */
-    boolean isNew(RDD<?> rdd) {
-        return (rdd instanceof HadoopRDD<?, ?> || rdd instanceof NewHadoopRDD<?, ?>) && rdds.add(rdd.id());
-    }
-
-    void add(Collection<Path> read) {
-        for (Path each : read) {
-            if (seen.add(each)) {
-                add(name.apply(each));
+    void add(Collection<InputPaths.Input> inputs) {
+        for (InputPaths.Input each : inputs) {
+            if (!seen.contains(each.place())) {
+                add(nameOf(each.place()));
+                seen.add(each.place());
             }
         }
     }
 
-    private synchronized void add(String path) {
-        paths.add(path);
-        Set<String> known = Set.of();
-        while (paths.size() > MOST && !paths.equals(known)) {
-            known = paths;
-            paths = above(paths);
+    /** Takes in what RDDs read from which this one is computed. */
+    void addAll(RDD<?> rdd) {
+        add(InputPaths.ofAll(rdd, rdds));
+    }
+
+    /** Another context begins to count its RDDs anew. */
+    void forgetNumbers() {
+        rdds.clear();
+    }
+
+    private String nameOf(Path place) {
+        try {
+            return name.apply(place);
+        } catch (RuntimeException e) {
+            return place.toString(); // its file system is not there: who reads it will be told so
         }
     }
 
-    private static Set<String> above(Set<String> paths) {
-        Set<String> above = new TreeSet<>();
-        for (String each : paths) {
-            Path parent = new Path(each).getParent();
-            above.add(parent == null ? each : parent.toString());
+    private synchronized void add(String place) {
+        String shortened = place;
+        if (told.size() + untold.size() >= most) {
+            Path above = new Path(place).getParent();
+            shortened = above == null ? place : above.toString();
         }
-        return above;
+        if (!told.contains(shortened)) {
+            untold.add(shortened);
+        }
     }
 
-    synchronized Set<String> paths() {
-        return Set.copyOf(paths);
+    /** Those that were not told yet. */
+    synchronized Collection<String> takeNew() {
+        Collection<String> taken = Set.copyOf(untold);
+        told.addAll(taken);
+        untold.clear();
+        return taken;
     }
 }

@@ -50,6 +50,7 @@ final class Writes {
     private static final String HDFS = "hdfs";
     private static final int HDFS_PORT = 8020;
     private static final long PATIENCE_S = 600;
+    private static final int PLACES_READ = 10_000;
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private volatile SparkContext context;
@@ -60,7 +61,8 @@ final class Writes {
     private final AtomicInteger lastWrite = new AtomicInteger();
     private final Map<Key, Write> planned = new ConcurrentHashMap<>();
     private final Set<String> inputs = ConcurrentHashMap.newKeySet();
-    private final InputsRead read = new InputsRead(this::qualified);
+    private final Map<String, Set<String>> heldBefore = new ConcurrentHashMap<>();
+    private final InputsRead read = new InputsRead(this::qualified, PLACES_READ);
     private final Set<String> otherProtocols = ConcurrentHashMap.newKeySet();
     /** Outputs to which an earlier driver has added, with the number of the first RDD that is made after that. */
     private final Map<String, Integer> notAddedAgain = new ConcurrentHashMap<>();
@@ -84,6 +86,7 @@ final class Writes {
     void follow(SparkContext next) {
         context = next;
         notAddedAgain.replaceAll((path, rdd) -> 0); // its RDDs are made after all that
+        read.forgetNumbers();
         install(next);
     }
 
@@ -318,7 +321,7 @@ final class Writes {
         ask("write_committing", event -> {
             event.put("write", write.number()).put("files", files.count()).put("digest", files.digest());
             var array = event.putArray("read");
-            read.paths().forEach(array::add);
+            read.takeNew().forEach(array::add);
         });
     }
 
@@ -334,10 +337,11 @@ final class Writes {
 
     /** A DataFrame gets these inputs. */
     void reads(LogicalPlan plan) {
-        Collection<Path> paths = InputPaths.of(plan);
-        read.add(paths);
-        if (pending) {
-            ask(paths, paths);
+        boolean asks = pending;
+        Collection<InputPaths.Input> all = InputPaths.of(plan, asks);
+        read.add(all);
+        if (asks) {
+            ask(all);
         }
     }
 
@@ -346,24 +350,22 @@ final class Writes {
         if (stage == null || !isOurs(stage.rdd().context())) {
             return "";
         }
-        boolean asks = pending;
         try {
-            // What the relations of DataFrames read is known, and of RDDs what they have read in another stage.
-            boolean all = asks || !notAddedAgain.isEmpty();
-            Set<Path> files = new TreeSet<>();
-            Set<Path> directories = new TreeSet<>();
-            for (InputPaths.Listed each : InputPaths.of(stage.rdd(), all ? rdd -> true : read::isNew)) {
+            read.addAll(stage.rdd());
+            boolean asks = pending;
+            if (!asks && notAddedAgain.isEmpty()) {
+                return "";
+            }
+            Collection<InputPaths.Input> all = InputPaths.of(stage.rdd());
+            for (InputPaths.Input each : all) {
                 String path = qualified(each.path());
                 if (isOlderThanAddition(each.rdd(), path)) {
                     return "yarnspec: what an earlier driver has added to the inputs is not added again, and whether " + path
                             + " is to be read cannot be told: the RDD that reads it was made before the addition";
                 }
-                files.add(each.path());
-                directories.add(WrittenFiles.filesIn(each.path().getParent()));
             }
-            read.add(directories);
             if (asks) {
-                ask(files, directories);
+                ask(all);
             }
             return "";
         } catch (RuntimeException e) {
@@ -376,41 +378,34 @@ final class Writes {
                 .anyMatch(each -> rdd < each.getValue() && file.startsWith(each.getKey() + "/"));
     }
 
-    /**
-     * Has it decided whether inputs may be read that nobody has asked about yet.
-     *
-     * @param places with all that is read of them
-     */
-    private void ask(Collection<Path> paths, Collection<Path> places) {
-        Set<String> asked = new TreeSet<>();
-        paths.forEach(each -> asked.add(qualified(each)));
-        asked.removeAll(inputs);
+    /** Has it decided whether inputs may be read that nobody has asked about yet. */
+    private void ask(Collection<InputPaths.Input> all) {
+        Set<String> paths = new TreeSet<>();
         Map<String, Set<String>> held = new TreeMap<>();
-        for (Path each : places) {
-            String place = qualified(each);
-            if (!inputs.contains(place)) {
-                held.put(place, traces(each));
-            }
+        for (InputPaths.Input each : all) {
+            paths.add(qualified(each.path()));
+            held.computeIfAbsent(qualified(each.place()), place -> new TreeSet<>())
+                    .addAll(each.jobs());
         }
-        if (asked.isEmpty() && held.isEmpty()) {
+        paths.removeAll(inputs);
+        held.forEach((place, jobs) -> jobs.removeAll(heldBefore.getOrDefault(place, Set.of())));
+        held.values().removeIf(Set::isEmpty);
+        if (paths.isEmpty() && held.isEmpty()) {
             return;
         }
         ask("input_read", event -> {
             var array = event.putArray("paths");
-            asked.forEach(array::add);
-            var all = event.putObject("held");
-            held.forEach((place, traces) -> traces.forEach(all.putArray(place)::add));
+            paths.forEach(array::add);
+            var places = event.putArray("held");
+            held.forEach((place, jobs) -> {
+                var one = places.addObject().put("place", place).putArray("jobs");
+                jobs.forEach(one::add);
+            });
         });
-        inputs.addAll(asked);
-        inputs.addAll(held.keySet());
-    }
-
-    private Set<String> traces(Path path) {
-        try {
-            return WrittenFiles.traces(path.getFileSystem(context.hadoopConfiguration()), path);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        inputs.addAll(paths);
+        held.forEach((place, jobs) -> heldBefore
+                .computeIfAbsent(place, none -> ConcurrentHashMap.newKeySet())
+                .addAll(jobs));
     }
 
     private Key key(Path output) {

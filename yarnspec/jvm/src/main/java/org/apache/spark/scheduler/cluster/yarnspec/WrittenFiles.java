@@ -5,8 +5,9 @@ import java.io.IOException;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -48,26 +49,9 @@ record WrittenFiles(int count, String digest) {
         return new Path(directory, FILES);
     }
 
-    /** What tells which writes the files at a path are of: the jobs in their names, and the digest of all of them. */
-    static Set<String> traces(FileSystem files, Path path) throws IOException {
-        Map<String, Long> all = new TreeMap<>();
-        if (path.getName().equals(FILES)) {
-            for (FileStatus each : list(files, path.getParent())) {
-                if (!each.isDirectory() && !isHidden(each.getPath().getName())) {
-                    all.put(each.getPath().getName(), each.getLen());
-                }
-            }
-        } else {
-            all.putAll(below(files, path, ALL));
-        }
-        Set<String> found = new TreeSet<>();
-        for (String name : all.keySet()) {
-            JOB.matcher(name).results().forEach(each -> found.add(each.group()));
-        }
-        if (!all.isEmpty()) {
-            found.add(of(all).digest());
-        }
-        return found;
+    /** The jobs in the name of a file: whoever moves it leaves them there. */
+    static Set<String> jobs(String name) {
+        return JOB.matcher(name).results().map(MatchResult::group).collect(Collectors.toSet());
     }
 
     /** Leaves word in a directory, until its write is committed, that all in it is that write's. */

@@ -2,43 +2,58 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.apache.hadoop.fs.Path;
 import org.junit.jupiter.api.Test;
 
-/** What a program has read is kept short, and nothing of it is left out. */
+/** What a program has read is told once, and nothing of it is left out. */
 class InputsReadTest {
-    private final InputsRead read = new InputsRead(path -> "hdfs://n" + path);
+    private static final int MOST = 3;
 
-    private static List<Path> days(int count) {
-        return IntStream.range(0, count)
-                .mapToObj(day -> new Path("/data/table" + day % 3 + "/day=" + day))
-                .toList();
+    private final InputsRead read = new InputsRead(InputsReadTest::name, MOST);
+
+    private static String name(Path path) {
+        if (path.toString().startsWith("/gone")) {
+            throw new UncheckedIOException(new IOException("no such host"));
+        }
+        return "hdfs://n" + path;
+    }
+
+    private void add(String... places) {
+        read.add(Arrays.stream(places)
+                .map(Path::new)
+                .map(each -> new InputPaths.Input(each, each, Set.of(), 0))
+                .toList());
     }
 
     @Test
-    void eachPlaceIsThereOnceByItsName() {
-        read.add(List.of(new Path("/x"), new Path("/y")));
-        read.add(List.of(new Path("/y")));
-        assertEquals(Set.of("hdfs://n/x", "hdfs://n/y"), read.paths());
+    void eachPlaceIsToldOnceByItsName() {
+        add("/x", "/y/*");
+        add("/x");
+        assertEquals(Set.of("hdfs://n/x", "hdfs://n/y/*"), read.takeNew());
+        add("/y/*", "/z");
+        assertEquals(Set.of("hdfs://n/z"), read.takeNew());
+        assertEquals(Set.of(), read.takeNew());
     }
 
     @Test
-    void inPlaceOfVeryManyIsWhatIsAboveThem() {
-        read.add(days(256));
+    void ofVeryManyPlacesWhatIsAboveIsTold() {
+        for (String each : List.of("1", "2", "3", "4", "5")) {
+            add("/x/day=" + each);
+        }
         assertEquals(
-                days(256).stream().map(day -> "hdfs://n" + day).collect(Collectors.toSet()), read.paths());
-        read.add(days(257));
-        assertEquals(
-                Set.of("hdfs://n/data/table0", "hdfs://n/data/table1", "hdfs://n/data/table2"), read.paths());
+                Set.of("hdfs://n/x/day=1", "hdfs://n/x/day=2", "hdfs://n/x/day=3", "hdfs://n/x"), read.takeNew());
+        add("/x/day=6", "/y/*");
+        assertEquals(Set.of("hdfs://n/y"), read.takeNew());
     }
 
     @Test
-    void inPlaceOfVeryManyAtTheTopIsAll() {
-        read.add(IntStream.range(0, 300).mapToObj(each -> new Path("/" + each)).toList());
-        assertEquals(true, read.paths().contains("hdfs://n/"));
+    void aPlaceWithoutItsFileSystemHasANameAllTheSame() {
+        add("/gone/x");
+        assertEquals(Set.of("/gone/x"), read.takeNew());
     }
 }

@@ -89,23 +89,11 @@ class WrittenFilesTest {
     }
 
     @Test
-    void filesAreKnownAgainWhereTheyWereMovedTo() throws IOException {
+    void jobsAreKnownByTheNamesOfTheirFiles() {
         String job = "01234567-89ab-cdef-0123-456789abcdef";
-        write(output.resolve("out/part-0-" + job + "-c000.parquet"), "rows");
-        write(output.resolve("out/_SUCCESS"), "");
-        org.apache.hadoop.fs.Path out = new org.apache.hadoop.fs.Path(root(), "out");
-        String digest = WrittenFiles.shown(files, out, job).digest();
-        assertEquals(Set.of(job, digest), WrittenFiles.traces(files, out));
-        assertEquals(Set.of(job, digest), WrittenFiles.traces(files, WrittenFiles.filesIn(out)));
-        Files.move(output.resolve("out"), output.resolve("place"));
-        org.apache.hadoop.fs.Path place = new org.apache.hadoop.fs.Path(root(), "place");
-        assertEquals(Set.of(job, digest), WrittenFiles.traces(files, place));
-        assertEquals(Set.of(), WrittenFiles.traces(files, out));
-        write(output.resolve("place/day=1/part-9"), "of somebody else");
-        assertEquals(Set.of(job, digest), WrittenFiles.traces(files, WrittenFiles.filesIn(place)));
-        Set<String> mixed = WrittenFiles.traces(files, place);
-        assertTrue(mixed.contains(job));
-        assertFalse(mixed.contains(digest));
+        assertEquals(Set.of(job), WrittenFiles.jobs("part-00000-" + job + "-c000.snappy.parquet"));
+        assertEquals(Set.of(job), WrittenFiles.jobs("part-00000-" + job + "_00001.c000.csv"));
+        assertEquals(Set.of(), WrittenFiles.jobs("part-00000"));
     }
 
     @Test

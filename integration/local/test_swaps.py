@@ -1,0 +1,66 @@
+"""A program that by itself puts its output in the place of its input dies: no life applies the change once more."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.local.test_writes import begin, program, result
+from integration.localwrites import Step
+
+AFTER_THE_SWAP: tuple[str, int, Step] = ("write_committing", 2, "asked")
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Iterator[Path]:
+    """A directory for the applications of one test."""
+    yield tmp_path
+    shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+def visible(data: Path) -> dict[Path, bytes]:
+    """All files that are not a write's that is under way."""
+    files = (path for path in data.rglob("*") if path.is_file() and "_temporary" not in path.parts)
+    return {path: path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("case", ["swapped", "swapped-lines", pytest.param("swapped-files", marks=pytest.mark.soak)])
+def test_it_is_stopped_before_it_reads_what_it_has_put_there(case: str, directory: Path) -> None:
+    application, data = begin(directory)
+    first = application.run(program(case, data), kill_at=AFTER_THE_SWAP)
+    assert first.exit_code == -9
+    assert not (data / "next").exists()
+    before = visible(data)
+    second = application.run(program(case, data))
+    assert "has put what it had computed from that" in second.stopped
+    assert visible(data) == before
+
+
+@pytest.mark.soak
+def test_so_is_the_third_life_where_the_second_one_took_over_a_shuffle_and_ran_no_stage_that_reads(
+    directory: Path,
+) -> None:
+    application, data = begin(directory)
+    first = application.run(program("swapped-lines", data), kill_at=("write_committing", 1, "asked"))
+    assert first.exit_code == -9
+    second = application.run(program("swapped-lines", data), kill_at=AFTER_THE_SWAP)
+    assert (second.exit_code, second.restored > 0) == (-9, True)
+    before = visible(data)
+    third = application.run(program("swapped-lines", data))
+    assert "has put what it had computed from that" in third.stopped
+    assert visible(data) == before
+
+
+@pytest.mark.soak
+def test_what_was_not_put_in_its_place_yet_is_put_there(directory: Path) -> None:
+    whole, whole_data = begin(directory, "whole")
+    application, data = begin(directory)
+    first = application.run(program("swapped", data), kill_at=("write_finished", 1, "recorded"))
+    assert first.exit_code == -9
+    assert (data / "next").exists()
+    second = application.run(program("swapped", data))
+    assert second.skipped == 1
+    assert result(second) == result(whole.run(program("swapped", whole_data)))
