@@ -34,7 +34,7 @@ check: venv
 
 unit: venv jdk
 	$(BIN)/python -m yarnspec.jvm.build --tests
-	$(BIN)/python -m pytest -n logical tests
+	$(BIN)/python -m pytest -n logical --dist worksteal tests
 
 integration: jar
 	$(BIN)/python -m pytest -n 2 --durations=20 integration

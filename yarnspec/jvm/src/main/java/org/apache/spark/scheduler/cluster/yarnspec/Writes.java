@@ -68,6 +68,7 @@ final class Writes {
     private final Map<String, Integer> notAddedAgain = new ConcurrentHashMap<>();
 
     private volatile boolean pending;
+    private int newest;
 
     /** One write of this driver. */
     record Write(int number, Key key, Path output, boolean there) {}
@@ -438,6 +439,14 @@ final class Writes {
         }
     }
 
+    /** What the newest question was answered holds, in whatever order those who asked go on. */
+    private synchronized void heed(int question, boolean nowPending) {
+        if (question > newest) {
+            newest = question;
+            pending = nowPending;
+        }
+    }
+
     private JsonNode ask(String type, Consumer<ObjectNode> fields) {
         int question = lastQuestion.incrementAndGet();
         CompletableFuture<JsonNode> waiting = new CompletableFuture<>();
@@ -445,7 +454,7 @@ final class Writes {
         outbox.add(type, event -> fields.accept(event.put("question", question)));
         try {
             JsonNode answer = waiting.get(PATIENCE_S, TimeUnit.SECONDS);
-            pending = answer.path("pending").asBoolean();
+            heed(question, answer.path("pending").asBoolean());
             if (answer.path("action").asText().equals("stop")) {
                 if (answer.path("fenced").asBoolean()) {
                     // To clean up after the write would take what the newer driver writes.
