@@ -58,7 +58,7 @@ def spark_defaults(directory: Path) -> Path:
 
 def _make(archive: Path) -> None:
     """Run a local Spark that leaves the archive at its end."""
-    with locked(archive.with_suffix(".lock"), timeout_s=MAKING_TIMEOUT_S, doing="archiving Spark's classes"):
+    with locked(archive.with_suffix(".lock"), timeout_s=2 * MAKING_TIMEOUT_S, doing="archiving Spark's classes"):
         if not archive.is_file():
             _make_alone(archive)
 
