@@ -91,8 +91,8 @@ class Outputs:
         """The journal was read.
 
         ``moved``: writes that are not at their paths any more, and may be elsewhere; ``reads``: what had been read
-        before. ``problem``: what it says of
-        earlier epochs is not all; ``off``: why it could not be read, and takes nothing.
+        before. ``problem``: what it says of earlier epochs is not all; ``off``: why it could not be read, and takes
+        nothing.
         """
         self._writes.number_after((*saved, *moved))
         self._recording = recording = not off
