@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 
@@ -13,3 +17,10 @@ def _hosts_back() -> None:
 @pytest.fixture(autouse=True)
 def _nothing_left() -> None:
     """No cluster here."""
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Iterator[Path]:
+    """A directory for the applications of one test."""
+    yield tmp_path
+    shutil.rmtree(tmp_path, ignore_errors=True)

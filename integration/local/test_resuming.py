@@ -7,7 +7,6 @@ that the first one's recorded maps do not spare.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,13 +36,6 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("inputs") / "data"
     resumes.write_inputs(directory)
     return directory
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> Iterator[Path]:
-    """A directory for the applications of one test."""
-    yield tmp_path
-    shutil.rmtree(tmp_path, ignore_errors=True)
 
 
 def program(case: str, inputs: Path, adaptive: str) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,13 +10,6 @@ from integration.local.test_writes import begin, program, result
 from integration.localwrites import Step
 
 AFTER_THE_SWAP: tuple[str, int, Step] = ("write_committing", 2, "asked")
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> Iterator[Path]:
-    """A directory for the applications of one test."""
-    yield tmp_path
-    shutil.rmtree(tmp_path, ignore_errors=True)
 
 
 def visible(data: Path) -> dict[Path, bytes]:

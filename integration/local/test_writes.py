@@ -21,13 +21,6 @@ PROTOCOL = "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitP
 """Spark's own."""
 
 
-@pytest.fixture
-def directory(tmp_path: Path) -> Iterator[Path]:
-    """A directory for the applications of one test."""
-    yield tmp_path
-    shutil.rmtree(tmp_path, ignore_errors=True)
-
-
 def begin(directory: Path, name: str = "killed") -> tuple[LocalSpark, Path]:
     """An application, and the directory in which it reads and writes."""
     data = directory / f"data-{name}"
