@@ -239,6 +239,20 @@ def test_names_that_need_quoting(hdfs: tuple[HadoopFiles, str]) -> None:
     assert sorted(files.names(path)) == sorted(NAMES)
 
 
+def test_an_output_right_below_the_root(hdfs: tuple[HadoopFiles, str], cluster: Cluster) -> None:
+    files, path = hdfs
+    target = f"{cluster.mini.default_fs}/{path.rpartition('/')[2]} of the root"
+    data = SparkSession.builder.getOrCreate().sparkContext.parallelize(["a"], 1)
+    try:
+        for mode in Mode:
+            PartitionFileSink(target, text, mode=mode).save(data)
+        assert read(files, target) == ["a", "a"]
+        beside = [name for name in files.names(f"{cluster.mini.default_fs}/") if name.startswith(".sinks")]
+        assert beside == []
+    finally:
+        files.delete(target)
+
+
 def test_a_directory_with_snapshots(hdfs: tuple[HadoopFiles, str]) -> None:
     """HDFS would not rename it: said before anything runs. Adding to it is nothing special."""
     files, path = hdfs

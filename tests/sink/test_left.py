@@ -284,6 +284,21 @@ def test_an_output_that_has_come_to_another_file_system_since_the_decision(tmp_p
     assert read(out) == ["a", "b"]
 
 
+@pytest.mark.parametrize("step", [Step.GATHER, Step.PUBLISH])
+def test_a_decided_file_that_has_lost_its_end(tmp_path: Path, step: Step) -> None:
+    """As after a loss of power: it is not published, and what there is stays for whoever mends it."""
+    out = tmp_path / "out"
+    place = dead_at(step, out, Mode.FAIL)
+    (cut,) = [path for path in place.rglob("*") if path.is_file() and path.read_text() == "a"]
+    cut.write_text("")
+    with pytest.raises(YarnspecError, match=f"has 0 of its 1 bytes.*move {place} out of"):
+        Driver(str(out), epoch=2).save("a", "b")
+    assert not out.exists()
+    place.rename(tmp_path / "kept")
+    Driver(str(out), epoch=2).save("a", "b")
+    assert read(out) == ["a", "b"]
+
+
 def test_a_link_in_the_same_file_system(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "out").symlink_to(tmp_path / "real")

@@ -105,7 +105,7 @@ class Place:
         parent, name = split(target)
         self.target = target
         self.parent = parent
-        beside = f"{'' if parent == '/' else parent}/.{name}"
+        beside = f"{parent.rstrip('/')}/.{name}"
         self.claim = f"{beside}.yarnspec-claim"
         self.room = f"{beside}.yarnspec-sink"
         """Everything that is not published; readers pass over names that begin with a dot."""

@@ -178,4 +178,5 @@ def _is_mounted(path: str) -> bool:
 def split(path: str) -> tuple[str, str]:
     """The directory and the last name of a path."""
     parent, _, name = path.rpartition("/")
-    return parent or "/", name
+    above = parent.rpartition("://")[2]
+    return parent if "/" in above else f"{parent}/", name

@@ -294,6 +294,7 @@ class Publication:
             if self._was_added(decision, place):
                 return
             try:
+                self._check_whole(decision, place)
                 # One whose mode is `fail` may find that others were quicker.
                 with contextlib.suppress(OutputExists):
                     self._carry_out(decision, place)
@@ -322,6 +323,14 @@ class Publication:
         # In this order: where the manifest is in neither place by then, nobody is about to move it.
         left = self._files.names(place.attempts) | self._files.names(place.ready)
         return left.keys() <= {SUCCESS} and not self._files.exists(f"{place.target}/{decision.manifest}")
+
+    def _check_whole(self, decision: Decision, place: Place) -> None:
+        """A host that lost its power may have lost the end of a file that was whole when it was decided on."""
+        left = self._files.names(place.attempts) | self._files.names(place.ready)
+        for file in decision.files:
+            size = left.get(file.attempt, left.get(file.name, file.size_bytes))
+            if size != file.size_bytes:
+                raise OSError(f"{file.attempt} has {size} of its {file.size_bytes} bytes")
 
     def _gather(self, decision: Decision, place: Place) -> None:
         self.step = Step.GATHER

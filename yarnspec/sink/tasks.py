@@ -89,6 +89,7 @@ class _File(io.BufferedRandom):
         try:
             super().close()
         finally:
+            self.bottom.close()  # also when it was detached: its number may be another file's soon
             if not self.bottom.astray:
                 os.close(self._descriptor)
 
