@@ -35,6 +35,8 @@ from yarnspec.spark.runtime import MASTER, MODULE_OPTIONS, driver_class_path, sp
 # A driver that is killed breaks its connections, and py4j writes a traceback for each.
 logging.getLogger("py4j").setLevel(logging.CRITICAL)
 
+ROOT = Path(__file__).resolve().parent.parent
+HOOK = ROOT / "yarnspec" / "spark" / "program_hook"
 DRIVER_HOST = "127.0.0.1"
 HOSTS = ("127.0.0.2", "127.0.0.3")
 APPLICATION = "application_1_0001"
@@ -170,7 +172,7 @@ class _Run:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                env=_environment({"SPARK_LOCAL_IP": DRIVER_HOST}),
+                env=_environment({"SPARK_LOCAL_IP": DRIVER_HOST} | self._hook()),
                 start_new_session=True,
             )
         try:
@@ -225,6 +227,17 @@ class _Run:
         ) | {"spark.yarnspec.bridge.file": str(self._bridge_file)}
         write(self._directory / "spark.properties", values)
         return self._directory / "spark.properties"
+
+    def _hook(self) -> dict[str, str]:
+        """What has the program's Python run behind our hook, which owns no setting here."""
+        owned = self._directory / "owned.json"
+        told = {"owned": {}, "sized": [], "planned": {}, "planned_keys": [], "recovery": self._application._recovery}
+        owned.write_text(json.dumps(told))
+        return {
+            "PYTHONPATH": f"{HOOK}:{ROOT}",
+            "YARNSPEC_OWNED_KEYS": str(owned),
+            "YARNSPEC_PROGRAM_REPORT": str(self._directory / "report.jsonl"),
+        }
 
     def _driver_command(self, properties: Path, program: list[str]) -> list[str]:
         class_path = ":".join([quickjvm.class_path(), str(jar_path()), *driver_class_path(spark_home() / "jars")])
@@ -391,7 +404,6 @@ def _java() -> str:
 
 
 def _environment(more: dict[str, str]) -> dict[str, str]:
-    root = str(Path(__file__).resolve().parent.parent)
     return (
         os.environ
         | {
@@ -401,7 +413,7 @@ def _environment(more: dict[str, str]) -> dict[str, str]:
             "SPARK_ENV_LOADED": "1",
             "SPARK_SCALA_VERSION": "2.13",
             "PYTHONHASHSEED": "0",
-            "PYTHONPATH": root,
+            "PYTHONPATH": str(ROOT),
         }
         | more
     )

@@ -18,7 +18,10 @@ def visible(data: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in files}
 
 
-@pytest.mark.parametrize("case", ["swapped", "swapped-lines", pytest.param("swapped-files", marks=pytest.mark.soak)])
+MORE = [pytest.param(case, marks=pytest.mark.soak) for case in ("swapped-files", "swapped-file")]
+
+
+@pytest.mark.parametrize("case", ["swapped", "swapped-lines", *MORE])
 def test_it_is_stopped_before_it_reads_what_it_has_put_there(case: str, directory: Path) -> None:
     application, data = begin(directory)
     first = application.run(program(case, data), kill_at=AFTER_THE_SWAP)
@@ -41,6 +44,19 @@ def test_so_is_the_third_life_where_the_second_one_took_over_a_shuffle_and_ran_n
     assert (second.exit_code, second.restored > 0) == (-9, True)
     before = visible(data)
     third = application.run(program("swapped-lines", data))
+    assert "has put what it had computed from that" in third.stopped
+    assert visible(data) == before
+
+
+@pytest.mark.soak
+def test_so_is_the_third_life_where_the_second_one_did_not_do_the_write_again_that_reads(directory: Path) -> None:
+    application, data = begin(directory)
+    first = application.run(program("swapped-later", data), kill_at=("write_finished", 1, "recorded"))
+    assert first.exit_code == -9
+    second = application.run(program("swapped-later", data), kill_at=AFTER_THE_SWAP)
+    assert (second.exit_code, second.skipped) == (-9, 1)
+    before = visible(data)
+    third = application.run(program("swapped-later", data))
     assert "has put what it had computed from that" in third.stopped
     assert visible(data) == before
 

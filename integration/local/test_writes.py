@@ -221,25 +221,57 @@ def test_what_is_left_of_an_rdd_that_was_about_to_be_saved_is_not_in_its_way(mom
     # And once more, somewhere in its second save.
     again = application.run(program("saved", data), kill_at=("write_committing", 2, "recorded"))
     assert again.exit_code == -9
-    shutil.rmtree(data / "sums")  # which is there, and in its way as ever
     third = application.run(program("saved", data))
     assert result(third) == sorted(f"{key} {30 + 4 * key}!" for key in range(5))
+    assert third.skipped == 1
     for name in ("sums", "doubled"):
         names = {path.name for path in (data / name).iterdir() if not path.name.startswith((".", "part-"))}
         assert names == {"_SUCCESS"}
 
 
+def files_in(*directories: Path) -> dict[Path, int]:
+    """What was written, and when."""
+    return {path: path.stat().st_mtime_ns for each in directories for path in each.glob("part-*")}
+
+
 @pytest.mark.parametrize("step", ["asked", "answered"])
-def test_a_saved_rdd_is_left_alone(step: Step, directory: Path) -> None:
-    """Its directory is in the way, as it is in Spark."""
+def test_an_rdd_is_not_saved_again(step: Step, directory: Path) -> None:
     application, data = begin(directory)
     first = application.run(program("saved", data), kill_at=("write_finished", 1, step))
     assert first.exit_code == -9
-    before = {path.name: path.read_bytes() for path in (data / "sums").iterdir()}
-    second = application.run(program("saved", data))
-    assert second.exit_code > 0
-    assert "sums already exists" in second.log.with_name("stdout").read_text()
-    assert {path.name: path.read_bytes() for path in (data / "sums").iterdir()} == before
+    before = files_in(data / "sums")
+    second = application.run(program("saved", data), kill_at=("write_finished", 1, "recorded"))
+    assert (second.exit_code, second.skipped) == (-9, 1)
+    third = application.run(program("saved", data))
+    assert result(third) == sorted(f"{key} {30 + 4 * key}!" for key in range(5))
+    assert third.skipped == 2
+    assert files_in(data / "sums") == before
+
+
+def test_nor_is_one_by_any_other_call(directory: Path) -> None:
+    whole, whole_data = begin(directory, "whole")
+    application, data = begin(directory)
+    first = application.run(program("saved-otherwise", data), kill_at=("write_finished", 4, "answered"))
+    assert first.exit_code == -9
+    outputs = [data / name for name in ("pickled", "sequence", "lines", "numbers")]
+    before = files_in(*outputs)
+    assert len(before) == 8
+    second = application.run(program("saved-otherwise", data))
+    assert second.skipped == 4
+    assert files_in(*outputs) == before
+    assert result(second) == result(whole.run(program("saved-otherwise", whole_data)))
+
+
+def test_another_rdd_where_one_was_saved_is_in_sparks_way_as_ever(directory: Path) -> None:
+    """Be it that the program does other things in each life, or that somebody has changed what was saved."""
+    application, data = begin(directory)
+    first = application.run(program("saved-or-not", data), kill_at=("write_finished", 1, "answered"))
+    assert first.exit_code == -9
+    before = files_in(data / "sums")
+    second = application.run(program("saved-or-not", data))
+    assert (second.exit_code, second.skipped) == (0, 0)
+    assert "sums is in the way: an earlier life of it has written there" in second.log.read_text()
+    assert files_in(data / "sums") == before
 
 
 def test_rows_are_not_added_twice_where_no_shuffle_is_kept(directory: Path) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, functions
 
+GZIP = "org.apache.hadoop.io.compress.GzipCodec"
+
 
 def _sums(spark: SparkSession, directory: Path) -> DataFrame:
     facts = spark.read.parquet(f"{directory}/facts")
@@ -121,6 +123,33 @@ def saved(spark: SparkSession, directory: Path) -> Any:
     return sorted(context.textFile(f"{directory}/doubled").collect())
 
 
+def saved_otherwise(spark: SparkSession, directory: Path) -> Any:
+    """A save each of what the driver has at hand, by each call, with a setting of the formats'."""
+    context = spark.sparkContext
+    pairs = context.parallelize([("a", 1), ("b", 2)], 2)
+    pairs.saveAsPickleFile(f"{directory}/pickled", 5)
+    pairs.saveAsSequenceFile(path=f"{directory}/sequence", compressionCodecClass=GZIP)
+    pairs.saveAsHadoopFile(f"{directory}/lines", "org.apache.hadoop.mapred.TextOutputFormat", conf={"x": "y"})
+    pairs.values().saveAsTextFile(f"{directory}/numbers")
+    lines = context.textFile(f"{directory}/lines").collect()
+    return [*sorted(context.pickleFile(f"{directory}/pickled").collect()), *sorted(lines)]
+
+
+def saved_or_not(spark: SparkSession, directory: Path) -> Any:
+    """Goes on where a save finds something, which another program has put there."""
+    numbers = spark.sparkContext.parallelize(range(4), 2)
+    marks = Path(directory / "lives")
+    marks.write_text(marks.read_text() + "x" if marks.exists() else "x")
+    lives = len(marks.read_text())
+    try:
+        numbers.map(lambda number: number + lives).saveAsTextFile(f"{directory}/sums")
+    except Exception as error:
+        if "already exists" not in str(error):
+            raise
+    spark.range(5).write.mode("overwrite").parquet(f"{directory}/numbers")
+    return lives
+
+
 def _put(directory: Path, name: str, place: str) -> None:
     """Give what was written beside the place its name, as programs do that do not overwrite."""
     shutil.rmtree(directory / place)
@@ -157,6 +186,29 @@ def swapped_files(spark: SparkSession, directory: Path) -> Any:
     return _rows(spark, f"{directory}/sums")
 
 
+def swapped_file(spark: SparkSession, directory: Path) -> Any:
+    """The same with one file, in whose place a directory is put."""
+    path = directory / "facts" / "part-1.parquet"
+    facts = spark.read.parquet(str(path))
+    facts.selectExpr("value + 1 AS value", "key").write.parquet(f"{directory}/next")
+    path.unlink()
+    (directory / "next").rename(path)
+    spark.read.parquet(str(path)).write.mode("overwrite").parquet(f"{directory}/sums")
+    return _rows(spark, f"{directory}/sums")
+
+
+def swapped_later(spark: SparkSession, directory: Path) -> Any:
+    """Reads lines for a first write; a later one, of what that has written, is put in the place of the lines."""
+    lines = spark.sparkContext.textFile(f"{directory}/text").map(lambda line: (line,))
+    frame = spark.createDataFrame(lines, "value string")
+    frame.write.mode("overwrite").parquet(f"{directory}/sums")
+    again = spark.read.parquet(f"{directory}/sums")
+    again.selectExpr("concat(value, '!') AS value").write.text(f"{directory}/next")
+    _put(directory, "next", "text")
+    spark.range(5).write.mode("overwrite").parquet(f"{directory}/numbers")
+    return len(_rows(spark, f"{directory}/sums"))
+
+
 def nothing_kept(spark: SparkSession, directory: Path) -> Any:
     """Adds rows where nothing of its shuffles can be kept."""
     assert spark.conf.get("spark.io.encryption.enabled") == "true"
@@ -175,9 +227,13 @@ CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "hive": hive,
     "counted": counted,
     "saved": saved,
+    "saved-otherwise": saved_otherwise,
+    "saved-or-not": saved_or_not,
     "swapped": swapped,
     "swapped-lines": swapped_lines,
     "swapped-files": swapped_files,
+    "swapped-file": swapped_file,
+    "swapped-later": swapped_later,
     "nothing-kept": nothing_kept,
 }
 

@@ -52,6 +52,7 @@ class Outputs:
         self._skipped: dict[int, wr.SavedWrite] = {}
         self._begun: dict[int, RecordWrite] = {}
         self._untold: list[wr.WriteDeclared] = []
+        self._read: tuple[str, ...] = ()
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
@@ -173,7 +174,7 @@ class Outputs:
             return self._never_declared(event.question, event.write)
         verdict = self._writes.missing(declared, saved)
         forgotten: list[Command] = []
-        if verdict.action == "run" and self._recording:
+        if verdict.action == "run" and declared.mode == "replace" and self._recording:
             forgotten = [_forget((saved,), verdict.reason)]
         return forgotten + self._give(declared, event.question, verdict)
 
@@ -224,18 +225,22 @@ class Outputs:
     def _committing(self, event: wr.WriteCommitting, _now_ms: int) -> list[Command]:
         begun = self._begun.get(event.write)
         commands: list[Command] = []
+        self._read += event.read  # told once only, which may be before anything can be recorded
         if begun is not None and self._recording:
             said = f"write {begun.ordinal} is about to show its {event.files} files"
+            # What was to be created and is there already is never committed.
+            under_way = [one.ordinal for one in self._begun.values() if not (one.mode == "create" and one.existed)]
             commands = [
                 RecordCommitting(
                     ordinal=begun.ordinal, files=event.files, digest=event.digest, epoch=begun.epoch,
-                    earliest=min(one.ordinal for one in self._begun.values()), read=event.read, reason=said,
+                    earliest=min(begun.ordinal, *under_way), read=self._read, reason=said,
                 )
             ]  # fmt: skip
+            self._read = ()
         return [*commands, self._go_on(event.question, "the write may be committed")]
 
     def _aborting(self, event: wr.WriteAborting, _now_ms: int) -> list[Command]:
-        begun = self._begun.get(event.write)
+        begun = self._begun.pop(event.write, None)
         # The same record once more: what is durable now shows that there is no later epoch now.
         again: list[Command] = [begun] if begun is not None and self._recording else []
         return [*again, self._go_on(event.question, "what the write has left may be removed")]

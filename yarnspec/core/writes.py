@@ -132,6 +132,8 @@ class Writes:
 
     def _declare_unknown(self, declared: WriteDeclared) -> Verdict:
         # What was read may have been the outcome of this very write.
+        if _refused(declared):
+            return Verdict("run", f"something is there that an earlier life of it may have written: {self._unknown}")
         was_read = _any_overlaps(self._read, declared.path)
         may_hold = declared.mode != "replace" and declared.existed and not self._is_own(declared.path)
         if was_read or may_hold:
@@ -213,6 +215,8 @@ class Writes:
     def _again(self, declared: WriteDeclared, touched: list[SavedWrite], why: str) -> Verdict:
         if self._replaces(declared, touched):
             return Verdict("run", f"it overwrites what earlier epochs wrote: {why}")
+        if _refused(declared):
+            return Verdict("run", f"an earlier life of it has written there ({_told(touched)}): {why}")
         return Verdict("stop", f"{_does(declared)} what an earlier life of it has written ({_told(touched)}): {why}")
 
     def _replaces(self, declared: WriteDeclared, touched: list[SavedWrite]) -> bool:
@@ -234,6 +238,11 @@ def _overlap(one: str, other: str) -> bool:
 
 def _any_overlaps(paths: Iterable[str], path: str) -> bool:
     return any(_overlap(one, path) for one in paths)
+
+
+def _refused(declared: WriteDeclared) -> bool:
+    """Whether Spark lets nothing be written there."""
+    return declared.mode == "save" and declared.existed
 
 
 def _wipes(one: SavedWrite, path: str) -> bool:

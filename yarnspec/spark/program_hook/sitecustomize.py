@@ -12,13 +12,14 @@ import ctypes
 import functools
 import importlib.machinery
 import importlib.util
+import inspect
 import json
 import os
 import signal
 import sys
 import types
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -99,16 +100,27 @@ def _program_line() -> str:
     return "unknown line"
 
 
+def _replace(name: str, made_of: Callable[[Any], Any]) -> None:
+    """Put another method in the place of one of an RDD's that acts."""
+    from pyspark.core.rdd import RDD
+
+    original = getattr(RDD, name)
+    ours = made_of(original)
+    # PySpark names a stage after the first frame in its own files and the line that called it.
+    theirs = original.__code__
+    ours.__code__ = ours.__code__.replace(
+        co_filename=theirs.co_filename, co_name=theirs.co_name, co_firstlineno=theirs.co_firstlineno
+    )
+    setattr(RDD, name, functools.wraps(original)(ours))
+
+
 def _mark_writers() -> None:
     """Mark the jobs of ``foreach`` and ``foreachPartition``, which the JVM cannot tell from a ``count()``.
 
     A local property goes with the jobs of its thread alone, and comes back to what it was. DataFrames use the same two.
     """
-    from pyspark.core.rdd import RDD
 
-    def mark(name: str) -> None:
-        original = getattr(RDD, name)
-
+    def marked_with(name: str, original: Any) -> Any:
         def marked(self: Any, f: Any) -> None:
             before = self.ctx.getLocalProperty(_WRITES)
             self.ctx.setLocalProperty(_WRITES, name)
@@ -119,15 +131,39 @@ def _mark_writers() -> None:
                 with contextlib.suppress(Exception):
                     self.ctx.setLocalProperty(_WRITES, before)
 
-        # PySpark names a stage after the first frame in its own files and the line that called it.
-        theirs = original.__code__
-        marked.__code__ = marked.__code__.replace(
-            co_filename=theirs.co_filename, co_name=theirs.co_name, co_firstlineno=theirs.co_firstlineno
-        )
-        setattr(RDD, name, functools.wraps(original)(marked))
+        return marked
 
-    mark("foreach")
-    mark("foreachPartition")
+    for name in ("foreach", "foreachPartition"):
+        _replace(name, functools.partial(marked_with, name))
+
+
+def _save_once() -> None:
+    """Have the driver asked before an RDD is saved: an earlier one may have done it."""
+
+    def saved_once(original: Any) -> Any:
+        signature = inspect.signature(original)
+
+        def saved(self: Any, *args: Any, **kwargs: Any) -> None:
+            try:
+                given = signature.bind(self, *args, **kwargs).arguments
+                how = {name: value for name, value in given.items() if name not in ("self", "path")}
+                call = json.dumps([original.__name__, how], sort_keys=True)
+            except (TypeError, ValueError):  # Spark will say what it thinks of such arguments
+                original(self, *args, **kwargs)
+                return
+            driver = self.ctx._jvm.org.apache.spark.scheduler.cluster.yarnspec.RecordedOutputCommitter
+            path = str(given["path"])
+            try:
+                if not driver.isThere(self._jrdd, path, call):
+                    original(self, *args, **kwargs)
+            finally:
+                with contextlib.suppress(Exception):
+                    driver.leave(path)
+
+        return saved
+
+    for name in ("saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile", "saveAsHadoopFile"):
+        _replace(name, saved_once)
 
 
 def _pickle_alike() -> None:
@@ -268,6 +304,7 @@ if "PYSPARK_GATEWAY_PORT" in os.environ and "YARNSPEC_OWNED_KEYS" in os.environ:
         _told = json.loads(Path(os.environ["YARNSPEC_OWNED_KEYS"]).read_text(encoding="utf-8"))
         if _told["recovery"]:
             _pickle_alike()
+            _save_once()
         _guard(
             _told["owned"],
             _told["sized"],

@@ -78,6 +78,16 @@ final class HadoopInputs {
         return rdd instanceof HadoopRDD<?, ?> || rdd instanceof NewHadoopRDD<?, ?>;
     }
 
+    /** The configuration by which an RDD reads that is one of these. */
+    static Configuration conf(RDD<?> rdd) {
+        return rdd instanceof HadoopRDD<?, ?> older ? older.getConf() : ((NewHadoopRDD<?, ?>) rdd).getConf();
+    }
+
+    /** What a configuration tells Hadoop's formats, other than the cluster's own. */
+    Map<String, String> settings(Configuration conf) {
+        return settings.of(conf);
+    }
+
     final class Look {
         private final Values values;
         private final List<RDD<?>> rdds = new ArrayList<>();
@@ -105,9 +115,8 @@ final class HadoopInputs {
             if (files > filesMax) {
                 throw giveUp("it reads more than " + filesMax + " files that would have to be looked at");
             }
-            Configuration conf = rdd instanceof HadoopRDD<?, ?> older ? older.getConf() : ((NewHadoopRDD<?, ?>) rdd).getConf();
             try {
-                Map<Path, FileStatus> found = statuses(read, conf);
+                Map<Path, FileStatus> found = statuses(read, conf(rdd));
                 read.forEach(file -> values.into()
                         .add(found.get(file).getModificationTime())
                         .add(found.get(file).getLen()));

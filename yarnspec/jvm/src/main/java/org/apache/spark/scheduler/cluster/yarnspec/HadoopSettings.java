@@ -76,6 +76,15 @@ final class HadoopSettings {
         return chosen;
     }
 
+    /** What a configuration of the driver's would tell them now. */
+    Map<String, String> of(Configuration conf) {
+        try {
+            return chosen(entries(copied(conf)));
+        } catch (IOException e) {
+            throw new Unknown("a configuration cannot be read in the driver");
+        }
+    }
+
     /**
      * Those that Hadoop's own formats look at, and nothing of the inputs that were there before.
      *
@@ -114,16 +123,20 @@ final class HadoopSettings {
     private synchronized Map<String, String> cluster() throws IOException {
         if (cluster == null) {
             HdfsConfiguration.init(); // which adds files to those of every configuration, as the first JobConf does
-            // Once through bytes, as all others: reading sets some keys under their older names as well.
-            DataOutputBuffer bytes = new DataOutputBuffer();
-            new JobConf().write(bytes);
-            DataInputBuffer again = new DataInputBuffer();
-            again.reset(bytes.getData(), bytes.getLength());
-            Configuration read = new Configuration(false);
-            read.readFields(again);
-            cluster = entries(read);
+            cluster = entries(copied(new JobConf()));
         }
         return cluster;
+    }
+
+    /** As a task would have it: reading sets some keys under their older names as well. */
+    private static Configuration copied(Configuration conf) throws IOException {
+        DataOutputBuffer bytes = new DataOutputBuffer();
+        conf.write(bytes);
+        DataInputBuffer again = new DataInputBuffer();
+        again.reset(bytes.getData(), bytes.getLength());
+        Configuration read = new Configuration(false);
+        read.readFields(again);
+        return read;
     }
 
     private static Map<String, String> entries(Configuration conf) {

@@ -244,7 +244,7 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
                     + " --set speculation.enabled=false.";
         }
         Writes writes = Writes.current();
-        String refused = writes == null ? "" : writes.reads(stage);
+        String refused = writes == null || isStream(tasks) ? "" : writes.refusalOf(stage);
         return refused.isEmpty() ? null : refused;
     }
 

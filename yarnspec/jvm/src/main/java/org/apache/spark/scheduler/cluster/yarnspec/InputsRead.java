@@ -1,8 +1,11 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.Collection;
+import java.util.Collections;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.apache.hadoop.fs.Path;
@@ -10,10 +13,13 @@ import org.apache.spark.rdd.RDD;
 
 /** The places that the program has read, each by one name. */
 final class InputsRead {
+    private static final int FILES_EACH = 100;
+
     private final Function<Path, String> name;
     private final int most;
     private final Set<Path> seen = ConcurrentHashMap.newKeySet();
-    private final Set<Integer> rdds = ConcurrentHashMap.newKeySet();
+    private final Set<RDD<?>> rdds = Collections.newSetFromMap(Collections.synchronizedMap(new WeakHashMap<>()));
+    private final Map<Path, Integer> files = new ConcurrentHashMap<>();
     private final Set<String> told = new TreeSet<>();
     private final Set<String> untold = new TreeSet<>();
 
@@ -28,21 +34,24 @@ final class InputsRead {
 
     void add(Collection<InputPaths.Input> inputs) {
         for (InputPaths.Input each : inputs) {
-            if (!seen.contains(each.place())) {
-                add(nameOf(each.place()));
-                seen.add(each.place());
+            add(each.place());
+            // What is put in the place of a file may be a directory.
+            if (!seen.contains(each.path()) && files.merge(each.place(), 1, Integer::sum) <= FILES_EACH) {
+                add(each.path());
             }
         }
     }
 
     /** Takes in what RDDs read from which this one is computed. */
     void addAll(RDD<?> rdd) {
-        add(InputPaths.ofAll(rdd, rdds));
+        InputPaths.placesOf(rdd, rdds).forEach(this::add);
     }
 
-    /** Another context begins to count its RDDs anew. */
-    void forgetNumbers() {
-        rdds.clear();
+    private void add(Path place) {
+        if (!seen.contains(place)) {
+            add(nameOf(place));
+            seen.add(place);
+        }
     }
 
     private String nameOf(Path place) {

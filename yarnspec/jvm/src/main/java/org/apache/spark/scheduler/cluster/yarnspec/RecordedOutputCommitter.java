@@ -6,6 +6,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.FileOutputCommitter;
 import org.apache.hadoop.mapred.FileOutputFormat;
 import org.apache.hadoop.mapred.JobContext;
+import org.apache.spark.api.java.JavaRDD;
 
 /**
  * Hadoop's own commit of what an RDD is saved to through its older interface ({@code saveAsTextFile} and the like), which
@@ -14,6 +15,25 @@ import org.apache.hadoop.mapred.JobContext;
 public final class RecordedOutputCommitter extends FileOutputCommitter {
     private Writes writes;
     private Writes.Write write;
+
+    /**
+     * For the program's Python, which asks before it saves an RDD (program_hook/sitecustomize.py): whether an earlier driver
+     * has done it.
+     *
+     * @param call by which call, and how, other than where
+     */
+    public static boolean isThere(JavaRDD<?> rdd, String path, String call) {
+        Writes writes = Writes.current();
+        return writes != null && writes.isThere(rdd.rdd(), new Path(path), call);
+    }
+
+    /** That call is over. */
+    public static void leave(String path) {
+        Writes writes = Writes.current();
+        if (writes != null) {
+            writes.leave(new Path(path));
+        }
+    }
 
     @Override
     public void setupJob(JobContext context) throws IOException {

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.DeterministicLevel$;
@@ -95,20 +96,39 @@ final class Signatures implements ShuffleIdentities {
 
     /** What a write is that is just being planned; the same write twice has the same signature. */
     Signature of(SparkSession session, InsertIntoHadoopFsRelationCommand command) {
+        String description = command.fileFormat() + " in " + command.outputPath();
+        return ofWrite(description, values -> add(session, command, values));
+    }
+
+    /** What an RDD is saved as; {@code call}: by which call, and how. */
+    Signature ofSave(RDD<?> rdd, String call) {
+        return ofWrite(call, values -> {
+            SparkContext context = rdd.context();
+            values.into().add(call);
+            added.add(values.into(), context);
+            addSettings(values, context.conf().getAllAsJavaMap());
+            values.add(inputs.settings(context.hadoopConfiguration()));
+            values.rdds().add(rdd, true);
+        });
+    }
+
+    private Signature ofWrite(String description, Consumer<Values> parts) {
         Fingerprint into = new Fingerprint();
         Values values = new Values(into, this, inputs);
         String whyNot = "";
         try {
-            add(session, command, values);
+            parts.accept(values);
+            if (values.accumulates() || accumulateBelow(values.rdds().parents(), new HashSet<>())) {
+                whyNot = "its functions add to accumulators";
+            }
         } catch (Unknown e) {
             whyNot = e.getMessage();
         } catch (RuntimeException | LinkageError | StackOverflowError e) {
             whyNot = "it cannot be described: " + e;
         }
-        String description = Failures.shortened(command.fileFormat() + " in " + command.outputPath());
         return new Signature(
                 whyNot.isEmpty() ? into.hex() : "",
-                description,
+                Failures.shortened(description),
                 0,
                 0,
                 Signature.Determinism.UNORDERED,
@@ -134,9 +154,6 @@ final class Signatures implements ShuffleIdentities {
         LogicalPlan query = command.query();
         values.addQuery(query instanceof WriteFiles files ? files.child() : query);
         values.add(command.partitionColumns());
-        if (values.accumulates() || accumulateBelow(values.rdds().parents(), new HashSet<>())) {
-            throw new Unknown("its functions add to accumulators");
-        }
     }
 
     /** Whether functions do in a shuffle that will not be asked for when the write is skipped, as far as is known. */

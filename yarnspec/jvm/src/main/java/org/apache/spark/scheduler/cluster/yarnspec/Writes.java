@@ -2,42 +2,34 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.URI;
-import java.util.Collection;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
-import java.util.TreeSet;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Consumer;
-import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.Stage;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.ExternalRDD;
+import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import scala.runtime.BoxedUnit;
 
 /**
  * What the program writes to files, told to the negotiator step by step, and what it must not do again.
  *
- * <p>Every call waits for the answer, however long that takes: a step that was not recorded could be done twice, and a
- * driver without a negotiator is ended by {@link NegotiatorWatch}.
+ * <p>Every call waits for the answer ({@link WriteQuestions}).
  */
 final class Writes {
     private static final String EXECUTION = "spark.sql.execution.id";
@@ -45,30 +37,17 @@ final class Writes {
     private static final String PROTOCOL = "spark.sql.sources.commitProtocolClass";
     private static final String COMMITTER = "mapred.output.committer.class";
     private static final String VALIDATES = "spark.hadoop.validateOutputSpecs";
-    private static final String SAVE = "save";
     private static final String HIVE = "org.apache.spark.sql.hive.execution.InsertIntoHiveTable";
-    private static final String HDFS = "hdfs";
-    private static final int HDFS_PORT = 8020;
-    private static final long PATIENCE_S = 600;
-    private static final int PLACES_READ = 10_000;
-    private static final ObjectMapper JSON = new ObjectMapper();
 
     private volatile SparkContext context;
-    private final Outbox outbox;
     private final Signatures signatures;
-    private final Map<Integer, CompletableFuture<JsonNode>> open = new ConcurrentHashMap<>();
-    private final AtomicInteger lastQuestion = new AtomicInteger();
+    private final WriteQuestions questions;
+    private final PlaceNames names = new PlaceNames(this::conf);
+    private final EarlierWrites earlier = new EarlierWrites(this::conf);
+    private final InputQuestions inputs;
     private final AtomicInteger lastWrite = new AtomicInteger();
     private final Map<Key, Write> planned = new ConcurrentHashMap<>();
-    private final Set<String> inputs = ConcurrentHashMap.newKeySet();
-    private final Map<String, Set<String>> heldBefore = new ConcurrentHashMap<>();
-    private final InputsRead read = new InputsRead(this::qualified, PLACES_READ);
     private final Set<String> otherProtocols = ConcurrentHashMap.newKeySet();
-    /** Outputs to which an earlier driver has added, with the number of the first RDD that is made after that. */
-    private final Map<String, Integer> notAddedAgain = new ConcurrentHashMap<>();
-
-    private volatile boolean pending;
-    private int newest;
 
     /** One write of this driver. */
     record Write(int number, Key key, Path output, boolean there) {}
@@ -78,17 +57,21 @@ final class Writes {
 
     Writes(SparkContext context, Outbox outbox, Signatures signatures) {
         this.context = context;
-        this.outbox = outbox;
         this.signatures = signatures;
+        questions = new WriteQuestions(outbox);
+        inputs = new InputQuestions(questions, names);
         install(context);
     }
 
     /** The program goes on with another context: a JVM has one at a time. */
     void follow(SparkContext next) {
         context = next;
-        notAddedAgain.replaceAll((path, rdd) -> 0); // its RDDs are made after all that
-        read.forgetNumbers();
+        inputs.follow();
         install(next);
+    }
+
+    private Configuration conf() {
+        return context.hadoopConfiguration();
     }
 
     /** This JVM's; null when nothing of writes is recorded. */
@@ -118,68 +101,12 @@ final class Writes {
     }
 
     void answer(int question, String json) throws JsonProcessingException {
-        CompletableFuture<JsonNode> waiting = open.get(question);
-        if (waiting != null) {
-            waiting.complete(JSON.readTree(json));
-        }
+        questions.answer(question, json);
     }
 
     /** Finishes or undoes what earlier drivers left half done; to be called before the program does anything. */
     void resume() {
-        for (JsonNode each : ask("writes_asked", event -> {}).path("unfinished")) {
-            String outcome;
-            String why = "";
-            try {
-                outcome = settle(each) ? "committed" : "undone";
-            } catch (IOException | RuntimeException e) {
-                outcome = "failed";
-                why = Failures.shortened(e.toString());
-            }
-            String said = outcome;
-            String reason = why;
-            outbox.add("write_resolved", event -> event.put("ordinal", each.path("ordinal").asInt())
-                    .put("outcome", said)
-                    .put("why", reason));
-        }
-    }
-
-    private boolean settle(JsonNode write) throws IOException {
-        Path output = new Path(write.path("path").asText());
-        FileSystem files = output.getFileSystem(context.hadoopConfiguration());
-        String job = write.path("job").asText();
-        int epoch = write.path("epoch").asInt();
-        boolean committing = write.path("state").asText().equals("committing");
-        // A shorter name could be a part of the name of somebody else's file.
-        if (!WrittenFiles.JOB.matcher(job).matches() || committing && write.path("digest").asText().isEmpty()) {
-            throw new IOException("it is not known which files are its own");
-        }
-        if (committing && isThere(write)) {
-            WrittenFiles.finish(files, output, job, epoch, context.hadoopConfiguration());
-            return true;
-        }
-        if (isSave(write)) {
-            if (!WrittenFiles.undoSave(files, output, job, epoch) && committing) {
-                throw new IOException("there are others than the files that it was about to show");
-            }
-            return false;
-        }
-        WrittenFiles.undo(files, output, job, epoch, write.path("existed").asBoolean());
-        return false;
-    }
-
-    private boolean isThere(JsonNode write) throws IOException {
-        WrittenFiles recorded = new WrittenFiles(write.path("files").asInt(), write.path("digest").asText());
-        return shown(write).equals(recorded);
-    }
-
-    private WrittenFiles shown(JsonNode write) throws IOException {
-        Path output = new Path(write.path("path").asText());
-        FileSystem files = output.getFileSystem(context.hadoopConfiguration());
-        return WrittenFiles.shown(files, output, isSave(write) ? WrittenFiles.ALL : write.path("job").asText());
-    }
-
-    private static boolean isSave(JsonNode write) {
-        return write.path("mode").asText().equals(SAVE);
+        earlier.resume(questions);
     }
 
     /** Whether an earlier driver has done this write; asked once for each, before anything is computed for it. */
@@ -191,8 +118,45 @@ final class Writes {
         Write known = planned.get(key); // adaptive execution plans again
         if (known == null) {
             known = declare(key, mode(command), signatures.of(session, command), command.outputPath());
+            if (known.there()) {
+                readRdds(command.query());
+            }
         }
         return known.there();
+    }
+
+    /** No stage will read what a write is computed from that is not done again. */
+    private void readRdds(LogicalPlan query) {
+        query.foreachWithSubqueries(node -> {
+            if (node instanceof LogicalRDD rows) {
+                inputs.reads(rows.rdd());
+            } else if (node instanceof ExternalRDD<?> objects) {
+                inputs.reads(objects.rdd());
+            }
+            return BoxedUnit.UNIT;
+        });
+    }
+
+    /**
+     * Whether an earlier driver has saved this RDD there; when it has not, the next {@link #save} to the path is known for
+     * what it is, until {@link #leave}.
+     *
+     * @param call by which call of the program's, and how
+     */
+    boolean isThere(RDD<?> rdd, Path output, String call) {
+        if (context.isStopped() || rdd.context() != context || !isOurs(context)) {
+            return false;
+        }
+        boolean there = declare(key(output), EarlierWrites.SAVE, signatures.ofSave(rdd, call), output).there();
+        if (there) {
+            inputs.reads(rdd);
+        }
+        return there;
+    }
+
+    /** The call is over, whatever came of it. */
+    void leave(Path output) {
+        planned.remove(key(output));
     }
 
     /** A table of Hive's gets files that are written elsewhere; which of them are in it nobody can tell later. */
@@ -217,7 +181,7 @@ final class Writes {
         String protocol = session.sessionState().conf().fileCommitProtocolClass();
         if (!protocol.equals(RecordedCommitProtocol.class.getName())) {
             if (otherProtocols.add(protocol)) {
-                outbox.add("writes_unrecorded", event -> event.put("why", protocol + " commits it"));
+                questions.tell("writes_unrecorded", event -> event.put("why", protocol + " commits it"));
             }
             return false;
         }
@@ -247,9 +211,9 @@ final class Writes {
 
     private Write declare(Key key, String mode, Signature signature, Path output) {
         int number = lastWrite.incrementAndGet();
-        String path = qualified(output);
+        String path = names.of(output);
         boolean existed = exists(output);
-        JsonNode answer = ask("write_declared", event -> event.put("write", number)
+        JsonNode answer = questions.ask("write_declared", event -> event.put("write", number)
                 .put("path", path)
                 .put("mode", mode)
                 .put("existed", existed)
@@ -263,10 +227,12 @@ final class Writes {
         planned.put(key, write);
         if (write.there()) {
             if (mode.equals("add") || mode.equals("amend")) {
-                notAddedAgain.put(path, context.newRddId());
+                inputs.notAddedAgain(path, context.newRddId());
             }
             System.err.println("yarnspec: " + output + " is not written again: "
                     + answer.path("reason").asText());
+        } else if (existed && mode.equals(EarlierWrites.SAVE) && questions.pending()) {
+            System.err.println("yarnspec: " + output + " is in the way: " + answer.path("reason").asText());
         }
         return write;
     }
@@ -277,10 +243,10 @@ final class Writes {
 
     private JsonNode compare(int number, JsonNode answer) {
         try {
-            if (isThere(answer.path("saved"))) {
+            if (earlier.isThere(answer.path("saved"))) {
                 return answer;
             }
-            return ask("write_missing", event -> event.put("write", number));
+            return questions.ask("write_missing", event -> event.put("write", number));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -298,10 +264,7 @@ final class Writes {
             // Whoever made it did not plan it as Spark's writers of files do, so it may keep a part of what is there.
             write = declare(key, "amend", Signature.ofUnknownWrite(path), output);
         }
-        int number = write.number();
-        boolean existed = exists(write.output());
-        ask("write_beginning", event -> event.put("write", number).put("job", job).put("existed", existed));
-        return write;
+        return beginning(write, job, exists(write.output()));
     }
 
     /**
@@ -312,105 +275,52 @@ final class Writes {
         if (context.isStopped() || !isOurs(context) || exists(output)) {
             return null;
         }
-        Write write = declare(key(output), SAVE, Signature.ofUnknownWrite(output.toString()), output);
-        ask("write_beginning", event -> event.put("write", write.number()).put("job", job).put("existed", false));
+        Key key = key(output);
+        Write known = planned.get(key);
+        if (known == null) {
+            known = declare(key, EarlierWrites.SAVE, Signature.ofUnknownWrite(output.toString()), output);
+        }
+        return beginning(known, job, false);
+    }
+
+    private Write beginning(Write write, String job, boolean existed) {
+        questions.ask("write_beginning", event -> event.put("write", write.number())
+                .put("job", job)
+                .put("existed", existed));
         return write;
     }
 
     /** The files of a write are about to be shown. */
     void committing(Write write, WrittenFiles files) {
-        ask("write_committing", event -> {
+        questions.ask("write_committing", event -> {
             event.put("write", write.number()).put("files", files.count()).put("digest", files.digest());
             var array = event.putArray("read");
-            read.takeNew().forEach(array::add);
+            inputs.takeNew().forEach(array::add);
         });
     }
 
     /** What a write has left is about to be removed: with it would go what a newer driver has at the same path. */
     void aborting(Write write) {
-        ask("write_aborting", event -> event.put("write", write.number()));
+        questions.ask("write_aborting", event -> event.put("write", write.number()));
     }
 
     void finished(Write write) {
-        ask("write_finished", event -> event.put("write", write.number()));
+        questions.ask("write_finished", event -> event.put("write", write.number()));
         planned.remove(write.key());
     }
 
     /** A DataFrame gets these inputs. */
     void reads(LogicalPlan plan) {
-        boolean asks = pending;
-        Collection<InputPaths.Input> all = InputPaths.of(plan, asks);
-        read.add(all);
-        if (asks) {
-            ask(all);
-        }
+        inputs.reads(plan);
     }
 
     /** Why a stage must not run; empty when it may. */
-    String reads(Stage stage) {
-        if (stage == null || !isOurs(stage.rdd().context())) {
-            return "";
-        }
-        try {
-            read.addAll(stage.rdd());
-            boolean asks = pending;
-            if (!asks && notAddedAgain.isEmpty()) {
-                return "";
-            }
-            Collection<InputPaths.Input> all = InputPaths.of(stage.rdd());
-            for (InputPaths.Input each : all) {
-                String path = qualified(each.path());
-                if (isOlderThanAddition(each.rdd(), path)) {
-                    return "yarnspec: what an earlier driver has added to the inputs is not added again, and whether " + path
-                            + " is to be read cannot be told: the RDD that reads it was made before the addition";
-                }
-            }
-            if (asks) {
-                ask(all);
-            }
-            return "";
-        } catch (RuntimeException e) {
-            return String.valueOf(e.getMessage()); // null would mean that it may run
-        }
-    }
-
-    private boolean isOlderThanAddition(int rdd, String file) {
-        return notAddedAgain.entrySet().stream()
-                .anyMatch(each -> rdd < each.getValue() && file.startsWith(each.getKey() + "/"));
-    }
-
-    /** Has it decided whether inputs may be read that nobody has asked about yet. */
-    private void ask(Collection<InputPaths.Input> all) {
-        Set<String> paths = new TreeSet<>();
-        Map<String, Set<String>> held = new TreeMap<>();
-        for (InputPaths.Input each : all) {
-            paths.add(qualified(each.path()));
-            held.computeIfAbsent(qualified(each.place()), place -> new TreeSet<>())
-                    .addAll(each.jobs());
-        }
-        paths.removeAll(inputs);
-        held.forEach((place, jobs) -> jobs.removeAll(heldBefore.getOrDefault(place, Set.of())));
-        held.values().removeIf(Set::isEmpty);
-        if (paths.isEmpty() && held.isEmpty()) {
-            return;
-        }
-        ask("input_read", event -> {
-            var array = event.putArray("paths");
-            paths.forEach(array::add);
-            var places = event.putArray("held");
-            held.forEach((place, jobs) -> {
-                var one = places.addObject().put("place", place).putArray("jobs");
-                jobs.forEach(one::add);
-            });
-        });
-        inputs.addAll(paths);
-        held.forEach((place, jobs) -> heldBefore
-                .computeIfAbsent(place, none -> ConcurrentHashMap.newKeySet())
-                .addAll(jobs));
+    String refusalOf(Stage stage) {
+        return stage == null || stage.rdd().context() != context ? "" : inputs.refusalOf(stage.rdd());
     }
 
     private Key key(Path output) {
-        return new Key(execution(), qualified(output));
+        return new Key(execution(), names.of(output));
     }
 
     private String execution() {
@@ -422,55 +332,6 @@ final class Writes {
             return output.getFileSystem(context.hadoopConfiguration()).exists(output);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
-        }
-    }
-
-    /** Always the same for the same place, with the port of its NameNode or without. */
-    private String qualified(Path path) {
-        try {
-            Path whole = path.getFileSystem(context.hadoopConfiguration()).makeQualified(path);
-            URI uri = whole.toUri();
-            boolean bare = HDFS.equals(uri.getScheme())
-                    && uri.getPort() < 0
-                    && context.hadoopConfiguration().get("dfs.ha.namenodes." + uri.getHost()) == null;
-            return bare ? new Path(HDFS, uri.getHost() + ":" + HDFS_PORT, uri.getPath()).toString() : whole.toString();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    /** What the newest question was answered holds, in whatever order those who asked go on. */
-    private synchronized void heed(int question, boolean nowPending) {
-        if (question > newest) {
-            newest = question;
-            pending = nowPending;
-        }
-    }
-
-    private JsonNode ask(String type, Consumer<ObjectNode> fields) {
-        int question = lastQuestion.incrementAndGet();
-        CompletableFuture<JsonNode> waiting = new CompletableFuture<>();
-        open.put(question, waiting);
-        outbox.add(type, event -> fields.accept(event.put("question", question)));
-        try {
-            JsonNode answer = waiting.get(PATIENCE_S, TimeUnit.SECONDS);
-            heed(question, answer.path("pending").asBoolean());
-            if (answer.path("action").asText().equals("stop")) {
-                if (answer.path("fenced").asBoolean()) {
-                    // To clean up after the write would take what the newer driver writes.
-                    System.err.println("yarnspec: the driver ends: " + answer.path("reason").asText());
-                    NegotiatorWatch.halt();
-                }
-                throw new IllegalStateException("yarnspec: " + answer.path("reason").asText());
-            }
-            return answer;
-        } catch (TimeoutException | ExecutionException e) {
-            throw new IllegalStateException("yarnspec: the application master does not answer", e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("yarnspec: a write was interrupted", e);
-        } finally {
-            open.remove(question);
         }
     }
 }

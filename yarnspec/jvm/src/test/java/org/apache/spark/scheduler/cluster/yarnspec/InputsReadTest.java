@@ -1,11 +1,13 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.junit.jupiter.api.Test;
@@ -26,7 +28,7 @@ class InputsReadTest {
     private void add(String... places) {
         read.add(Arrays.stream(places)
                 .map(Path::new)
-                .map(each -> new InputPaths.Input(each, each, Set.of(), 0))
+                .map(each -> new InputPaths.Input(each, each, Map.of(), 0))
                 .toList());
     }
 
@@ -49,6 +51,18 @@ class InputsReadTest {
                 Set.of("hdfs://n/x/day=1", "hdfs://n/x/day=2", "hdfs://n/x/day=3", "hdfs://n/x"), read.takeNew());
         add("/x/day=6", "/y/*");
         assertEquals(Set.of("hdfs://n/y"), read.takeNew());
+    }
+
+    @Test
+    void ofFilesThatAreReadBesideOthersEachIsToldAsFarAsTheyAreFew() {
+        InputsRead all = new InputsRead(InputsReadTest::name, 1_000);
+        for (int i = 0; i < 200; i++) {
+            Path file = new Path("/x/" + i);
+            all.add(List.of(new InputPaths.Input(file, WrittenFiles.filesIn(file.getParent()), Map.of(), 0)));
+        }
+        var told = all.takeNew();
+        assertTrue(told.containsAll(Set.of("hdfs://n/x/*", "hdfs://n/x/0", "hdfs://n/x/99")));
+        assertEquals(101, told.size());
     }
 
     @Test

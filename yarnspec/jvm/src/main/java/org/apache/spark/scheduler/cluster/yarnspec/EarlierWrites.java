@@ -1,0 +1,75 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.util.function.Supplier;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+
+/** What is left of the writes of earlier drivers, as the negotiator tells of them. */
+final class EarlierWrites {
+    /** The mode of RDDs that are saved: all in their directory is their own. */
+    static final String SAVE = "save";
+
+    private final Supplier<Configuration> conf;
+
+    EarlierWrites(Supplier<Configuration> conf) {
+        this.conf = conf;
+    }
+
+    /** Finishes or undoes what was left half done; to be called before the program does anything. */
+    void resume(WriteQuestions questions) {
+        for (JsonNode each : questions.ask("writes_asked", event -> {}).path("unfinished")) {
+            String outcome;
+            String why = "";
+            try {
+                outcome = settle(each) ? "committed" : "undone";
+            } catch (IOException | RuntimeException e) {
+                outcome = "failed";
+                why = Failures.shortened(e.toString());
+            }
+            String said = outcome;
+            String reason = why;
+            questions.tell("write_resolved", event -> event.put("ordinal", each.path("ordinal").asInt())
+                    .put("outcome", said)
+                    .put("why", reason));
+        }
+    }
+
+    private boolean settle(JsonNode write) throws IOException {
+        Path output = new Path(write.path("path").asText());
+        FileSystem files = output.getFileSystem(conf.get());
+        String job = write.path("job").asText();
+        int epoch = write.path("epoch").asInt();
+        boolean committing = write.path("state").asText().equals("committing");
+        // A shorter name could be a part of the name of somebody else's file.
+        if (!WrittenFiles.JOB.matcher(job).matches() || committing && write.path("digest").asText().isEmpty()) {
+            throw new IOException("it is not known which files are its own");
+        }
+        if (committing && isThere(write)) {
+            WrittenFiles.finish(files, output, job, epoch, conf.get());
+            return true;
+        }
+        if (isSave(write)) {
+            if (!WrittenFiles.undoSave(files, output, job, epoch) && committing) {
+                throw new IOException("there are others than the files that it was about to show");
+            }
+            return false;
+        }
+        WrittenFiles.undo(files, output, job, epoch, write.path("existed").asBoolean());
+        return false;
+    }
+
+    /** Whether the output has the files that were recorded, by name and length. */
+    boolean isThere(JsonNode write) throws IOException {
+        Path output = new Path(write.path("path").asText());
+        String job = isSave(write) ? WrittenFiles.ALL : write.path("job").asText();
+        WrittenFiles recorded = new WrittenFiles(write.path("files").asInt(), write.path("digest").asText());
+        return WrittenFiles.shown(output.getFileSystem(conf.get()), output, job).equals(recorded);
+    }
+
+    private static boolean isSave(JsonNode write) {
+        return write.path("mode").asText().equals(SAVE);
+    }
+}

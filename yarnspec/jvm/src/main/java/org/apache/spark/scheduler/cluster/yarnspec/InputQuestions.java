@@ -1,0 +1,127 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import com.google.common.collect.MapMaker;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** What the program reads: remembered for the next driver, and asked about where an earlier one has written. */
+final class InputQuestions {
+    private static final int PLACES_READ = 10_000;
+
+    private final WriteQuestions questions;
+    private final PlaceNames names;
+    private final InputsRead read;
+    private final Set<Object> told = Collections.newSetFromMap(new MapMaker().weakKeys().makeMap());
+    private final Set<Object> asked = Collections.newSetFromMap(new MapMaker().weakKeys().makeMap());
+    private final Set<String> paths = ConcurrentHashMap.newKeySet();
+    private final Map<String, Set<String>> jobsIn = new ConcurrentHashMap<>();
+    /** Outputs to which an earlier driver has added, with the number of the first RDD that is made after that. */
+    private final Map<String, Integer> notAddedAgain = new ConcurrentHashMap<>();
+
+    InputQuestions(WriteQuestions questions, PlaceNames names) {
+        this.questions = questions;
+        this.names = names;
+        this.read = new InputsRead(names::of, PLACES_READ);
+    }
+
+    /** The program goes on with another context, which counts its RDDs anew. */
+    void follow() {
+        notAddedAgain.replaceAll((path, rdd) -> 0); // they are made after all that
+    }
+
+    /** An addition to an output is not made again; {@code rdd}: the first number of those that are made from now on. */
+    void notAddedAgain(String path, int rdd) {
+        notAddedAgain.put(path, rdd);
+    }
+
+    /** A DataFrame gets these inputs. Asked for each step of it, so what was listed is looked at once. */
+    void reads(LogicalPlan plan) {
+        boolean asks = questions.pending();
+        Set<Object> known = asks ? asked : told;
+        List<Object> listings = new ArrayList<>();
+        Collection<InputPaths.Input> all = InputPaths.of(plan, asks, known, listings);
+        read.add(all);
+        if (asks) {
+            ask(all);
+        }
+        known.addAll(listings);
+    }
+
+    /** RDDs are read of which no stage runs. */
+    void reads(RDD<?> rdd) {
+        read.addAll(rdd);
+    }
+
+    /** Why a stage must not run, of which this is the last RDD; empty when it may. */
+    String refusalOf(RDD<?> last) {
+        try {
+            read.addAll(last);
+            boolean asks = questions.pending();
+            if (!asks && notAddedAgain.isEmpty()) {
+                return "";
+            }
+            Collection<InputPaths.Input> all = InputPaths.of(last);
+            for (InputPaths.Input each : all) {
+                String path = names.of(each.path());
+                if (isOlderThanAddition(each.rdd(), path)) {
+                    return "yarnspec: what an earlier driver has added to the inputs is not added again, and whether " + path
+                            + " is to be read cannot be told: the RDD that reads it was made before the addition";
+                }
+            }
+            if (asks) {
+                ask(all);
+            }
+            return "";
+        } catch (RuntimeException e) {
+            return String.valueOf(e.getMessage()); // null would mean that it may run
+        }
+    }
+
+    private boolean isOlderThanAddition(int rdd, String file) {
+        return notAddedAgain.entrySet().stream()
+                .anyMatch(each -> rdd < each.getValue() && file.startsWith(each.getKey() + "/"));
+    }
+
+    /** Has it decided whether inputs may be read that nobody has asked about yet. */
+    private void ask(Collection<InputPaths.Input> all) {
+        Set<String> newPaths = new TreeSet<>();
+        Map<String, Set<String>> held = new TreeMap<>();
+        for (InputPaths.Input each : all) {
+            newPaths.add(names.of(each.path()));
+            each.jobs().forEach((place, jobs) -> held.computeIfAbsent(names.of(place), none -> new TreeSet<>())
+                    .addAll(jobs));
+        }
+        newPaths.removeAll(paths);
+        held.forEach((place, jobs) -> jobs.removeAll(jobsIn.getOrDefault(place, Set.of())));
+        held.values().removeIf(Set::isEmpty);
+        if (newPaths.isEmpty() && held.isEmpty()) {
+            return;
+        }
+        questions.ask("input_read", event -> {
+            var array = event.putArray("paths");
+            newPaths.forEach(array::add);
+            var places = event.putArray("held");
+            held.forEach((place, jobs) -> {
+                var one = places.addObject().put("place", place).putArray("jobs");
+                jobs.forEach(one::add);
+            });
+        });
+        paths.addAll(newPaths);
+        held.forEach((place, jobs) ->
+                jobsIn.computeIfAbsent(place, none -> ConcurrentHashMap.newKeySet()).addAll(jobs));
+    }
+
+    /** Places that were read, and not given here yet. */
+    Collection<String> takeNew() {
+        return read.takeNew();
+    }
+}
