@@ -1,4 +1,4 @@
-"""What the integration tests share: one mini cluster per run, the real command line, and the checks for leaks."""
+"""What the integration tests share: a mini cluster per process, the real command line, and the checks for leaks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import subprocess
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pyspark
 import pytest
-from xdist.scheduler import LoadScopeScheduling
 
-from integration import quickjvm
+from integration import quickjvm, turns
 from integration.cluster import Cluster
 from integration.submitting import (
     ENDED,
@@ -34,7 +32,6 @@ from integration.watch import PlacementWatch
 from yarnspec.minicluster import MiniCluster
 
 HOSTS = 4
-LOCAL = "/local/"
 DAEMON_TAIL_LINES = 4
 CONTAINER_TAIL_LINES = 20
 CLEAN_UP_TIMEOUT_S = 30
@@ -74,6 +71,11 @@ Yarnspec = Callable[..., Result]
 Watch = Callable[[str], PlacementWatch]
 
 
+def pytest_report_header() -> str:
+    """Which tests are chosen by the day."""
+    return f"{turns.DAY}={os.environ[turns.DAY]}"
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a developer keep one cluster for many runs."""
     parser.addoption("--cluster", metavar="HOME", help="use (and leave running) the mini cluster in this directory")
@@ -94,7 +96,7 @@ def user_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
 def cluster(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, user_environment: dict[str, str]
 ) -> Iterator[Cluster]:
-    """The mini cluster of this run: 4 hosts, placement constraints accepted, memory checked."""
+    """The mini cluster of this process: 4 hosts, placement constraints accepted, memory checked."""
     kept = request.config.getoption("--cluster")
     home = Path(kept) if kept else tmp_path_factory.mktemp("minicluster")
     mini = mini_cluster(home)
@@ -109,20 +111,6 @@ def cluster(
 
 
 CLUSTER = pytest.StashKey[Cluster]()
-
-
-class Lanes(LoadScopeScheduling):  # type: ignore[misc] # of which mypy knows nothing
-    """With ``-n 2``: all that share the mini cluster in one process, and what needs none in the other, file by file."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return file if LOCAL in file else "cluster"
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Lanes:
-    """Have tests of one lane one after the other."""
-    return Lanes(config, log)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -14,6 +14,7 @@ from integration.conftest import Submit, leftovers
 from integration.lives import Lives, Output, journal_of, output_files, outputs
 from integration.programs import stages
 from integration.submitting import Submission, run_yarnspec
+from integration.turns import turn
 from integration.waiting import wait_for
 
 OPTIONS = (
@@ -114,8 +115,12 @@ class Stages:
         self.go("commitJob")
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("kind", ["adaptive", "sorted"])
+KINDS = ("adaptive", "sorted")
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[] if kind == turn(KINDS) else pytest.mark.soak) for kind in KINDS]
+)
 def test_killed_at_every_step(kind: str, submit: Submit, cluster: Cluster, tmp_path: Path, commit_steps: Path) -> None:
     """Registering, adopting, flushing, sealing, committing: the driver or the whole application master dies there.
 
