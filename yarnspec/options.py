@@ -176,6 +176,11 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     origins: dict[str, str]
     warnings: tuple[str, ...] = ()
 
+    @property
+    def asked(self) -> frozenset[str]:
+        """The options that somebody set."""
+        return frozenset(key for key, origin in self.origins.items() if origin != "default")
+
     def values(self) -> dict[str, Value]:
         """Every option's value by its name, as the configuration file writes it."""
         return {key: field.write(field.get(self.options)) for key, field in fields().items()}

@@ -251,19 +251,18 @@ def test_an_rdd_is_not_saved_again(step: Step, directory: Path) -> None:
 def test_nor_is_one_by_any_other_call(directory: Path) -> None:
     whole, whole_data = begin(directory, "whole")
     application, data = begin(directory)
-    first = application.run(program("saved-otherwise", data), kill_at=("write_finished", 4, "answered"))
+    first = application.run(program("saved-otherwise", data), kill_at=("write_finished", 5, "answered"))
     assert first.exit_code == -9
     outputs = [data / name for name in ("pickled", "sequence", "lines", "numbers")]
     before = files_in(*outputs)
-    assert len(before) == 8
+    assert len(before) == 10
     second = application.run(program("saved-otherwise", data))
-    assert second.skipped == 4
+    assert second.skipped == 5
     assert files_in(*outputs) == before
     assert result(second) == result(whole.run(program("saved-otherwise", whole_data)))
 
 
-def test_another_rdd_where_one_was_saved_is_in_sparks_way_as_ever(directory: Path) -> None:
-    """Be it that the program does other things in each life, or that somebody has changed what was saved."""
+def test_another_rdd_where_one_was_saved_finds_that_in_its_way_as_ever(directory: Path) -> None:
     application, data = begin(directory)
     first = application.run(program("saved-or-not", data), kill_at=("write_finished", 1, "answered"))
     assert first.exit_code == -9
@@ -272,6 +271,31 @@ def test_another_rdd_where_one_was_saved_is_in_sparks_way_as_ever(directory: Pat
     assert (second.exit_code, second.skipped) == (0, 0)
     assert "sums is in the way: an earlier life of it has written there" in second.log.read_text()
     assert files_in(data / "sums") == before
+
+
+def test_so_does_the_same_one_when_somebody_has_changed_what_was_saved(directory: Path) -> None:
+    application, data = begin(directory)
+    first = application.run(program("saved", data), kill_at=("write_finished", 1, "answered"))
+    assert first.exit_code == -9
+    next((data / "sums").glob("part-*")).unlink()
+    before = files_in(data / "sums")
+    second = application.run(program("saved", data))
+    assert second.exit_code > 0
+    assert "sums is in the way" in second.log.read_text()
+    assert "its files are not those that were committed" in second.log.read_text()
+    assert "sums already exists" in second.log.with_name("stdout").read_text()
+    assert files_in(data / "sums") == before
+
+
+def test_an_rdd_is_not_taken_for_the_same_whose_records_others_may_have_read_otherwise(directory: Path) -> None:
+    """It is computed from a shuffle that gives other records when it runs again, or its save makes a checkpoint."""
+    application, data = begin(directory)
+    first = application.run(program("saved-in-doubt", data), kill_at=("write_finished", 3, "answered"))
+    assert first.exit_code == -9
+    second = application.run(program("saved-in-doubt", data))
+    assert (second.exit_code, second.skipped) == (0, 1)
+    for why in ("may give other records", "checkpoint"):
+        assert why in second.log.read_text()
 
 
 def test_rows_are_not_added_twice_where_no_shuffle_is_kept(directory: Path) -> None:

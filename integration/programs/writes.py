@@ -124,15 +124,33 @@ def saved(spark: SparkSession, directory: Path) -> Any:
 
 
 def saved_otherwise(spark: SparkSession, directory: Path) -> Any:
-    """A save each of what the driver has at hand, by each call, with a setting of the formats'."""
+    """A save by each call, after a write that reads no file, and with a setting of a format's."""
     context = spark.sparkContext
+    spark.range(5).write.mode("overwrite").parquet(f"{directory}/sums")
     pairs = context.parallelize([("a", 1), ("b", 2)], 2)
     pairs.saveAsPickleFile(f"{directory}/pickled", 5)
     pairs.saveAsSequenceFile(path=f"{directory}/sequence", compressionCodecClass=GZIP)
     pairs.saveAsHadoopFile(f"{directory}/lines", "org.apache.hadoop.mapred.TextOutputFormat", conf={"x": "y"})
-    pairs.values().saveAsTextFile(f"{directory}/numbers")
+    pairs.cartesian(pairs).saveAsTextFile(f"{directory}/numbers")
     lines = context.textFile(f"{directory}/lines").collect()
     return [*sorted(context.pickleFile(f"{directory}/pickled").collect()), *sorted(lines)]
+
+
+def saved_in_doubt(spark: SparkSession, directory: Path) -> Any:
+    """Goes on where a save finds something. One reads an indeterminate shuffle, one makes a checkpoint."""
+    context = spark.sparkContext
+    context.setCheckpointDir(f"{directory}/checkpoints")
+    numbers = context.parallelize(range(20), 4)
+    dealt = numbers.map(lambda n: (n % 5, n)).reduceByKey(lambda one, other: one + other, 4).repartition(3)
+    checkpointed = numbers.map(lambda number: number + 1)
+    checkpointed.checkpoint()
+    for name, rdd in (("dealt", dealt), ("checkpointed", checkpointed), ("numbers", numbers)):
+        try:
+            rdd.saveAsTextFile(f"{directory}/{name}")
+        except Exception as error:
+            if "already exists" not in str(error):
+                raise
+    return numbers.count()
 
 
 def saved_or_not(spark: SparkSession, directory: Path) -> Any:
@@ -228,6 +246,7 @@ CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "counted": counted,
     "saved": saved,
     "saved-otherwise": saved_otherwise,
+    "saved-in-doubt": saved_in_doubt,
     "saved-or-not": saved_or_not,
     "swapped": swapped,
     "swapped-lines": swapped_lines,

@@ -306,6 +306,13 @@ def test_an_overwrite_forgets_what_it_overwrites_and_goes_on_counting() -> None:
     assert says(world, reads(Y)) == "stop"
 
 
+def test_what_a_format_deletes_before_it_saves_is_forgotten() -> None:
+    world = epoch(write(1, mode="save"))
+    assert says(world, declared("other", mode="save")) == "run"
+    assert only(cm.ForgetWrites, world.tell(beginning(existed=False))).ordinals == (1,)
+    assert says(world, reads(X)) == "run"
+
+
 def test_what_somebody_took_away_is_written_anew_and_forgotten() -> None:
     world = epoch(write(1, mode="add"), write(2, mode="add"))
     assert says(world, declared("s1", mode="add", existed=False)) == "run"

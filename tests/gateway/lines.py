@@ -29,5 +29,5 @@ def translated(*line: str, environ: Mapping[str, str] | None = None) -> Translat
         request,
         loaded.options,
         {"SPARK_CONF_DIR": "/nonexistent"} | dict(environ or {}),
-        speculation_asked=loaded.origins["speculation.enabled"] != "default",
+        asked=loaded.asked,
     )

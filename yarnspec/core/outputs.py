@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from yarnspec.core import events as ev
 from yarnspec.core import writeevents as wr
 from yarnspec.core.commands import (
@@ -198,7 +200,9 @@ class Outputs:
         declared = self._declared.get(event.write)
         if declared is None:
             return self._never_declared(event.question, event.write)
-        wiped = self._writes.begin(declared)
+        # A format may have deleted since what a save had found in its way.
+        now = msgspec.structs.replace(declared, existed=event.existed) if declared.mode == "save" else declared
+        wiped = self._writes.begin(now)
         commands: list[Command] = []
         if self._recording:
             record = self._record(declared, job=event.job, existed=event.existed)

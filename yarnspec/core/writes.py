@@ -9,6 +9,7 @@ future. From that follows what may be done:
     overwrites a path with one         run: nothing of the open ones is left afterwards, they are forgotten
     adds to a path with one            stop: its rows may be there already
     creates a path with one            stop: its own earlier output is in its way
+    saves an RDD to a path with one    run: Spark refuses it
     writes where nothing is now        run: nothing of the open ones is left to be doubled, they are forgotten
 
 A write that began and was never committed was undone before the program began. Where it had overwritten something, that

@@ -60,8 +60,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
 def read_request(request: SubmitRequest) -> Read:
     """What can be told without asking the cluster: options, translation and sizes; UsageError for what is wrong."""
     loaded = yarnspec_options.load(Path(request.config_file) if request.config_file else None, request.settings)
-    asked = loaded.origins["speculation.enabled"] != "default"
-    translation = translate(request, loaded.options, speculation_asked=asked)
+    translation = translate(request, loaded.options, asked=loaded.asked)
     sizes = plan_sizes(translation.properties, translation.options, translation.yarn.executor_node_label)
     return Read(loaded=loaded, translation=translation, sizes=sizes)
 

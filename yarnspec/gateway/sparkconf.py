@@ -23,7 +23,7 @@ from yarnspec.gateway.sizes import duration_ms, truth, whole_number
 from yarnspec.options import Options, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from yarnspec.gateway.request import SubmitRequest
 
@@ -127,11 +127,11 @@ def translate(
     options: Options,
     environ: Mapping[str, str] | None = None,
     *,
-    speculation_asked: bool = False,
+    asked: Collection[str] = (),
 ) -> Translation:
     """Translate a request; raise UsageError for what is wrong in it. Reads local files, asks nobody.
 
-    ``speculation_asked``: somebody set ``speculation.enabled``, and not only the default holds.
+    ``asked``: the options that somebody set, so that not only the default holds.
     """
     environ = os.environ if environ is None else environ
     merged = merge(request, environ)
@@ -161,13 +161,14 @@ def translate(
             entries = [*library_path, *filter(None, [variables.get("LD_LIBRARY_PATH")])]
             variables["LD_LIBRARY_PATH"] = ":".join(entries)
     jars = spark_jars(request.spark_jars, given, warnings)
-    translated = apply_to_options(given, options)
-    recovery_off = recovery.why_off(given, translated)
+    translated = apply_to_options(given, options, asked)
+    recovery_off = recovery.why_off(given, translated, asked)
     if recovery_off:
         warnings.append(f"finished work is not kept for a next driver: {recovery_off}")
         translated = recovery.switched_off(translated)
     properties = {key: given[key] for key in given if key not in _CONSUMED and not is_owned(key, given)} | lists
-    ours = speculation.properties(given, translated, asked=speculation_asked) | recovery.properties(translated, given)
+    ours = speculation.properties(given, translated, asked="speculation.enabled" in asked)
+    ours |= recovery.properties(translated, given)
     properties |= ours
     warnings += speculation.warnings(given, merged.origins, translated)
     _ship_ivy_settings(properties, hold)
@@ -217,12 +218,19 @@ def is_owned(key: str, given: Mapping[str, str]) -> bool:
     return key in OWNED_KEYS or key.startswith(OWNED_PREFIX)
 
 
-def apply_to_options(given: Mapping[str, str], options: Options) -> Options:
-    """Fold the Spark properties that mean the same as one of yarnspec's options into these; Spark's name wins."""
+def apply_to_options(given: Mapping[str, str], options: Options, asked: Collection[str] = ()) -> Options:
+    """Fold the Spark properties that mean the same as one of yarnspec's options into these; Spark's name wins.
+
+    Who says in Spark's words that there shall be one attempt has a program that must not run twice: its driver is not
+    started again either, unless ``asked``, the options that somebody set, has it.
+    """
     am, submit, executor = options.am, options.submit, options.executor
+    again = options.recovery
     key = "spark.yarn.maxAppAttempts"
     if key in given:
         am = msgspec.structs.replace(am, max_attempts=whole_number(given[key], key))
+        if am.max_attempts == 1 and "recovery.driver_restarts" not in asked:
+            again = msgspec.structs.replace(again, driver_restarts=0)
     key = "spark.yarn.report.interval"
     if key in given:
         submit = msgspec.structs.replace(submit, poll_interval_ms=_positive_ms(given, key))
@@ -230,7 +238,7 @@ def apply_to_options(given: Mapping[str, str], options: Options) -> Options:
     if key in given:
         window_ms = duration_ms(given[key], key)
         executor = msgspec.structs.replace(executor, failure_window_ms=window_ms if window_ms > 0 else _TEN_YEARS_MS)
-    return msgspec.structs.replace(options, am=am, submit=submit, executor=executor)
+    return msgspec.structs.replace(options, am=am, submit=submit, executor=executor, recovery=again)
 
 
 def java_options(given: Mapping[str, str], role: Literal["driver", "executor"]) -> tuple[str, ...]:

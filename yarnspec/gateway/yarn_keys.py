@@ -31,8 +31,17 @@ YARN_KEYS: tuple[YarnKey, ...] = (
     YarnKey("spark.yarn.queue", "honoured", "the queue; `--queue` wins"),
     YarnKey("spark.yarn.tags", "honoured", "the application's tags"),
     YarnKey("spark.yarn.priority", "honoured", "the application's priority"),
-    YarnKey("spark.yarn.maxAppAttempts", "honoured", "wins over the option `am.max_attempts`"),
-    YarnKey("spark.yarn.am.attemptFailuresValidityInterval", "honoured", "period in which failed attempts count"),
+    YarnKey(
+        "spark.yarn.maxAppAttempts",
+        "honoured",
+        "wins over the option `am.max_attempts`; 1 also means that a driver is not started again in its attempt, "
+        "unless `recovery.driver_restarts` is set",
+    ),
+    YarnKey(
+        "spark.yarn.am.attemptFailuresValidityInterval",
+        "honoured",
+        "period in which failed attempts count; with it finished work is kept only where `recovery.enabled` is set",
+    ),
     YarnKey("spark.yarn.rolledLog.includePattern", "honoured", "log files that YARN collects while they are written"),
     YarnKey("spark.yarn.rolledLog.excludePattern", "honoured", "log files that YARN leaves out of this"),
     YarnKey("spark.yarn.submit.waitAppCompletion", "honoured", "in both deploy modes; `--wait` and `--no-wait` win"),

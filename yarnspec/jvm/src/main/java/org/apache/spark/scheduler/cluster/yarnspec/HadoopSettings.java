@@ -52,8 +52,9 @@ final class HadoopSettings {
     private static final Pattern SECRET =
             Pattern.compile("fs\\..*(key|secret|token|password|credential|oauth|sas).*", Pattern.CASE_INSENSITIVE);
 
-    /** The number of each driver's own tree of uncommitted output. */
-    private static final Set<String> OF_ONE_LIFE = Set.of("mapreduce.job.application.attempt.id");
+    /** The number of each driver's own tree of uncommitted output, and what Spark's SQL sets as soon as it is first used. */
+    private static final Set<String> OF_ONE_LIFE =
+            Set.of("mapreduce.job.application.attempt.id", "hive.metastore.warehouse.dir");
 
     private final Map<RDD<?>, Map<String, String>> known = Collections.synchronizedMap(new WeakHashMap<>());
     private Map<String, String> cluster;
@@ -79,6 +80,7 @@ final class HadoopSettings {
     /** What a configuration of the driver's would tell them now. */
     Map<String, String> of(Configuration conf) {
         try {
+            cluster(); // the first of these adds to every configuration
             return chosen(entries(copied(conf)));
         } catch (IOException e) {
             throw new Unknown("a configuration cannot be read in the driver");

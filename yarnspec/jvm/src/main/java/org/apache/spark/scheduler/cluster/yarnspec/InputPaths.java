@@ -1,7 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -10,13 +10,13 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.FileInputFormat;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.lib.input.CombineFileSplit;
 import org.apache.spark.Partition;
-import org.apache.spark.ShuffleDependency;
 import org.apache.spark.rdd.HadoopPartition;
 import org.apache.spark.rdd.NewHadoopPartition;
 import org.apache.spark.rdd.RDD;
@@ -133,7 +133,7 @@ final class InputPaths {
     /** Files that an RDD and those that it computes from, up to shuffles, read: one of each directory. */
     static Collection<Input> of(RDD<?> last) {
         Map<Path, Input> inputs = new HashMap<>();
-        visit(last, false, Set.of(), rdd -> files(rdd, (file, number) -> {
+        sources(Lineage.ofStage(last)).forEach(rdd -> files(rdd, (file, number) -> {
             Path place = WrittenFiles.filesIn(file.getParent());
             Input known = inputs.get(place);
             if (known == null || number < known.rdd()) {
@@ -153,41 +153,32 @@ final class InputPaths {
      */
     static Collection<Path> placesOf(RDD<?> last, Set<RDD<?>> known) {
         Set<Path> places = new HashSet<>();
-        Set<RDD<?>> seen = visit(last, true, known, rdd -> {
-            if (HadoopInputs.isOne(rdd)) {
-                files(rdd, (file, number) -> places.add(WrittenFiles.filesIn(file.getParent())));
-                // Where nothing is yet no part of it is read.
-                for (Path each : FileInputFormat.getInputPaths(new JobConf(HadoopInputs.conf(rdd)))) {
-                    if (!each.toString().matches(GLOBS)) {
-                        places.add(each);
-                    }
+        Set<RDD<?>> looked = Lineage.ofAll(last, known);
+        sources(looked).filter(HadoopInputs::isOne).forEach(rdd -> {
+            files(rdd, (file, number) -> places.add(WrittenFiles.filesIn(file.getParent())));
+            for (Path each : named(rdd)) {
+                // Where nothing is yet no file is read, and what a file is now may be a directory.
+                if (!places.contains(WrittenFiles.filesIn(each))) {
+                    places.add(each);
                 }
             }
         });
-        known.addAll(seen);
+        known.addAll(looked);
         return places;
     }
 
-    private static Set<RDD<?>> visit(
-            RDD<?> last, boolean belowShuffles, Set<RDD<?>> known, Consumer<RDD<?>> reader) {
-        Set<RDD<?>> seen = new HashSet<>();
-        ArrayDeque<RDD<?>> left = new ArrayDeque<>(List.of(last));
-        while (!left.isEmpty()) {
-            RDD<?> rdd = left.pop();
-            if (known.contains(rdd) || !seen.add(rdd)) {
-                continue;
-            }
-            if (rdd.dependencies().isEmpty()) {
-                reader.accept(rdd);
-            }
-            rdd.dependencies().foreach(each -> {
-                if (belowShuffles || !(each instanceof ShuffleDependency<?, ?, ?>)) {
-                    left.add(each.rdd());
-                }
-                return BoxedUnit.UNIT;
-            });
+    private static Stream<RDD<?>> sources(Set<RDD<?>> rdds) {
+        return rdds.stream().filter(rdd -> rdd.dependencies().isEmpty());
+    }
+
+    /** The files and directories that an RDD was told to read, other than by patterns. */
+    private static List<Path> named(RDD<?> rdd) {
+        try {
+            Path[] all = FileInputFormat.getInputPaths(new JobConf(HadoopInputs.conf(rdd)));
+            return Arrays.stream(all).filter(each -> !each.toString().matches(GLOBS)).toList();
+        } catch (IllegalArgumentException e) {
+            return List.of(); // an input format may have something else there
         }
-        return seen;
     }
 
     /** Takes a file, and the number of the RDD that has listed it. */

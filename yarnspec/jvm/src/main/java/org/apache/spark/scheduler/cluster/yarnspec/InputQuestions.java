@@ -81,7 +81,7 @@ final class InputQuestions {
                 ask(all);
             }
             return "";
-        } catch (RuntimeException e) {
+        } catch (Exception e) { // Scala throws any of them anywhere
             return String.valueOf(e.getMessage()); // null would mean that it may run
         }
     }

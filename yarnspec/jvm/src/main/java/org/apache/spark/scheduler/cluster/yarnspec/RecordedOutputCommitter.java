@@ -6,7 +6,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.FileOutputCommitter;
 import org.apache.hadoop.mapred.FileOutputFormat;
 import org.apache.hadoop.mapred.JobContext;
-import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.java.JavaRDDLike;
 
 /**
  * Hadoop's own commit of what an RDD is saved to through its older interface ({@code saveAsTextFile} and the like), which
@@ -22,7 +22,7 @@ public final class RecordedOutputCommitter extends FileOutputCommitter {
      *
      * @param call by which call, and how, other than where
      */
-    public static boolean isThere(JavaRDD<?> rdd, String path, String call) {
+    public static boolean isThere(JavaRDDLike<?, ?> rdd, String path, String call) {
         Writes writes = Writes.current();
         return writes != null && writes.isThere(rdd.rdd(), new Path(path), call);
     }

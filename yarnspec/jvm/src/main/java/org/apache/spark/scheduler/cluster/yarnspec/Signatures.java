@@ -75,7 +75,7 @@ final class Signatures implements ShuffleIdentities {
             description = exchange == null ? description : exchange.simpleString(10);
         } catch (Unknown e) {
             whyNot = e.getMessage();
-        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+        } catch (Exception | LinkageError | StackOverflowError e) {
             whyNot = "it cannot be described: " + e;
         }
         String text = "";
@@ -109,6 +109,15 @@ final class Signatures implements ShuffleIdentities {
             addSettings(values, context.conf().getAllAsJavaMap());
             values.add(inputs.settings(context.hadoopConfiguration()));
             values.rdds().add(rdd, true);
+            if (aboveIndeterminate(values)) {
+                // Other jobs read the same records of it, and when it runs again there are others.
+                throw new Unknown("it is computed from a shuffle that may give other records when it runs again");
+            }
+            for (RDD<?> each : Lineage.ofAll(rdd, Set.of())) {
+                if (each.checkpointData().isDefined()) {
+                    throw new Unknown("it is to be checkpointed, or is computed from what is");
+                }
+            }
         });
     }
 
@@ -123,7 +132,7 @@ final class Signatures implements ShuffleIdentities {
             }
         } catch (Unknown e) {
             whyNot = e.getMessage();
-        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+        } catch (Exception | LinkageError | StackOverflowError e) {
             whyNot = "it cannot be described: " + e;
         }
         return new Signature(
@@ -180,7 +189,7 @@ final class Signatures implements ShuffleIdentities {
             added.add(into, rdd.context());
             addSettings(values, rdd.context().conf().getAllAsJavaMap());
             values.rdds().add(rdd, true);
-        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+        } catch (Exception | LinkageError | StackOverflowError e) {
             return "";
         }
         boolean same = values.deterministic()
@@ -308,10 +317,7 @@ final class Signatures implements ShuffleIdentities {
 
     private Signature.Determinism determinism(ShuffleDependency<?, ?, ?> dependency, Values values) {
         Enumeration.Value sparks = dependency.rdd().outputDeterministicLevel();
-        boolean aboveOthers = values.rdds().parents().stream()
-                .map(known::get)
-                .anyMatch(parent -> parent == null || parent.determinism() == Signature.Determinism.INDETERMINATE);
-        if (aboveOthers
+        if (aboveIndeterminate(values)
                 || !values.deterministic()
                 || sparks.equals(DeterministicLevel$.MODULE$.INDETERMINATE())) {
             return Signature.Determinism.INDETERMINATE;
@@ -319,5 +325,11 @@ final class Signatures implements ShuffleIdentities {
         return sparks.equals(DeterministicLevel$.MODULE$.DETERMINATE())
                 ? Signature.Determinism.DETERMINATE
                 : Signature.Determinism.UNORDERED;
+    }
+
+    private boolean aboveIndeterminate(Values values) {
+        return values.rdds().parents().stream()
+                .map(known::get)
+                .anyMatch(parent -> parent == null || parent.determinism() == Signature.Determinism.INDETERMINATE);
     }
 }

@@ -89,10 +89,14 @@ final class Writes {
             conf.set(EXTENSIONS, (extensions.isBlank() ? "" : extensions + ",") + ours);
         }
         conf.setIfMissing(PROTOCOL, RecordedCommitProtocol.class.getName());
-        // A program that lets RDDs be saved over what is there mixes files, of which nobody can tell later whose they are.
-        if (conf.getBoolean(VALIDATES, true)) {
+        if (validates(conf)) {
             context.hadoopConfiguration().setIfUnset(COMMITTER, RecordedOutputCommitter.class.getName());
         }
+    }
+
+    /** A program that lets RDDs be saved over what is there mixes files, of which nobody can tell later whose they are. */
+    private static boolean validates(SparkConf conf) {
+        return conf.getBoolean(VALIDATES, true);
     }
 
     /** Streams have books of their own. */
@@ -144,7 +148,7 @@ final class Writes {
      * @param call by which call of the program's, and how
      */
     boolean isThere(RDD<?> rdd, Path output, String call) {
-        if (context.isStopped() || rdd.context() != context || !isOurs(context)) {
+        if (context.isStopped() || rdd.context() != context || !isOurs(context) || !validates(context.conf())) {
             return false;
         }
         boolean there = declare(key(output), EarlierWrites.SAVE, signatures.ofSave(rdd, call), output).there();

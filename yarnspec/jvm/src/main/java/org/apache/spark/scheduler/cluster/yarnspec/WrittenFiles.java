@@ -2,9 +2,15 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -28,6 +34,7 @@ record WrittenFiles(int count, String digest) {
     /** What names hold of files that DataFrames write. */
     static final Pattern JOB = Pattern.compile("\\p{XDigit}{8}(-\\p{XDigit}{4}){3}-\\p{XDigit}{12}");
 
+    private static final int LISTINGS = 16;
     private static final String FILES = "*";
     private static final String TEMPORARY = "_temporary";
     private static final String MARK = ".yarnspec-";
@@ -77,12 +84,7 @@ record WrittenFiles(int count, String digest) {
             throws IOException {
         Path attempt = committer.getJobAttemptPath(context);
         FileSystem files = attempt.getFileSystem(context.getConfiguration());
-        Map<String, Long> found = new TreeMap<>();
-        for (FileStatus task : list(files, attempt)) {
-            if (task.isDirectory() && task.getPath().getName().startsWith(TASK)) {
-                found.putAll(below(files, task.getPath(), job));
-            }
-        }
+        Map<String, Long> found = belowTasks(files, attempt, job);
         // Algorithm 2 shows what a task has written when that is committed.
         int algorithm = context.getConfiguration()
                 .getInt(
@@ -92,6 +94,31 @@ record WrittenFiles(int count, String digest) {
             found.putAll(below(files, attempt.getParent().getParent(), job));
         }
         return of(found);
+    }
+
+    /** Several at a time: of many tasks each listing takes the file system a while. */
+    private static Map<String, Long> belowTasks(FileSystem files, Path attempt, String job) throws IOException {
+        Map<String, Long> found = new TreeMap<>();
+        ExecutorService threads = Executors.newFixedThreadPool(LISTINGS);
+        try {
+            List<Future<Map<String, Long>>> listings = new ArrayList<>();
+            for (FileStatus task : list(files, attempt)) {
+                if (task.isDirectory() && task.getPath().getName().startsWith(TASK)) {
+                    listings.add(threads.submit(() -> below(files, task.getPath(), job)));
+                }
+            }
+            for (Future<Map<String, Long>> each : listings) {
+                found.putAll(each.get());
+            }
+            return found;
+        } catch (ExecutionException e) {
+            throw new IOException(e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted in the midst of a commit", e);
+        } finally {
+            threads.shutdownNow();
+        }
     }
 
     private static Map<String, Long> below(FileSystem files, Path directory, String job) throws IOException {

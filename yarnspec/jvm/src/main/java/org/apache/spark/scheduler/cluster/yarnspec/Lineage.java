@@ -1,0 +1,42 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import java.util.ArrayDeque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.rdd.RDD;
+import scala.runtime.BoxedUnit;
+
+/** The RDDs that one is computed from. */
+final class Lineage {
+    private Lineage() {}
+
+    /** Itself and those below it up to shuffles, which is what a stage computes. */
+    static Set<RDD<?>> ofStage(RDD<?> last) {
+        return walk(last, false, Set.of());
+    }
+
+    /** Itself and all below it, without those that are known and what is below these. */
+    static Set<RDD<?>> ofAll(RDD<?> last, Set<RDD<?>> known) {
+        return walk(last, true, known);
+    }
+
+    private static Set<RDD<?>> walk(RDD<?> last, boolean belowShuffles, Set<RDD<?>> known) {
+        Set<RDD<?>> seen = new HashSet<>();
+        ArrayDeque<RDD<?>> left = new ArrayDeque<>(List.of(last));
+        while (!left.isEmpty()) {
+            RDD<?> rdd = left.pop();
+            if (known.contains(rdd) || !seen.add(rdd)) {
+                continue;
+            }
+            rdd.dependencies().foreach(each -> {
+                if (belowShuffles || !(each instanceof ShuffleDependency<?, ?, ?>)) {
+                    left.add(each.rdd());
+                }
+                return BoxedUnit.UNIT;
+            });
+        }
+        return seen;
+    }
+}
