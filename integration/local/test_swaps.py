@@ -55,10 +55,10 @@ def test_so_is_the_third_life_where_the_second_one_did_not_do_the_write_again_th
     assert first.exit_code == -9
     second = application.run(program("swapped-later", data), kill_at=AFTER_THE_SWAP)
     assert (second.exit_code, second.skipped) == (-9, 1)
-    before = visible(data)
+    before = visible(data / "text")
     third = application.run(program("swapped-later", data))
     assert "has put what it had computed from that" in third.stopped
-    assert visible(data) == before
+    assert visible(data / "text") == before
 
 
 @pytest.mark.soak

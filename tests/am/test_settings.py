@@ -57,16 +57,15 @@ def test_options_reach_the_core() -> None:
 
 
 def test_an_attempt_has_a_range_of_epochs_only_while_recovery_is_on() -> None:
-    on = plan()
+    on = plan("recovery.enabled=true")
     assert [epoch_of(on, attempt) for attempt in (1, 2, 3)] == [1, 6, 11]
-    assert [epoch_of(plan("recovery.driver_restarts=0"), each) for each in (1, 2)] == [1, 2]
-    off = plan("recovery.enabled=false")
-    assert [epoch_of(off, attempt) for attempt in (1, 2, 3)] == [1, 2, 3]
+    assert [epoch_of(plan("recovery.enabled=true", "recovery.driver_restarts=0"), each) for each in (1, 2)] == [1, 2]
+    assert [epoch_of(plan(), attempt) for attempt in (1, 2, 3)] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(("attempts", "restarts"), [(1, 4), (4, 4), (5, 3), (7, 2), (21, 0), (30, 0)])
 def test_with_many_attempts_a_driver_has_fewer_lives_in_each(attempts: int, restarts: int) -> None:
-    many = msgspec.structs.replace(plan(), max_attempts=attempts)
+    many = msgspec.structs.replace(plan("recovery.enabled=true"), max_attempts=attempts)
     last = epoch_of(many, attempts)
     assert settings_of(many, EarlierBlocks(), epoch_of(many, 1)).recovery.driver_restarts == restarts
     assert last + restarts <= max(EPOCH_MAX, attempts)
@@ -74,12 +73,12 @@ def test_with_many_attempts_a_driver_has_fewer_lives_in_each(attempts: int, rest
 
 @pytest.mark.parametrize(("attempt", "enabled", "restarts"), [(1, True, 4), (4, True, 4), (5, True, 0), (6, False, 0)])
 def test_no_life_has_a_number_that_sparks_ids_have_no_room_for(attempt: int, enabled: bool, restarts: int) -> None:
-    on = plan()
+    on = plan("recovery.enabled=true")
     recovery = settings_of(on, EarlierBlocks(), epoch_of(on, attempt)).recovery
     assert (recovery.enabled, recovery.driver_restarts) == (enabled, restarts)
     assert bool(recovery.off) is not enabled
 
 
 def test_without_recovery_no_driver_is_started_again() -> None:
-    recovery = settings_of(plan("recovery.enabled=false"), EarlierBlocks(), 1).recovery
+    recovery = settings_of(plan(), EarlierBlocks(), 1).recovery
     assert Restarts(recovery).next() is None

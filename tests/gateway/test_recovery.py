@@ -49,26 +49,17 @@ def test_without_recovery_spark_is_told_nothing() -> None:
     assert (result.warnings, result.recovery_off) == ((), "")
 
 
-FORGETS = "spark.yarn.am.attemptFailuresValidityInterval=1h"
-
-
-def test_an_application_that_may_have_endless_lives_is_recovered_only_when_that_is_wanted() -> None:
-    assert with_conf(options=()).options.recovery.enabled
-    result = with_conf(FORGETS, options=())
-    assert not result.options.recovery.enabled
-    assert "--set recovery.enabled=true" in result.recovery_off
-    assert with_conf(FORGETS).options.recovery.enabled
-
-
 @pytest.mark.parametrize(
-    ("attempts", "options", "restarts"),
-    [("1", (), 0), ("2", (), 4), ("1", ("--set", "recovery.driver_restarts=2"), 2)],
+    ("line", "restarts"),
+    [
+        (("--conf", "spark.yarn.maxAppAttempts=1"), 0),
+        (("--set", "am.max_attempts=1"), 0),
+        (("--set", "am.max_attempts=1", "--conf", "spark.yarn.maxAppAttempts=2"), 4),
+        (("--conf", "spark.yarn.maxAppAttempts=1", "--set", "recovery.driver_restarts=2"), 2),
+    ],
 )
-def test_a_program_that_must_not_run_twice_gets_one_life(
-    attempts: str, options: tuple[str, ...], restarts: int
-) -> None:
-    result = with_conf(f"spark.yarn.maxAppAttempts={attempts}", options=options)
-    assert result.options.recovery.driver_restarts == restarts
+def test_one_attempt_is_one_life(line: tuple[str, ...], restarts: int) -> None:
+    assert with_conf(options=(*ON, *line)).options.recovery.driver_restarts == restarts
 
 
 @pytest.mark.parametrize(

@@ -284,10 +284,8 @@ class Outputs:
         return [AdmitLimit(recording=self._recording, reason=said)]
 
     def _stop(self, question: int, why: str) -> list[Command]:
-        return [
-            AnswerWrite(question=question, action="stop", reason=why),
-            *self._lifecycle.fail(EXIT_FAILED, f"the application cannot go on after a crash: {why}"),
-        ]
+        said = f"the application cannot go on after a crash: {why}. Look at what is there before you submit it again"
+        return [AnswerWrite(question=question, action="stop", reason=why), *self._lifecycle.fail(EXIT_FAILED, said)]
 
 
 def _forget(writes: tuple[wr.SavedWrite, ...], why: str) -> ForgetWrites:

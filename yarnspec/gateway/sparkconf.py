@@ -162,7 +162,7 @@ def translate(
             variables["LD_LIBRARY_PATH"] = ":".join(entries)
     jars = spark_jars(request.spark_jars, given, warnings)
     translated = apply_to_options(given, options, asked)
-    recovery_off = recovery.why_off(given, translated, asked)
+    recovery_off = recovery.why_off(given, translated)
     if recovery_off:
         warnings.append(f"finished work is not kept for a next driver: {recovery_off}")
         translated = recovery.switched_off(translated)
@@ -221,16 +221,16 @@ def is_owned(key: str, given: Mapping[str, str]) -> bool:
 def apply_to_options(given: Mapping[str, str], options: Options, asked: Collection[str] = ()) -> Options:
     """Fold the Spark properties that mean the same as one of yarnspec's options into these; Spark's name wins.
 
-    Who says in Spark's words that there shall be one attempt has a program that must not run twice: its driver is not
-    started again either, unless ``asked``, the options that somebody set, has it.
+    Who wants one attempt has a program that must not run twice: its driver is not started again either, unless that is
+    ``asked`` for, which has the options that somebody set.
     """
     am, submit, executor = options.am, options.submit, options.executor
     again = options.recovery
     key = "spark.yarn.maxAppAttempts"
     if key in given:
         am = msgspec.structs.replace(am, max_attempts=whole_number(given[key], key))
-        if am.max_attempts == 1 and "recovery.driver_restarts" not in asked:
-            again = msgspec.structs.replace(again, driver_restarts=0)
+    if am.max_attempts == 1 and "recovery.driver_restarts" not in asked:
+        again = msgspec.structs.replace(again, driver_restarts=0)
     key = "spark.yarn.report.interval"
     if key in given:
         submit = msgspec.structs.replace(submit, poll_interval_ms=_positive_ms(given, key))
