@@ -78,13 +78,16 @@ def main(directory: Path, output: str, ordered: bool) -> None:
 
     gate(directory, 1)
     pairs = context.parallelize(range(ROWS), MAPS).mapPartitions(slowly).map(count)
-    sums = dict(pairs.reduceByKey(lambda left, right: left + right, REDUCES).collect())
+    # Both are kept to the end: Spark drops the shuffles of what nobody holds any more.
+    summed = pairs.reduceByKey(lambda left, right: left + right, REDUCES)
+    sums = dict(summed.collect())
 
     gate(directory, 2)
     rows = spark.range(0, ROWS, 1, MAPS).select(paused(MAPS))
     left = rows.groupBy((f.col("id") * 3 % KEYS).alias("key")).agg(f.sum("id").alias("total"))
     right = spark.range(0, ROWS, 1, MAPS // 2).groupBy((f.col("id") % KEYS).alias("key")).agg(f.count("*").alias("n"))
-    joined = {row["key"]: row["total"] * row["n"] for row in left.join(right, "key").collect()}
+    both = left.join(right, "key")
+    joined = {row["key"]: row["total"] * row["n"] for row in both.collect()}
 
     gate(directory, 3)
     rows = spark.range(0, ROWS, 1, WRITING_MAPS).select(paused(WRITING_MAPS))
