@@ -132,6 +132,26 @@ def test_a_map_output_is_progress_and_so_is_a_job_that_no_epoch_ended_before() -
     assert only(cm.RecordProgress, world.tell(ev.JobEnded(job=2))).jobs == 3
 
 
+def test_outputs_are_no_progress_where_none_of_those_before_could_be_used() -> None:
+    """A program whose shuffles are others in each life would run as often as it may, for nothing."""
+    world = World(recovery=ON)
+    world.start(2)
+    world.tell(replayed(saved()))
+    assert not answer(world, declared(1, signature="another one")).restore
+    assert not of(cm.RecordProgress, world.tell(rec.MapOutputsRecorded()))
+    assert only(cm.RecordProgress, world.tell(ev.JobEnded(job=0))).jobs == 1
+
+
+def test_they_are_as_soon_as_one_is_used() -> None:
+    world = World(recovery=ON)
+    world.start(2)
+    world.tell(replayed(saved()))
+    world.tell(rec.MapOutputsRecorded())
+    told = world.tell(declared())
+    assert only(cm.AnswerShuffle, told).restore
+    assert only(cm.RecordProgress, told).epoch == 2
+
+
 # what ends the recording
 
 

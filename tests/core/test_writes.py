@@ -106,7 +106,27 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
     "creates X again": ([write(1, mode="create")], [declared("", mode="create")], ["stop"]),
     "creates the same": ([write(1, mode="create")], [declared("s1", mode="create")], ["skip"]),
     "in another mode": ([write(1, mode="add")], [declared("s1", mode="create")], ["stop"]),
-    "overwrites partitions": ([write(1, mode="amend")], [declared("", mode="amend")], ["stop"]),
+    "overwrites partitions": (
+        [write(1, mode="amend"), write(2, mode="amend", state="begun", digest="")],
+        [declared("", mode="amend"), beginning(), declared("", mode="amend", number=2), beginning(2), reads(X)],
+        ["run"] * 5,
+    ),
+    "overwrites the first partitions, and reads": (
+        [write(1, mode="amend"), write(2, mode="amend")],
+        [declared("", mode="amend"), beginning(), reads(X)],
+        ["run", "run", "stop"],
+    ),
+    "overwrites partitions, where it has added too": (
+        [write(1, mode="amend"), write(2, mode="add")],
+        [declared("", mode="amend")],
+        ["stop"],
+    ),
+    "overwrites partitions, where nobody knows how it wrote": (
+        [write(1, mode="unknown")],
+        [declared("", mode="amend")],
+        ["stop"],
+    ),
+    "writes, and nobody knows how": ([write(1, mode="amend")], [declared("", mode="unknown")], ["stop"]),
     "overwrites a part of X": ([write(1)], [declared("", f"{X}/day=1")], ["stop"]),
     "overwrites all above X": ([write(1)], [declared("", "hdfs://n")], ["run"]),
     "appends to another path": ([write(1)], [declared("", Y, "add")], ["run"]),
@@ -332,7 +352,7 @@ def test_only_what_nobody_overwrote_has_to_be_there_still() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "answered"),
-    [("replace", "run"), ("add", "stop"), ("amend", "stop"), ("create", "stop"), ("save", "run")],
+    [("replace", "run"), ("add", "stop"), ("amend", "run"), ("create", "stop"), ("save", "run")],
 )
 def test_output_that_is_not_as_it_was_committed(mode: Any, answered: str) -> None:
     """Another program may have put its rows into other files: added once more, they would be there twice."""
@@ -372,7 +392,7 @@ def test_what_could_be_neither_finished_nor_undone_is_not_built_upon() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "answered"),
-    [("replace", "run"), ("create", "stop"), ("add", "stop"), ("amend", "stop"), ("save", "run")],
+    [("replace", "run"), ("create", "stop"), ("add", "stop"), ("amend", "stop"), ("unknown", "stop"), ("save", "run")],
 )
 @pytest.mark.parametrize("why", ["problem", "off", "late", "writes_lost"])
 def test_where_nobody_knows_what_was_written_nothing_is_added(why: str, mode: Any, answered: str) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
@@ -69,6 +70,8 @@ class Recovery:
         self._left_out: list[rec.ShuffleDeclared] = []
         self._full = False
         self._progressed = False
+        self._output_recorded = False
+        self._past: Literal["none", "offered", "taken"] = "none"
         self._mute = False
         self._jobs = 0
         self._guard = Guard(self._broken)
@@ -233,6 +236,7 @@ class Recovery:
         offered = self._shuffles.offered
         if not offered:
             return []
+        self._past = "offered"
         by_host: Counter[str] = Counter()
         for one in offered:
             by_host.update(one.by_host)
@@ -321,6 +325,9 @@ class Recovery:
         elif declared.reusable:
             why += f"; it is not recorded: {unrecorded}"
             commands += self._leave_out(declared, unrecorded)
+        if saved is not None:
+            self._past = "taken"
+            commands += self._outputs_progress()
         answer = AnswerShuffle(
             question=declared.question,
             shuffle=None if saved is None else saved.shuffle,
@@ -381,7 +388,14 @@ class Recovery:
     # what else is told
 
     def _map_outputs_recorded(self, _event: rec.MapOutputsRecorded, _now_ms: int) -> list[Command]:
-        return [] if self._progressed else self._progress("the first map output of this epoch is recorded")
+        self._output_recorded = True
+        return self._outputs_progress()
+
+    def _outputs_progress(self) -> list[Command]:
+        """What is recorded is worth another life, unless this one could use nothing of what was recorded before."""
+        if self._progressed or not self._output_recorded or self._past == "offered":
+            return []
+        return self._progress("the first map output of this epoch is recorded")
 
     def _job_over(self, event: ev.JobEnded, _now_ms: int) -> list[Command]:
         # A job that an earlier epoch has seen the end of is nothing new.

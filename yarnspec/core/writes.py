@@ -7,6 +7,7 @@ future. From that follows what may be done:
 
     reads a path with an open write    stop: it would read what it wrote later, and apply its change twice
     overwrites a path with one         run: nothing of the open ones is left afterwards, they are forgotten
+    overwrites parts, as all of them   run: in the place of the first of them, whose parts it overwrites again
     adds to a path with one            stop: its rows may be there already
     creates a path with one            stop: its own earlier output is in its way
     saves an RDD to a path with one    run: Spark refuses it
@@ -152,15 +153,22 @@ class Writes:
         return self._again(declared, touched, "its files are not those that were committed")
 
     def begin(self, declared: WriteDeclared) -> tuple[SavedWrite, ...]:
-        """A write begins; the open ones of which nothing will be left at their paths."""
+        """A write begins; the open ones of which nothing will be left, or whose place it takes."""
         if declared.mode != "replace" and declared.existed:
-            return ()
-        self._own.add(declared.path)
-        wiped = tuple(one for one in self._open.values() if _within(one.path, declared.path))
+            wiped = self._amended(declared)[:1]
+        else:
+            self._own.add(declared.path)
+            wiped = tuple(one for one in self._open.values() if _within(one.path, declared.path))
         for one in wiped:
             del self._open[one.ordinal]
         self._moved += [one for one in wiped if one.may_be_moved]
         return wiped
+
+    def _amended(self, declared: WriteDeclared) -> tuple[SavedWrite, ...]:
+        """The open writes there, when all of them overwrote parts of just this path, as this one does."""
+        touched = self._touching([declared.path])
+        alike = all((one.mode, one.path) == ("amend", declared.path) for one in touched)
+        return tuple(touched) if declared.mode == "amend" and alike else ()
 
     def read(self, paths: Iterable[str], held: Iterable[Held] = ()) -> str:
         """Why these must not be read; empty when they may. ``held``: what files are there."""
@@ -216,6 +224,8 @@ class Writes:
     def _again(self, declared: WriteDeclared, touched: list[SavedWrite], why: str) -> Verdict:
         if self._replaces(declared, touched):
             return Verdict("run", f"it overwrites what earlier epochs wrote: {why}")
+        if self._amended(declared):
+            return Verdict("run", f"it overwrites parts again that an earlier life has overwritten: {why}")
         if _refused(declared):
             return Verdict("run", f"an earlier life of it has written there ({_told(touched)}): {why}")
         return Verdict("stop", f"{_does(declared)} what an earlier life of it has written ({_told(touched)}): {why}")
@@ -252,7 +262,7 @@ def _wipes(one: SavedWrite, path: str) -> bool:
 
 def _destroys(one: SavedWrite) -> bool:
     """Whether what was there before an uncommitted write may be gone."""
-    return one.mode == "amend" or (one.mode == "replace" and one.existed)
+    return one.mode in ("amend", "unknown") or (one.mode == "replace" and one.existed)
 
 
 def _unordered(writes: list[SavedWrite]) -> bool:
@@ -262,8 +272,8 @@ def _unordered(writes: list[SavedWrite]) -> bool:
 
 def _does(declared: WriteDeclared) -> str:
     part = "overwrites a part of"
-    verb = {"replace": part, "amend": part, "add": "adds to", "create": "creates", "save": "saves an RDD to"}
-    return f"the program {verb[declared.mode]} {declared.path}, which holds"
+    verbs = {"replace": part, "amend": part, "add": "adds to", "create": "creates", "save": "saves an RDD to"}
+    return f"the program {verbs.get(declared.mode, 'writes to')} {declared.path}, which holds"
 
 
 def _told(touched: list[SavedWrite]) -> str:

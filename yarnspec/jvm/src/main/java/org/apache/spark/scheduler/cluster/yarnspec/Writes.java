@@ -266,7 +266,7 @@ final class Writes {
         Write write = planned.getOrDefault(key, planned.get(new Key(execution(), HIVE)));
         if (write == null) {
             // Whoever made it did not plan it as Spark's writers of files do, so it may keep a part of what is there.
-            write = declare(key, "amend", Signature.ofUnknownWrite(path), output);
+            write = declare(key, "unknown", Signature.ofUnknownWrite(path), output);
         }
         return beginning(write, job, exists(write.output()));
     }
