@@ -335,21 +335,31 @@ def test_a_sort_by_a_field_is_sparks_own_plan(spark: SparkSession) -> None:
 
 def test_a_sort_on_disk_is_counted_and_leaves_nothing(spark: SparkSession) -> None:
     def watched(records: Iterator[Any]) -> Iterator[Any]:
-        found = list(records)
         directories = [Path(each) for each in os.environ["SPARK_LOCAL_DIRS"].split(",")]
+
+        def spilled() -> list[bool]:
+            """Of each deleted file that is open still, whether it is where it should be."""
+            links = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+            deleted = [link for link in links if link.endswith("(deleted)")]
+            return [any(link.startswith(f"{each}/") for each in directories) for link in deleted]
+
+        found = [next(records)]
+        during = spilled()
+        found += records
         files = [str(path) for each in directories for path in each.rglob("yarnspec*") if path.is_file()]
-        where = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
-        yield found, shuffle.MemoryBytesSpilled, shuffle.DiskBytesSpilled, files, where
+        yield found, shuffle.MemoryBytesSpilled, shuffle.DiskBytesSpilled, files, during, spilled()
 
     count = 50_000
     data = spark.sparkContext.parallelize(range(count), 1).map(lambda number: (number * 7919 % count, str(number)))
     view: Any = full_window_partition(data)
     ordered = view.sort_partition(0, memory="1m")
-    ((records, memory, disk, files, where),) = ordered.mapPartitions(watched).collect()
+    ((records, memory, disk, files, during, after),) = ordered.mapPartitions(watched).collect()
     assert [key for key, _ in records] == list(range(count))
     assert memory > disk > count
     assert files == []
-    assert not [link for link in where if "(deleted)" in link and "local" in link]
+    assert during
+    assert all(during)
+    assert after == []
 
 
 def test_partitions_and_partitioner_stay(spark: SparkSession) -> None:

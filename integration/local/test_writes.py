@@ -126,7 +126,10 @@ def test_an_output_in_partitions_is_not_written_again(case: str, directory: Path
     # Somebody takes a file away: what is left is no output of the program's, and there is no way to tell what it is.
     files[0].unlink()
     third = application.run(program(case, data))
-    assert "its files are not those that were committed" in third.stopped
+    if case == "parts":  # it overwrites whatever is in them
+        assert (result(third), third.skipped) == (result(second), 0)
+    else:
+        assert "its files are not those that were committed" in third.stopped
     # Without any of it the program writes it anew.
     shutil.rmtree(data / "days")
     assert result(application.run(program(case, data))) == result(second)

@@ -125,8 +125,8 @@ class PartitionFileSink:
             PathClaimed: another application writes to the path, or another ``save`` of this program.
             Unfinished: an error in the midst of publishing; the next ``save`` to the path publishes this one first.
             YarnspecError: an earlier driver of the application has published something else under this ``save``'s
-                number, or nobody can tell whether it is this; or has gone on from it, so that this one might apply a
-                change twice.
+                number, or nobody can tell whether it is this (it stays published; a ``key`` spares the program this
+                end); or has gone on from it, so that this one might apply a change twice.
             PythonException, Py4JJavaError: the job failed, as Spark tells it; nothing of it is left.
         """
         job = SinkJob(data, self._writer, self._records)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
 import inspect
@@ -283,10 +284,15 @@ def _check_queue_size(queue_size: int) -> None:
 def takes_batches(fn: Callable[..., Any]) -> bool:
     """Whether the annotation of the first parameter speaks of Arrow batches; it may be text that cannot be resolved."""
     try:
-        parameters = list(inspect.signature(fn).parameters.values())
+        first = next(iter(inspect.signature(fn).parameters.values()), None)
     except (TypeError, ValueError):
         return False
-    return bool(parameters) and "RecordBatch" in str(parameters[0].annotation)
+    if first is None:
+        return False
+    hint = first.annotation
+    with contextlib.suppress(Exception):  # whatever comes of evaluating it
+        hint = typing.get_type_hints(fn).get(first.name, hint)
+    return "RecordBatch" in str(hint)
 
 
 def _returned_type(key: Callable[..., Any]) -> str | None:
