@@ -8,7 +8,7 @@ from tests.core.stragglers import Stragglers
 from tests.core.tasks import T0
 from tests.core.test_host_speed import HOSTS, with_slow, world
 from tests.core.world import of
-from yarnspec.core import speculation
+from yarnspec.core import host_speed, speculation
 from yarnspec.core.commands import JudgeTasks, LaunchCopy
 from yarnspec.core.speculation import JUDGE_TIMER
 
@@ -47,6 +47,32 @@ def test_many_tasks_are_looked_at_as_often_in_two_steps(monkeypatch: pytest.Monk
     passes, copies = passes_of(late_task())
     assert passes == [0, 1_500, 3_000, 4_500, 6_000, 7_500]
     assert copies == [1_500]
+
+
+def looks_at_five_stages() -> list[int]:
+    """Of how many of five running stages it is known after each of three looks how long their tasks take."""
+    those = world()
+    for number in range(5):
+        those.stage(8, stage=number)
+        for index in range(8):
+            task = those.launch(index, HOSTS[index % 4], 0, stage=number)
+            if index > 3:
+                those.end(task, 1_000)
+    those.observe(2_000)
+    seen = []
+    for passed in range(3):
+        those.speeds.refresh(those.table, T0 + 2_000 + passed)
+        seen.append(sum(those.speeds.pace(one) is not None for one in those.table.stages.values()))
+    return seen
+
+
+def test_all_small_stages_are_looked_at_in_each_pass() -> None:
+    assert looks_at_five_stages() == [5, 5, 5]
+
+
+def test_large_stages_are_looked_at_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_speed, "_ROWS_AT_ONCE", 0)
+    assert looks_at_five_stages() == [2, 4, 5]
 
 
 def test_of_many_slow_tasks_some_are_copied_in_each_pass(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 import msgspec
 import numpy as np
@@ -44,7 +45,8 @@ _NOBODY = -1
 _SAMPLE_MIN = 256
 _TELLING_ODDS, _TELLING_FACTOR = 0.5, 1.25
 """From such log odds that it is slow on, or such a factor, a host is worth to be known to a next attempt."""
-_STAGES_AT_ONCE = 2
+_STAGES_AT_LEAST, _ROWS_AT_ONCE, _ROWS_BESIDE = 2, 8_000, 256
+"""A look takes in stages of so many attempts together; each costs what so many take on top of its own."""
 
 
 class HostVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,9 +113,8 @@ class HostSpeeds:
         for known in (self._references, self._paces, self._looked):
             for key in known.keys() - table.stages.keys():
                 del known[key]
-        # The stages that run share the time of a look: of many each is looked at in its turn.
         self._sample = max(_SAMPLE_MIN, SAMPLE // max(1, len(table.stages)))
-        self.turn = set(sorted(table.stages, key=lambda key: self._looked.get(key, -1))[:_STAGES_AT_ONCE])
+        self.turn = self._whose_turn(table)
         self._looks += 1
         for key in self.turn:
             self._looked[key] = self._looks
@@ -285,6 +286,13 @@ class HostSpeeds:
         if len(self._own) < len(names):
             new = [self._names.number(names[each]) for each in range(len(self._own), len(names))]
             self._own = np.concatenate([self._own, np.array(new, dtype=np.int64)])
+
+    def _whose_turn(self, table: TaskTable) -> set[StageKey]:
+        """All stages that run, or those not looked at for longest: many large ones share the time of a look."""
+        waiting = sorted(table.stages, key=lambda key: self._looked.get(key, -1))
+        costs = accumulate(len(table.stages[key].rows) + _ROWS_BESIDE for key in waiting)
+        within = sum(cost <= _ROWS_AT_ONCE for cost in costs)
+        return set(waiting[: max(within, _STAGES_AT_LEAST)])
 
     def _pace(self, stage: StageTasks, now_ms: int) -> Pace | None:
         references = self._references.get(stage.key)
