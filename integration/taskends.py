@@ -1,4 +1,4 @@
-"""The ends of tasks as Spark's own event log tells them, and as yarnspec's events do, to be compared."""
+"""The launches and ends of tasks as Spark's own event log tells them, and as yarnspec's events do, to be compared."""
 
 from __future__ import annotations
 
@@ -62,6 +62,12 @@ def of_spark(log: Path) -> Ends:
                 stage = json.loads(line)["Stage Info"]
                 stages[stage["Stage ID"], stage["Stage Attempt ID"], "Failure Reason" not in stage] += 1
     return Ends(tasks, stages)
+
+
+def launches(log: Path) -> int:
+    """How many attempts of tasks were launched, from the same log; yarnspec's status has them in ``tasks.launched``."""
+    with log.open(encoding="utf-8") as lines:
+        return sum(line.startswith('{"Event":"SparkListenerTaskStart"') for line in lines)
 
 
 def of_yarnspec(records: Iterable[dict[str, Any]]) -> Ends:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from integration.conftest import Submit, Yarnspec
-from integration.taskends import difference, of_spark, of_yarnspec
+from integration.taskends import difference, launches, of_spark, of_yarnspec
 from yarnspec.core.observations import RowKind, State
 from yarnspec.feed.sparklog import observations
 
@@ -15,7 +15,7 @@ TASKS = 4_000
 
 
 def test_no_task_of_many_is_missing(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
-    """Thousands of tasks, some that fail and one that is killed: the same ends, states and times as in Spark's log."""
+    """Thousands of tasks, some fail and one is killed: the launches, ends, states and times of Spark's log."""
     events = tmp_path / "spark-events"
     events.mkdir()
     options = [
@@ -41,6 +41,7 @@ def test_no_task_of_many_is_missing(submit: Submit, yarnspec: Yarnspec, tmp_path
     assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
 
     status = yarnspec("status", application, "-o", "json").expect(0).document
+    assert status["tasks"]["launched"] == launches(log) >= spark.tasks.total()
     assert status["tasks"]["finished"] == sum(n for end, n in spark.tasks.items() if end.state == "SUCCESS")
     assert status["tasks"]["failed"] == sum(n for end, n in spark.tasks.items() if end.state == "FAILED")
     assert not [warning for warning in status["warnings"] if "lost on their way" in warning]

@@ -39,3 +39,5 @@ def test_a_preempted_executor_costs_no_task_a_failure(
     announced = [record for record in records if record["type"] == "ContainersPreempted"]
     assert {record["container_id"] for record in lost} <= {each for one in announced for each in one["container_ids"]}
     assert lost
+    # The host is not to blame for it.
+    assert [record for record in records if record["type"] == "BlockHost"] == []

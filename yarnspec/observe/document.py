@@ -97,8 +97,12 @@ class StageStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """Tasks of all stages so far."""
+    """Tasks of all stages so far; ``launched`` and ``failed`` count their attempts.
 
+    ``launched`` is None where only events tell of the tasks: a launch is none.
+    """
+
+    launched: int | None = None
     running: int = 0
     finished: int = 0
     total: int = 0

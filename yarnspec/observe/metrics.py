@@ -66,8 +66,8 @@ class _Status(Collector):
         executors.add_metric(("running",), document.running_containers)
         yield executors
         tasks = GaugeMetricFamily("yarnspec_tasks", "Tasks of all stages so far, by state", labels=("state",))
-        for name, value in msgspec.structs.asdict(document.tasks).items():
-            tasks.add_metric((name,), value)
+        for name in ("running", "finished", "total", "failed"):
+            tasks.add_metric((name,), getattr(document.tasks, name))
         yield tasks
         yield CounterMetricFamily(
             "yarnspec_dropped_containers", "Containers released before launch", value=document.dropped_containers

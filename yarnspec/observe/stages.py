@@ -40,6 +40,7 @@ class Stages:
     def __init__(self) -> None:
         self._active: dict[tuple[int, int], _Active] = {}
         self._ended: dict[tuple[int, int], StageStatus] = {}
+        self._launched: int | None = None
         self._finished = 0
         self._failed = 0
         self._total = 0
@@ -66,6 +67,7 @@ class Stages:
 
     def observe(self, rows: Observations) -> None:
         """The same for everything that these rows tell."""
+        self._launched = (self._launched or 0) + int(np.count_nonzero(rows.kind == RowKind.TASK_STARTED))
         before = 0
         stage_rows = np.flatnonzero((rows.kind == RowKind.STAGE_STARTED) | (rows.kind == RowKind.STAGE_ENDED))
         for row in stage_rows.tolist():
@@ -90,7 +92,13 @@ class Stages:
 
     def counts(self, running: int) -> TaskCounts:
         """Tasks of all stages; ``running`` is the driver's own number, which the events do not tell."""
-        return TaskCounts(running=running, finished=self._finished, total=self._total, failed=self._failed)
+        return TaskCounts(
+            launched=self._launched,
+            running=running,
+            finished=self._finished,
+            total=self._total,
+            failed=self._failed,
+        )
 
     def _start(self, stage: int, stage_attempt: int, name: str, tasks: int) -> None:
         key = (stage, stage_attempt)

@@ -1,4 +1,4 @@
-"""`python -m integration.bench.detection [recorded|record|real|skew]`: how well slow hosts are found."""
+"""`python -m integration.bench.detection [recorded|record|real|skew|rules]`: how well slow hosts are found."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -193,6 +194,32 @@ def skew(seeds: int) -> None:
             str(shape), f"{slow:g} x", known, f"{beside.found} of {beside.jobs}", f"{beside.found_s:.1f} s",
             f"{beside.ratio:.3f}", f"{beside.ratio_max:.3f}", str(beside.blocked_hosts),
         )  # fmt: skip
+    console.print(table)
+
+
+@main.command()
+@click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, help="How many jobs of each kind.")
+def rules(seeds: int) -> None:
+    """Simulate the jobs of `skew` with each of the detectors."""
+    table = Table(
+        title="healthy hosts: jobs with a host blocked, needless copies; time beside a slow one to that without it"
+    )
+    table.add_column("")
+    for words in simulated.RULES:
+        table.add_column(words, justify="right")
+    cells: dict[str, list[str]] = defaultdict(list)
+    for detector in simulated.RULES.values():
+        healthy = simulated.on_healthy_hosts(seeds, detector)
+        for known in simulated.INPUTS:
+            own = [each for (_, its), each in healthy.items() if its == known]
+            blocked, jobs = sum(each.blocked_jobs for each in own), sum(each.jobs for each in own)
+            copies = sum(each.copies for each in own) / sum(each.tasks for each in own)
+            cells[f"healthy, input {known}"].append(f"{blocked} of {jobs}, {copies:.2%}")
+        for (shape, slow, known), beside in simulated.beside_a_slow_host(seeds, detector).items():
+            if known == "equal":
+                cells[f"{shape}; one host {slow:g} x"].append(f"{beside.ratio:.2f} (at most {beside.ratio_max:.2f})")
+    for heading, row in cells.items():
+        table.add_row(heading, *row)
     console.print(table)
 
 

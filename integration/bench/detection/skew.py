@@ -19,7 +19,7 @@ from yarnspec.core.commands import BlockHost, Command
 from yarnspec.core.events import Event
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.observations import NONE, StageFlag
-from yarnspec.core.settings import Settings
+from yarnspec.core.settings import DetectorSettings, Settings
 from yarnspec.simulate.clock import START_MS
 from yarnspec.simulate.run import Run
 from yarnspec.simulate.scenario import HostPlan, JobPlan, Scenario, StagePlan
@@ -64,6 +64,14 @@ SLOW = (
     (Shape(8, 2, 4, 100, 2_000, 0.1, 6), 5.0),
 )
 """Beside a host that is so many times slower."""
+SHIPPED = DetectorSettings()
+RULES = {
+    "progress, as shipped": SHIPPED,
+    "execution-time, the proposal's defaults": DetectorSettings(kind="execution-time", check_interval_ms=1_000),
+    "execution-time, lower bound 1 s": DetectorSettings(kind="execution-time", baseline_lower_bound_ms=1_000),
+    "input-weighted, lower bound 1 s": DetectorSettings(kind="input-weighted", baseline_lower_bound_ms=1_000),
+}
+"""The three detectors; a lower bound of a minute is longer than most tasks here."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -93,7 +101,15 @@ class _Watched(Negotiator):
         return commands
 
 
-def scenario(shape: Shape, known: Input, seed: int, slow: float = 1.0, without: bool = False) -> Scenario:
+def scenario(
+    shape: Shape,
+    known: Input,
+    seed: int,
+    *,
+    slow: float = 1.0,
+    without: bool = False,
+    detector: DetectorSettings = SHIPPED,
+) -> Scenario:
     """The scenario of a seed; ``slow``: how slow the last host is; ``without``: it is not there at all."""
     chance = random.Random(seed)  # noqa: S311 - the same each time
     jobs = []
@@ -113,7 +129,9 @@ def scenario(shape: Shape, known: Input, seed: int, slow: float = 1.0, without: 
     hosts = [HostPlan(f"host{number}") for number in range(1, shape.hosts + 1)]
     hosts[-1] = HostPlan(hosts[-1].name, speeds=((0, slow),))
     hosts = hosts[:-1] if without else hosts
-    settings = Settings(initial_executors=len(hosts), executor_memory_mb=1408, executor_vcores=shape.slots)
+    settings = Settings(
+        initial_executors=len(hosts), executor_memory_mb=1408, executor_vcores=shape.slots, detector=detector
+    )
     return Scenario(
         seed=seed, settings=settings, hosts=tuple(hosts), jobs=tuple(jobs), slots=shape.slots, executors_per_host=1
     )
@@ -168,10 +186,12 @@ class Beside(msgspec.Struct, frozen=True):
     blocked_hosts: int
 
 
-def on_healthy_hosts(seeds: int) -> dict[tuple[Shape, Input], Healthy]:
+def on_healthy_hosts(seeds: int, detector: DetectorSettings = SHIPPED) -> dict[tuple[Shape, Input], Healthy]:
     """All shapes with all inputs."""
     made = [(shape, known) for shape in SHAPES for known in INPUTS]
-    outcomes = simulate_all(scenario(shape, known, seed) for shape, known in made for seed in range(seeds))
+    outcomes = simulate_all(
+        scenario(shape, known, seed, detector=detector) for shape, known in made for seed in range(seeds)
+    )
     found = {}
     for number, key in enumerate(made):
         own = outcomes[number * seeds : (number + 1) * seeds]
@@ -185,11 +205,11 @@ def on_healthy_hosts(seeds: int) -> dict[tuple[Shape, Input], Healthy]:
     return found
 
 
-def beside_a_slow_host(seeds: int) -> dict[tuple[Shape, float, Input], Beside]:
+def beside_a_slow_host(seeds: int, detector: DetectorSettings = SHIPPED) -> dict[tuple[Shape, float, Input], Beside]:
     """The same with a slow host, inputs unknown or equal; the oracle is the same jobs without that host."""
     made = [(shape, slow, known) for shape, slow in SLOW for known in INPUTS[:2]]
     each_twice = [
-        scenario(shape, known, seed, slow, without)
+        scenario(shape, known, seed, slow=slow, without=without, detector=detector)
         for shape, slow, known in made
         for seed in range(seeds)
         for without in (False, True)

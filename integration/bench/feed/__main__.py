@@ -38,7 +38,8 @@ def measure(console: Console, repeats: int, tasks: int) -> bool:
         shutil.rmtree(workspace, ignore_errors=True)
     console.print(
         f"a job of {tasks:,} tasks ({found.tasks_per_s:,.0f} tasks/s, {found.seconds:.0f} s with start and end): "
-        f"{found.ends:,} ends of tasks and stages in Spark's log, {found.missing} missing, {found.added} beyond, "
+        f"{found.launches:,} launches of tasks and {found.ends:,} ends of tasks and stages in Spark's log, "
+        f"{found.missing} missing, {found.added} beyond, "
         f"warnings: {found.warnings or 'none'}; the negotiator's process held {found.negotiator_mb:.0f} MB at most"
     )
     return met and found.missing == found.added == 0

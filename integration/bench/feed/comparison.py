@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from integration.cluster import Cluster
 from integration.submitting import PROGRAMS, SMALL, run_yarnspec, start_submit
-from integration.taskends import difference, of_spark, of_yarnspec
+from integration.taskends import difference, launches, of_spark, of_yarnspec
 
 _JOB_S = 1200.0
 _EVENTS_S = 300.0
@@ -18,6 +18,7 @@ _EVENTS_S = 300.0
 class Comparison(NamedTuple):
     """What came of one run."""
 
+    launches: int
     ends: int
     missing: int
     added: int
@@ -29,7 +30,7 @@ class Comparison(NamedTuple):
 
 
 def compare(cluster: Cluster, tasks: int, workspace: Path) -> Comparison:
-    """Run ``integration/programs/many_tasks.py`` and compare every end of a task and of a stage."""
+    """Run ``integration/programs/many_tasks.py`` and compare the launches and every end of a task and of a stage."""
     spark_events = workspace / "spark-events"
     spark_events.mkdir()
     flags = [
@@ -50,15 +51,18 @@ def compare(cluster: Cluster, tasks: int, workspace: Path) -> Comparison:
     finally:
         submission.stop()
     seconds = time.monotonic() - began
-    spark = of_spark(next(spark_events.iterdir()))
+    log = next(spark_events.iterdir())
+    spark, launched = of_spark(log), launches(log)
     records = run_yarnspec(cluster, "events", application, "-o", "json", timeout_s=_EVENTS_S).expect(0).lines
     status = run_yarnspec(cluster, "status", application, "-o", "json").expect(0).document
     given_up = [record["reason"] for record in records if record["type"] in ("AbandonAttempt", "DriverLost")]
     found = difference(spark, of_yarnspec(records))
+    unseen = launched - status["tasks"]["launched"]
     return Comparison(
+        launches=launched,
         ends=spark.tasks.total() + spark.stages.total(),
-        missing=len(found.missing),
-        added=len(found.added),
+        missing=len(found.missing) + max(0, unseen),
+        added=len(found.added) + max(0, -unseen),
         seconds=seconds,
         tasks_per_s=tasks / done.lines[-1]["seconds"],
         negotiator_mb=peak_kb / 1024,
