@@ -7,9 +7,9 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import click
@@ -74,22 +74,28 @@ def main(
     }  # fmt: skip
     results = load(path, setup, keep_others=show)
     if not show:
+        before_s = results.elapsed_s
         deadline = time.monotonic() + budget_s if budget_s is not None else None
         passes = (repeats,) if repeats else PASSES
         if keep:
             keep.mkdir(parents=True, exist_ok=True)
         workspace = Path(tempfile.mkdtemp(prefix="yarnspec-stragglers-", dir=keep))
         try:
-            _measure(results, path, console, workspace, arms=arms, numbers=numbers, passes=passes, deadline=deadline)
+            runs = _measure(results, console, workspace, arms=arms, numbers=numbers, passes=passes, deadline=deadline)
+            with closing(runs):
+                for made in runs:
+                    results.elapsed_s = before_s + time.monotonic() - begun
+                    store(path, results, made)
+                    for sample in made:
+                        console.print(_line(sample), highlight=False)
         finally:
             shutil.rmtree(workspace / "clusters" if keep else workspace, ignore_errors=True)
-        console.print(f"measured for {(time.monotonic() - begun) / 60:.1f} min")
+    console.print(f"measured in {results.elapsed_s / 60:.1f} min")
     print_results(results, console)
 
 
 def _measure(
     results: Results,
-    path: Path,
     console: Console,
     workspace: Path,
     *,
@@ -97,7 +103,8 @@ def _measure(
     numbers: tuple[int, ...],
     passes: tuple[int, ...],
     deadline: float | None,
-) -> None:
+) -> Generator[list[Sample]]:
+    """The runs that are missing, an application's at a time."""
     workloads = [each for number, each in enumerate(WORKLOADS) if not numbers or number in numbers]
     # The oracle first: by it is known which arms are so slow that two runs are enough.
     chosen = sorted((arm for arm in ARMS if not arms or arm.name in arms), key=lambda arm: arm.name != ORACLE)
@@ -121,9 +128,7 @@ def _measure(
                         if failures == FAILURES_MAX:
                             raise made
                         continue
-                    store(path, results, made)
-                    for sample in made:
-                        console.print(_line(sample), highlight=False)
+                    yield made
 
 
 def _beside_each_other(

@@ -41,6 +41,8 @@ class Results(msgspec.Struct, kw_only=True):
     schema: int = 1
     setup: dict[str, str]
     samples: list[Sample] = []
+    elapsed_s: float = 0.0
+    """How long all this has taken to measure, clusters and starts included."""
 
     def of(self, arm: str, workload: str) -> list[Sample]:
         """The runs of an arm."""
