@@ -209,7 +209,8 @@ class _Run:
             "spark.sql.files.maxPartitionBytes": "16k",
             "spark.sql.files.openCostInBytes": "16k",
             "spark.executor.memory": "512m",
-            "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+            # Of the executors that are planned those come that there are hosts for.
+            "spark.scheduler.minRegisteredResourcesRatio": str(len(self._hosts) / len(HOSTS)),
             "spark.python.worker.faulthandler.enabled": "false",
         } | self._application._conf
         if self._application._recovery:
@@ -221,7 +222,7 @@ class _Run:
             epoch=self._epoch,
             host=DRIVER_HOST,
             driver_port=free_port(DRIVER_HOST),
-            executors=len(self._hosts),
+            executors=len(HOSTS),
             directory=self._directory,
             secret=None,
         ) | {"spark.yarnspec.bridge.file": str(self._bridge_file)}
@@ -275,7 +276,8 @@ class _Run:
                     class_path,
                     "org.apache.spark.executor.CoarseGrainedExecutorBackend",
                     *("--driver-url", url, "--executor-id", number, "--bind-address", host, "--hostname", host),
-                    *("--cores", "1", "--app-id", APPLICATION, "--resourceProfileId", "0"),
+                    *("--cores", self._application._conf.get("spark.executor.cores", "1")),
+                    *("--app-id", APPLICATION, "--resourceProfileId", "0"),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

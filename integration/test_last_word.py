@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from integration import faults
 from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
 from integration.submitting import ONE_EXECUTOR
@@ -52,6 +53,35 @@ def test_a_program_that_fails_while_the_resource_manager_is_away_is_not_run_agai
     assert (report["state"], report["finalStatus"]) == ("FINISHED", "FAILED")
     assert "it ended badly" in report["diagnostics"]
     assert len(cluster.attempts(application)) == 1
+    assert starts.read_text() == "10\n"
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
+@pytest.mark.parametrize("how", ["well", pytest.param("badly", marks=pytest.mark.soak)])
+def test_a_program_that_has_ended_is_not_run_again_when_the_master_dies_then(
+    how: str, submit: Submit, cluster: Cluster, tmp_path: Path
+) -> None:
+    """YARN has not heard of the end, and starts another attempt: it ends as the first one had."""
+    starts, stop = tmp_path / "starts", tmp_path / "stop"
+    submission = submit("ends.py", str(starts), str(stop), how, options=[*ONE_EXECUTOR])
+    application = submission.application_id()
+    wait_for("the program", starts.exists, 90)
+    cluster.mini.rm_stop()
+    try:
+        stop.touch()
+        wait_for("the negotiator's end", lambda: "negotiator" not in _running(cluster, application), 30)
+        assert not _master_ended(cluster, application)
+        faults.kill(faults.master(cluster, application))
+    finally:
+        cluster.mini.rm_start()
+
+    result = submission.wait().expect(0 if how == "well" else 1)
+    report = cluster.application(application)
+    assert (report["state"], report["finalStatus"]) == ("FINISHED", "SUCCEEDED" if how == "well" else "FAILED")
+    if how == "badly":
+        assert "ValueError: it ended badly" in result.stderr
+        assert "it ended badly" in report["diagnostics"]
+    assert len(cluster.attempts(application)) == 2
     assert starts.read_text() == "10\n"
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 

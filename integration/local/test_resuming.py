@@ -96,6 +96,23 @@ def test_a_host_that_does_not_come_back(inputs: Path, directory: Path) -> None:
     assert second.tasks == undisturbed.tasks - second.restored
 
 
+def test_fewer_executors_compute_the_same(inputs: Path, directory: Path) -> None:
+    """Splits of files and merged partitions go by the number of cores: by those that are planned, not those there."""
+    conf = {
+        "spark.executor.cores": "2",
+        "spark.sql.files.maxPartitionBytes": "128m",
+        "spark.sql.files.openCostInBytes": "1",
+    }
+    command = program("tables", inputs, "true")
+    undisturbed = whole(LocalSpark(directory / "undisturbed", conf=conf).run(command))
+    application = LocalSpark(directory / "killed", conf=conf)
+    application.run(command, kill_when=lambda maps, _shuffles: maps >= 8)
+    second = whole(application.run(command, hosts=(HOSTS[0],), gone=(HOSTS[1],)))
+    assert second.result == undisturbed.result
+    assert second.restored > 0
+    assert second.tasks == undisturbed.tasks - second.restored
+
+
 def test_an_input_that_has_changed_is_read_again(inputs: Path, directory: Path) -> None:
     own = directory / "data"
     shutil.copytree(inputs, own)

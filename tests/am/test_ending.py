@@ -15,6 +15,7 @@ from yarnspec.am.readers import Patience
 from yarnspec.core.commands import FinishApplication
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlogs import EventLogs
+from yarnspec.observe.history import Result
 from yarnspec.plan import PLACEMENT_FILE
 from yarnspec.yarn.am_client import ContainerServiceError
 
@@ -104,9 +105,9 @@ def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Around:
     return Around(tmp_path, monkeypatch)
 
 
-def test_the_result_is_in_the_history_before_yarn_says_that_it_ended(around: Around) -> None:
+def test_the_result_is_in_the_history_before_anybody_is_waited_for(around: Around) -> None:
     assert around.end()
-    assert around.order == ["output", "log begins to close", "history", "log", "placement"]
+    assert around.order == ["log begins to close", "history", "output", "log", "placement"]
     assert around.told_yarn == {"status": "FAILED", "diagnostics": "ValueError: no"}
 
 
@@ -153,3 +154,12 @@ def test_a_failure_that_nobody_hears_of_is_no_success(around: Around) -> None:
     around.disk_is_full()
     around.skein.gone = True
     assert not around.end()
+
+
+def test_what_a_dead_attempt_had_written_is_told_by_the_next(around: Around) -> None:
+    result = Result(status="FAILED", exit_code=1, reason="it failed", diagnostics="ValueError: no", finished_ms=1)
+    assert ending.finish_again(result, placement=around.placement, master=around.skein)
+    assert around.told_yarn == {"status": "FAILED", "diagnostics": "ValueError: no"}
+    around.disk_is_full()
+    around.skein.gone = True
+    assert not ending.finish_again(result, placement=around.placement, master=around.skein)

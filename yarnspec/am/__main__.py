@@ -18,7 +18,7 @@ from yarnspec.am.attempts import CRASHED, ending_of, for_good, unless_replaced
 from yarnspec.am.containers import ExecutorContainers
 from yarnspec.am.doors import Doors
 from yarnspec.am.earlier import EarlierBlocks
-from yarnspec.am.ending import finish_application
+from yarnspec.am.ending import finish_again, finish_application
 from yarnspec.am.history import ApplicationHistory
 from yarnspec.am.kept import why_off
 from yarnspec.am.lives import DriverLives
@@ -98,9 +98,18 @@ def negotiate(place: Place) -> int:
     """Run one attempt of an application; returns the process's exit code, which Skein reads."""
     plan = msgspec.json.decode((place.directory / PLAN_FILE).read_bytes(), type=Plan)
     os.environ["HADOOP_CONF_DIR"] = str(place.unpack_hadoop_configuration())
-    epoch = epoch_of(plan, place.attempt)
     conf = HadoopConf.read()
     history = ApplicationHistory(conf, plan, place)
+    ended = history.result() if place.attempt > 1 else None
+    if ended is not None:
+        _log.warning("an earlier attempt had ended the application", status=ended.status, reason=ended.reason)
+        placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
+        return 0 if finish_again(ended, placement=placement, master=SkeinContainers.from_current()) else CRASHED
+    return _run(plan, place, conf, history)
+
+
+def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory) -> int:
+    epoch = epoch_of(plan, place.attempt)
     earlier = history.earlier_blocks(epoch)
     log = EventLogs(epoch, history.open_events)
     master = SkeinContainers.from_current()

@@ -14,6 +14,7 @@ from yarnspec.am.readers import Patience
 from yarnspec.core.commands import FinishApplication
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlogs import EventLogs
+from yarnspec.observe.history import Result
 from yarnspec.yarn.am_client import ContainerServiceError
 
 _log = structlog.get_logger()
@@ -49,28 +50,41 @@ def finish_application(
 ) -> bool:
     """End the application for good; returns whether the ResourceManager will hear this result.
 
-    The result stands in the history before YARN says that the application ended: who waits for the end finds it.
-    Afterwards this process has to end with 0: then Skein unregisters, however long the ResourceManager is away, and the
-    provider puts the result in. With any other code Skein would leave it to the ResourceManager to start the program
-    once more.
+    The result stands in the history before YARN says that the application ended: who waits for the end finds it. It
+    stands there before anything is waited for, too: should this process die now, the next attempt ends with it instead
+    of running the program again. Afterwards this process has to end with 0: then Skein unregisters, however long the
+    ResourceManager is away, and the provider puts the result in. With any other code Skein would leave it to the
+    ResourceManager to start the program once more.
     """
-    if not answers.end_streams(_PATIENCE):
-        _log.warning("somebody who follows the output has to read the rest of it in the log")
     # Closing a file in HDFS takes its time: the log's is closed while the result is written.
     log.begin_close()
     try:
         history.finish(command, document())
     except Exception:
         _log.exception("the result could not be written to the history directory")
+    if not answers.end_streams(_PATIENCE):
+        _log.warning("somebody who follows the output has to read the rest of it in the log")
     if not log.close(_LOG_S):
         _log.warning("the event history is incomplete", why=log.problem)
-    finish = Finish(status=command.status, diagnostics=_short(command.diagnostics or command.reason))
+    return _tell(command.status, command.diagnostics or command.reason, placement, master)
+
+
+def finish_again(result: Result, *, placement: PlacementFile, master: Master) -> bool:
+    """End the application as an attempt had that died before YARN heard of it; returns whether YARN will hear it now.
+
+    Its program has ended: to run it again would do once more whatever it did.
+    """
+    return _tell(result.status, result.diagnostics or result.reason, placement, master)
+
+
+def _tell(status: str, diagnostics: str, placement: PlacementFile, master: Master) -> bool:
+    finish = msgspec.convert({"status": status, "diagnostics": _short(diagnostics)}, Finish)
     try:
         placement.finish(finish)
     except OSError as error:
         _log.warning("the result cannot be told in the placement's file", why=str(error))
         # Skein says of itself that a process that ended with 0 succeeded.
-        return command.status == "SUCCEEDED" or _told_directly(master, finish)
+        return status == "SUCCEEDED" or _told_directly(master, finish)
     return True
 
 

@@ -48,6 +48,14 @@ class ApplicationHistory:
     def _endpoint_file(self) -> str:
         return f"{staging_directory(self._files.home, self._place.application_id)}/{ENDPOINT_FILE}"
 
+    def result(self) -> Result | None:
+        """How an earlier attempt has ended the application; None when none has, or nobody can tell now."""
+        try:
+            return self._history.result(self._place.application_id)
+        except Exception:
+            _log.exception("whether an earlier attempt has ended the application is not known")
+            return None
+
     def earlier_blocks(self, before_epoch: int) -> EarlierBlocks:
         """Which blocks of earlier attempts still hold; without the history the attempt starts with none of them."""
         application_id = self._place.application_id

@@ -42,6 +42,7 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
         return thread;
     });
     private final int initialExecutors;
+    private final int fixedParallelism;
     private int toldExecutors = -1;
     private volatile boolean stopping;
 
@@ -67,12 +68,24 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
         this.lossReasonTimeoutMs =
                 context.conf().getTimeAsMs("spark.yarnspec.lossReason.timeoutMs", LOSS_REASON_TIMEOUT_MS + "ms");
         this.initialExecutors = initialExecutors(context.conf());
+        this.fixedParallelism = fixedParallelism(context.conf(), initialExecutors);
     }
 
     /** The fixed number of executors, or the number that dynamic allocation begins with. */
     private static int initialExecutors(SparkConf conf) {
         int planned = conf.getInt("spark.yarnspec.executors", SchedulerBackendUtils$.MODULE$.DEFAULT_NUMBER_EXECUTORS());
         return SchedulerBackendUtils$.MODULE$.getInitialTargetExecutorNumber(conf, planned);
+    }
+
+    /**
+     * With recovery on the cores of all executors, be they there yet or not: Spark splits files and merges partitions
+     * of shuffles by this number, and what the next driver computes would not be the same with another one. 0: as
+     * Spark has it, by the cores that are registered at that moment.
+     */
+    private static int fixedParallelism(SparkConf conf, int executors) {
+        boolean fixed = conf.getBoolean("spark.yarnspec.recovery.enabled", false)
+                && !conf.getBoolean("spark.dynamicAllocation.enabled", false);
+        return fixed ? Math.max(2, executors * conf.getInt("spark.executor.cores", 1)) : 0;
     }
 
     @Override
@@ -140,6 +153,13 @@ final class ContainerBackend extends CoarseGrainedSchedulerBackend {
     public Option<String> applicationAttemptId() {
         String epoch = context.conf().get("spark.yarnspec.epoch");
         return Option.apply(contextNumber == 1 ? epoch : epoch + "-" + contextNumber);
+    }
+
+    @Override
+    public int defaultParallelism() {
+        return fixedParallelism == 0
+                ? super.defaultParallelism()
+                : context.conf().getInt("spark.default.parallelism", fixedParallelism);
     }
 
     @Override

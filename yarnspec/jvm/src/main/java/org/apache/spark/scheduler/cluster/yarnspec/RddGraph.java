@@ -1,9 +1,9 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
 import org.apache.spark.Dependency;
 import org.apache.spark.NarrowDependency;
 import org.apache.spark.OneToOneDependency;
@@ -48,7 +48,7 @@ final class RddGraph {
     private final ShuffleIdentities shuffles;
     private final HadoopInputs.Look inputs;
     private final Map<Integer, Integer> seen = new HashMap<>();
-    private final Set<Integer> parents = new TreeSet<>();
+    private final Set<Integer> parents = new LinkedHashSet<>();
 
     RddGraph(Values values, ShuffleIdentities shuffles, HadoopInputs inputs) {
         this.values = values;
@@ -56,7 +56,7 @@ final class RddGraph {
         this.inputs = inputs.look(values);
     }
 
-    /** The shuffles that are read. */
+    /** The shuffles that are read, in the order in which the graph names them: the next driver's have other numbers. */
     Set<Integer> parents() {
         return parents;
     }
