@@ -45,7 +45,7 @@ class Killed(msgspec.Struct, frozen=True, kw_only=True):
 def show(cluster: Cluster, console: Console, step: Callable[[str, Callable[[], Killed]], Killed]) -> bool:
     """Kill the application master half way and show how much was kept; True when the result is right and some was."""
     console.rule("[bold]the application master is killed[/bold]")
-    words = f"yarnspec submit --num-executors {EXECUTORS} --set recovery.enabled=true job.py\nkill -9 MASTER DRIVER"
+    words = f"yarnspec submit --num-executors {EXECUTORS} job.py\nkill -9 MASTER DRIVER"
     title = f"a job of {shuffles.STEPS + 1} stages and {TASKS} tasks"
     console.print(Panel(Text(words), title=title, title_align="left"))
     run = step("run it, and kill its application master and driver half way", lambda: _run(cluster))
@@ -76,7 +76,7 @@ def _run(cluster: Cluster) -> Killed:
         "--driver-memory", "512m", "--driver-java-options", QUICK_TEXT,
         "--conf", f"spark.executor.extraJavaOptions={QUICK_TEXT}",
         "--conf", "spark.ui.showConsoleProgress=false", "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore",
-        "--set", "recovery.enabled=true", "--set", "speculation.enabled=false", str(PROGRAM), str(SEED),
+        "--set", "speculation.enabled=false", str(PROGRAM), str(SEED),
     ]  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="yarnspec-demo-") as workspace:
         submission = start_submit(cluster, name, flags, Path(workspace))

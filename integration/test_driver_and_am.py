@@ -51,10 +51,10 @@ def test_a_failing_program_is_final_and_shows_its_traceback(
     "victim",
     ["driver-jvm", *(pytest.param(each, marks=pytest.mark.soak) for each in ("negotiator", "skein-am"))],
 )
-def test_a_killed_master_or_driver_is_followed_by_an_attempt_that_ends_right(
+def test_a_killed_master_or_driver_is_followed_by_one_that_ends_right(
     victim: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
-    """The second attempt runs the job from the start; no process of the first one stays."""
+    """The program begins anew, in the same attempt or in the next one; no process of the first life stays."""
     stop = tmp_path / "stop"
     cluster.hdfs_mkdir(EVENT_LOGS)
     event_log = {"enabled": "true", "dir": f"{cluster.mini.default_fs}{EVENT_LOGS}"}
@@ -69,14 +69,13 @@ def test_a_killed_master_or_driver_is_followed_by_an_attempt_that_ends_right(
     first = {each.pid for each in before if each.what in ("driver-jvm", "negotiator", "executor")}
     assert not alive & first
     status = yarnspec("status", application, "-o", "json").expect(0).document
-    assert status["epoch"] == 2
-    assert status["attempt"] == len(cluster.attempts(application))
+    assert status["attempt"] == len(cluster.attempts(application)) == (1 if victim == "driver-jvm" else 2)
     stop.touch()
     result = submission.wait().expect(0)
     assert result.lines[-1]["wrong"] == 0
     assert cluster.application(application)["finalStatus"] == "SUCCEEDED"
     records = yarnspec("events", application, "-o", "json").expect(0).lines
-    assert {record["epoch"] for record in records} == {1, 2}
+    assert {record["epoch"] for record in records} == {1, status["epoch"]}
     # The second driver's event log is a second one, beside the first one's.
     logs = [name for name in cluster.hdfs_list(EVENT_LOGS) if application in name]
     assert len(logs) == 2, logs
@@ -86,10 +85,12 @@ def test_a_killed_master_or_driver_is_followed_by_an_attempt_that_ends_right(
 def test_what_a_dead_driver_s_tasks_had_committed_is_not_published_by_the_next(
     submit: Submit, cluster: Cluster, tmp_path: Path
 ) -> None:
-    """Three of four tasks have committed when the driver is killed: each row is there once in the end."""
+    """Three of four tasks have committed when the driver is killed: each row is there once, without a journal too."""
     go = tmp_path / "go"
     target = f"/test/{tmp_path.name}"
-    submission = submit("appends.py", target, str(go), options=["--set", "speculation.enabled=false"])
+    submission = submit(
+        "appends.py", target, str(go), options=["--set", "speculation.enabled=false", "--set", "recovery.enabled=false"]
+    )
     application = submission.application_id()
 
     def committed() -> bool:

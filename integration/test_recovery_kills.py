@@ -34,6 +34,8 @@ OPTIONS = (
     "--set", "speculation.enabled=false", "--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0",
     "--conf", "spark.sql.shuffle.partitions=5", "--conf", "spark.sql.files.maxPartitionBytes=16k",
     "--conf", "spark.sql.files.openCostInBytes=16k",
+    # Of two small tables AQE broadcasts the one that is there first, which may be another one in the next life.
+    "--conf", "spark.sql.adaptive.autoBroadcastJoinThreshold=-1",
 )  # fmt: skip
 SEED = 7
 KINDS = (
@@ -41,7 +43,9 @@ KINDS = (
     "order true", "order false", "subquery true", "few true",
 )  # fmt: skip
 """A program, and whether execution is adaptive; `stages` decides that itself."""
-SEEDS = range(2 * len(KINDS))
+MOMENTS = 10
+"""So often each of them is killed: the driver and the whole master by turns."""
+SEEDS = range(MOMENTS * len(KINDS))
 QUICK = {turn(SEEDS), turn(SEEDS[::-1])}
 """Two of them, others each day."""
 
@@ -93,7 +97,7 @@ def test_killed_at_a_random_moment(seed: int, start: Start, cluster: Cluster) ->
     kind = KINDS[seed % len(KINDS)]
     undisturbed = KNOWN.get(kind) or run_undisturbed(start(kind), cluster)
     wanted = dice.randrange(1, undisturbed.maps)
-    victim = dice.choice(["driver", "master"])
+    victim = ("driver", "master")[seed // len(KINDS) % 2]
     submission = start(kind)
     application = submission.application_id()
     seen: set[Output] = set()
@@ -104,7 +108,8 @@ def test_killed_at_a_random_moment(seed: int, start: Start, cluster: Cluster) ->
         return len(seen) >= wanted
 
     wait_for(f"{wanted} map outputs", enough, 120, poll_s=0.03)
-    oldest_ms = (time.time() - min(path.stat().st_mtime for path in output_files(cluster, application).values())) * 1000
+    settled_s = time.time() - (FLUSH_MS + WRITTEN_MS) / 1000
+    settled = {each for each, path in output_files(cluster, application).items() if path.stat().st_mtime < settled_s}
     faults.strike(cluster, application, victim)
     there = output_files(cluster, application).keys()
     ended = submission.wait(180).expect(0)
@@ -114,8 +119,7 @@ def test_killed_at_a_random_moment(seed: int, start: Start, cluster: Cluster) ->
     assert result(ended.stdout) == undisturbed.result, story
     assert len(lives.epochs) == 2, story
     durable = outputs(lives.saved(lives.last))
-    if victim == "driver" or oldest_ms > FLUSH_MS + WRITTEN_MS:
-        assert durable, story
+    assert settled <= durable, f"{story}\nnot recorded: {settled - durable}"
     lives.check(undisturbed.tasks, durable - there)
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 

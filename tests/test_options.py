@@ -179,7 +179,7 @@ SEEDS = {
     "job-event.store.write-buffer.flush-interval": ("2 s", "recovery.flush_interval", "2 s"),
 }
 
-AS_BY_DEFAULT = {"flink.batch.speculative.execution.count", "execution.batch.job-recovery.enabled"}
+AS_BY_DEFAULT = {"flink.batch.speculative.execution.count"}
 
 
 @pytest.mark.parametrize("alias", ALIASES)

@@ -6,12 +6,13 @@ import msgspec
 import pytest
 
 from yarnspec import options
-from yarnspec.am.__main__ import epoch_of, settings_of
+from yarnspec.am.__main__ import epoch_of, epochs_taken_away, settings_of
 from yarnspec.am.earlier import EarlierBlocks
 from yarnspec.core.restarts import Restarts
 from yarnspec.core.settings import BlockSettings, DetectorSettings, SpeculationSettings
 from yarnspec.plan import ExecutorSize, Plan, Program
 from yarnspec.spark.properties import EPOCH_MAX
+from yarnspec.yarn.cluster import Attempt
 
 GROUPS = {"speculation": SpeculationSettings, "detector": DetectorSettings, "blocklist": BlockSettings}
 
@@ -57,10 +58,11 @@ def test_options_reach_the_core() -> None:
 
 
 def test_an_attempt_has_a_range_of_epochs_only_while_recovery_is_on() -> None:
-    on = plan("recovery.enabled=true")
+    on = plan()
     assert [epoch_of(on, attempt) for attempt in (1, 2, 3)] == [1, 6, 11]
-    assert [epoch_of(plan("recovery.enabled=true", "recovery.driver_restarts=0"), each) for each in (1, 2)] == [1, 2]
-    assert [epoch_of(plan(), attempt) for attempt in (1, 2, 3)] == [1, 2, 3]
+    assert [epoch_of(plan("recovery.driver_restarts=0"), each) for each in (1, 2)] == [1, 2]
+    off = plan("recovery.enabled=false")
+    assert [epoch_of(off, attempt) for attempt in (1, 2, 3)] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(("attempts", "restarts"), [(1, 4), (4, 4), (5, 3), (7, 2), (21, 0), (30, 0)])
@@ -80,5 +82,34 @@ def test_no_life_has_a_number_that_sparks_ids_have_no_room_for(attempt: int, ena
 
 
 def test_without_recovery_no_driver_is_started_again() -> None:
-    recovery = settings_of(plan(), EarlierBlocks(), 1).recovery
+    recovery = settings_of(plan("recovery.enabled=false"), EarlierBlocks(), 1).recovery
     assert Restarts(recovery).next() is None
+
+
+def test_lives_that_yarn_took_away_are_not_held_against_the_program() -> None:
+    on = plan("recovery.enabled=true")
+    texts = {1: "AM Container exited with  exitCode: -102\nDiagnostics: Container preempted", 2: "exitCode: 143", 3: ""}
+    attempts = [
+        Attempt(
+            id=f"a{n}",
+            number=n,
+            am_container_id="",
+            am_host=None,
+            am_http_address=None,
+            started_ms=0,
+            finished_ms=1,
+            diagnostics=text,
+        )
+        for n, text in texts.items()
+    ]
+    spared = epochs_taken_away(on, 4, lambda: attempts)
+    assert spared == (1, 2, 3, 4, 5)
+    assert settings_of(on, EarlierBlocks(), epoch_of(on, 4), spared=spared).recovery.taken_away == spared
+    assert epochs_taken_away(plan("recovery.enabled=false"), 4, lambda: attempts) == ()
+
+
+def test_without_the_resource_manager_every_life_counts() -> None:
+    def nobody() -> list[Attempt]:
+        raise OSError("no answer")
+
+    assert epochs_taken_away(plan("recovery.enabled=true"), 2, nobody) == ()

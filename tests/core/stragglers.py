@@ -55,7 +55,7 @@ class Stragglers(World):
             **changes,
         )
         self.held: dict[str, int] = {}
-        """How many blocks of data executors hold."""
+        """What executors hold, as ``HeldBlocksTold`` counts it."""
         self.silent = False
         """The driver does not answer what executors hold."""
         self.due: dict[str, int] = {}

@@ -229,25 +229,95 @@ def test_a_copy_that_waits_and_cannot_start_there_keeps_no_extra_container() -> 
     assert [one.executor_id for one in of(ReleaseContainer, answer)] == [extra]
 
 
-def test_map_outputs_of_a_running_job_are_not_given_back() -> None:
-    world, tasks, extra = with_extra(StageFlag.MAP)
+def kept_off(world: Stragglers) -> tuple[str, ...]:
+    """The executors that take no task, as Spark was told last."""
+    return of(UpdateTaskBlocks, world.commands)[-1].executors
+
+
+def with_map_output(**changes: Any) -> tuple[Stragglers, str]:
+    """An extra executor that holds a map output of stage 0, which has ended; stage 1 of the same job runs."""
+    world, tasks, extra = with_extra(StageFlag.MAP, **changes)
+    world.held[extra] = ev.ONLY_MAP_OUTPUTS
     copy_wins(world, tasks, extra)
-    assert of(ReleaseContainer, world.pass_ms(60_000)) == []
-    answer = world.tell(ev.JobEnded(job=0)) + world.pass_ms(2_000)
-    assert only(ReleaseContainer, answer).executor_id == extra
+    return world, extra
 
 
-def test_map_outputs_of_a_running_stage_are_not_given_back() -> None:
-    world = Stragglers(hosts=(H2, H3), slots=1)
-    tasks = world.fill(0, 3, StageFlag.MAP)
-    world.pass_ms(900)
-    world.end(tasks[0])
-    world.stage(1, 1)
-    world.launch(1, 0, "1")
-    world.pass_ms(6_000)
-    world.executor("3", H4, cores=1)
-    world.end(world.launch(0, 1, "3", copy=True))
-    assert of(ReleaseContainer, world.pass_ms(60_000)) == []
+def job_ends(world: Stragglers) -> list[Command]:
+    world.end(max(world.running))
+    world.stage_ends(1)
+    return world.tell(ev.JobEnded(job=0))
+
+
+def test_map_outputs_are_not_given_back_while_a_job_runs_and_spark_has_not_forgotten_them() -> None:
+    world, extra = with_map_output()
+    answer = world.pass_ms(1_200_000)
+    assert of(ReleaseContainer, answer) == []
+    assert len(of(AskHeldBlocks, answer)) in (19, 20)
+    world.pass_ms(2_000)
+    assert kept_off(world) == ()
+    world.held[extra] = 0
+    assert only(ReleaseContainer, world.pass_ms(62_000)).executor_id == extra
+
+
+def test_map_outputs_stay_between_the_jobs_of_a_query() -> None:
+    """With adaptive execution each stage of a query is a job, and the next one reads what the last one wrote."""
+    world, _ = with_map_output()
+    answer = world.pass_ms(15_000) + job_ends(world) + world.pass_ms(290_000)
+    assert of(ReleaseContainer, answer) == []
+    world.tell(ev.JobStarted(job=1, stages=(2, 3), parents=((3, (2,)),)))
+    assert of(ReleaseContainer, world.pass_ms(600_000)) == []
+    world.tell(ev.JobEnded(job=1))
+    assert of(ReleaseContainer, world.pass_ms(299_000)) == []
+
+
+def test_map_outputs_go_when_no_job_has_run_for_minutes() -> None:
+    """In a session Spark remembers the shuffle of each DataFrame that somebody holds."""
+    world, extra = with_map_output()
+    answer = job_ends(world) + world.pass_ms(299_000)
+    assert of(ReleaseContainer, answer) == []
+    released = only(ReleaseContainer, world.pass_ms(63_000))
+    assert released.executor_id == extra
+    assert "map outputs, and no job has run for 5 min" in released.reason
+
+
+@pytest.mark.parametrize("gap_ms", [0, 200, 400])
+def test_an_executor_that_leaves_when_the_next_job_starts_works_for_it(gap_ms: int) -> None:
+    world, extra = with_map_output()
+    job_ends(world)
+    while not of(UpdateTaskBlocks, world.commands) or kept_off(world) != (extra,):
+        world.pass_ms(100)
+    world.pass_ms(gap_ms)
+    world.tell(ev.JobStarted(job=1, stages=(2, 3), parents=((3, (2,)),)))
+    world.stage(3, 50)
+    world.launch(3, 0, "1")
+    world.launch(3, 1, "2")
+    assert of(ReleaseContainer, world.pass_ms(1_500)) == []
+    assert kept_off(world) == ()
+
+
+def test_what_a_failed_attempt_of_a_stage_had_finished_is_not_given_back() -> None:
+    """After a failed fetch Spark keeps it, and runs only the rest of the stage."""
+    world, tasks, extra = with_extra(StageFlag.MAP)
+    world.held[extra] = ev.ONLY_MAP_OUTPUTS
+    copy = world.launch(0, 1, extra, copy=True)
+    world.pass_ms(500)
+    world.end(copy)
+    world.end(tasks[1], State.KILLED, Failure.KILLED)
+    world.stage_ends(0, State.FAILED)
+    world.stage(0, 1, StageFlag.MAP, stage_attempt=1)
+    world.launch(0, 0, "2", stage_attempt=1)
+    answer = world.pass_ms(600_000)
+    assert {one.executor_id for one in of(AskHeldBlocks, answer)} == {extra}
+    assert of(ReleaseContainer, answer) == []
+
+
+def test_map_outputs_are_not_given_back_while_a_stage_runs_of_which_no_job_is_known() -> None:
+    world, extra = with_map_output()
+    world.stage(7, 1)
+    world.launch(7, 0, "2")
+    answer = job_ends(world) + world.pass_ms(600_000)
+    assert {one.executor_id for one in of(AskHeldBlocks, answer)} == {extra}
+    assert of(ReleaseContainer, answer) == []
 
 
 def test_what_holds_cached_data_is_not_given_back_and_takes_tasks_meanwhile() -> None:
@@ -416,9 +486,12 @@ def test_when_speculation_stops_extra_containers_go_with_the_jobs_that_ran_then(
     assert world.view().extra == 0
 
 
-def test_when_speculation_stops_what_holds_cached_data_stays_and_takes_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("held", [1, ev.ONLY_MAP_OUTPUTS])
+def test_when_speculation_stops_what_holds_data_stays_and_takes_tasks(
+    monkeypatch: pytest.MonkeyPatch, held: int
+) -> None:
     world, _, extra = with_extra()
-    world.held[extra] = 1
+    world.held[extra] = held
     stop_speculation(world, monkeypatch)
     answer = world.tell(ev.JobEnded(job=0))
     assert of(ReleaseContainer, answer) == []

@@ -6,7 +6,15 @@ import pytest
 
 from tests.core.stragglers import H2, H3, H4, Stragglers
 from tests.core.world import of, only
-from yarnspec.core.commands import BlockExecutor, BlockHost, Command, RefuseBlock, UnblockExecutor, UpdateTaskBlocks
+from yarnspec.core.commands import (
+    BlockExecutor,
+    BlockHost,
+    Command,
+    RefuseBlock,
+    UnblockExecutor,
+    UnblockHost,
+    UpdateTaskBlocks,
+)
 from yarnspec.core.events import UnblockRequested
 from yarnspec.core.observations import Failure, State
 
@@ -14,6 +22,11 @@ from yarnspec.core.observations import Failure, State
 def fails_on_h3(world: Stragglers, index: int, failure: Failure, elsewhere: str = "1", at: str = "2") -> list[Command]:
     world.end(world.launch(0, index, at), State.FAILED, failure)
     return world.end(world.launch(0, index, elsewhere))
+
+
+def wide(commands: list[Command]) -> list[BlockHost]:
+    """The hosts that were blocked for the application."""
+    return [one for one in of(BlockHost, commands) if one.level == "application"]
 
 
 def others_end_well(world: Stragglers, first: int) -> None:
@@ -32,8 +45,8 @@ def world() -> Stragglers:
 
 
 def test_tasks_that_fail_on_a_host_and_succeed_elsewhere_make_it_faulty(world: Stragglers) -> None:
-    for index in (0, 1):
-        assert of(BlockHost, fails_on_h3(world, index, Failure.EXCEPTION)) == []
+    assert of(BlockHost, fails_on_h3(world, 0, Failure.EXCEPTION)) == []
+    assert wide(fails_on_h3(world, 1, Failure.EXCEPTION)) == []
     block = only(BlockHost, fails_on_h3(world, 2, Failure.EXCEPTION))
     assert (block.host, block.cause, block.level, block.until_ms) == (
         H3,
@@ -53,11 +66,14 @@ def test_tasks_that_fail_on_a_host_and_succeed_elsewhere_make_it_faulty(world: S
         Failure.KILLED,
         Failure.OTHER,
         Failure.COPY_FAILED,
+        Failure.OUT_OF_MEMORY,
     ],
 )
 def test_what_is_not_the_hosts_fault_never_blocks_it(world: Stragglers, failure: Failure) -> None:
     for index in range(20):
-        assert of(BlockHost, fails_on_h3(world, index, failure)) == []
+        task = world.launch(0, index, "2")
+        assert of(BlockHost, world.end(task, State.FAILED, failure)) == []
+        assert of(BlockHost, world.end(world.launch(0, index, "1"))) == []
 
 
 def test_an_original_that_fails_beside_its_copy_says_nothing_of_its_host(world: Stragglers) -> None:
@@ -75,6 +91,19 @@ def test_data_that_fails_everywhere_blocks_nobody(world: Stragglers) -> None:
     for index in range(20):
         for executor_id in ("1", "2", "3"):
             world.end(world.launch(0, index, executor_id), State.FAILED, Failure.EXCEPTION)
+    assert world.view().blocks == ()
+
+
+@pytest.mark.parametrize("tasks", [2, 8, 60])
+def test_bad_data_that_is_all_read_on_one_host_first_blocks_no_host(world: Stragglers, tasks: int) -> None:
+    """The tasks are kept off it, one by one; their stage only when they are too many, until one was tried elsewhere."""
+    for index in range(tasks):
+        world.end(world.launch(0, index, "2"), State.FAILED, Failure.EXCEPTION)
+        assert ("stage" in {one.level for one in world.view().blocks}) == (index >= 50)
+    for index in range(tasks):
+        for executor_id in ("1", "3", "4"):
+            world.end(world.launch(0, index, executor_id), State.FAILED, Failure.EXCEPTION)
+            assert not {one.level for one in world.view().blocks} & {"stage", "application"}
     assert world.view().blocks == ()
 
 
@@ -113,7 +142,7 @@ def test_failures_of_long_ago_do_not_count(world: Stragglers) -> None:
         fails_on_h3(world, index, Failure.EXCEPTION)
     world.pass_ms(700_000)
     for index in (2, 3):
-        assert of(BlockHost, fails_on_h3(world, index, Failure.EXCEPTION)) == []
+        assert wide(fails_on_h3(world, index, Failure.EXCEPTION)) == []
 
 
 def test_a_host_that_is_faulty_again_is_blocked_twice_as_long_up_to_the_limit(world: Stragglers) -> None:
@@ -186,21 +215,130 @@ def test_a_task_that_fails_on_two_hosts_is_kept_off_none(world: Stragglers) -> N
     assert blocked(world) == set()
 
 
-def test_a_stage_of_which_two_tasks_failed_in_an_executor_is_kept_off_it(world: Stragglers) -> None:
+def test_a_stage_of_which_two_tasks_failed_in_an_executor_and_ended_well_elsewhere_is_kept_off_it(
+    world: Stragglers,
+) -> None:
     world.tell_target(5)
     world.executor("5", H3)
-    world.end(world.launch(0, 0, "1"))
-    world.end(world.launch(0, 1, "2"), State.FAILED, Failure.EXCEPTION)
-    world.end(world.launch(0, 2, "2"), State.FAILED, Failure.EXCEPTION)
-    assert ("stage", H3, "2", 0, None) in blocked(world)
-    # And where they failed in two executors of the host, the host.
-    world.end(world.launch(0, 3, "5"), State.FAILED, Failure.EXCEPTION)
-    assert ("stage", H3, "", 0, None) in blocked(world)
-    assert "3 tasks of stage 0 failed there" in next(
-        one.reason for one in world.view().blocks if one.level == "stage" and not one.executor_id
-    )
+    for index, elsewhere in ((0, "5"), (1, "1")):
+        world.end(world.launch(0, index, "2"), State.FAILED, Failure.EXCEPTION)
+        assert {one[0] for one in blocked(world)} == {"task"}
+        world.end(world.launch(0, index, elsewhere))
+    # The other executor of the same host has run one of them.
+    assert blocked(world) == {("stage", H3, "2", 0, None)}
     world.stage_ends(0)
     assert blocked(world) == set()
+
+
+def test_a_stage_of_which_tasks_failed_in_two_executors_of_a_host_is_kept_off_the_host(world: Stragglers) -> None:
+    world.tell_target(5)
+    world.executor("5", H3)
+    fails_on_h3(world, 0, Failure.EXCEPTION, at="2")
+    assert blocked(world) == set()
+    fails_on_h3(world, 1, Failure.EXCEPTION, at="5")
+    assert blocked(world) == {("stage", H3, "", 0, None)}
+    (reason,) = (one.reason for one in world.view().blocks)
+    assert "2 tasks of stage 0 failed there and ended well elsewhere: 0.0, 0.1" in reason
+    world.stage_ends(0)
+    assert blocked(world) == set()
+
+
+def test_a_task_that_ended_well_in_the_end_after_it_had_failed_on_two_hosts_keeps_its_stage_off_neither(
+    world: Stragglers,
+) -> None:
+    for index in range(4):
+        for executor_id in ("2", "3"):
+            world.end(world.launch(0, index, executor_id), State.FAILED, Failure.EXCEPTION)
+        world.end(world.launch(0, index, "1"))
+    assert blocked(world) == set()
+
+
+def test_two_tasks_that_failed_and_ended_well_elsewhere_may_be_chance_in_a_stage_that_has_just_begun() -> None:
+    world = Stragglers()
+    world.stage(0, 1_000)
+    for index in (0, 1):
+        fails_on_h3(world, index, Failure.EXCEPTION)
+    assert blocked(world) == set()
+
+
+def test_a_stage_goes_on_where_only_tasks_of_its_earlier_attempt_failed(world: Stragglers) -> None:
+    """In another attempt of the stage a task of the same index is another one."""
+    fail_at_once(world, range(1))
+    world.stage_ends(0, State.FAILED)
+    world.stage(0, 1_000, stage_attempt=1)
+    for index in range(100, 160):
+        world.end(world.launch(0, index, "134"[index % 3], stage_attempt=1))
+    world.end(world.launch(0, 0, "1", stage_attempt=1))
+    for index in (1, 2):
+        assert blocked(world) == set()
+        world.end(world.launch(0, index, "2", stage_attempt=1), State.FAILED, Failure.EXCEPTION)
+        world.end(world.launch(0, index, "1", stage_attempt=1))
+    assert blocked(world) == {("stage", H3, "", 0, None)}
+
+
+def fail_at_once(world: Stragglers, tasks: range, executor_id: str = "2") -> None:
+    for index in tasks:
+        world.end(world.launch(0, index, executor_id), State.FAILED, Failure.EXCEPTION)
+
+
+def test_a_host_that_fails_tasks_faster_than_they_are_tried_elsewhere_gets_none_twice(world: Stragglers) -> None:
+    """All other slots are busy: only so many tasks are kept off one by one."""
+    fail_at_once(world, range(50))
+    assert {one[0] for one in blocked(world)} == {"task"}
+    fail_at_once(world, range(50, 51))
+    assert ("stage", H3, "", 0, None) in blocked(world)
+    assert any("held back until they were tried elsewhere" in one.reason for one in world.view().blocks)
+    # The first ones end well elsewhere: now it is proven, and more and more so.
+    for index in range(5):
+        world.end(world.launch(0, index, "1"))
+    assert {one for one in blocked(world) if one[0] != "task"} == {
+        ("stage", H3, "", 0, None),
+        ("application", H3, "", None, None),
+    }
+
+
+def test_tasks_that_are_held_back_go_on_when_one_of_them_fails_elsewhere_too(world: Stragglers) -> None:
+    fail_at_once(world, range(55))
+    assert ("stage", H3, "", 0, None) in blocked(world)
+    answer = world.end(world.launch(0, 3, "1"), State.FAILED, Failure.EXCEPTION)
+    lifted = {(one.level, one.index): one.reason for one in of(UnblockHost, answer)}
+    assert set(lifted) == {("stage", None), ("task", 3)}
+    assert "task 0.3 failed on another host as well" in lifted["stage", None]
+    # What is bad is not held back again.
+    fail_at_once(world, range(60, 70))
+    assert {one[0] for one in blocked(world)} == {"task"}
+
+
+def test_what_is_proven_holds_when_a_task_fails_on_another_host_as_well(world: Stragglers) -> None:
+    fail_at_once(world, range(55))
+    for index in range(10):
+        world.end(world.launch(0, index, "1"))
+    world.end(world.launch(0, 20, "1"), State.FAILED, Failure.EXCEPTION)
+    assert ("stage", H3, "", 0, None) in blocked(world)
+
+
+def test_failures_that_are_spread_over_the_hosts_hold_no_stage_back(world: Stragglers) -> None:
+    for index in range(100):
+        fail_at_once(world, range(index, index + 1), "1234"[index % 4])
+    assert {one[0] for one in blocked(world)} == {"task"}
+
+
+def test_a_second_host_that_fails_tasks_at_once_is_held_back_as_well() -> None:
+    world = Stragglers(blocked_share=0.5)
+    world.stage(0, 1_000)
+    for index in range(60):
+        fail_at_once(world, range(index, index + 1), "23"[index % 2])
+    assert {one for one in blocked(world) if one[0] == "stage"} == {
+        ("stage", H3, "", 0, None),
+        ("stage", H4, "", 0, None),
+    }
+
+
+def test_where_tasks_fail_beside_many_that_end_well_none_is_held_back(world: Stragglers) -> None:
+    for index in range(60):
+        world.end(world.launch(0, 200 + index, "2"))
+    fail_at_once(world, range(55))
+    assert {one[0] for one in blocked(world)} == {"task"}
 
 
 def test_a_stage_is_not_kept_off_where_most_of_its_tasks_end_well(world: Stragglers) -> None:
@@ -208,8 +346,8 @@ def test_a_stage_is_not_kept_off_where_most_of_its_tasks_end_well(world: Straggl
         world.end(world.launch(0, index, "2"))
         world.end(world.launch(0, 10 + index, "1"))
     for index in (20, 21):
-        world.end(world.launch(0, index, "2"), State.FAILED, Failure.EXCEPTION)
-    assert {one.level for one in world.view().blocks} == {"task"}
+        fails_on_h3(world, index, Failure.EXCEPTION)
+    assert world.view().blocks == ()
 
 
 def test_a_task_that_failed_can_always_run_somewhere(world: Stragglers) -> None:

@@ -184,7 +184,7 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.JobStarted, job=small, stages=st.lists(small, max_size=3).map(tuple)),
     st.builds(ev.JobEnded, job=small),
     st.builds(ev.CopyRefused, stage=small, stage_attempt=small, index=small, why=text),
-    st.builds(ev.HeldBlocksTold, executor_id=executor_ids, count=small),
+    st.builds(ev.HeldBlocksTold, executor_id=executor_ids, count=small | st.just(ev.ONLY_MAP_OUTPUTS)),
     st.builds(ev.ClusterBlocksRead, blocks=st.lists(cluster_blocks, max_size=3).map(tuple)),
     st.builds(ev.ProgramWarned, key=text, value=text, message=text),
     st.builds(ev.TimerFired, name=timer_names, at_ms=times_ms.map(lambda ms: START_MS + ms)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.core.world import HOSTS, World, hosts, names, of, only
@@ -117,6 +118,22 @@ def test_one_epoch_without_progress_is_followed_by_another() -> None:
     world = World(recovery=ON)
     world.start(3)
     assert "StartDriver" in names(world.tell(replayed(epochs=(1, 2), progress=1)))
+
+
+def test_epochs_that_yarn_took_away_are_not_held_against_the_program() -> None:
+    for spared, begins in (((2, 3), True), ((3,), True), ((), False)):
+        world = World(recovery=msgspec.structs.replace(ON, taken_away=spared))
+        world.start(4)
+        assert ("StartDriver" in names(world.tell(replayed(epochs=(1, 2, 3), progress=1)))) == begins
+
+
+def test_each_life_of_a_stream_does_something_new() -> None:
+    world = World(recovery=ON)
+    world.start(2)
+    world.tell(replayed(jobs=9))
+    assert not of(cm.RecordProgress, world.tell(ev.JobEnded(job=0, stream=True, failure="cancelled")))
+    assert only(cm.RecordProgress, world.tell(ev.JobEnded(job=1, stream=True))).jobs == 9
+    assert not of(cm.RecordProgress, world.tell(ev.JobEnded(job=2, stream=True)))
 
 
 def test_a_map_output_is_progress_and_so_is_a_job_that_no_epoch_ended_before() -> None:
@@ -324,6 +341,18 @@ def test_after_the_window_containers_may_go_anywhere_and_the_rest_counts_as_lost
     given_up = only(cm.GiveUpHost, answered)
     assert given_up.host == HOSTS[2]
     assert "2 saved map outputs" in given_up.reason
+    assert set(placements(world).values()) == {()}
+
+
+def test_after_the_window_an_executor_that_runs_may_go_on_reading_what_is_there() -> None:
+    world = second_epoch(saved())
+    timer = next(one for one in of(cm.SetTimer, world.driver_ready()) if one.name == WINDOW_TIMER)
+    world.run(world.wanted()[0], host=HOSTS[1])
+    answered = world.fire(WINDOW_TIMER, timer.at_ms)
+    assert [one.host for one in of(cm.GiveUpHost, answered)] == [HOSTS[2]]
+    found = world.negotiator.explain_host(HOSTS[1], world.now_ms)
+    assert found is not None
+    assert any("an executor there reads them" in line for line in found.lines)
     assert set(placements(world).values()) == {()}
 
 

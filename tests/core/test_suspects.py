@@ -10,7 +10,16 @@ from tests.core.stragglers import H3, Stragglers
 from tests.core.world import HOSTS, hosts, of, only
 from yarnspec.core import events as ev
 from yarnspec.core.capacity import compare
-from yarnspec.core.commands import BlockHost, LaunchCopy, RefuseBlock, UnblockHost, UpdatePlacement, UpdateTaskBlocks
+from yarnspec.core.commands import (
+    BlockHost,
+    Command,
+    LaunchCopy,
+    RefuseBlock,
+    SpareHost,
+    UnblockHost,
+    UpdatePlacement,
+    UpdateTaskBlocks,
+)
 from yarnspec.core.host_speed import HostSpeeds, HostVerdict
 from yarnspec.core.notes import Notes
 from yarnspec.core.settings import DetectorSettings
@@ -161,22 +170,59 @@ def test_a_somewhat_slow_host_is_kept_while_many_waves_are_left() -> None:
     assert "no slot" in kept.text
 
 
-def test_a_slow_host_is_not_blocked_when_the_work_would_end_later_without_it() -> None:
+def spared_world(stages: int = 3) -> tuple[Stragglers, list[Command]]:
+    """A world in which H3 was learnt to be slow, and kept for all that is to be done; and what was commanded."""
     world = Stragglers()
-    for stage in range(3):
+    answer: list[Command] = []
+    for stage in range(stages):
         tasks = world.fill(stage, 8)
-        world.pass_ms(1_000)
+        answer += world.pass_ms(1_000)
         for index in set(range(8)) - set(SLOW):
-            world.end(tasks[index])
-        world.stage(100 + stage, 10_000)
-        world.pass_ms(1_200)
+            answer += world.end(tasks[index])
+        answer += world.stage(100 + stage, 10_000)
+        answer += world.pass_ms(1_200)
         for index in SLOW:
-            world.end(tasks[index])
-        world.stage_ends(stage)
-        assert not world.view().blocked_hosts
+            answer += world.end(tasks[index])
+        answer += world.stage_ends(stage)
+    return world, answer
+
+
+def test_a_slow_host_is_not_blocked_when_the_work_would_end_later_without_it() -> None:
+    world, answer = spared_world()
+    assert [one.level for one in of(BlockHost, answer) if one.level != "task"] == []
     explanation = world.negotiator.explain_host(H3, world.now_ms)
     assert explanation is not None
     assert any("slow, but not blocked" in line and "tasks are left" in line for line in explanation.lines)
+
+
+def test_why_a_slow_host_is_kept_is_recorded_once_with_its_numbers() -> None:
+    world, answer = spared_world(6)
+    told = only(SpareHost, answer)
+    assert told.host == H3
+    assert "x as long as on other hosts" in told.reason  # why it is slow
+    assert "tasks are left; 6 slots elsewhere need" in told.reason  # and why it is kept all the same
+    assert of(SpareHost, world.pass_ms(60_000)) == []
+
+
+def test_it_is_recorded_again_for_another_reason_and_after_somebody_vouched_for_the_host() -> None:
+    world = Stragglers(blocked_share=0.5)
+    world.stage(0, 1_000)
+    known = world.negotiator._speculation
+    notes: Notes[str] = Notes(10)
+    suspects = Suspects(known.blocklist, known._slots, known.table, Proven(DetectorSettings()), notes)
+
+    def told() -> list[str]:
+        return [one.host for one in suspects.weigh((), world.now_ms)[1]]
+
+    assert told() == list(HOSTS[:2])
+    assert told() == []
+    suspects.forget_host(HOSTS[1])
+    assert told() == [HOSTS[1]]
+    for executor_id in ("3", "4"):
+        world.lose(executor_id, -105, host=world.where[executor_id])
+    assert told() == []  # with other numbers, for the same reason
+    world.lose("2", -105, host=world.where["2"])
+    assert told() == [HOSTS[0]]  # no slot is left elsewhere
 
 
 class Proven(HostSpeeds):
@@ -198,7 +244,10 @@ def test_of_two_slow_hosts_found_at_once_the_second_does_not_count_on_the_first(
     known = world.negotiator._speculation
     notes: Notes[str] = Notes(10)
     suspects = Suspects(known.blocklist, known._slots, known.table, Proven(DetectorSettings()), notes)
-    assert [wish.host for wish in suspects.weigh((), world.now_ms)] == [HOSTS[0]]
+    wishes, spared = suspects.weigh((), world.now_ms)
+    assert [wish.host for wish in wishes] == [HOSTS[0]]
+    assert [one.host for one in spared] == [HOSTS[1]]
+    assert "4 slots elsewhere" in spared[0].reason
     assert any("4 slots elsewhere" in line for line in notes.of(HOSTS[1], world.now_ms))
 
 

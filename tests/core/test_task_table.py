@@ -42,8 +42,8 @@ def test_a_stage_and_its_attempts() -> None:
         T0 + 500,
     )
     assert stage.attempts_of(2) == stage.attempts_of(77) == ()
-    assert stage.succeeded_on("e-h1") == 1
-    assert stage.succeeded_on("e-h2") == stage.succeeded_on("nobody") == 0
+    assert stage.succeeded_by_executor() == {"e-h1": 1}
+    assert stage.succeeded_by_host() == {"h1": 1}
 
 
 def test_copies_and_the_ends_of_tasks_with_several_attempts_are_told_one_by_one() -> None:

@@ -104,6 +104,20 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
         ["skip", "skip"],
     ),
     "creates X again": ([write(1, mode="create")], [declared("", mode="create")], ["stop"]),
+    "ignores X again, reads it": (
+        [write(1, mode="ignore")],
+        [declared("", mode="ignore"), reads(X)],
+        ["run", "run"],
+    ),
+    "ignores X, overwrites it later": (
+        [write(1, mode="ignore"), write(2)],
+        [declared("", mode="ignore"), reads(X)],
+        ["run", "stop"],
+    ),
+    "ignored X, overwrote it later": ([write(1)], [declared("", mode="ignore"), reads(X)], ["run", "stop"]),
+    "ignores a part of X": ([write(1, mode="ignore", state="begun")], [declared("", mode="ignore")], ["stop"]),
+    "ignores the same": ([write(1, mode="ignore")], [declared("s1", mode="ignore")], ["skip"]),
+    "ignores what is gone": ([write(1, mode="ignore")], [declared("", mode="ignore", existed=False)], ["run"]),
     "creates the same": ([write(1, mode="create")], [declared("s1", mode="create")], ["skip"]),
     "in another mode": ([write(1, mode="add")], [declared("s1", mode="create")], ["stop"]),
     "overwrites partitions": (
@@ -352,7 +366,7 @@ def test_only_what_nobody_overwrote_has_to_be_there_still() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "answered"),
-    [("replace", "run"), ("add", "stop"), ("amend", "run"), ("create", "stop"), ("save", "run")],
+    [("replace", "run"), ("add", "stop"), ("amend", "run"), ("create", "stop"), ("ignore", "run"), ("save", "run")],
 )
 def test_output_that_is_not_as_it_was_committed(mode: Any, answered: str) -> None:
     """Another program may have put its rows into other files: added once more, they would be there twice."""
@@ -392,7 +406,15 @@ def test_what_could_be_neither_finished_nor_undone_is_not_built_upon() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "answered"),
-    [("replace", "run"), ("create", "stop"), ("add", "stop"), ("amend", "stop"), ("unknown", "stop"), ("save", "run")],
+    [
+        ("replace", "run"),
+        ("create", "stop"),
+        ("add", "stop"),
+        ("amend", "stop"),
+        ("unknown", "stop"),
+        ("ignore", "stop"),
+        ("save", "run"),
+    ],
 )
 @pytest.mark.parametrize("why", ["problem", "off", "late", "writes_lost"])
 def test_where_nobody_knows_what_was_written_nothing_is_added(why: str, mode: Any, answered: str) -> None:

@@ -9,7 +9,7 @@ from yarnspec.core import writeevents as wr
 
 _numbers = st.integers(0, 4)
 _paths = st.sampled_from(["f:/x", "f:/x/day=1", "f:/y"])
-_modes = st.sampled_from(["replace", "amend", "add", "create", "save", "unknown"])
+_modes = st.sampled_from(["replace", "amend", "add", "create", "ignore", "save", "unknown"])
 _signatures = st.sampled_from(["", "a", "b"])
 
 saved_writes = st.lists(

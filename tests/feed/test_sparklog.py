@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import yarnspec.jvm
 from tests.feed.strategies import plain
 from yarnspec.core.events import JobEnded, JobStarted, Observed
 from yarnspec.core.observations import NONE, Failure, RowKind, StageFlag, State
 from yarnspec.feed.logfiles import UnreadableLogError, log_lines
-from yarnspec.feed.sparklog import events, observations
+from yarnspec.feed.sparklog import _LACKS_MEMORY, events, observations
 
 
 def stage_info(stage: int, **more: Any) -> dict[str, Any]:
@@ -213,3 +215,69 @@ def test_an_original_that_failed_while_its_copy_went_on_is_told_for_what_it_was(
     assert isinstance(observed, Observed)
     row = plain(observed.rows)[-1]
     assert (row["state"], row["failure"], row["text"]) == (State.FAILED, Failure.EXCEPTION, why)
+
+
+def failed(directory: Path, reason: dict[str, Any]) -> Failure:
+    """How the log of a task that ended so tells its failure."""
+    end = task("End", 20, info={"Finish Time": 1200, "Failed": True}, more={"Task End Reason": reason})
+    rows = observations(write(directory, "app-1", encoded([task("Start", 20), end])))
+    return Failure(int(rows.failure[-1]))
+
+
+PYTHON = """org.apache.spark.api.python.PythonException: [PYTHON_EXCEPTION] An exception was thrown from the Python \
+worker: Traceback (most recent call last):
+  File "worker.py", line 9, in main
+    load()
+{} SQLSTATE: 38000
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:1)
+"""
+CRASHED = "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)"
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        "java.lang.OutOfMemoryError: Java heap space\n\tat a.B.c(B.java:1)",
+        "org.apache.spark.memory.SparkOutOfMemoryError: [UNABLE_TO_ACQUIRE_MEMORY] Unable to acquire 9 bytes",
+        "java.io.IOException: it failed\n\tat a.B.c(B.java)\nCaused by: java.lang.OutOfMemoryError\n\t... 3",
+        PYTHON.format("MemoryError"),
+        PYTHON.format("numpy._core._exceptions._ArrayMemoryError: Unable to allocate 74.5 GiB"),
+        PYTHON.format("pyarrow.lib.ArrowMemoryError: malloc of size 99 failed"),
+        PYTHON.format("OSError: [Errno 12] Cannot allocate memory"),
+        PYTHON.format("subprocess.CalledProcessError: Command 'sort' died with <Signals.SIGKILL: 9>."),
+        f"{CRASHED} - Fatal Python error: Cannot recover from MemoryErrors while normalizing exceptions.",
+    ],
+)
+def test_want_of_memory_is_a_kind_of_its_own(tmp_path: Path, trace: str) -> None:
+    assert failed(tmp_path, {"Reason": "ExceptionFailure", "Full Stack Trace": trace}) is Failure.OUT_OF_MEMORY
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        "java.lang.IllegalStateException: the record MemoryError is not known",
+        "a.InMemoryError: no such table",
+        PYTHON.format("ImportError: libmemory.so: cannot open shared object file"),
+        CRASHED,
+        f"{CRASHED} - Fatal Python error: Segmentation fault",
+    ],
+)
+def test_what_only_speaks_of_memory_and_a_plain_crash_are_exceptions(tmp_path: Path, trace: str) -> None:
+    assert failed(tmp_path, {"Reason": "ExceptionFailure", "Full Stack Trace": trace}) is Failure.EXCEPTION
+
+
+def test_want_of_memory_is_found_where_no_stack_was_logged_and_where_a_copy_went_on(tmp_path: Path) -> None:
+    bare = {"Reason": "ExceptionFailure", "Class Name": "java.lang.OutOfMemoryError", "Description": "Metaspace"}
+    assert failed(tmp_path, bare) is Failure.OUT_OF_MEMORY
+    uncounted = {"Reason": "TaskKilled", "Kill Reason": "yarnspec: an original lacked memory: a.B: c"}
+    assert failed(tmp_path, uncounted) is Failure.OUT_OF_MEMORY
+
+
+def test_the_driver_tells_failures_by_the_same_numbers_and_the_same_expression() -> None:
+    source = next(Path(yarnspec.jvm.__file__).parent.glob("src/main/java/**/Failures.java")).read_text()
+    kinds = re.search(r"enum Kind \{(.*?)\}", source, re.DOTALL)
+    pattern = re.search(r"LACKS_MEMORY = Pattern.compile\((.*?)Pattern\.MULTILINE", source, re.DOTALL)
+    assert kinds is not None and pattern is not None  # noqa: PT018 - both are of the same file
+    assert re.findall(r"\w+", kinds[1]) == [one.name for one in Failure]
+    literals = re.findall(r'"((?:[^"\\]|\\.)*)"', pattern[1])
+    assert "".join(literals).replace("\\\\", "\\") == _LACKS_MEMORY.pattern

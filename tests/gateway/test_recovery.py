@@ -49,6 +49,17 @@ def test_without_recovery_spark_is_told_nothing() -> None:
     assert (result.warnings, result.recovery_off) == ((), "")
 
 
+FORGETS = "spark.yarn.am.attemptFailuresValidityInterval=1h"
+
+
+def test_an_application_that_may_have_endless_lives_is_recovered_only_when_that_is_wanted() -> None:
+    assert with_conf(options=()).options.recovery.enabled
+    result = with_conf(FORGETS, options=())
+    assert not result.options.recovery.enabled
+    assert "--set recovery.enabled=true" in result.recovery_off
+    assert with_conf(FORGETS).options.recovery.enabled
+
+
 @pytest.mark.parametrize(
     ("line", "restarts"),
     [
@@ -96,7 +107,8 @@ def test_with_a_shuffle_service_it_is_kept_too() -> None:
 def test_the_outputs_of_an_executor_that_dies_wait_only_where_that_is_asked_for() -> None:
     key = "spark.yarnspec.recovery.live_adoption_ms"
     assert key not in with_conf(options=ON).properties
-    assert key not in with_conf(options=("--set", "recovery.live_adoption=true")).properties
+    off = ("--set", "recovery.enabled=false", "--set", "recovery.live_adoption=true")
+    assert key not in with_conf(options=off).properties
     wanted = (*ON, "--set", "recovery.live_adoption=true")
     assert with_conf(options=wanted).properties[key] == "15000"
     sooner = (*wanted, "--set", "recovery.live_adoption_deadline=4 s")

@@ -42,7 +42,20 @@ def test_a_plain_line_has_no_warnings_and_sparks_defaults() -> None:
 
 def test_yarns_settings() -> None:
     result = translated(
-        *["--queue", "q", "--name", "n", "--deploy-mode", "cluster", "--proxy-user", "u", "--exclude-hosts", "a,b"],
+        *[
+            "--set",
+            "recovery.enabled=true",
+            "--queue",
+            "q",
+            "--name",
+            "n",
+            "--deploy-mode",
+            "cluster",
+            "--proxy-user",
+            "u",
+            "--exclude-hosts",
+            "a,b",
+        ],
         *conf(
             "spark.yarn.queue=other",
             "spark.yarn.tags=x, y",

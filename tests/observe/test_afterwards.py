@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from tests.core.stragglers import H3, Stragglers
 from yarnspec.core import commands, events
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
+from yarnspec.core.observations import StageFlag
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.speculationview import Explanation
 from yarnspec.observe.afterwards import explain_host, explain_task
-from yarnspec.observe.records import Record, record_of
+from yarnspec.observe.records import Record, decode, encode, record_of
 
 SEED = DetectorSettings(kind="execution-time", baseline_lower_bound_ms=1_000)
 T0 = 1_700_000_000_000
@@ -85,6 +87,30 @@ class TestTask:
         assert found.verdict == "a copy was asked for and did not start: its task has ended"
 
     def test_one_that_was_slow_and_not_copied(self) -> None:
+        why = "its stage writes by itself"
+        withheld = commands.WithholdCopies(stage=3, stage_attempt=0, indexes=(2, 7), reason=why)
+        found = task(STARTED, *QUICK, SLOW, withheld, ended(7, 0, 9_000, "h4"))
+        assert found.verdict == f"it was found slow and not copied: {why}"
+        assert found.numbers["baseline_ms"] == 3_000.0
+        assert sum(line.endswith(f"slow, and not copied: {why}") for line in found.lines) == 1
+
+    def test_of_several_reasons_the_newest_is_the_verdict(self) -> None:
+        first, other, newest = (
+            commands.WithholdCopies(stage=3, stage_attempt=0, indexes=indexes, reason=why)
+            for why, indexes in (("2 copies are live", (7,)), ("another's", (6,)), ("9 tasks wait", (5, 7)))
+        )
+        found = task(STARTED, *QUICK, SLOW, first, newest, other, ended(7, 0, 9_000, "h4"))
+        assert found.verdict == "it was found slow and not copied: 9 tasks wait"
+        told = [line for line in found.lines if "not copied" in line]
+        assert [line.partition("not copied: ")[2] for line in told] == ["2 copies are live", "9 tasks wait"]
+
+    def test_why_one_was_copied_late_is_told_beside_what_became_of_it(self) -> None:
+        withheld = commands.WithholdCopies(stage=3, stage_attempt=0, indexes=(7,), reason="2 copies are live")
+        found = task(STARTED, *QUICK, SLOW, withheld, COPY, ended(7, 0, 4_000, "h4"))
+        assert found.verdict == "it was copied, and the original finished first"
+        assert any("not copied: 2 copies are live" in line for line in found.lines)
+
+    def test_one_of_an_application_that_recorded_no_reasons(self) -> None:
         assert task(STARTED, *QUICK, SLOW, ended(7, 0, 9_000, "h4")).verdict == "it was found slow and not copied"
 
     def test_one_that_never_ended(self) -> None:
@@ -166,8 +192,49 @@ class TestHost:
         assert found.verdict == "it was never blocked"
         assert explain_host(records(reported), "h1", SEED) is None
 
+    def test_one_that_was_slow_and_kept(self) -> None:
+        why = "tasks on h4 take 2.0 x as long as on other hosts; 1000 tasks are left"
+        kept = commands.SpareHost(host="h4", reason=why)
+        found = explain_host(records(*stages(1, None), kept), "h4", SEED)
+        assert found is not None
+        assert found.verdict == f"it was never blocked, although it was slow: {why}"
+        assert f"slow, but not blocked: {why}" in found.lines[0]
+        block = commands.BlockHost(host="h4", until_ms=T0 + 60_000, by="yarnspec", reason="2x slower", cause="slow")
+        later = explain_host(records(kept, block), "h4", SEED)
+        assert later is not None
+        assert later.verdict == "it was blocked once, and was at the end"
+        assert [line.partition(" s: ")[2].partition(" ")[0] for line in later.lines[:2]] == ["slow,", "blocked"]
+        other = explain_host(records(*stages(1, None), kept), "h1", SEED)
+        assert other is not None
+        assert other.verdict == "it was never blocked"
+
     def test_a_refused_block(self) -> None:
         refused = commands.RefuseBlock(host="h4", reason="2 of 4 hosts are too many")
         found = explain_host(records(refused), "h4", SEED)
         assert found is not None
         assert "not blocked: 2 of 4" in found.lines[0]
+
+
+def test_what_the_core_knew_of_a_slow_task_that_it_left_alone_is_in_the_records_after_the_stage() -> None:
+    world = Stragglers()
+    tasks = world.fill(0, 8, StageFlag.WRITES)
+    world.pass_ms(1_000)
+    for index in set(range(8)) - {1}:
+        world.end(tasks[index])
+    world.pass_ms(5_000)
+    live = world.negotiator.explain_task(0, 1, world.now_ms)
+    world.end(tasks[1])
+    world.stage_ends(0)
+    started = events.StageStarted(stage=0, stage_attempt=0, name="foreachPartition", tasks=8)
+    end = events.TaskFinished(
+        stage=0, stage_attempt=0, index=1, attempt=0, task_id=tasks[1], executor_id="2", host=H3, state="SUCCESS",
+        launch_ms=world.now_ms - 6_000, finish_ms=world.now_ms,
+    )  # fmt: skip
+    written = [decode(encode(one)) for one in records(started, *world.commands, end)]
+    found = explain_task(written, 0, 1, SEED)
+    assert found is not None
+    assert live is not None
+    why = found.verdict.removeprefix("it was found slow and not copied: ")
+    assert "its stage writes by itself" in why
+    assert "speculation.copy_writers" in why
+    assert any(f"slow, and not copied: {why}" in line for line in live.lines)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from yarnspec.core import events as ev
-from yarnspec.core import speculation
+from yarnspec.core import extras, speculation
 from yarnspec.core.commands import (
     BlockHost,
     Command,
@@ -153,3 +153,28 @@ def test_a_fault_of_the_core_is_found(change: Callable[[list[Command]], list[Com
                 assert f"run({seed})" in found[-1]
                 return
     pytest.fail(f"not found in any scenario: {found[:3]}")
+
+
+class Forgetful(Negotiator):
+    """One that takes map outputs for nothing."""
+
+    def handle(self, event: ev.Event, now_ms: int) -> list[Command]:
+        if isinstance(event, ev.HeldBlocksTold):
+            event = ev.HeldBlocksTold(executor_id=event.executor_id, count=0)
+        return super().handle(event, now_ms)
+
+
+def run_all(core: Callable[[Settings], Negotiator] = Negotiator) -> None:
+    for seed in range(SCENARIOS):
+        run(seed, core)
+
+
+def test_map_outputs_that_are_given_back_too_early_are_found() -> None:
+    with pytest.raises(BrokenRule, match="its map outputs may still be read"):
+        run_all(Forgetful)
+
+
+def test_map_outputs_that_keep_a_container_for_ever_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "OUTPUTS_KEPT_MS", 1 << 60)
+    with pytest.raises(BrokenRule, match="extra ones were kept"):
+        run_all()

@@ -7,6 +7,7 @@ import os
 import secrets
 import sys
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,7 @@ import structlog
 
 from yarnspec.am.allocations import Allocations
 from yarnspec.am.answers import Answers
-from yarnspec.am.attempts import CRASHED, ending_of, for_good, unless_replaced
+from yarnspec.am.attempts import CRASHED, ending_of, for_good, taken_away, unless_replaced
 from yarnspec.am.containers import ExecutorContainers
 from yarnspec.am.doors import Doors
 from yarnspec.am.earlier import EarlierBlocks
@@ -42,6 +43,7 @@ from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, Plan
 from yarnspec.spark.executor import container_environment
 from yarnspec.spark.properties import EPOCH_MAX
 from yarnspec.yarn.am_client import SkeinContainers
+from yarnspec.yarn.cluster import Attempt
 from yarnspec.yarn.hadoop_conf import HadoopConf
 from yarnspec.yarn.resource_manager import ResourceManager
 
@@ -60,8 +62,20 @@ def restarts_of(plan: Plan) -> int:
     return max(0, min(plan.options.recovery.driver_restarts, EPOCH_MAX // plan.max_attempts - 1))
 
 
-def settings_of(plan: Plan, earlier: EarlierBlocks, epoch: int = 1) -> Settings:
-    """The core's settings for the attempt whose first epoch this is."""
+def epochs_taken_away(plan: Plan, attempt: int, attempts: Callable[[], Iterable[Attempt]]) -> tuple[int, ...]:
+    """The epochs of the attempts before this one that YARN ended through no fault of theirs."""
+    if attempt == 1 or not plan.options.recovery.enabled:
+        return ()
+    try:
+        numbers = [number for number in taken_away(attempts()) if number < attempt]
+    except Exception:
+        _log.exception("how the attempts before this one ended is not known")
+        return ()
+    return tuple(epoch for each in numbers for epoch in range(epoch_of(plan, each), epoch_of(plan, each + 1)))
+
+
+def settings_of(plan: Plan, earlier: EarlierBlocks, epoch: int = 1, *, spared: tuple[int, ...] = ()) -> Settings:
+    """The core's settings for the attempt whose first epoch this is; ``spared``: epochs that YARN ended."""
     options = plan.options
     recovery_off = why_off(epoch) if options.recovery.enabled else ""
     return Settings(
@@ -88,6 +102,7 @@ def settings_of(plan: Plan, earlier: EarlierBlocks, epoch: int = 1) -> Settings:
             off=plan.recovery_off or recovery_off,
             refused=recovery_off,
             window_ms=options.recovery.window_ms,
+            taken_away=spared,
             driver_restarts=max(0, min(restarts_of(plan), EPOCH_MAX - epoch)),
             live_adoption_ms=options.recovery.live_adoption_deadline_ms if options.recovery.live_adoption else 0,
         ),
@@ -110,6 +125,8 @@ def negotiate(place: Place) -> int:
 
 def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory) -> int:
     epoch = epoch_of(plan, place.attempt)
+    rm = ResourceManager.from_conf(conf)
+    spared = epochs_taken_away(plan, place.attempt, lambda: rm.attempts(place.application_id))
     earlier = history.earlier_blocks(epoch)
     log = EventLogs(epoch, history.open_events)
     master = SkeinContainers.from_current()
@@ -119,7 +136,7 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
     driver = DriverLives(plan, place, history, containers)
     shell = Shell(
-        negotiator=Negotiator(settings_of(plan, earlier, epoch)),
+        negotiator=Negotiator(settings_of(plan, earlier, epoch, spared=spared)),
         log=log,
         fold=StatusFold(place.application_id),
         containers=containers,
@@ -135,7 +152,6 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     shared = SharedBlocks.of(conf, plan.options, shell.post)
     _begin(shell, plan, place, epoch, shared=shared, earlier=earlier)
     driver.begin(epoch)
-    rm = ResourceManager.from_conf(conf)
     watch = ClusterWatch(rm, place.application_id, shell.post, lambda: containers.waiting)
     allocations = Allocations(containers, shell.post)
     provider = ProviderEvents(place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon)

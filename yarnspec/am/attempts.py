@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 
 import structlog
 
 from yarnspec.am.shell import Ending, Shell
 from yarnspec.core.commands import AbandonAttempt, FinishApplication
 from yarnspec.plan import Plan
+from yarnspec.yarn.cluster import Attempt
 
 _log = structlog.get_logger()
 
 CRASHED = 70
 """Exit code of an attempt that YARN should start again."""
+
+
+_NOT_COUNTED = frozenset({-100, -101, -102, -106})
+"""Exit codes of a master's container: its host was lost or its disks failed, or YARN took it back or ended it."""
+_EXIT_CODE = re.compile(r"exitCode:\s*(-?\d+)")
+
+
+def taken_away(attempts: Iterable[Attempt]) -> tuple[int, ...]:
+    """The attempts that YARN ended through no fault of theirs, and does not count against the application.
+
+    As its own ``RMAppAttemptImpl.shouldCountTowardsMaxAttemptRetry``. The ResourceManager tells the exit code
+    only in the text of its diagnostics; what cannot be read there counts.
+    """
+    codes = {each.number: _EXIT_CODE.search(each.diagnostics) for each in attempts}
+    return tuple(number for number, code in codes.items() if code is not None and int(code[1]) in _NOT_COUNTED)
 
 
 def ending_of(shell: Shell) -> Ending:

@@ -225,7 +225,9 @@ class DriverEvents:
                 parents = tuple((stage, tuple(read)) for stage, read in told.get("parents", ()))
                 event = events.JobStarted(job=told["job"], stages=tuple(told["stages"]), parents=parents)
             case "job_ended":
-                event = events.JobEnded(job=told["job"], failure=told.get("failure") or "")
+                event = events.JobEnded(
+                    job=told["job"], failure=told.get("failure") or "", stream=told.get("stream", False)
+                )
             case "copy_refused":
                 event = events.CopyRefused(
                     stage=told["stage"], stage_attempt=told["stage_attempt"], index=told["index"], why=told["why"]

@@ -179,7 +179,7 @@ class WithdrawCopy(Command, frozen=True):
 
 
 class AskHeldBlocks(Command, frozen=True):
-    """Ask the driver how many blocks of data an executor holds that takes no new task; ``HeldBlocksTold`` answers."""
+    """Ask the driver what data an executor holds that takes no new task; ``HeldBlocksTold`` answers."""
 
     executor_id: str
 
@@ -199,6 +199,18 @@ class JudgeTasks(Command, frozen=True):
     verdicts: tuple[Verdict, ...]
 
 
+class WithholdCopies(Command, frozen=True):
+    """Copy none of these slow tasks of a stage for now; ``reason`` says why. For the event log: nothing is to be done.
+
+    Told once for each task and reason, with the numbers of then: what goes on to hold is not told again, nor what comes
+    back.
+    """
+
+    stage: int
+    stage_attempt: int
+    indexes: tuple[int, ...]
+
+
 class Summarize(Command, frozen=True):
     """What speculation did so far, for the log; ``reason`` is the text.
 
@@ -216,6 +228,15 @@ class RefuseBlock(Command, frozen=True):
 
     host: str
     kind: Literal["block", "unblock"] = "block"
+
+
+class SpareHost(Command, frozen=True):
+    """Leave a slow host in use, as ``reason`` says; for the event log: nothing is to be done.
+
+    Told once for each host and reason, with the numbers of then, and again when it was to be blocked in between.
+    """
+
+    host: str
 
 
 class RemoveExecutor(Command, frozen=True):

@@ -214,6 +214,11 @@ class Copies:
             return "a copy of it waits for a slot"
         return "a copy of it was refused a moment ago" if now_ms < task.rests_until_ms else ""
 
+    def has_live(self, key: TaskKey) -> bool:
+        """Whether a copy of a task runs, or is asked for."""
+        task = self._tasks.get(key)
+        return task is not None and task.live > 0
+
     def put_off(self, now_ms: int) -> PutOff:
         """Which tasks get no copy at the moment, if only for reasons that others do not share."""
         most = self._settings.max_copies_of_task

@@ -1,7 +1,8 @@
 """The hosts that hold map outputs whose executors are gone: how long, and for which of them, it is worth waiting.
 
 The window for those of earlier epochs opens when the journal was read and closes ``window_ms`` after executors can
-reach the driver (seed 002: previous-worker.recovery.timeout), or earlier, when every host has reported. What an
+reach the driver (seed 002: previous-worker.recovery.timeout), or earlier, when every host has reported. An executor
+that runs by then may take longer: reading much takes its time, and the driver waits while more comes of it. What an
 executor of this epoch had when it died waits ``live_adoption_ms``, where that is wanted. Until then each host that is
 waited for is a home for a container (``containers.py``). A host that is blocked, gone or too late is given up for good:
 what lies on it is computed again.
@@ -89,11 +90,20 @@ class DataHosts:
         self._containers.settle_at(())
 
     def window_over(self) -> list[Command]:
-        """Give up every host that has not reported."""
-        return [
-            self._give_up(host, f"no executor reported from it within {self._window_ms / 1000:g} s")
+        """Ask for containers on hosts no more, and give up every one on which no executor runs.
+
+        One that runs and has not reported may be reading what is there: the driver knows as long as more of it comes.
+        """
+        running = set(self._containers.running().values())
+        commands = [
+            self._give_up(host, f"no executor ran on it within {self._window_ms / 1000:g} s")
             for host in list(self._waiting)
+            if host not in running
         ]
+        for host, outputs in self._waiting.items():
+            self._said[host] = f"{outputs} map outputs of earlier epochs are on it, and an executor there reads them"
+        self._waiting.clear()
+        return commands
 
     def explain(self, host: str) -> str:
         """What became of the map outputs of executors that are gone on a host; empty when there were none."""

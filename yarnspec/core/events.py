@@ -258,10 +258,11 @@ class JobStarted(Event, frozen=True):
 
 
 class JobEnded(Event, frozen=True):
-    """A job ended; ``failure`` is empty when it succeeded."""
+    """A job ended; ``failure`` is empty when it succeeded. ``stream``: it was a batch of one."""
 
     job: int
     failure: str = ""
+    stream: bool = False
 
 
 class CopyRefused(Event, frozen=True):
@@ -273,8 +274,15 @@ class CopyRefused(Event, frozen=True):
     why: str
 
 
+ONLY_MAP_OUTPUTS = -2
+"""Of an executor that holds nothing but map outputs of shuffles that Spark has not forgotten; as in HeldBlocks.java."""
+
+
 class HeldBlocksTold(Event, frozen=True):
-    """So many blocks of cached or locally checkpointed data an executor holds; -1: the driver did not say."""
+    """So many blocks of cached or locally checkpointed data an executor holds.
+
+    Of one without any: 0, or ``ONLY_MAP_OUTPUTS``. -1: the driver did not say.
+    """
 
     executor_id: str
     count: int

@@ -8,10 +8,14 @@ start wherever it can. Where tasks wait for slots while executors stand idle on 
 hosts (all of them may be there), as many are asked for in their place.
 
 An extra container is given back when no copy waits that could start there, it has been without a task for a while, and
-it holds no map output that a running job may still read. First it takes no new tasks; only when it still has none a
-moment later the driver is asked whether it holds cached or locally checkpointed data, which only the program knows an
-end of. Without any it is released, so that neither a task that was on its way nor data is lost; else it takes tasks
-again.
+it holds nothing that may still be read. First it takes no new tasks; only when it still has none a moment later the
+driver is asked what it holds. With nothing it is released, so that neither a task that was on its way nor data is lost;
+else it takes tasks again, and the driver is asked once more after a while.
+
+Cached or locally checkpointed data keeps it as long as it is there: only the program knows an end of it. Map outputs
+keep it as long as Spark has not forgotten their shuffles, whose attempts and jobs ended how they may: the next job may
+be the next part of the same query, or what a failed attempt of a stage has left to do. But when no job has run for some
+minutes it goes with them, for in a session a shuffle may be remembered as long as somebody holds its DataFrame.
 """
 
 from __future__ import annotations
@@ -25,10 +29,9 @@ from yarnspec.core.capacity import Slots
 from yarnspec.core.commands import AskHeldBlocks, Command, ReleaseContainer
 from yarnspec.core.containers import IDS_PER_EPOCH, Containers, Executor
 from yarnspec.core.copies import CopiedTask, TaskKey
-from yarnspec.core.events import HeldBlocksTold
+from yarnspec.core.events import ONLY_MAP_OUTPUTS, HeldBlocksTold
 from yarnspec.core.hosts import Hosts
 from yarnspec.core.jobs import Jobs
-from yarnspec.core.observations import StageFlag, State
 from yarnspec.core.settings import Settings
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.taskblocks import TaskBlocks
@@ -40,6 +43,8 @@ _LOOKED_AT = 100
 """So many waiting copies are looked at in one pass, the oldest: their containers serve the later ones, too."""
 _ASK_AGAIN_MS = 60_000
 """So long after an executor was found to hold data the driver is asked again."""
+OUTPUTS_KEPT_MS = 5 * 60_000
+"""Map outputs keep an executor so long after the last job: as long as Spark lets one query broadcast between jobs."""
 
 _Needy = tuple[CopiedTask, StageTasks]
 """A task with a copy that has found no slot, and its stage."""
@@ -72,7 +77,6 @@ class Extras:
         self._leaving_since_ms: dict[str, int] = {}
         self._asked_ms: dict[str, int] = {}
         self._ask_again_ms: dict[str, int] = {}
-        self._outputs: dict[str, set[int]] = {}
         self._not_before_ms = 0
         self._out_of_work_since_ms: int | None = None
         self.total = 0
@@ -181,14 +185,6 @@ class Extras:
 
     # giving back
 
-    def stage_ended(self, stage: StageTasks) -> None:
-        """Remember the map outputs of a stage that has ended."""
-        if StageFlag.MAP not in stage.flags or stage.ended is not State.SUCCESS:
-            return
-        for row in self._containers.extras:
-            if stage.succeeded_on(row.executor_id):
-                self._outputs.setdefault(row.executor_id, set()).add(stage.stage)
-
     def look(self, waiting: list[CopiedTask], now_ms: int) -> list[Command]:
         """Let go of extra containers that are not needed any more, nor by the copies that wait."""
         done: list[Command] = []
@@ -208,19 +204,9 @@ class Extras:
         due_ms = [
             max(since_ms + idle_ms, self._ask_again_ms.get(one, 0))
             for one, since_ms in self._idle_since_ms.items()
-            if one not in self._asked_ms and not self.still_needed(one)
+            if one not in self._asked_ms
         ]
         return max(min(due_ms), now_ms + self._settings.detector.check_interval_ms) if due_ms else None
-
-    def still_needed(self, executor_id: str) -> str:
-        """Whose map outputs an executor holds that a running job may still read; empty: none."""
-        held = set(self._outputs.get(executor_id, ()))
-        for stage in self._table.stages.values():
-            if StageFlag.MAP in stage.flags and stage.succeeded_on(executor_id):
-                held.add(stage.stage)
-        running = {stage.stage for stage in self._table.stages.values()}
-        needed = sorted(stage for stage in held if stage in running or self._jobs.needs(stage))
-        return f"it holds map outputs of stages {', '.join(map(str, needed))}" if needed else ""
 
     def _look_at(self, row: Executor, now_ms: int, copies: list[tuple[TaskKey, tuple[str, ...]]]) -> list[Command]:
         executor_id = row.executor_id
@@ -231,7 +217,7 @@ class Extras:
         idle_ms = now_ms - self._idle_since_ms.setdefault(executor_id, now_ms)
         if idle_ms < self._settings.speculation.container_idle_ms or now_ms < self._ask_again_ms.get(executor_id, 0):
             return []
-        if executor_id in self._asked_ms or self.still_needed(executor_id):
+        if executor_id in self._asked_ms:
             return []
         since_ms = self._leaving_since_ms.get(executor_id)
         if since_ms is None:
@@ -241,25 +227,34 @@ class Extras:
         if now_ms - since_ms < self._settings.detector.check_interval_ms:
             return []
         self._asked_ms[executor_id] = now_ms
-        said = f"extra executor {executor_id} had no task for {idle_ms / 1000:.1f} s: does it hold cached data?"
+        said = f"extra executor {executor_id} had no task for {idle_ms / 1000:.1f} s: does it hold data?"
         return [AskHeldBlocks(executor_id=executor_id, reason=said)]
 
     def held_told(self, event: HeldBlocksTold, now_ms: int) -> list[Command]:
-        """The driver's answer: let go of an executor that holds nothing, as long as nothing happened since."""
+        """The driver's answer: let go of an executor that nothing keeps, as long as nothing happened since."""
         executor_id = event.executor_id
         asked_ms, since_ms = self._asked_ms.pop(executor_id, None), self._leaving_since_ms.get(executor_id)
         if asked_ms is None or since_ms is None or since_ms > asked_ms:
             return []
-        if event.count:
+        if self._keeps(event.count, now_ms):
             self._ask_again_ms[executor_id] = now_ms + _ASK_AGAIN_MS
             self._stay(executor_id)
             return []
         idle_s = (now_ms - self._idle_since_ms.get(executor_id, now_ms)) / 1000
         self._forget(executor_id)
-        said = f"no copy needs it: it had no task for {idle_s:.1f} s and holds nothing that may still be read"
+        held = "nothing that may still be read"
+        if event.count == ONLY_MAP_OUTPUTS:
+            held = f"but map outputs, and no job has run for {OUTPUTS_KEPT_MS // 60_000} min"
+        said = f"no copy needs it: it had no task for {idle_s:.1f} s and holds {held}"
         if not self._containers.release(executor_id, said):
             return []
         return [ReleaseContainer(executor_id=executor_id, reason=f"extra executor {executor_id}: {said}")]
+
+    def _keeps(self, held: int, now_ms: int) -> bool:
+        """Whether an executor stays for what it holds, by the driver's answer."""
+        if held == ONLY_MAP_OUTPUTS:
+            return bool(self._table.stages) or self._jobs.none_for_ms(now_ms) < OUTPUTS_KEPT_MS
+        return held != 0
 
     def _stay(self, executor_id: str) -> None:
         if self._leaving_since_ms.pop(executor_id, None) is not None:
@@ -267,7 +262,6 @@ class Extras:
 
     def _forget(self, executor_id: str) -> None:
         self._idle_since_ms.pop(executor_id, None)
-        self._outputs.pop(executor_id, None)
         self._asked_ms.pop(executor_id, None)
         self._ask_again_ms.pop(executor_id, None)
         self._stay(executor_id)

@@ -1,19 +1,24 @@
 """Which hosts are faulty: tasks fail there and succeed elsewhere, or executors die young there while others live.
 
 Only what the host can be blamed for counts: exceptions of tasks that another host then ran without one, and deaths that
-neither want of memory, the driver, preemption nor YARN's own decisions explain. Lost map outputs, denied commits and
-kills never do; nor do failures beside another attempt of the same task, which may hold what both need (a file, a lock,
-a key); nor deaths that a task may explain (see ``hostdeaths``); nor tasks that fail about as often on other hosts, for
-then it is the program or its data; nor as many failures as chance brings to a host. A task that has failed is kept off
-its host, so whatever failed by accident ends well elsewhere as well. Where all failures happened in one executor of
-several on the host, that executor is to be blocked.
+neither want of memory, the driver, preemption nor YARN's own decisions explain. Lost map outputs, denied commits, kills
+and want of memory (``Failure.OUT_OF_MEMORY``) never do; nor do failures beside another attempt of the same task, which
+may hold what both need (a file, a lock, a key); nor deaths that a task may explain (see ``hostdeaths``); nor tasks that
+have not ended well elsewhere (it may be their data, and bad data may all lie on one host); nor tasks that fail about as
+often on other hosts, for then it is the program; nor as many failures as chance brings to a host. A task that has
+failed is kept off its host, so whatever failed by accident ends well elsewhere as well. Where all failures happened in
+one executor of several on the host, that executor is to be blocked.
 
 What is blocked is as much as has been shown, as in Spark's ``excludeOnFailure``:
 
 * a task failed: it is kept off that executor, and where it failed in two executors of a host, off the host, until it
   succeeds. Whose fault it was is not known then, and trying elsewhere tells: when it fails there too, that is over;
-* two tasks of a stage failed there, no fewer than ended well there, and others end well elsewhere: the stage is kept
-  off, for what it needs may be missing (a library, a mount, memory of its own);
+* two tasks of a stage failed there and on no other host, and ended well elsewhere, no fewer than ended well there, and
+  more than chance explains within the stage: the stage is kept off, for what it needs may be missing (a library, a
+  mount, memory of its own);
+* no more tasks can be kept off one by one, and many of them wait to be tried elsewhere: their stage is held back. A
+  host where all fails at once gets through dozens while the others are busy, and a task that it gets four times ends
+  the job. This is no proof: the first of them that fails elsewhere as well ends it;
 * tasks failed there and succeeded elsewhere, as many as ``faulty_tasks``, and more than chance explains when they are
   weighed against all that ended well there and elsewhere: the application is kept off.
 """
@@ -32,6 +37,7 @@ from yarnspec.core.hostdeaths import HostDeaths, Task
 from yarnspec.core.observations import Failure, State
 from yarnspec.core.outcomes import Outcomes, by_chance
 from yarnspec.core.settings import Settings
+from yarnspec.core.stagefaults import Evidence, StageFaults
 from yarnspec.core.stagetasks import Attempt, StageTasks
 
 BY_FAILURES = "failed-task detector"
@@ -40,7 +46,9 @@ BY_DEATHS = "young-death detector"
 _TASKS_KEPT = 10_000
 _TASKS_OF_STAGE = 2
 _SINGLE_TASKS_MAX = 50
-"""So many tasks at most are kept off by themselves at once: where more fail it is not a host."""
+"""So many tasks at most are kept off by themselves at once."""
+_WAITING_MIN = 10
+"""Where no more can be kept off, so many that failed on a host must wait to be tried elsewhere."""
 _TIMES_THE_OTHERS = 2
 """So many times as many tasks must have failed here as on all other hosts together."""
 _CHANCE = 0.01
@@ -49,6 +57,8 @@ _DISKS_FAILED = -101
 # YARN's limits, Spark's code for a full Java heap, and SIGKILL: the kernel's way of ending who takes too much.
 _OUT_OF_MEMORY = frozenset({-103, -104, 52, SIGKILL_EXIT})
 
+StageKey = tuple[int, int]
+"""A stage and its attempt."""
 Proof = tuple[int, int, int, int]
 """A task, after the number of its SparkContext: those of different ones may have the same number."""
 
@@ -61,8 +71,9 @@ class Faults:
         self._window_ms = settings.failure_window_ms
         self._executors = executors
         self._failed: OrderedDict[Task, dict[str, set[str]]] = OrderedDict()  # where each task failed: host, executors
-        self._in_stage: defaultdict[int, dict[str, dict[str, set[int]]]] = defaultdict(dict)  # the same by stage
+        self._in_stage: defaultdict[StageKey, StageFaults] = defaultdict(StageFaults)
         self._single: set[Key] = set()
+        self._stages: dict[Key, str] = {}  # the blocks of stages, and of which host
         self._proven: defaultdict[str, dict[Proof, tuple[int, frozenset[str]]]] = defaultdict(dict)
         self._well = Outcomes(settings.failure_window_ms)
         self._deaths = HostDeaths(settings.failure_window_ms)
@@ -72,8 +83,7 @@ class Faults:
 
     def blocks_changed(self, added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
         """Count how often each host, or an executor there, was blocked as faulty; what led to it counts once only."""
-        self._single.difference_update(block.key for block in lifted)
-        self._single.update(block.key for block in added if block.cause == "faulty" and block.level == "task")
+        self._note_narrow(added, lifted)
         self._blocked.difference_update(block.key for block in lifted)
         for block in added:
             if not _of_faults(block):
@@ -84,17 +94,68 @@ class Faults:
                 self._proven.pop(block.host, None)
                 self._deaths.drop(block.host)
 
+    def _note_narrow(self, added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
+        for block in (*lifted, *added):  # in the place of one of ours may be what somebody asked for
+            self._single.discard(block.key)
+            self._stages.pop(block.key, None)
+        for block in added:
+            if block.cause == "faulty" and block.level == "task":
+                self._single.add(block.key)
+            elif block.cause == "faulty" and block.level == "stage":
+                self._stages[block.key] = block.host
+
     def ended_well(self, counts: Mapping[str, int], now_ms: int) -> None:
         """So many tasks have ended well on these hosts; to be told before what of them is told one by one."""
         self._well.add(counts, now_ms)
 
     def attempt_ended(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[BlockRequested]:
         """A task attempt ended; the wishes that follow from it."""
-        task = (*stage.key, attempt.index)
         if attempt.state is State.FAILED and attempt.failure is Failure.EXCEPTION and attempt.host:
             return [] if _had_company(stage, attempt) else self._task_failed(stage, attempt)
-        if attempt.state is not State.SUCCESS:
-            return []
+        return self._task_ended_well(stage, attempt, now_ms) if attempt.state is State.SUCCESS else []
+
+    def acquitted(self, stage: StageTasks, attempt: Attempt) -> set[Key]:
+        """The blocks that rest on the failure of a task: it has succeeded, or failed on another host as well.
+
+        In the second case also the blocks of its stage, where the other tasks that failed there do not prove enough.
+        """
+        where = self._failed.get((*stage.key, attempt.index), {})
+        if attempt.failure is Failure.EXECUTOR_LOST or len(where) == 1:
+            return set()
+        own = {key for key in self._single if key.scope == (stage.stage, attempt.index)}
+        return own.union(
+            key
+            for key, host in self._stages.items()
+            if key.stage == stage.stage and host in where and self._judge_in_stage(stage, host) is None
+        )
+
+    def stage_ended(self, stage: int) -> None:
+        """No attempt of a stage runs any more."""
+        for key in [key for key in self._in_stage if key[0] == stage]:
+            del self._in_stage[key]
+
+    def _task_failed(self, stage: StageTasks, attempt: Attempt) -> list[BlockRequested]:
+        task, host = (*stage.key, attempt.index), attempt.host
+        where = self._failed.setdefault(task, {})
+        where.setdefault(host, set()).add(attempt.executor_id)
+        self._failed.move_to_end(task)
+        if len(self._failed) > _TASKS_KEPT:
+            self._failed.popitem(last=False)
+        if stage.ended is None:
+            self._in_stage[stage.key].failed(attempt.index, host, attempt.executor_id)
+        wishes = []
+        if len(where) == 1 and len(self._single) < _SINGLE_TASKS_MAX:
+            all_of_host = len(where[host]) > 1 or not self._several(host)
+            executor_id = "" if all_of_host else attempt.executor_id
+            said = f"task {stage.stage}.{attempt.index} failed there, and is tried elsewhere"
+            wishes.append(self._narrow(stage.stage, attempt.index, host, executor_id, said))
+        wish = self._judge_in_stage(stage, host)
+        return [*wishes, wish] if wish is not None else wishes
+
+    def _task_ended_well(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[BlockRequested]:
+        task = (*stage.key, attempt.index)
+        faults = self._in_stage.get(stage.key)
+        failed_on = faults.ended_well(attempt.index, attempt.host, attempt.executor_id) if faults is not None else ()
         wish = None
         for host, executors in self._failed.pop(task, {}).items():
             # Where it failed and then succeeded it was not the host.
@@ -103,59 +164,56 @@ class Faults:
                 wish = self._judge(host, attempt.host, now_ms) or wish
         for host in self._deaths.ended_well(task, attempt.host):
             wish = self._judge_deaths(host, f"executors live on {attempt.host}", now_ms) or wish
-        return [wish] if wish is not None else []
+        if wish is not None:
+            return [wish]
+        return [one for one in (self._judge_in_stage(stage, host) for host in failed_on) if one is not None]
 
-    def acquitted(self, stage: StageTasks, attempt: Attempt) -> set[Key]:
-        """The blocks of a task that failed: it has succeeded, or failed on another host as well."""
-        if attempt.failure is Failure.EXECUTOR_LOST or len(self._failed.get((*stage.key, attempt.index), ())) == 1:
-            return set()
-        return {key for key in self._single if key.scope == (stage.stage, attempt.index)}
-
-    def stage_ended(self, stage: int) -> None:
-        """No attempt of a stage runs any more."""
-        self._in_stage.pop(stage, None)
-
-    def _task_failed(self, stage: StageTasks, attempt: Attempt) -> list[BlockRequested]:
-        task, host, executor_id = (*stage.key, attempt.index), attempt.host, attempt.executor_id
-        where = self._failed.setdefault(task, {})
-        where.setdefault(host, set()).add(executor_id)
-        self._failed.move_to_end(task)
-        if len(self._failed) > _TASKS_KEPT:
-            self._failed.popitem(last=False)
-        self._in_stage[stage.stage].setdefault(host, {}).setdefault(executor_id, set()).add(attempt.index)
-        wishes = []
-        if len(where) == 1 and len(self._single) < _SINGLE_TASKS_MAX:
-            several = self._several(host)
-            all_of_host = len(where[host]) > 1 or not several
-            said = f"task {stage.stage}.{attempt.index} failed there"
-            wishes.append(
-                self._narrow(
-                    stage.stage,
-                    attempt.index,
-                    host,
-                    "" if all_of_host else executor_id,
-                    f"{said}, and is tried elsewhere",
-                )
-            )
-        wish = self._judge_in_stage(stage, host, executor_id)
-        return [*wishes, wish] if wish is not None else wishes
-
-    def _judge_in_stage(self, stage: StageTasks, host: str, executor_id: str) -> BlockRequested | None:
-        by_host = self._in_stage[stage.stage]
-        here = set().union(*by_host[host].values())
-        only_one = self._several(host) and len(by_host[host]) == 1
-        if len(here) < _TASKS_OF_STAGE:
+    def _judge_in_stage(self, stage: StageTasks, host: str) -> BlockRequested | None:
+        """The wish to keep a stage off a host, or off the only executor of several there that tasks failed in."""
+        faults = self._in_stage.get(stage.key)
+        if faults is None:
             return None
-        others = set().union(*(each for one, of in by_host.items() if one != host for each in of.values()))
-        there = stage.succeeded_on(executor_id) if only_one else stage.succeeded_on_host(host)
-        if len(here) <= _TIMES_THE_OTHERS * len(others) or len(here) < there or stage.finished <= there:
-            return None
-        named = ", ".join(f"{stage.stage}.{index}" for index in sorted(here)[:5])
-        said = (
-            f"{len(here)} tasks of stage {stage.stage} failed there ({named}) and {there} ended well; elsewhere "
-            f"{len(others)} failed and {stage.finished - there} ended well"
+        found = faults.against(host, several=self._several(host))
+        said = self._proof(stage, host, found) or self._no_room(stage, host, found)
+        return self._narrow(stage.stage, None, host, found.executor_id, said) if said else None
+
+    def _proof(self, stage: StageTasks, host: str, found: Evidence) -> str:
+        """What proves that a stage's tasks fail by their place; empty where that is not proven."""
+        count = len(found.proven)
+        if count < _TASKS_OF_STAGE or count <= _TIMES_THE_OTHERS * found.others:
+            return ""
+        faults, place = self._in_stage[stage.key], _place(host, found)
+        failed = faults.by_executor() if found.executor_id else faults.by_host()
+        failed[place] = count
+        well = _well(stage, found)
+        chance = by_chance(place, failed, well)
+        if count < well[place] or chance > _CHANCE / count:
+            return ""
+        return (
+            f"{count} tasks of stage {stage.stage} failed there and ended well elsewhere: "
+            f"{_named(stage, found.proven)}. {well[place]} ended well there; on other hosts {found.others} failed, and "
+            f"{well.total() - well[place]} ended well elsewhere: by chance that happens in {chance:.2g} of all cases"
         )
-        return self._narrow(stage.stage, None, host, executor_id if only_one else "", said)
+
+    def _no_room(self, stage: StageTasks, host: str, found: Evidence) -> str:
+        """Why the tasks that failed on a host cannot be kept off it one by one; empty where they can, or need not.
+
+        Nothing is proven then. But the next could fail there as often as ends the job before any is tried elsewhere.
+        """
+        if len(self._single) < _SINGLE_TASKS_MAX or found.shared or not found.waiting:
+            return ""
+        if sum(one.waiting(host) for one in self._in_stage.values()) < _WAITING_MIN:
+            return ""
+        failed = len(found.waiting) + len(found.proven)
+        other_hosts = len(set(self._executors().values()) - {host})
+        if failed * other_hosts <= _TIMES_THE_OTHERS * found.others:
+            return ""  # as many as on the other hosts in the mean: that is no matter of places
+        if failed < _well(stage, found)[_place(host, found)]:
+            return ""
+        return (
+            f"{failed} tasks of stage {stage.stage} failed there ({_named(stage, found.waiting)}), and no more than "
+            f"{_SINGLE_TASKS_MAX} tasks are kept off hosts one by one: held back until they were tried elsewhere"
+        )
 
     def _narrow(
         self, stage: int, index: int | None, host: str, executor_id: str, said: str, *, by: str = BY_FAILURES
@@ -220,8 +278,10 @@ class Faults:
         self._well.forget(host)
         self._deaths.drop(host)
         self._rounds.pop(host, None)
-        for hosts in (*self._failed.values(), *self._in_stage.values()):
-            hosts.pop(host, None)  # type: ignore[attr-defined]
+        for where in self._failed.values():
+            where.pop(host, None)
+        for faults in self._in_stage.values():
+            faults.forget(host)
 
     def context_over(self) -> None:
         """The SparkContext is gone: the tasks that failed will not succeed elsewhere. What is proven stays so."""
@@ -294,6 +354,20 @@ def _had_company(stage: StageTasks, attempt: Attempt) -> bool:
     at_ms = attempt.finish_ms or 0
     others = (one for one in stage.attempts_of(attempt.index) if one.task_id != attempt.task_id)
     return any(one.launch_ms < at_ms and (one.finish_ms is None or one.finish_ms >= at_ms) for one in others)
+
+
+def _place(host: str, found: Evidence) -> str:
+    """The executor or the host that the evidence is about."""
+    return found.executor_id or host
+
+
+def _well(stage: StageTasks, found: Evidence) -> Counter[str]:
+    """How many tasks of a stage ended well in each executor, or on each host, whatever the evidence is about."""
+    return stage.succeeded_by_executor() if found.executor_id else stage.succeeded_by_host()
+
+
+def _named(stage: StageTasks, indices: AbstractSet[int]) -> str:
+    return ", ".join(f"{stage.stage}.{index}" for index in sorted(indices)[:5])
 
 
 def _of_faults(block: Block) -> bool:

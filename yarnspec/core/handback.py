@@ -1,9 +1,9 @@
 """Gives the extra containers back once speculation has stopped for good.
 
 What it knew of tasks is not kept up any more, so jobs alone decide: an extra executor takes no new task, and is
-released when the jobs have ended that ran at the stop, for they may still read map outputs that it holds. One on which
-the driver then finds cached or locally checkpointed data is kept for good and takes tasks again. One that has not
-registered yet goes at once.
+released when the jobs have ended that ran at the stop. One on which the driver then finds anything that may still be
+read (cached or locally checkpointed data, map outputs that Spark has not forgotten) is kept for good and takes tasks
+again. One that has not registered yet goes at once.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Handback:
                 if not self._awaited and executor_id in self._leaving:
                     self._leaving.discard(executor_id)
                     self._asked.add(executor_id)
-                    said = f"extra executor {executor_id} is not needed any more: does it hold cached data?"
+                    said = f"extra executor {executor_id} is not needed any more: does it hold data?"
                     commands.append(AskHeldBlocks(executor_id=executor_id, reason=said))
             elif row.state != "wanted":
                 commands += self._let_go(executor_id)

@@ -1,4 +1,4 @@
-"""Which jobs run, and so which map outputs are still read, and which stages must have come to their end."""
+"""Which jobs run and which stages of theirs read the same, and which stages must have come to their end."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ class Jobs:
 
     def __init__(self) -> None:
         self._stages: dict[int, frozenset[int]] = {}
-        self._known: set[int] = set()
         self._parents: dict[int, dict[int, tuple[int, ...]]] = {}
+        self._ended_ms = 0
         self.over: set[int] = set()
         """Stages whose jobs have all ended; whoever has seen to it that they have ended too takes them out."""
 
@@ -20,25 +20,27 @@ class Jobs:
         """The jobs that run."""
         return frozenset(self._stages)
 
+    def none_for_ms(self, now_ms: int) -> int:
+        """For how long no job has run; 0 while one does."""
+        return 0 if self._stages else now_ms - self._ended_ms
+
     def started(self, event: JobStarted) -> None:
         """A job began."""
         self._stages[event.job] = frozenset(event.stages)
         self._parents[event.job] = dict(event.parents)
-        self._known.update(event.stages)
         self.over.difference_update(event.stages)
 
-    def ended(self, event: JobEnded) -> None:
+    def ended(self, event: JobEnded, now_ms: int) -> None:
         """A job ended."""
+        self._ended_ms = now_ms
         ended = self._stages.pop(event.job, frozenset())
         self._parents.pop(event.job, None)
-        self._known -= ended
         self.over |= ended.difference(*self._stages.values())
 
     def forget(self) -> None:
         """The SparkContext is gone."""
         self._stages.clear()
         self._parents.clear()
-        self._known.clear()
         self.over.clear()
 
     def readers_beside(self, stage: int) -> set[int]:
@@ -48,9 +50,3 @@ class Jobs:
             other for of_job in self._parents.values() for other, reads in of_job.items() if parents.intersection(reads)
         }
         return beside | {stage}
-
-    def needs(self, stage: int) -> bool:
-        """Whether a running job may still read what a stage wrote; a stage of no known job may belong to any."""
-        if any(stage in stages for stages in self._stages.values()):
-            return True
-        return bool(self._stages) and stage not in self._known

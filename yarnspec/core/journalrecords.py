@@ -14,7 +14,7 @@ import msgspec
 
 Determinism = Literal["determinate", "unordered", "indeterminate"]
 
-WriteMode = Literal["replace", "amend", "add", "create", "save", "unknown"]
+WriteMode = Literal["replace", "amend", "add", "create", "ignore", "save", "unknown"]
 """What a write does to what is at its path: all of it goes, a part of it does, none does, or nothing may be there.
 
 "save" creates a directory, and all in it is its own, though the names of the files do not tell.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Iterator
 from typing import Generic, TypeVar
@@ -12,6 +14,13 @@ K = TypeVar("K", bound=Hashable)
 
 _NOTES_EACH = 8
 _LASTING_MS = 1_000
+_DIGITS = re.compile(r"\d+")
+
+
+@functools.lru_cache(maxsize=1_024)
+def topic_of(why: str) -> str:
+    """A reason without its numbers: what stays the same as long as the reason does."""
+    return _DIGITS.sub("", why)
 
 
 class Note(msgspec.Struct):

@@ -39,13 +39,14 @@ class Failure(IntEnum):
     """Why a task attempt ended without success, as far as blame depends on it."""
 
     NONE = 0
-    EXCEPTION = 1  # the task's own code or data
+    EXCEPTION = 1  # the task's own code or data, or its host
     FETCH_FAILED = 2  # a lost map output: the producer's, not this host's
     EXECUTOR_LOST = 3
     COMMIT_DENIED = 4  # another attempt was allowed to commit
     KILLED = 5  # another attempt won, or the stage was cancelled
     OTHER = 6
     COPY_FAILED = 7  # a copy failed while another attempt went on; Spark did not count it
+    OUT_OF_MEMORY = 8  # an exception for want of memory, of the JVM or of Python: never the host's fault
 
 
 class StageFlag(IntFlag):

@@ -32,6 +32,8 @@ from yarnspec.core.journalrecords import InputsRead
 from yarnspec.core.lifecycle import EXIT_FAILED, Lifecycle
 from yarnspec.core.writes import Verdict, Writes
 
+_CREATES = ("create", "ignore")
+
 
 class Outputs:
     """Answers what the driver of one epoch asks about its writes.
@@ -233,7 +235,7 @@ class Outputs:
         if begun is not None and self._recording:
             said = f"write {begun.ordinal} is about to show its {event.files} files"
             # What was to be created and is there already is never committed.
-            under_way = [one.ordinal for one in self._begun.values() if not (one.mode == "create" and one.existed)]
+            under_way = [one.ordinal for one in self._begun.values() if not (one.mode in _CREATES and one.existed)]
             commands = [
                 RecordCommitting(
                     ordinal=begun.ordinal, files=event.files, digest=event.digest, epoch=begun.epoch,

@@ -256,7 +256,7 @@ class Recovery:
         """Why there is no use in another epoch; empty when there is."""
         if event.problem or event.off:
             return ""
-        idle = [epoch for epoch in event.epochs if epoch > event.progress]
+        idle = [epoch for epoch in event.epochs if epoch > event.progress and epoch not in self._settings.taken_away]
         if len(idle) < self._settings.fruitless_epochs:
             return ""
         named = " and ".join(str(epoch) for epoch in idle[-self._settings.fruitless_epochs :])
@@ -398,6 +398,8 @@ class Recovery:
         return self._progress("the first map output of this epoch is recorded")
 
     def _job_over(self, event: ev.JobEnded, _now_ms: int) -> list[Command]:
+        if event.stream and not event.failure and not self._progressed:
+            return self._progress(f"job {event.job} of a stream has ended: each life of it does something new")
         # A job that an earlier epoch has seen the end of is nothing new.
         if event.failure or event.job < self._jobs:
             return []

@@ -28,7 +28,7 @@ from yarnspec.core.handback import Handback
 from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.core.hosts import Hosts
 from yarnspec.core.jobs import Jobs
-from yarnspec.core.notes import Notes
+from yarnspec.core.notes import Notes, topic_of
 from yarnspec.core.observations import State
 from yarnspec.core.settings import Settings
 from yarnspec.core.stagemetrics import StageMetrics, brief
@@ -37,6 +37,7 @@ from yarnspec.core.suspects import Suspects
 from yarnspec.core.taskblocks import TaskBlocks
 from yarnspec.core.tasks import Happened, StageKey, TaskTable
 from yarnspec.core.timers import Timers
+from yarnspec.core.withheld import Withheld
 
 JUDGE_TIMER = "judge-tasks"
 SUMMARY_TIMER = "speculation-summary"
@@ -51,6 +52,9 @@ IN_ONE_STEP = 50_000
 """If more tasks run, a look at them takes two steps, half an interval apart: nothing else waits for all of it."""
 _SILENT_MS = 60_000
 """An attempt of an ended job that no heartbeat has named for so long has ended; Spark's own interval is 10 s."""
+
+_Uncopied = tuple[SlowAttempt, str]
+"""A slow attempt whose task gets no copy now, and why."""
 
 
 class Speculation:
@@ -99,6 +103,7 @@ class Speculation:
         for listener in (self.suspects, self.faults):
             blocklist.register(listener)
         self._judged: defaultdict[StageKey, set[int]] = defaultdict(set)
+        self._withheld = Withheld()
         self._hosts_seen = False
         self._guard = Guard(self._stop)
         self._handback = Handback(containers, task_blocks, self._jobs)
@@ -189,6 +194,7 @@ class Speculation:
         self._jobs.forget()
         self.faults.context_over()
         self._judged.clear()
+        self._withheld.forget()
         self._hosts_seen = False
         self.task_notes.clear()  # the next context's tasks have the same numbers
         return last
@@ -268,12 +274,12 @@ class Speculation:
             # For the event log alone, and brief: of most stages there is nothing to tell.
             said = f"stage {key[0]} ended without slow tasks and copies"
             commands.append(Summarize(reason=said, stages=(brief(figures),)))
-        self.extras.stage_ended(stage)
         self.suspects.stage_ended(key)
         if not any(other[0] == key[0] for other in self.table.stages):
             commands += self.blocklist.end(f"stage {key[0]} has ended", lambda one: one.stage == key[0])
             self.faults.stage_ended(key[0])
         self._judged.pop(key, None)
+        self._withheld.stage_ended(key)
         if not self.table.stages:
             # The next pass comes all the same: stages may be shorter than the time between two.
             self.extras.plan([], now_ms)
@@ -289,7 +295,7 @@ class Speculation:
         return self._guard.run(self._job_ended, event, now_ms)
 
     def _job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
-        self._jobs.ended(event)
+        self._jobs.ended(event, now_ms)
         return self._settle_later(now_ms) + self._look_at_extras(now_ms)
 
     def _settle(self, now_ms: int) -> list[Command]:
@@ -340,16 +346,19 @@ class Speculation:
         commands: list[Command] = []
         if self.settings.blocks.enabled:
             commands += self.suspects.cleared(now_ms)
-            for wish in self.suspects.weigh(worst, now_ms):
+            wishes, spared = self.suspects.weigh(worst, now_ms)
+            for wish in wishes:
                 commands += self._block(wish, now_ms)
+            commands += spared
         commands += self.copies.withdraw_needless(now_ms)
-        blocks, launches = self._copy(worst, now_ms)
+        blocks, launches, uncopied = self._copy(worst, now_ms)
         commands += blocks
         commands += self._task_blocks.update(f"{len(worst)} slow attempts")
         commands += launches
         self.extras.plan(self.copies.waiting, now_ms)
         commands.append(self._timers.set(JUDGE_TIMER, now_ms + until_next_ms, f"{len(self.table.stages)} stages run"))
-        return self._tell(worst, launches) + commands + self._look_at_extras(now_ms)
+        told = self._tell(worst, launches) + self._tell_uncopied(uncopied)
+        return told + commands + self._look_at_extras(now_ms)
 
     def _tell(self, worst: list[SlowAttempt], launches: list[LaunchCopy]) -> list[Command]:
         new = [one for one in worst if one.task_id not in self._judged[one.stage.key]]
@@ -363,21 +372,29 @@ class Speculation:
         said = f"{self.metrics.slow_tasks} tasks are slow, {len(new)} attempts newly; the worst: {reason}"
         return [JudgeTasks(verdicts=tuple(one.verdict for one in told), reason=said)]
 
-    def _copy(self, worst: list[SlowAttempt], now_ms: int) -> tuple[list[Command], list[LaunchCopy]]:
+    def _tell_uncopied(self, uncopied: list[_Uncopied]) -> list[Command]:
+        """Why tasks get no copy, of those whose verdicts were told: the others come with theirs."""
+        return self._withheld.tell((one, why) for one, why in uncopied if one.task_id in self._judged[one.stage.key])
+
+    def _copy(self, worst: list[SlowAttempt], now_ms: int) -> tuple[list[Command], list[LaunchCopy], list[_Uncopied]]:
         blocks: list[Command] = []
         launches: list[LaunchCopy] = []
+        uncopied: list[_Uncopied] = []
         closed: dict[StageKey, str] = {}  # until the next copy is asked for: there may be many verdicts
         for one in worst:
             stage = one.stage
             key = (*stage.key, one.index)
             if stage.key not in closed:
                 closed[stage.key] = self.copies.objection_to_more(stage)
-            why = self.copies.waits(key, now_ms) or closed[stage.key]
+            waits = self.copies.waits(key, now_ms)
+            why = waits or closed[stage.key]
             attempts = stage.attempts_of(one.index) if not why else ()
             why = why or self.copies.objection(stage, one.index, attempts, now_ms)
             why = why or self.blocklist.nowhere_beside(hosts_of(attempts), stage.stage, one.index)
             if why:
-                self.task_notes.add(key, f"no copy: {why[:12]}", f"slow, and not copied: {why}", now_ms)
+                self.task_notes.add(key, f"no copy: {topic_of(why)}", f"slow, and not copied: {why}", now_ms)
+                if not waits and not self.copies.has_live(key):  # of copies that were asked for the records tell
+                    uncopied.append((one, why))
             elif len(launches) < _AT_ONCE:
                 verdict = one.verdict
                 if self.settings.blocks.enabled:
@@ -385,7 +402,7 @@ class Speculation:
                 launches.append(self.copies.launch(verdict, attempts, now_ms))
                 closed.clear()
             self.copies.expect(key, one.task_id, one.remaining_ms, now_ms)
-        return blocks, launches
+        return blocks, launches, uncopied
 
     def _summarize(self, now_ms: int) -> list[Command]:
         """Say what was done; again after the interval while stages run."""

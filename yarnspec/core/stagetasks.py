@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
 from yarnspec.core.columns import Column, Columns
 from yarnspec.core.observations import NONE, Failure, Observations, RowKind, StageFlag, State
-from yarnspec.core.places import Places
+from yarnspec.core.places import Names, Places
 
 MAX_TASKS = 10_000_000
 """An index beyond is not believed: columns by index would take the memory of the machine."""
@@ -242,19 +243,13 @@ class StageTasks:
             finish_ms=None if state is State.RUNNING else int(rows["finish_ms"][row]),
         )
 
-    def succeeded_on(self, executor_id: str) -> int:
-        """How many tasks' successful attempts ran in an executor."""
-        number = self.places.executor_names.find(executor_id)
-        if number is None:
-            return 0
-        return int(np.count_nonzero(self.rows["executor"][self.succeeded()] == number))
+    def succeeded_by_executor(self) -> Counter[str]:
+        """How many tasks' successful attempts ran in each executor."""
+        return _counted(self.rows["executor"][self.succeeded()], self.places.executor_names)
 
-    def succeeded_on_host(self, host: str) -> int:
-        """How many tasks' successful attempts ran on a host."""
-        number = self.places.host_names.find(host)
-        if number is None:
-            return 0
-        return int(np.count_nonzero(self.rows["host"][self.succeeded()] == number))
+    def succeeded_by_host(self) -> Counter[str]:
+        """How many tasks' successful attempts ran on each host."""
+        return _counted(self.rows["host"][self.succeeded()], self.places.host_names)
 
     def find(self, task_ids: Column) -> Column:
         """The row of each task id; -1 where it is not known."""
@@ -463,6 +458,12 @@ class StageTasks:
         self._winners = Columns({"row": np.int32})
         where = self._winners.grow(len(kept))
         self._winners["row"][where] = kept
+
+
+def _counted(numbers: Column, names: Names) -> Counter[str]:
+    """How often each name is there."""
+    counts = np.bincount(numbers).tolist()
+    return Counter({names[number]: count for number, count in enumerate(counts) if count})
 
 
 def _failures(told: Column) -> Column:

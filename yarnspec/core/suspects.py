@@ -22,11 +22,11 @@ from collections.abc import Iterable
 from yarnspec.core.blocklist import Blocklist
 from yarnspec.core.blocks import WIDE, Block, Key
 from yarnspec.core.capacity import Comparison, Slots, compare
-from yarnspec.core.commands import Command, Verdict
+from yarnspec.core.commands import Command, SpareHost, Verdict
 from yarnspec.core.detectors import SlowAttempt
 from yarnspec.core.events import BlockRequested
 from yarnspec.core.host_speed import HostSpeeds
-from yarnspec.core.notes import Notes
+from yarnspec.core.notes import Notes, topic_of
 from yarnspec.core.tasks import StageKey, TaskTable
 
 BY = "slow-task detector"
@@ -49,6 +49,7 @@ class Suspects:
         self._lifted: set[str] = set()
         self._came_back_ms: dict[str, int] = {}
         self._asked_ms: dict[Key, int] = {}
+        self._spared: defaultdict[str, set[str]] = defaultdict(set)  # which reasons to keep a host were told
 
     def blocks_changed(self, _added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
         """Remember hosts that came back from a block for slowness; what was refused may be asked for again."""
@@ -68,6 +69,7 @@ class Suspects:
         """Somebody vouches for a host: what its tasks showed so far does not count."""
         self._lifted.discard(host)
         self._came_back_ms.pop(host, None)
+        self._spared.pop(host, None)
         for by_host in self._slow.values():
             by_host.pop(host, None)
         self._asked_ms = {key: at_ms for key, at_ms in self._asked_ms.items() if key.host != host}
@@ -86,8 +88,8 @@ class Suspects:
         named = ", ".join(f"{count} of stage {stage}" for stage, count in sorted(counts.items())) or "none"
         return f"slow tasks of running stages there: {named}; by themselves they are no proof against their host"
 
-    def weigh(self, worst: Iterable[SlowAttempt], now_ms: int) -> list[BlockRequested]:
-        """The blocks that the slow tasks and what is learnt of hosts call for now."""
+    def weigh(self, worst: Iterable[SlowAttempt], now_ms: int) -> tuple[list[BlockRequested], list[SpareHost]]:
+        """The blocks that the slow tasks and what is learnt of hosts call for now, and which slow hosts are kept."""
         self._came_back_ms.update(dict.fromkeys(self._lifted, now_ms))
         self._lifted.clear()
         for one in worst:
@@ -121,8 +123,9 @@ class Suspects:
                 done.append(self._blocklist.lift(block.key, f"proved healthy: {proof.reason}"))
         return done
 
-    def _by_speed(self, now_ms: int) -> list[BlockRequested]:
+    def _by_speed(self, now_ms: int) -> tuple[list[BlockRequested], list[SpareHost]]:
         wishes: list[BlockRequested] = []
+        spared: list[SpareHost] = []
         tasks_left = sum(stage.left for stage in self._table.stages.values())
         for slow in self._speeds.slow():
             key = Key("application", slow.host)
@@ -130,10 +133,12 @@ class Suspects:
                 continue
             # What is wished for at the same time may be blocked by then: its slots carry nothing for this one.
             slots = self._slots_elsewhere(slow.host, {wish.host for wish in wishes})
-            wish = self._wish(key, slow.reason, compare(tasks_left, *slots, slow.factor), now_ms)
-            if wish is not None:
-                wishes.append(wish)
-        return wishes
+            comparison = compare(tasks_left, *slots, slow.factor)
+            if comparison.sooner_without:
+                wishes += self._wish(key, slow.reason, comparison, now_ms)
+            else:
+                spared += self._spare(key, slow.reason, comparison, now_ms)
+        return wishes, spared
 
     def _slots_elsewhere(self, here: str, wished: set[str]) -> tuple[int, int]:
         """The slots of other hosts that stay in use, and those of the host itself."""
@@ -141,15 +146,21 @@ class Suspects:
         out = {here, *wished}
         return sum(slots[host] for host in slots if host not in out and host not in self._blocklist), slots[here]
 
-    def _wish(self, key: Key, said: str, comparison: Comparison, now_ms: int) -> BlockRequested | None:
-        if not comparison.sooner_without:
-            self._notes.add(key.host, f"kept{key.reach}", f"slow, but not blocked: {comparison.text}", now_ms)
-            return None
+    def _spare(self, key: Key, said: str, comparison: Comparison, now_ms: int) -> list[SpareHost]:
+        self._notes.add(key.host, f"kept{key.reach}", f"slow, but not blocked: {comparison.text}", now_ms)
+        topic = topic_of(comparison.text)
+        if topic in self._spared[key.host]:
+            return []
+        self._spared[key.host].add(topic)
+        return [SpareHost(host=key.host, reason=f"{said}; {comparison.text}")]
+
+    def _wish(self, key: Key, said: str, comparison: Comparison, now_ms: int) -> list[BlockRequested]:
         if now_ms - self._asked_ms.get(key, now_ms - _ASK_AGAIN_MS) < _ASK_AGAIN_MS:
-            return None
+            return []
         self._asked_ms[key] = now_ms
+        self._spared.pop(key.host, None)
         self._notes.add(key.host, f"blocked{key.reach}", f"to be blocked{key.reach}: {said}; {comparison.text}", now_ms)
-        return BlockRequested(
+        wish = BlockRequested(
             host=key.host,
             reason=f"{said}; {comparison.text}",
             by=BY,
@@ -157,3 +168,4 @@ class Suspects:
             cause="slow",
             level=key.level,
         )
+        return [wish]

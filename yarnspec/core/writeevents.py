@@ -141,6 +141,6 @@ class InputRead(Event, frozen=True):
 
 
 class WritesUnrecorded(Event, frozen=True):
-    """The program commits files in a way of its own, of which nothing is known here."""
+    """The program writes or commits in a way of its own, of which nothing is known here."""
 
     why: str

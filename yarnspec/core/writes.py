@@ -11,6 +11,7 @@ future. From that follows what may be done:
     adds to a path with one            stop: its rows may be there already
     creates a path with one            stop: its own earlier output is in its way
     saves an RDD to a path with one    run: Spark refuses it
+    creates what is not there          run: Spark leaves it as it is, if all of it is committed
     writes where nothing is now        run: nothing of the open ones is left to be doubled, they are forgotten
 
 A write that began and was never committed was undone before the program began. Where it had overwritten something, that
@@ -226,9 +227,18 @@ class Writes:
             return Verdict("run", f"it overwrites what earlier epochs wrote: {why}")
         if self._amended(declared):
             return Verdict("run", f"it overwrites parts again that an earlier life has overwritten: {why}")
-        if _refused(declared):
+        if _refused(declared) or self._leaves(declared, touched):
             return Verdict("run", f"an earlier life of it has written there ({_told(touched)}): {why}")
         return Verdict("stop", f"{_does(declared)} what an earlier life of it has written ({_told(touched)}): {why}")
+
+    def _leaves(self, declared: WriteDeclared, touched: list[SavedWrite]) -> bool:
+        """Whether it is left as it is by Spark, and whole; then it takes the place of the one that made it."""
+        if declared.mode != "ignore" or any(one.state != "committed" for one in touched):
+            return False
+        first = touched[0]
+        if (first.mode, first.path) == ("ignore", declared.path):
+            del self._open[first.ordinal]
+        return True
 
     def _replaces(self, declared: WriteDeclared, touched: list[SavedWrite]) -> bool:
         """Whether nothing of these is left after it."""
@@ -272,7 +282,9 @@ def _unordered(writes: list[SavedWrite]) -> bool:
 
 def _does(declared: WriteDeclared) -> str:
     part = "overwrites a part of"
-    verbs = {"replace": part, "amend": part, "add": "adds to", "create": "creates", "save": "saves an RDD to"}
+    verbs = {"replace": part, "amend": part, "add": "adds to", "save": "saves an RDD to"} | dict.fromkeys(
+        ("create", "ignore"), "creates"
+    )
     return f"the program {verbs.get(declared.mode, 'writes to')} {declared.path}, which holds"
 
 

@@ -22,7 +22,15 @@ from yarnspec.feed.logfiles import log_lines
 _UNCOUNTED = {
     "yarnspec: a copy failed: ": Failure.COPY_FAILED,
     "yarnspec: an original failed: ": Failure.EXCEPTION,
+    "yarnspec: an original lacked memory: ": Failure.OUT_OF_MEMORY,
 }
+# What tells of want of memory in an exception; Failures.java has the same expression, and says why.
+_LACKS_MEMORY = re.compile(
+    r"^(?:Caused by: )?(?:[\w.$]+\.)?(?:\w*OutOf\w*Memory(?:Error|Exception)|(?:_?Array|Arrow)?MemoryError)\b"
+    r"|Python worker exited unexpectedly.*(?:MemoryError|[Oo]ut ?[Oo]f ?[Mm]emory|[Kk]illed)"
+    r"|Cannot allocate memory|\bSIGKILL\b",
+    re.MULTILINE | re.ASCII,
+)
 _TEXT_CHARS_MAX = 4_000
 # How Spark names RDDs and operators that send their records through Python workers.
 _PYTHON = re.compile(r"Python|Pandas|InArrow|InBatch|^PairwiseRDD$")
@@ -77,6 +85,7 @@ class _Task(_Logged):
 
 class _Reason(_Logged):
     reason: str
+    class_name: str | None = None
     full_stack_trace: str | None = None
     description: str | None = None
     message: str | None = None
@@ -86,6 +95,15 @@ class _Reason(_Logged):
     def text(self) -> str:
         texts = (self.full_stack_trace, self.description, self.message, self.kill_reason, self.loss_reason)
         return next((text for text in texts if text), self.reason)[:_TEXT_CHARS_MAX]
+
+    def failure(self) -> Failure:
+        """The kind, as Failures.java tells it to the feed."""
+        kind = _FAILURES.get(self.reason, Failure.OTHER)
+        if kind is Failure.KILLED:
+            why = self.kill_reason or ""
+            return next((each for text, each in _UNCOUNTED.items() if why.startswith(text)), kind)
+        said = self.full_stack_trace or f"{self.class_name}: {self.description}"
+        return Failure.OUT_OF_MEMORY if kind is Failure.EXCEPTION and _LACKS_MEMORY.search(said) else kind
 
 
 class _Read(_Logged):
@@ -247,10 +265,7 @@ class _Replay:
             )  # fmt: skip
             return
         reason = line.task_end_reason or _Reason(reason="")
-        failure = _FAILURES.get(reason.reason, Failure.OTHER)
-        if failure == Failure.KILLED:
-            why = reason.kill_reason or ""
-            failure = next((each for text, each in _UNCOUNTED.items() if why.startswith(text)), failure)
+        failure = reason.failure()
         metrics = line.task_metrics.columns() if line.task_metrics is not None else {}
         state = State.FAILED if task.failed else State.KILLED if task.killed else State.SUCCESS
         self._rows.add(

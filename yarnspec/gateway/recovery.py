@@ -7,19 +7,30 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from yarnspec.gateway import shuffleservice
-from yarnspec.spark.properties import recovery_keys, recovery_off
+from yarnspec.spark.properties import EPOCH_MAX, recovery_keys, recovery_off
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from yarnspec.options import Options
 
 _MIB = 1024**2
+_FORGETS = "spark.yarn.am.attemptFailuresValidityInterval"
 
 
-def why_off(given: Mapping[str, str], options: Options) -> str:
-    """Why finished work cannot be kept although it is wanted; empty when it can, or when it is not wanted."""
-    return recovery_off(given) if options.recovery.enabled else ""
+def why_off(given: Mapping[str, str], options: Options, asked: Collection[str]) -> str:
+    """Why finished work is not kept although it is wanted; empty when it is, or when it is not wanted.
+
+    ``asked``: the options that somebody set, so that not only the default holds.
+    """
+    if not options.recovery.enabled:
+        return ""
+    if _FORGETS in given and "recovery.enabled" not in asked:
+        return (
+            f"{_FORGETS} is for applications that live on and on, and there are numbers for {EPOCH_MAX} lives only; "
+            "--set recovery.enabled=true keeps it all the same"
+        )
+    return recovery_off(given)
 
 
 def switched_off(options: Options) -> Options:

@@ -162,7 +162,7 @@ def translate(
             variables["LD_LIBRARY_PATH"] = ":".join(entries)
     jars = spark_jars(request.spark_jars, given, warnings)
     translated = apply_to_options(given, options, asked)
-    recovery_off = recovery.why_off(given, translated)
+    recovery_off = recovery.why_off(given, translated, asked)
     if recovery_off:
         warnings.append(f"finished work is not kept for a next driver: {recovery_off}")
         translated = recovery.switched_off(translated)

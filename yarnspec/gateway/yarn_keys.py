@@ -37,7 +37,11 @@ YARN_KEYS: tuple[YarnKey, ...] = (
         "wins over the option `am.max_attempts`; 1 also means that a driver is not started again in its attempt, "
         "unless `recovery.driver_restarts` is set",
     ),
-    YarnKey("spark.yarn.am.attemptFailuresValidityInterval", "honoured", "period in which failed attempts count"),
+    YarnKey(
+        "spark.yarn.am.attemptFailuresValidityInterval",
+        "honoured",
+        "period in which failed attempts count; with it finished work is kept only where `recovery.enabled` is set",
+    ),
     YarnKey("spark.yarn.rolledLog.includePattern", "honoured", "log files that YARN collects while they are written"),
     YarnKey("spark.yarn.rolledLog.excludePattern", "honoured", "log files that YARN leaves out of this"),
     YarnKey("spark.yarn.submit.waitAppCompletion", "honoured", "in both deploy modes; `--wait` and `--no-wait` win"),

@@ -56,6 +56,7 @@ class _TaskStory:
         self._verdicts: list[Verdict] = []
         self._launched = 0
         self._not_started = ""
+        self._withheld = ""
         self._lines: list[tuple[int, str]] = []
         self._ended = False
         if started is not None:
@@ -83,17 +84,26 @@ class _TaskStory:
                     self._attempts.append(message)
                     self._note(message.launch_ms, f"{_who(message)} began")
                     self._note(message.finish_ms, f"{_who(message)} ended: {_how(message)}")
-            case commands.JudgeTasks():
-                for one in message.verdicts:
-                    if (one.stage, one.index) == (self._stage, self._index):
-                        self._verdicts.append(one)
-                        self._note(time_ms, f"attempt {one.attempt} on {one.host} was found slow: {one.reason}")
+            case commands.JudgeTasks() | commands.WithholdCopies():
+                self._found_slow(message, time_ms)
             case commands.BlockHost() | commands.BlockExecutor():
                 if message.stage == self._stage and message.index in (None, self._index):
                     self._note(time_ms, f"{message.host} was blocked for the {message.level}: {message.reason}")
             case commands.LaunchCopy() | commands.WithdrawCopy() | commands.KillAttempt() | events.CopyRefused():
                 if (message.stage, message.index) == (self._stage, self._index):
                     self._copy(message, time_ms)
+
+    def _found_slow(self, message: commands.JudgeTasks | commands.WithholdCopies, time_ms: int) -> None:
+        match message:
+            case commands.JudgeTasks():
+                for one in message.verdicts:
+                    if (one.stage, one.index) == (self._stage, self._index):
+                        self._verdicts.append(one)
+                        self._note(time_ms, f"attempt {one.attempt} on {one.host} was found slow: {one.reason}")
+            case commands.WithholdCopies():
+                if message.stage == self._stage and self._index in message.indexes:
+                    self._withheld = message.reason
+                    self._note(time_ms, f"slow, and not copied: {message.reason}")
 
     def _copy(
         self,
@@ -152,7 +162,7 @@ class _TaskStory:
         if self._not_started:
             return f"a copy was asked for and did not start: {self._not_started}"
         if self._verdicts:
-            return "it was found slow and not copied"
+            return "it was found slow and not copied" + (f": {self._withheld}" if self._withheld else "")
         if not self._attempts:
             return "the records have no end of it" if self._ended else "it has not ended, as far as the records go"
         return "it was never found slow"
@@ -183,6 +193,7 @@ class _HostStory:
         self._epoch = 0
         self._known = False
         self._blocks = 0
+        self._spared = ""
         self._blocked: set[str] = set()
         self._slow: set[tuple[int, int]] = set()
         self._ended: Counter[str] = Counter()
@@ -234,6 +245,9 @@ class _HostStory:
                 self._note(time_ms, f"unblocked ({message.level}): {message.reason}")
             case commands.RefuseBlock():
                 self._note(time_ms, f"not {message.kind}ed: {message.reason}")
+            case commands.SpareHost():
+                self._spared = message.reason
+                self._note(time_ms, f"slow, but not blocked: {message.reason}")
 
     def _note(self, time_ms: int, text: str) -> None:
         self._lines.append(f"at {(time_ms - (self._first_ms or time_ms)) / 1000:.1f} s: {text}")
@@ -242,10 +256,6 @@ class _HostStory:
         if not (self._known or self._ended or self._lines):
             return None
         speeds = self._replay.host_speeds()
-        times = "once" if self._blocks == 1 else f"{self._blocks} times"
-        verdict = f"it was blocked {times}" if self._blocks else "it was never blocked"
-        if self._blocked:
-            verdict += ", and was at the end"
         done = ", ".join(f"{count} {state.lower()}" for state, count in sorted(self._ended.items())) or "none"
         lines = self._lines if len(self._lines) <= _LINES else [
             *self._lines[: _LINES // 2],
@@ -254,7 +264,7 @@ class _HostStory:
         ]  # fmt: skip
         return Explanation(
             subject=f"host {self._host}",
-            verdict=verdict,
+            verdict=self._verdict(),
             numbers={
                 "factor": round(speeds.factor(self._host), 3),
                 "slow_tasks": float(len(self._slow)),
@@ -262,6 +272,12 @@ class _HostStory:
             },
             lines=(*lines, f"attempts that ended there: {done}", speeds.explain(self._host)),
         )
+
+    def _verdict(self) -> str:
+        if not self._blocks:
+            return "it was never blocked" + (f", although it was slow: {self._spared}" if self._spared else "")
+        times = "once" if self._blocks == 1 else f"{self._blocks} times"
+        return f"it was blocked {times}{', and was at the end' if self._blocked else ''}"
 
 
 def _time(line: tuple[int, str]) -> int:

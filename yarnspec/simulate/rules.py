@@ -27,6 +27,8 @@ from yarnspec.simulate.scenario import USER, Scenario
 TaskKey = tuple[int, int, int]
 _WIDE = ("application", "cluster")
 _Block = tuple[str, str, str, int | None, int | None]
+_OUTPUTS_KEPT_MS = 300_000
+"""A query may go on so long after its last job."""
 
 
 class BrokenRule(AssertionError):  # noqa: N818 - it says what it is
@@ -54,6 +56,7 @@ class Rules:
         self._in_force: set[_Block] = set()
         self._expires_ms: dict[_Block, int | None] = {}
         self._copies: set[int] = set()  # that run
+        self._job_ended_ms: int | None = None  # None while one runs
         self.copies_started = 0
 
     def broken(self, what: str) -> NoReturn:
@@ -227,6 +230,19 @@ class Rules:
     def attempt_ended(self, task_id: int) -> None:
         """An attempt is over."""
         self._copies.discard(task_id)
+
+    def job_started(self) -> None:
+        """A job runs; one after the other."""
+        self._job_ended_ms = None
+
+    def job_ended(self) -> None:
+        """No job runs."""
+        self._job_ended_ms = self.now_ms
+
+    def outputs_go(self, executor_id: str) -> None:
+        """An executor is given back with map outputs that Spark has not forgotten."""
+        if self._job_ended_ms is None or self.now_ms - self._job_ended_ms < _OUTPUTS_KEPT_MS:
+            self.broken(f"executor {executor_id} is given back, and its map outputs may still be read")
 
     def container_comes(self, executor_id: str, host: str, not_hosts: tuple[str, ...]) -> None:
         """YARN gives a container."""

@@ -236,8 +236,10 @@ class Run:
                 case RequestContainers():
                     self._cluster.request(command)
                 case AskHeldBlocks():
-                    self._tell(ev.HeldBlocksTold(executor_id=command.executor_id, count=0))
+                    held = self._spark.held(command.executor_id)
+                    self._tell(ev.HeldBlocksTold(executor_id=command.executor_id, count=held))
                 case ReleaseContainer():
+                    self._spark.given_back(command.executor_id)
                     self._cluster.release(command)
                 case GiveUpHost():
                     self._spark.waits.give_up(command.host)

@@ -100,6 +100,8 @@ class Scenario:
     """The cluster's list of blocked hosts as it is read at these times; nobody is on the last one."""
     targets: tuple[tuple[int, int], ...] = ()
     """How many executors dynamic allocation wants from these times on; of those that are too many the idle ones go."""
+    forgets_ms: int | None = None
+    """How long after a job's end Spark forgets its shuffles; None: never, as somebody holds on to them."""
 
     @classmethod
     def draw(cls, seed: int) -> Scenario:
@@ -112,7 +114,7 @@ class Scenario:
         executors = rng.randint(2, max(2, len(hosts)))
         settings = _settings(rng, executors, slots)
         lo_ms = rng.choice((200, 500, 2_000))
-        return cls(
+        drawn = cls(
             seed=seed,
             settings=settings,
             hosts=hosts,
@@ -133,6 +135,7 @@ class Scenario:
             lists=_lists(later, hosts) if later.random() < 0.15 else (),
             targets=_targets(later, executors) if later.random() < 0.15 else (),
         )._with_live_adoption(later)
+        return replace(drawn, forgets_ms=later.choice((None, 0, 1_000, 30_000)))
 
     def _with_live_adoption(self, rng: random.Random) -> Scenario:
         """The outputs of executors that die wait for others, in some scenarios; and more executors die in them."""

@@ -61,6 +61,7 @@ class Spark:
         self.losses: Counter[tuple[int, int]] = Counter()
         self.cancelled = False
         self._leaving: set[str] = set()
+        self._forgotten: set[int] = set()
         self.waits = Waits(
             scenario,
             clock=clock,
@@ -83,6 +84,7 @@ class Spark:
         stages = self._job.stages
         parents = tuple((stage.stage, stage.parents) for stage in stages if stage.parents)
         self._tell(ev.JobStarted(job=self._job.job, stages=tuple(stage.stage for stage in stages), parents=parents))
+        self._rules.job_started()
         self._advance()
 
     def cancel(self) -> None:
@@ -109,6 +111,10 @@ class Spark:
         for run in list(self._runs):  # a stage that nobody reads any more
             self._end_run(run, State.FAILED)
         self._tell(ev.JobEnded(job=self._job.job, failure=failure))
+        self._rules.job_ended()
+        if self._scenario.forgets_ms is not None:
+            stages = [stage.stage for stage in self._job.stages]
+            self._clock.after(self._scenario.forgets_ms, partial(self._forgotten.update, stages))
         self._job = None
         self._clock.after(self._rng.randint(50, 1_000), self.next_job)
 
@@ -158,6 +164,17 @@ class Spark:
         found = tuple(idle[: max(0, len(self._executors) - len(self._leaving) - count)])
         self._leaving.update(found)
         return found
+
+    def held(self, executor_id: str) -> int:
+        """What an executor holds, as ``HeldBlocksTold`` counts it: nothing but map outputs."""
+        maps = (one.stage for job in self._scenario.jobs for one in job.stages if one.maps)
+        known = any(executor_id in self.done[stage].values() for stage in maps if stage not in self._forgotten)
+        return ev.ONLY_MAP_OUTPUTS if known else 0
+
+    def given_back(self, executor_id: str) -> None:
+        """A container is given back: by Spark's own wish, or because the negotiator has no use for it."""
+        if self.held(executor_id) and executor_id not in self._leaving:
+            self._rules.outputs_go(executor_id)
 
     def host_dies(self, host: str) -> None:
         """Nothing ends on a host any more; Spark does not know yet."""

@@ -115,7 +115,7 @@ class DriverBridge:
         self._entry.killAttempt(task_id, reason)
 
     def held_blocks(self, executor_id: str) -> int:
-        """How many blocks of cached or locally checkpointed data an executor holds; -1 when nobody can say."""
+        """How many blocks of cached or locally checkpointed data an executor holds; below 0: see ``HeldBlocksTold``."""
         return int(self._entry.heldBlocks(executor_id))
 
     def remove_executor(self, executor_id: str, exit_code: int, caused_by_app: bool, reason: str) -> None:

@@ -105,8 +105,10 @@ final class Keeper implements ExecutorPlugin {
     /** Looks at what lies here, and reports once nothing more can come of it. */
     private void look(long verifyMs) {
         try {
+            int before = sweep.adopted();
             boolean settled = sweep.run(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(verifyMs));
-            if (!reported && (settled || sinceStartMs() > settings.windowMs())) {
+            boolean stuck = sweep.adopted() == before && sinceStartMs() > settings.windowMs();
+            if (!reported && (settled || stuck)) {
                 ask(sweep.report(sinceStartMs()), ASK_TIMEOUT_MS);
                 reported = true;
             }

@@ -87,6 +87,11 @@ final class Sweep {
         return settled;
     }
 
+    /** How many outputs all runs together have taken over. */
+    int adopted() {
+        return adopted;
+    }
+
     /** What all runs together came to. */
     Messages.Report report(long durationMs) {
         return new Messages.Report(

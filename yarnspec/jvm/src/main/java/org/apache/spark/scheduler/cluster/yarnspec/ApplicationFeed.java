@@ -2,6 +2,8 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import com.codahale.metrics.Counter;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import java.util.HashSet;
+import java.util.Set;
 import org.apache.spark.scheduler.JobFailed;
 import org.apache.spark.scheduler.LiveListenerBus;
 import org.apache.spark.scheduler.SparkListener;
@@ -28,6 +30,7 @@ final class ApplicationFeed extends SparkListener {
     private final TaskFeed tasks;
     private final Progress progress;
     private final Counter droppedBySpark;
+    private final Set<Integer> ofStreams = new HashSet<>();
     private long droppedTold;
 
     /** Events that follow on tasks say how many rows the feed of tasks had taken by then: the two are read apart. */
@@ -65,6 +68,9 @@ final class ApplicationFeed extends SparkListener {
     @Override
     public void onJobStart(SparkListenerJobStart started) {
         progress.jobStarted();
+        if (HostBlockingScheduler.isStream(started.properties())) {
+            ofStreams.add(started.jobId());
+        }
         outbox.add("job_started", event -> {
             ArrayNode stages = event.put("job", started.jobId()).putArray("stages");
             CollectionConverters.asJava(started.stageIds()).forEach(stage -> stages.add((Integer) stage));
@@ -82,8 +88,10 @@ final class ApplicationFeed extends SparkListener {
     public void onJobEnd(SparkListenerJobEnd ended) {
         progress.jobEnded();
         String failure = ended.jobResult() instanceof JobFailed failed ? failed.exception().getMessage() : "";
+        boolean stream = ofStreams.remove(ended.jobId());
         outbox.add("job_ended", event -> event.put("job", ended.jobId())
                 .put("failure", Failures.shortened(failure == null ? "it failed" : failure))
+                .put("stream", stream)
                 .put("feed_rows", tasks.rows()));
     }
 

@@ -281,7 +281,7 @@ public final class Bridge {
         }
     }
 
-    /** How many blocks of data an executor holds that nobody else may have ({@link HeldBlocks}); -1: nobody can say. */
+    /** What an executor holds that nobody else may have, as {@link HeldBlocks#of} counts it; -1: nobody can say. */
     public int heldBlocks(String executorId) {
         HostBlockingScheduler currentScheduler = current();
         return currentScheduler == null || currentScheduler.sc().isStopped()

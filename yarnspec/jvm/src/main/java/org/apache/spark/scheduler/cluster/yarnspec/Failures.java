@@ -1,5 +1,6 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import java.util.regex.Pattern;
 import org.apache.spark.ExceptionFailure;
 import org.apache.spark.ExecutorLostFailure;
 import org.apache.spark.FetchFailed;
@@ -18,6 +19,21 @@ final class Failures {
     /** The same for an original whose copy goes on. */
     static final String ORIGINAL_FAILED = "yarnspec: an original failed: ";
 
+    /** The same for one that failed for want of memory. */
+    static final String ORIGINAL_LACKED_MEMORY = "yarnspec: an original lacked memory: ";
+
+    /**
+     * What of an exception and its causes tells of want of memory: its name at the beginning of a line, in the JVM or
+     * in Python's traceback; the system's refusal; or that something was killed. That a Python worker has crashed does
+     * not by itself: a broken library of one host makes it crash, too. yarnspec/feed/sparklog.py has the same one.
+     */
+    private static final Pattern LACKS_MEMORY = Pattern.compile(
+            "^(?:Caused by: )?(?:[\\w.$]+\\.)?"
+                    + "(?:\\w*OutOf\\w*Memory(?:Error|Exception)|(?:_?Array|Arrow)?MemoryError)\\b"
+                    + "|Python worker exited unexpectedly.*(?:MemoryError|[Oo]ut ?[Oo]f ?[Mm]emory|[Kk]illed)"
+                    + "|Cannot allocate memory|\\bSIGKILL\\b",
+            Pattern.MULTILINE | Pattern.UNIX_LINES);
+
     private static final int TEXT_CHARS_MAX = 4_000;
 
     /** Why an attempt ended: {@code Failure} of yarnspec/core/observations.py, by position. */
@@ -29,7 +45,8 @@ final class Failures {
         COMMIT_DENIED,
         KILLED,
         OTHER,
-        COPY_FAILED
+        COPY_FAILED,
+        OUT_OF_MEMORY
     }
 
     private Failures() {}
@@ -37,8 +54,8 @@ final class Failures {
     static Kind kindOf(TaskEndReason reason) {
         if (reason == Success$.MODULE$) {
             return Kind.NONE;
-        } else if (reason instanceof ExceptionFailure) {
-            return Kind.EXCEPTION;
+        } else if (reason instanceof ExceptionFailure failure) {
+            return lacksMemory(failure) ? Kind.OUT_OF_MEMORY : Kind.EXCEPTION;
         } else if (reason instanceof FetchFailed) {
             return Kind.FETCH_FAILED;
         } else if (reason instanceof ExecutorLostFailure || reason == Resubmitted$.MODULE$) {
@@ -56,7 +73,14 @@ final class Failures {
         if (reason.startsWith(COPY_FAILED)) {
             return Kind.COPY_FAILED;
         }
+        if (reason.startsWith(ORIGINAL_LACKED_MEMORY)) {
+            return Kind.OUT_OF_MEMORY;
+        }
         return reason.startsWith(ORIGINAL_FAILED) ? Kind.EXCEPTION : Kind.KILLED;
+    }
+
+    private static boolean lacksMemory(ExceptionFailure failure) {
+        return LACKS_MEMORY.matcher(failure.toErrorString()).find();
     }
 
     /** The reason in words; null for a success. */
@@ -74,6 +98,7 @@ final class Failures {
         }
         String begin = ofCopy ? COPY_FAILED : ORIGINAL_FAILED;
         if (reason instanceof ExceptionFailure failure) {
+            begin = !ofCopy && lacksMemory(failure) ? ORIGINAL_LACKED_MEMORY : begin;
             String what = begin + failure.className() + ": " + failure.description();
             return new TaskKilled(what, failure.accumUpdates(), failure.accums(), failure.metricPeaks());
         }

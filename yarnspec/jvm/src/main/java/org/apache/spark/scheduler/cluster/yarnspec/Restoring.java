@@ -62,7 +62,7 @@ final class Restoring {
         String declined = "";
         try {
             check(there, signature, below);
-            outcome = saved.await(id, deadlineNs);
+            outcome = saved.await(id, deadlineNs, TimeUnit.MILLISECONDS.toNanos(windowMs));
             restored = take(there, outcome);
             checkFound(restored, answer, signature, dependency, there);
         } catch (Declined | Unknown e) {

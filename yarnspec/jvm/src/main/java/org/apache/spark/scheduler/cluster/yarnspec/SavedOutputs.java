@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -38,6 +39,7 @@ public final class SavedOutputs {
     private final Set<Key> asked = new HashSet<>();
     private final Set<Integer> closed = new HashSet<>();
     private final Set<String> hostsHeard = new HashSet<>();
+    private final Map<String, Long> lastNewsNs = new HashMap<>();
     private final Set<String> executorsLost = new HashSet<>();
 
     /** What names a map output on disk. */
@@ -196,6 +198,7 @@ public final class SavedOutputs {
             if (wants(key)) {
                 refused.remove(key);
                 adopted.put(key, where);
+                lastNewsNs.put(where.host(), System.nanoTime());
             }
         }
         notifyAll();
@@ -231,6 +234,7 @@ public final class SavedOutputs {
     public synchronized void refused(String host, Key key, String why) {
         if (outputs.containsKey(key) && !adopted.containsKey(key)) {
             refused.put(key, why);
+            lastNewsNs.put(host, System.nanoTime());
         }
         notifyAll();
     }
@@ -261,21 +265,28 @@ public final class SavedOutputs {
     }
 
     /**
-     * Waits until nothing of a shuffle is open, at most until the deadline; then the shuffle is closed: what is found
-     * later comes too late.
+     * Waits until nothing of a shuffle is open, at most until the deadline and, for a host that something has come of by
+     * then, until nothing has for that long; then the shuffle is closed: what is found later comes too late.
      *
      * @param deadlineNs as {@code System.nanoTime()} counts
      */
-    synchronized Outcome await(int shuffle, long deadlineNs) throws InterruptedException {
+    synchronized Outcome await(int shuffle, long deadlineNs, long silenceNs) throws InterruptedException {
         long startedNs = System.nanoTime();
         SavedShuffle wanted = shuffles.get(shuffle);
         Collection<Saved> all = wanted == null ? new ArrayList<>() : wanted.outputs().values();
-        while (all.stream().anyMatch(this::isOpen)) {
-            long leftMs = TimeUnit.NANOSECONDS.toMillis(deadlineNs - System.nanoTime());
-            if (leftMs <= 0) {
-                break;
+        long leftNs = 1;
+        while (leftNs > 0 && all.stream().anyMatch(this::isOpen)) {
+            long nowNs = System.nanoTime();
+            leftNs = all.stream()
+                    .filter(this::isOpen)
+                    .map(Saved::host)
+                    .distinct()
+                    .mapToLong(host -> leftNs(host, nowNs, deadlineNs, silenceNs))
+                    .max()
+                    .orElse(0);
+            if (leftNs > 0) {
+                TimeUnit.NANOSECONDS.timedWait(this, leftNs);
             }
-            wait(leftMs);
         }
         closed.add(shuffle);
         Map<Integer, BlockManagerId> places = new TreeMap<>();
@@ -289,6 +300,12 @@ public final class SavedOutputs {
             }
         }
         return new Outcome(places, notRestored, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNs));
+    }
+
+    private long leftNs(String host, long nowNs, long deadlineNs, long silenceNs) {
+        Long newsNs = lastNewsNs.get(host);
+        long leftNs = deadlineNs - nowNs;
+        return newsNs == null ? leftNs : Math.max(leftNs, newsNs + silenceNs - nowNs);
     }
 
     private boolean isOpen(Saved saved) {

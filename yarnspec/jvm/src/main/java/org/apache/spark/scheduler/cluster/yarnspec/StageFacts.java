@@ -1,6 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.Stage;
 import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.scheduler.TaskSet;
@@ -30,6 +31,16 @@ final class StageFacts {
         running.put(new Key(tasks.stageId(), tasks.stageAttemptId()), new Facts(flags, inputBytes));
         if (stage != null) {
             tell(stage.latestInfo(), tasks.stageAttemptId(), flags);
+        }
+        if (stage instanceof ResultStage && (flags & (StageFlags.WRITES | StageFlags.STREAM)) == StageFlags.WRITES) {
+            tellUnrecorded(stage.name());
+        }
+    }
+
+    private static void tellUnrecorded(String stage) {
+        Writes writes = Writes.current();
+        if (writes != null) {
+            writes.byItself(stage);
         }
     }
 

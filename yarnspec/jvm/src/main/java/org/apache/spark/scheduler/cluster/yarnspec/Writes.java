@@ -39,6 +39,8 @@ final class Writes {
     private static final String VALIDATES = "spark.hadoop.validateOutputSpecs";
     private static final String HIVE = "org.apache.spark.sql.hive.execution.InsertIntoHiveTable";
 
+    private static final int UNRECORDED_MAX = 20;
+
     private volatile SparkContext context;
     private final Signatures signatures;
     private final WriteQuestions questions;
@@ -47,7 +49,7 @@ final class Writes {
     private final InputQuestions inputs;
     private final AtomicInteger lastWrite = new AtomicInteger();
     private final Map<Key, Write> planned = new ConcurrentHashMap<>();
-    private final Set<String> otherProtocols = ConcurrentHashMap.newKeySet();
+    private final Set<String> unrecorded = ConcurrentHashMap.newKeySet();
 
     /** One write of this driver. */
     record Write(int number, Key key, Path output, boolean there) {}
@@ -184,12 +186,21 @@ final class Writes {
     private boolean isRecorded(SparkSession session) {
         String protocol = session.sessionState().conf().fileCommitProtocolClass();
         if (!protocol.equals(RecordedCommitProtocol.class.getName())) {
-            if (otherProtocols.add(protocol)) {
-                questions.tell("writes_unrecorded", event -> event.put("why", protocol + " commits it"));
-            }
+            tellUnrecorded(protocol + " commits it");
             return false;
         }
         return !isOnlyExplained(); // else the real one would find its place taken
+    }
+
+    /** A stage writes in another way than through Spark's commits: nobody can tell later what it has written. */
+    void byItself(String stage) {
+        tellUnrecorded(stage + " writes by itself");
+    }
+
+    private void tellUnrecorded(String why) {
+        if (unrecorded.size() < UNRECORDED_MAX && unrecorded.add(why)) {
+            questions.tell("writes_unrecorded", event -> event.put("why", Failures.shortened(why)));
+        }
     }
 
     private boolean isOnlyExplained() {
@@ -204,6 +215,8 @@ final class Writes {
     private static String mode(InsertIntoHadoopFsRelationCommand command) {
         if (command.mode() == SaveMode.Append) {
             return "add";
+        } else if (command.mode() == SaveMode.Ignore) {
+            return "ignore";
         } else if (command.mode() != SaveMode.Overwrite) {
             return "create";
         }

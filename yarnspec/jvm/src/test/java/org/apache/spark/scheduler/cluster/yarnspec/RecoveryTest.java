@@ -74,6 +74,24 @@ class RecoveryTest {
     }
 
     @Test
+    void aStageThatWritesByItselfIsToldOnce() throws Exception {
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            life.cluster.slot("3", "a");
+            var numbers = life.cluster.context.parallelize(List.of(1), 1);
+            for (int round = 0; round < 2; round++) {
+                numbers.foreachAsync(number -> {});
+                FakeCluster.await(() -> !life.cluster.offer().isEmpty(), "no task started");
+            }
+            numbers.countAsync();
+            FakeCluster.await(() -> !life.cluster.offer().isEmpty(), "no task started");
+            List<String> told = new ArrayList<>();
+            life.cluster.events("writes_unrecorded").forEach(event -> told.add(event.get("why").asText()));
+            assertEquals(1, told.size(), () -> "" + told);
+            assertTrue(told.get(0).matches("foreachAsync at .* writes by itself"), told.get(0));
+        }
+    }
+
+    @Test
     void whatSparksTrackerRefusesIsNotTold() throws Exception {
         try (DriverLife life = new DriverLife(1, null, Map.of())) {
             shuffled(life);

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.Key;
 import org.apache.spark.storage.BlockManagerId;
@@ -78,7 +79,7 @@ class SavedOutputsTest {
     private CompletableFuture<SavedOutputs.Outcome> waiting() {
         return CompletableFuture.supplyAsync(() -> {
             try {
-                return saved.await(5, System.nanoTime() + NEVER);
+                return saved.await(5, System.nanoTime() + NEVER, 0);
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
@@ -134,11 +135,29 @@ class SavedOutputsTest {
 
     @Test
     void whatComesAfterTheWindowComesTooLate() throws Exception {
-        SavedOutputs.Outcome outcome = saved.await(5, System.nanoTime());
+        SavedOutputs.Outcome outcome = saved.await(5, System.nanoTime(), 0);
         assertEquals(Map.of("its host was not heard in time", 3), outcome.notRestored());
         saved.adopted(executor("7", "a"), List.of(key(100)));
         assertNull(saved.placeOf(key(100)));
         assertNull(saved.find(5, 100));
+    }
+
+    @Test
+    void aHostThatMoreComesOfIsWaitedForBeyondTheWindow() throws Exception {
+        saved.adopted(executor("7", "a"), List.of(key(100)));
+        long over = System.nanoTime();
+        CompletableFuture<SavedOutputs.Outcome> outcome = CompletableFuture.supplyAsync(() -> {
+            try {
+                return saved.await(5, over, NEVER);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        assertThrows(TimeoutException.class, () -> outcome.get(100, TimeUnit.MILLISECONDS));
+        saved.adopted(executor("7", "a"), List.of(key(101)));
+        SavedOutputs.Outcome got = outcome.get(30, TimeUnit.SECONDS);
+        assertEquals(2, got.places().size());
+        assertEquals(Map.of("its host was not heard in time", 1), got.notRestored(), "nothing has come of host b");
     }
 
     @Test
