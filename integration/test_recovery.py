@@ -7,7 +7,7 @@ attempt's first.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from yarnspec.options import default_options
 
 SOAK = Path(__file__).parent / "soak" / "programs"
 ON = ["--set", "recovery.enabled=true"]
+MANY_FILES = ["--set", "recovery.journal_appends=false"]
 TOLD = {
     "JournalReplayed", "ShuffleDeclared", "AnswerShuffle", "ShuffleRestored", "OutputsReported", "RecordingStopped",
     "RecordingEnded", "SavedUnreadable", "AdoptionOff", "AdmitLimit", "GiveUpHost", "OfferSaved",
@@ -87,12 +88,13 @@ def killed(
     yarnspec: Yarnspec,
     cluster: Cluster,
     meanwhile: Callable[[str], object] = id,
+    options: Sequence[str] = ON,
 ) -> Run:
     """Submit a program, kill a part of the application after so many tasks, and wait for its end.
 
     ``meanwhile`` is called with the application's id when its tasks have begun to run.
     """
-    submission = submit(str(program), *arguments, options=ON)
+    submission = submit(str(program), *arguments, options=options)
     application = submission.application_id()
     wait_for("a task", lambda: tasks_done(cluster, application), 120)
     meanwhile(application)
@@ -109,7 +111,10 @@ def killed(
 def test_what_is_left_of_an_rdd_job_is_not_computed_again(
     victim: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster
 ) -> None:
-    """The result is right, and exactly what was not saved runs again; a blocked host stays so until its time."""
+    """The result is right, and exactly what was not saved runs again; a blocked host stays so until its time.
+
+    Once with a journal that is one file, once with one that is many.
+    """
     program = SOAK / "shuffles.py"
     attempt, epoch = NEXT[victim]
     half = SHUFFLE_TASKS // 2
@@ -123,7 +128,7 @@ def test_what_is_left_of_an_rdd_job_is_not_computed_again(
 
     run = killed(
         program, str(SEED), victim=victim, after_tasks=half, submit=submit, yarnspec=yarnspec, cluster=cluster,
-        meanwhile=block_a_host,
+        meanwhile=block_a_host, options=ON if victim == "driver-jvm" else [*ON, *MANY_FILES],
     )  # fmt: skip
     assert json.loads(run.said_last)["result"] == shuffles.expected(SEED)
     assert (run.status["attempt"], run.status["epoch"]) == (attempt, epoch)

@@ -140,6 +140,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     window_ms: int
     journal_buffer_mb: int
     flush_interval_ms: int
+    journal_appends: bool
     verify_checksums: bool
     keep_per_host_mb: int
     driver_restarts: typing.Annotated[int, msgspec.Meta(ge=0, le=9)]

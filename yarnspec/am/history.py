@@ -14,6 +14,7 @@ from yarnspec.core.commands import FinishApplication
 from yarnspec.core.journalrecords import EpochBegan
 from yarnspec.journal.directory import JOURNAL_DIRECTORY, JournalDirectory
 from yarnspec.journal.replay import Past
+from yarnspec.journal.stores import Store
 from yarnspec.journal.writer import Journal, JournalOptions, Stopped
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import LineWriter
@@ -88,11 +89,11 @@ class ApplicationHistory:
         return self._history.open_events(application_id, epoch)
 
     def begin_journal(
-        self, began: EpochBegan, options: JournalOptions, on_stopped: Callable[[Stopped], None]
+        self, began: EpochBegan, options: JournalOptions, on_stopped: Callable[[Stopped], None], store: Store
     ) -> tuple[Journal, Past]:
         """Begin this epoch's journal (``JournalDirectory.begin``); takes some seconds."""
         path = f"{self._history.path(self._place.application_id)}/{JOURNAL_DIRECTORY}"
-        directory = JournalDirectory(self._files, path, scratch=self._place.directory)
+        directory = JournalDirectory(self._files, path, store, scratch=self._place.directory)
         return directory.begin(began, options=options, on_stopped=on_stopped)
 
     def finish(self, command: FinishApplication, document: StatusDocument) -> None:

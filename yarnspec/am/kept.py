@@ -16,6 +16,7 @@ from yarnspec.am.recording import Recording
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import EpochBegan
 from yarnspec.journal.replay import Past
+from yarnspec.journal.stores import AppendStore, PerFlushStore
 from yarnspec.journal.writer import Journal, JournalOptions, Stopped
 from yarnspec.plan import OWN_NAMES, SPARK_PROPERTIES_FILE, Plan
 from yarnspec.spark import properties
@@ -54,7 +55,8 @@ class KeptWork:
         def begin(on_stopped: Callable[[Stopped], None]) -> tuple[Journal, Past]:
             if after is not None:
                 after.finish()
-            return history.begin_journal(began, journal_options, on_stopped)
+            store = AppendStore() if options.journal_appends else PerFlushStore()
+            return history.begin_journal(began, journal_options, on_stopped, store)
 
         recording = Recording(
             epoch,

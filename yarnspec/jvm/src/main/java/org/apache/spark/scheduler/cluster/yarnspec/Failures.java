@@ -51,6 +51,13 @@ final class Failures {
 
     private Failures() {}
 
+    /** Of what was caught where anything may be thrown: a thread that was interrupted stays so. */
+    static void keepInterrupt(Throwable caught) {
+        if (caught instanceof InterruptedException) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     static Kind kindOf(TaskEndReason reason) {
         if (reason == Success$.MODULE$) {
             return Kind.NONE;

@@ -165,6 +165,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         try {
             return begin(fresh, dependency);
         } catch (Exception | LinkageError | StackOverflowError e) { // Scala's methods do not declare what they throw
+            Failures.keepInterrupt(e);
             return beginPlainly(fresh, dependency, e);
         }
     }

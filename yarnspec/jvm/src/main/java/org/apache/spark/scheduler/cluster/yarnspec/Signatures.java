@@ -76,6 +76,7 @@ final class Signatures implements ShuffleIdentities {
         } catch (Unknown e) {
             whyNot = e.getMessage();
         } catch (Exception | LinkageError | StackOverflowError e) {
+            Failures.keepInterrupt(e);
             whyNot = "it cannot be described: " + e;
         }
         String text = "";
@@ -133,6 +134,7 @@ final class Signatures implements ShuffleIdentities {
         } catch (Unknown e) {
             whyNot = e.getMessage();
         } catch (Exception | LinkageError | StackOverflowError e) {
+            Failures.keepInterrupt(e);
             whyNot = "it cannot be described: " + e;
         }
         return new Signature(
@@ -190,6 +192,7 @@ final class Signatures implements ShuffleIdentities {
             addSettings(values, rdd.context().conf().getAllAsJavaMap());
             values.rdds().add(rdd, true);
         } catch (Exception | LinkageError | StackOverflowError e) {
+            Failures.keepInterrupt(e);
             return "";
         }
         boolean same = values.deterministic()
