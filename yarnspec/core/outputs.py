@@ -282,7 +282,7 @@ class Outputs:
         return [AnswerWrite(question=event.question, pending=self._writes.pending, reason=said)]
 
     def _unrecorded(self, event: wr.WritesUnrecorded, _now_ms: int) -> list[Command]:
-        said = f"a write is not recorded, and would be done again: {event.why}"
+        said = f"{event.why}: that is not recorded, and after a crash it would be done again"
         return [AdmitLimit(recording=self._recording, reason=said)]
 
     def _stop(self, question: int, why: str) -> list[Command]:

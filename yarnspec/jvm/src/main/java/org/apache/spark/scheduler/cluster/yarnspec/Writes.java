@@ -186,7 +186,7 @@ final class Writes {
     private boolean isRecorded(SparkSession session) {
         String protocol = session.sessionState().conf().fileCommitProtocolClass();
         if (!protocol.equals(RecordedCommitProtocol.class.getName())) {
-            tellUnrecorded(protocol + " commits it");
+            tellUnrecorded("files are committed by " + protocol);
             return false;
         }
         return !isOnlyExplained(); // else the real one would find its place taken
@@ -194,7 +194,7 @@ final class Writes {
 
     /** A stage writes in another way than through Spark's commits: nobody can tell later what it has written. */
     void byItself(String stage) {
-        tellUnrecorded(stage + " writes by itself");
+        tellUnrecorded(stage.replaceFirst(" at .*/", " at ") + " writes by itself"); // Python's names have whole paths
     }
 
     private void tellUnrecorded(String why) {
