@@ -23,6 +23,7 @@ from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import EpochBegan
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.replay import Past
+from yarnspec.journal.stores import Store
 from yarnspec.journal.writer import Journal, JournalOptions, Stopped
 from yarnspec.plan import SPARK_PROPERTIES_FILE
 from yarnspec.spark.bridge import DriverBridge
@@ -37,7 +38,7 @@ class History:
         self.journal = JournalDirectory(LocalFiles(), f"{directory}/journal")
 
     def begin_journal(
-        self, began: EpochBegan, options: JournalOptions, on_stopped: Callable[[Stopped], None]
+        self, began: EpochBegan, options: JournalOptions, on_stopped: Callable[[Stopped], None], _store: Store
     ) -> tuple[Journal, Past]:
         return self.journal.begin(began, options=options, on_stopped=on_stopped)
 

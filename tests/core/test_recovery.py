@@ -114,6 +114,23 @@ def test_two_epochs_in_a_row_without_progress_end_the_application() -> None:
     assert not of(cm.StartDriver, world.commands)
 
 
+def test_epochs_of_one_attempt_without_progress_end_that_attempt_only() -> None:
+    """Its host may be to blame: the next attempt tries once."""
+    several = msgspec.structs.replace(ON, lives=5)
+    for epoch, before, ends in (
+        (3, (1, 2), cm.AbandonAttempt),
+        (6, (1, 2), None),
+        (7, (1, 2, 6), cm.FinishApplication),
+        (8, (1, 6, 7), cm.AbandonAttempt),
+    ):
+        world = World(recovery=several)
+        world.start(epoch)
+        answered = world.tell(replayed(epochs=before, progress=0))
+        found = [type(one) for one in answered if isinstance(one, cm.AbandonAttempt | cm.FinishApplication)]
+        assert found == ([ends] if ends else []), epoch
+        assert ("StartDriver" in names(answered)) == (ends is None)
+
+
 def test_one_epoch_without_progress_is_followed_by_another() -> None:
     world = World(recovery=ON)
     world.start(3)

@@ -117,6 +117,11 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
     "ignored X, overwrote it later": ([write(1)], [declared("", mode="ignore"), reads(X)], ["run", "stop"]),
     "ignores a part of X": ([write(1, mode="ignore", state="begun")], [declared("", mode="ignore")], ["stop"]),
     "ignores the same": ([write(1, mode="ignore")], [declared("s1", mode="ignore")], ["skip"]),
+    "ignores a part that was overwritten with the whole": (
+        [write(1, f"{X}/day=1", "ignore"), write(2)],
+        [declared("", f"{X}/day=1", "ignore", existed=False)],
+        ["stop"],
+    ),
     "ignores what is gone": ([write(1, mode="ignore")], [declared("", mode="ignore", existed=False)], ["run"]),
     "creates the same": ([write(1, mode="create")], [declared("s1", mode="create")], ["skip"]),
     "in another mode": ([write(1, mode="add")], [declared("s1", mode="create")], ["stop"]),
@@ -366,7 +371,7 @@ def test_only_what_nobody_overwrote_has_to_be_there_still() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "answered"),
-    [("replace", "run"), ("add", "stop"), ("amend", "run"), ("create", "stop"), ("ignore", "run"), ("save", "run")],
+    [("replace", "run"), ("add", "stop"), ("amend", "run"), ("create", "stop"), ("ignore", "stop"), ("save", "run")],
 )
 def test_output_that_is_not_as_it_was_committed(mode: Any, answered: str) -> None:
     """Another program may have put its rows into other files: added once more, they would be there twice."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 import structlog
+import tenacity
 
 from yarnspec.am.allocations import Allocations
 from yarnspec.am.answers import Answers
@@ -50,6 +51,8 @@ from yarnspec.yarn.resource_manager import ResourceManager
 _log = structlog.get_logger()
 
 _SHARED_LIST_S = 5.0
+_PERSISTENTLY = tenacity.Retrying(stop=tenacity.stop_after_delay(30), wait=tenacity.wait_fixed(2), reraise=True)
+"""What must not be left unknown; after that the attempt is given up."""
 
 
 def epoch_of(plan: Plan, attempt: int) -> int:
@@ -62,16 +65,20 @@ def restarts_of(plan: Plan) -> int:
     return max(0, min(plan.options.recovery.driver_restarts, EPOCH_MAX // plan.max_attempts - 1))
 
 
-def epochs_taken_away(plan: Plan, attempt: int, attempts: Callable[[], Iterable[Attempt]]) -> tuple[int, ...]:
-    """The epochs of the attempts before this one that YARN ended through no fault of theirs."""
-    if attempt == 1 or not plan.options.recovery.enabled:
+def attempts_taken_away(attempt: int, attempts: Callable[[], Iterable[Attempt]]) -> tuple[int, ...]:
+    """Which of the attempts before this one YARN ended through no fault of theirs."""
+    if attempt == 1:
         return ()
     try:
-        numbers = [number for number in taken_away(attempts()) if number < attempt]
+        return tuple(number for number in taken_away(attempts()) if number < attempt)
     except Exception:
         _log.exception("how the attempts before this one ended is not known")
         return ()
-    return tuple(epoch for each in numbers for epoch in range(epoch_of(plan, each), epoch_of(plan, each + 1)))
+
+
+def epochs_of(plan: Plan, attempts: Iterable[int]) -> tuple[int, ...]:
+    """The numbers of all lives that a driver may have had in these attempts."""
+    return tuple(epoch for each in attempts for epoch in range(epoch_of(plan, each), epoch_of(plan, each + 1)))
 
 
 def settings_of(plan: Plan, earlier: EarlierBlocks, epoch: int = 1, *, spared: tuple[int, ...] = ()) -> Settings:
@@ -103,6 +110,7 @@ def settings_of(plan: Plan, earlier: EarlierBlocks, epoch: int = 1, *, spared: t
             refused=recovery_off,
             window_ms=options.recovery.window_ms,
             taken_away=spared,
+            lives=restarts_of(plan) + 1,
             driver_restarts=max(0, min(restarts_of(plan), EPOCH_MAX - epoch)),
             live_adoption_ms=options.recovery.live_adoption_deadline_ms if options.recovery.live_adoption else 0,
         ),
@@ -115,7 +123,7 @@ def negotiate(place: Place) -> int:
     os.environ["HADOOP_CONF_DIR"] = str(place.unpack_hadoop_configuration())
     conf = HadoopConf.read()
     history = ApplicationHistory(conf, plan, place)
-    ended = history.result() if place.attempt > 1 else None
+    ended = _PERSISTENTLY(history.ended_before) if place.attempt > 1 else None
     if ended is not None:
         _log.warning("an earlier attempt had ended the application", status=ended.status, reason=ended.reason)
         placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
@@ -126,7 +134,7 @@ def negotiate(place: Place) -> int:
 def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory) -> int:
     epoch = epoch_of(plan, place.attempt)
     rm = ResourceManager.from_conf(conf)
-    spared = epochs_taken_away(plan, place.attempt, lambda: rm.attempts(place.application_id))
+    spared = attempts_taken_away(place.attempt, lambda: rm.attempts(place.application_id))
     earlier = history.earlier_blocks(epoch)
     log = EventLogs(epoch, history.open_events)
     master = SkeinContainers.from_current()
@@ -136,7 +144,7 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
     driver = DriverLives(plan, place, history, containers)
     shell = Shell(
-        negotiator=Negotiator(settings_of(plan, earlier, epoch, spared=spared)),
+        negotiator=Negotiator(settings_of(plan, earlier, epoch, spared=epochs_of(plan, spared))),
         log=log,
         fold=StatusFold(place.application_id),
         containers=containers,
@@ -181,7 +189,9 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     )
     doors.open()
 
-    ending = unless_replaced(for_good(ending_of(shell), plan, place.attempt), place.attempt, history.announced_attempt)
+    ending = unless_replaced(
+        for_good(ending_of(shell), plan, place.attempt - len(spared)), place.attempt, history.announced_attempt
+    )
     _log.info("ending", command=type(ending).__name__, reason=ending.reason)
     driver.stop()
     driver.begin_close()

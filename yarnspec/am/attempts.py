@@ -48,6 +48,8 @@ def ending_of(shell: Shell) -> Ending:
 def for_good(ending: Ending, plan: Plan, attempt: int) -> Ending:
     """A crash of the last attempt that YARN grants is the application's end: it gets its result written down.
 
+    ``attempt``: its number without those that YARN took away, which it does not count.
+
     Where YARN forgets old failures nobody here can know which attempt is the last.
     """
     granted = plan.max_attempts

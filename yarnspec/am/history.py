@@ -49,13 +49,20 @@ class ApplicationHistory:
     def _endpoint_file(self) -> str:
         return f"{staging_directory(self._files.home, self._place.application_id)}/{ENDPOINT_FILE}"
 
-    def result(self) -> Result | None:
-        """How an earlier attempt has ended the application; None when none has, or nobody can tell now."""
-        try:
-            return self._history.result(self._place.application_id)
-        except Exception:
-            _log.exception("whether an earlier attempt has ended the application is not known")
+    def ended_before(self) -> Result | None:
+        """How the attempt before this one has ended the application; None when it has not.
+
+        What an attempt long gone says does not count: one after it has run the program again, as it had to. Said once
+        more in this attempt's name, for the next. Raises what the file system does: to go on without an answer may be
+        to run a program again that has ended.
+        """
+        result = self._history.result(self._place.application_id)
+        if result is None or result.attempt != self._place.attempt - 1:
             return None
+        self._history.say_again(
+            self._place.application_id, msgspec.structs.replace(result, attempt=self._place.attempt)
+        )
+        return result
 
     def earlier_blocks(self, before_epoch: int) -> EarlierBlocks:
         """Which blocks of earlier attempts still hold; without the history the attempt starts with none of them."""
@@ -99,6 +106,7 @@ class ApplicationHistory:
     def finish(self, command: FinishApplication, document: StatusDocument) -> None:
         """Write how the application ended and its last status."""
         result = Result(
+            attempt=self._place.attempt,
             status=command.status,
             exit_code=command.exit_code,
             reason=command.reason,

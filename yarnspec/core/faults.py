@@ -18,7 +18,7 @@ What is blocked is as much as has been shown, as in Spark's ``excludeOnFailure``
   mount, memory of its own);
 * no more tasks can be kept off one by one, and many of them wait to be tried elsewhere: their stage is held back. A
   host where all fails at once gets through dozens while the others are busy, and a task that it gets four times ends
-  the job. This is no proof: the first of them that fails elsewhere as well ends it;
+  the job. This is no proof: when three of them have failed elsewhere as well that ends;
 * tasks failed there and succeeded elsewhere, as many as ``faulty_tasks``, and more than chance explains when they are
   weighed against all that ended well there and elsewhere: the application is kept off.
 """
@@ -49,6 +49,8 @@ _SINGLE_TASKS_MAX = 50
 """So many tasks at most are kept off by themselves at once."""
 _WAITING_MIN = 10
 """Where no more can be kept off, so many that failed on a host must wait to be tried elsewhere."""
+_SHARED_ENOUGH = 3
+"""So many of them that fail elsewhere as well are no accident: it is not this host."""
 _TIMES_THE_OTHERS = 2
 """So many times as many tasks must have failed here as on all other hosts together."""
 _CHANCE = 0.01
@@ -56,6 +58,9 @@ _CHANCE = 0.01
 _DISKS_FAILED = -101
 # YARN's limits, Spark's code for a full Java heap, and SIGKILL: the kernel's way of ending who takes too much.
 _OUT_OF_MEMORY = frozenset({-103, -104, 52, SIGKILL_EXIT})
+
+_TRIED_ELSEWHERE = (Failure.EXCEPTION, Failure.OUT_OF_MEMORY)
+"""A task that ended so is kept off where it was; only an exception may be held against the host."""
 
 StageKey = tuple[int, int]
 """A stage and its attempt."""
@@ -71,6 +76,7 @@ class Faults:
         self._window_ms = settings.failure_window_ms
         self._executors = executors
         self._failed: OrderedDict[Task, dict[str, set[str]]] = OrderedDict()  # where each task failed: host, executors
+        self._lacked_memory: dict[Task, set[str]] = {}  # of these where it was for want of memory
         self._in_stage: defaultdict[StageKey, StageFaults] = defaultdict(StageFaults)
         self._single: set[Key] = set()
         self._stages: dict[Key, str] = {}  # the blocks of stages, and of which host
@@ -110,7 +116,7 @@ class Faults:
 
     def attempt_ended(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[BlockRequested]:
         """A task attempt ended; the wishes that follow from it."""
-        if attempt.state is State.FAILED and attempt.failure is Failure.EXCEPTION and attempt.host:
+        if attempt.state is State.FAILED and attempt.failure in _TRIED_ELSEWHERE and attempt.host:
             return [] if _had_company(stage, attempt) else self._task_failed(stage, attempt)
         return self._task_ended_well(stage, attempt, now_ms) if attempt.state is State.SUCCESS else []
 
@@ -140,8 +146,10 @@ class Faults:
         where.setdefault(host, set()).add(attempt.executor_id)
         self._failed.move_to_end(task)
         if len(self._failed) > _TASKS_KEPT:
-            self._failed.popitem(last=False)
-        if stage.ended is None:
+            self._lacked_memory.pop(self._failed.popitem(last=False)[0], None)
+        if attempt.failure is Failure.OUT_OF_MEMORY:
+            self._lacked_memory.setdefault(task, set()).add(host)
+        elif stage.ended is None:
             self._in_stage[stage.key].failed(attempt.index, host, attempt.executor_id)
         wishes = []
         if len(where) == 1 and len(self._single) < _SINGLE_TASKS_MAX:
@@ -157,9 +165,10 @@ class Faults:
         faults = self._in_stage.get(stage.key)
         failed_on = faults.ended_well(attempt.index, attempt.host, attempt.executor_id) if faults is not None else ()
         wish = None
+        lacked_memory = self._lacked_memory.pop(task, set())
         for host, executors in self._failed.pop(task, {}).items():
             # Where it failed and then succeeded it was not the host.
-            if host != attempt.host:
+            if host != attempt.host and host not in lacked_memory:
                 self._proven[host][self._contexts, *task] = (now_ms, frozenset(executors))
                 wish = self._judge(host, attempt.host, now_ms) or wish
         for host in self._deaths.ended_well(task, attempt.host):
@@ -200,7 +209,9 @@ class Faults:
 
         Nothing is proven then. But the next could fail there as often as ends the job before any is tried elsewhere.
         """
-        if len(self._single) < _SINGLE_TASKS_MAX or found.shared or not found.waiting:
+        held = any(key.stage == stage.stage and one == host for key, one in self._stages.items())
+        room = len(self._single) < _SINGLE_TASKS_MAX and not held  # one that is tried elsewhere makes room for one only
+        if room or found.shared >= _SHARED_ENOUGH or not found.waiting:
             return ""
         if sum(one.waiting(host) for one in self._in_stage.values()) < _WAITING_MIN:
             return ""
@@ -288,6 +299,7 @@ class Faults:
         self._contexts += 1
         self._deaths.context_over()
         self._failed.clear()
+        self._lacked_memory.clear()
         self._in_stage.clear()
 
     def explain(self, host: str, now_ms: int) -> str:

@@ -211,7 +211,7 @@ class Recovery:
         fruitless = self._fruitless(event)
         if fruitless:
             self._began = ""
-            return self._lifecycle.fail(EXIT_FAILED, fruitless)
+            return self._give_up(fruitless)
         self._jobs = event.jobs
         self._mute = bool(event.off)
         commands = self._stop(event.off) if event.off else []
@@ -252,18 +252,32 @@ class Recovery:
         late = self._lifecycle.started and self._lifecycle.epoch > 1 and not self._began
         return "their journal was read after the driver had started" if late else ""
 
-    def _fruitless(self, event: rec.JournalReplayed) -> str:
-        """Why there is no use in another epoch; empty when there is."""
+    def _fruitless(self, event: rec.JournalReplayed) -> tuple[int, ...]:
+        """The epochs after which there is no use in another one; empty when there is."""
         if event.problem or event.off:
-            return ""
+            return ()
         idle = [epoch for epoch in event.epochs if epoch > event.progress and epoch not in self._settings.taken_away]
-        if len(idle) < self._settings.fruitless_epochs:
-            return ""
-        named = " and ".join(str(epoch) for epoch in idle[-self._settings.fruitless_epochs :])
-        return (
-            f"epochs {named} ended without a map output or a job that was not finished before: another one would end "
-            "like them"
-        )
+        last = tuple(idle[-self._settings.fruitless_epochs :])
+        if len(last) < self._settings.fruitless_epochs:
+            return ()
+        attempts = self._attempts(last)
+        # All in an attempt that is over: this one, perhaps on a better host, has not tried yet.
+        return () if len(attempts) == 1 and attempts != {self._attempt} else last
+
+    def _give_up(self, fruitless: tuple[int, ...]) -> list[Command]:
+        """Where it was this attempt alone the next one may fare better, on another host perhaps."""
+        named = " and ".join(str(epoch) for epoch in fruitless)
+        said = f"epochs {named} ended without a map output or a job that was not finished before: another one would end"
+        if self._attempts(fruitless) == {self._attempt}:
+            return self._lifecycle.abandon(f"{said} like them in this attempt")
+        return self._lifecycle.fail(EXIT_FAILED, f"{said} like them")
+
+    def _attempts(self, epochs: tuple[int, ...]) -> set[int]:
+        return {(epoch - 1) // self._settings.lives for epoch in epochs}
+
+    @property
+    def _attempt(self) -> int:
+        return (self._lifecycle.epoch - 1) // self._settings.lives
 
     def _replay_overdue(self, now_ms: int) -> list[Command]:
         self._overdue = True

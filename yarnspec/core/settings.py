@@ -83,10 +83,10 @@ class RecoverySettings(msgspec.Struct, frozen=True, kw_only=True):
     ``replay_wait_ms``: how long a driver with a past waits for the journal, ``question_wait_ms``: any driver with a
     question about a shuffle; ``recorded_maps``: how many maps the shuffles may have that are recorded at a time;
     ``fruitless_epochs``: how many in a row may end with nothing new finished, beside ``taken_away``: those that YARN
-    ended through no fault of theirs. ``driver_restarts``: how often a driver that died is started again in the same
-    attempt; the first time at once, the second after ``restart_first_ms``, each
-    further time after twice as long, at most ``restart_max_ms``. ``live_adoption_ms``: how long the map outputs of an
-    executor that died while its driver lives wait for another one on its host; 0: not at all.
+    ended through no fault of theirs; ``lives``: how many numbers of epochs each attempt has. ``driver_restarts``: how
+    often a driver that died is started again in the same attempt; the first time at once, the second after
+    ``restart_first_ms``, each further time after twice as long, at most ``restart_max_ms``. ``live_adoption_ms``: how
+    long the map outputs of an executor that died while its driver lives wait for another on its host; 0: not at all.
     """
 
     enabled: bool = False
@@ -97,6 +97,7 @@ class RecoverySettings(msgspec.Struct, frozen=True, kw_only=True):
     question_wait_ms: int = 25_000
     recorded_maps: int = 1_000_000
     fruitless_epochs: int = 2
+    lives: int = 1
     taken_away: tuple[int, ...] = ()
     driver_restarts: int = 0
     restart_first_ms: int = 1_000

@@ -146,6 +146,9 @@ class Writes:
 
     def missing(self, declared: WriteDeclared, saved: SavedWrite) -> Verdict:
         """What becomes of a write whose output is not there as it was committed."""
+        if declared.mode == "ignore":
+            said = f"{_does(declared)} what an earlier life of it has written, but not all of it any more"
+            return Verdict("stop", f"{said}: write {saved.ordinal} has lost files, and Spark would leave it as it is")
         if declared.mode != "replace":
             self._open[saved.ordinal] = saved
         elif saved.may_be_moved:
@@ -233,7 +236,7 @@ class Writes:
 
     def _leaves(self, declared: WriteDeclared, touched: list[SavedWrite]) -> bool:
         """Whether it is left as it is by Spark, and whole; then it takes the place of the one that made it."""
-        if declared.mode != "ignore" or any(one.state != "committed" for one in touched):
+        if declared.mode != "ignore" or not declared.existed or any(one.state != "committed" for one in touched):
             return False
         first = touched[0]
         if (first.mode, first.path) == ("ignore", declared.path):

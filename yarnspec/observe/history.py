@@ -104,9 +104,13 @@ class ApplicationRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """How an application ended; ``exit_code`` is what ``yarnspec submit --wait`` answers."""
+    """How an application ended; ``exit_code`` is what ``yarnspec submit --wait`` answers.
+
+    ``attempt``: which one says so; 0: nobody of them.
+    """
 
     schema: int = 1
+    attempt: int = 0
     status: str
     exit_code: int
     reason: str
@@ -161,6 +165,10 @@ class History:
         self._files.write_in_order(
             {f"{directory}/{STATUS_FILE}": _encoded(document), f"{directory}/{RESULT_FILE}": _encoded(result)}
         )
+
+    def say_again(self, application_id: str, result: Result) -> None:
+        """Write once more how it ended, beside the status of then."""
+        self._write(f"{self.path(application_id)}/{RESULT_FILE}", result)
 
     def application(self, application_id: str) -> ApplicationRecord | None:
         """Who the application is; None when there is no history of it."""

@@ -16,12 +16,16 @@ import org.apache.spark.storage.BlockManagerId;
 
 /** Begins a shuffle with the map outputs of an earlier driver, as far as executors have taken them over. */
 final class Restoring {
+    /** So many windows a host that gives more and more is waited for at the longest: the job stands still meanwhile. */
+    private static final int WINDOWS_MAX = 10;
+
     private final SavedOutputs saved;
     private final Accumulated accumulated;
     private final Outbox outbox;
     private final long windowMs;
     private final Set<Integer> taken = new HashSet<>();
     private long deadlineNs;
+    private long latestNs;
 
     /** The maps that come back, with what is known of each. */
     record Restored(Map<Integer, MapBlob> maps, SavedOutputs.Outcome outcome) {
@@ -48,7 +52,12 @@ final class Restoring {
 
     /** The time in which outputs are looked for begins. */
     void begin() {
-        deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(windowMs);
+        deadlineNs = System.nanoTime() + windowNs(1);
+        latestNs = System.nanoTime() + windowNs(WINDOWS_MAX);
+    }
+
+    private long windowNs(int times) {
+        return times * TimeUnit.MILLISECONDS.toNanos(windowMs);
     }
 
     /** Waits for what executors find of a saved shuffle; null when nothing of it can be used. Tells what it did. */
@@ -62,7 +71,7 @@ final class Restoring {
         String declined = "";
         try {
             check(there, signature, below);
-            outcome = saved.await(id, deadlineNs, TimeUnit.MILLISECONDS.toNanos(windowMs));
+            outcome = saved.await(id, deadlineNs, windowNs(1), latestNs);
             restored = take(there, outcome);
             checkFound(restored, answer, signature, dependency, there);
         } catch (Declined | Unknown e) {

@@ -40,6 +40,7 @@ public final class SavedOutputs {
     private final Set<Integer> closed = new HashSet<>();
     private final Set<String> hostsHeard = new HashSet<>();
     private final Map<String, Long> lastNewsNs = new HashMap<>();
+    private final Map<String, Set<String>> takersOn = new HashMap<>();
     private final Set<String> executorsLost = new HashSet<>();
 
     /** What names a map output on disk. */
@@ -199,6 +200,7 @@ public final class SavedOutputs {
                 refused.remove(key);
                 adopted.put(key, where);
                 lastNewsNs.put(where.host(), System.nanoTime());
+                takersOn.computeIfAbsent(where.host(), none -> new HashSet<>()).add(where.executorId());
             }
         }
         notifyAll();
@@ -239,9 +241,17 @@ public final class SavedOutputs {
         notifyAll();
     }
 
-    /** An executor has said all there is on its host: what is open of that host now will not come. */
+    /**
+     * An executor has said all that it can say of its host: what is open of that host now will not come, unless another
+     * one there has taken something over and not said so yet.
+     */
     public synchronized void reported(String host, String executorId) {
-        hostsHeard.add(host);
+        Set<String> takers = takersOn.computeIfAbsent(host, none -> new HashSet<>());
+        takers.remove(executorId);
+        takers.removeAll(executorsLost);
+        if (takers.isEmpty()) {
+            hostsHeard.add(host);
+        }
         notifyAll();
     }
 
@@ -269,8 +279,10 @@ public final class SavedOutputs {
      * then, until nothing has for that long; then the shuffle is closed: what is found later comes too late.
      *
      * @param deadlineNs as {@code System.nanoTime()} counts
+     * @param latestNs until then at the longest, however much comes of a host
      */
-    synchronized Outcome await(int shuffle, long deadlineNs, long silenceNs) throws InterruptedException {
+    synchronized Outcome await(int shuffle, long deadlineNs, long silenceNs, long latestNs)
+            throws InterruptedException {
         long startedNs = System.nanoTime();
         SavedShuffle wanted = shuffles.get(shuffle);
         Collection<Saved> all = wanted == null ? new ArrayList<>() : wanted.outputs().values();
@@ -284,6 +296,7 @@ public final class SavedOutputs {
                     .mapToLong(host -> leftNs(host, nowNs, deadlineNs, silenceNs))
                     .max()
                     .orElse(0);
+            leftNs = Math.min(leftNs, latestNs - nowNs);
             if (leftNs > 0) {
                 TimeUnit.NANOSECONDS.timedWait(this, leftNs);
             }

@@ -32,7 +32,9 @@ final class StageFacts {
         if (stage != null) {
             tell(stage.latestInfo(), tasks.stageAttemptId(), flags);
         }
-        if (stage instanceof ResultStage && (flags & (StageFlags.WRITES | StageFlags.STREAM)) == StageFlags.WRITES) {
+        boolean writes = (flags & (StageFlags.WRITES | StageFlags.STREAM)) == StageFlags.WRITES;
+        boolean onlySuspected = (flags & StageFlags.PYTHON) != 0 && StageFlags.marksGoAstray();
+        if (stage instanceof ResultStage && writes && !onlySuspected) {
             tellUnrecorded(stage.name());
         }
     }

@@ -63,7 +63,7 @@ final class StageFlags {
      * Whether the program's marks of jobs that write (Sinks) may end up at other jobs: the program's threads share those
      * of the JVM, and with them the local properties. Set by program_hook/sitecustomize.py.
      */
-    private static boolean marksGoAstray() {
+    static boolean marksGoAstray() {
         return SparkEnv.get().conf().getBoolean("spark.yarnspec.sharedThreads", false);
     }
 

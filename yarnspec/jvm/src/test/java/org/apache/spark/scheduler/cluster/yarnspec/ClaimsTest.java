@@ -158,7 +158,7 @@ class ClaimsTest {
 
     @Test
     void whatComesTooLateIsKeptUntilItsMapHasRunAgain() throws Exception {
-        saved.await(0, System.nanoTime(), 0);
+        saved.await(0, System.nanoTime(), 0, System.nanoTime());
         BlockManagerId who = executor("11", "a");
         assertEquals(Verdict.KEEP, ask(who, FIRST));
         complete.add(0);

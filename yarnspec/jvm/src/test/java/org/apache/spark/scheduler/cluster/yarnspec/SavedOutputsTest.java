@@ -79,7 +79,7 @@ class SavedOutputsTest {
     private CompletableFuture<SavedOutputs.Outcome> waiting() {
         return CompletableFuture.supplyAsync(() -> {
             try {
-                return saved.await(5, System.nanoTime() + NEVER, 0);
+                return saved.await(5, System.nanoTime() + NEVER, 0, System.nanoTime() + NEVER);
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
@@ -135,7 +135,7 @@ class SavedOutputsTest {
 
     @Test
     void whatComesAfterTheWindowComesTooLate() throws Exception {
-        SavedOutputs.Outcome outcome = saved.await(5, System.nanoTime(), 0);
+        SavedOutputs.Outcome outcome = saved.await(5, System.nanoTime(), 0, System.nanoTime() + NEVER);
         assertEquals(Map.of("its host was not heard in time", 3), outcome.notRestored());
         saved.adopted(executor("7", "a"), List.of(key(100)));
         assertNull(saved.placeOf(key(100)));
@@ -148,7 +148,7 @@ class SavedOutputsTest {
         long over = System.nanoTime();
         CompletableFuture<SavedOutputs.Outcome> outcome = CompletableFuture.supplyAsync(() -> {
             try {
-                return saved.await(5, over, NEVER);
+                return saved.await(5, over, NEVER, System.nanoTime() + NEVER);
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
@@ -158,6 +158,25 @@ class SavedOutputsTest {
         SavedOutputs.Outcome got = outcome.get(30, TimeUnit.SECONDS);
         assertEquals(2, got.places().size());
         assertEquals(Map.of("its host was not heard in time", 1), got.notRestored(), "nothing has come of host b");
+    }
+
+    @Test
+    void thatHasAnEnd() throws Exception {
+        saved.adopted(executor("7", "a"), List.of(key(100)));
+        long now = System.nanoTime();
+        SavedOutputs.Outcome got = saved.await(5, now, NEVER, now);
+        assertEquals(Map.of("its host was not heard in time", 2), got.notRestored());
+    }
+
+    @Test
+    void oneThatFindsNothingDoesNotCloseTheHostOfAnotherThatGoesOn() throws Exception {
+        saved.adopted(executor("7", "a"), List.of(key(100)));
+        saved.reported("b", "9");
+        saved.reported("a", "8");
+        CompletableFuture<SavedOutputs.Outcome> outcome = waiting();
+        assertThrows(TimeoutException.class, () -> outcome.get(100, TimeUnit.MILLISECONDS));
+        saved.reported("a", "7");
+        assertEquals(Map.of("it is not on its host", 2), outcome.get(30, TimeUnit.SECONDS).notRestored());
     }
 
     @Test

@@ -1,0 +1,52 @@
+"""Whether the attempt before this one has ended the application."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import msgspec
+import pytest
+
+from tests.am.test_kept import place
+from tests.spark.plans import plan
+from yarnspec.am import history
+from yarnspec.am.history import ApplicationHistory
+from yarnspec.core.commands import FinishApplication
+from yarnspec.observe.document import StatusDocument
+from yarnspec.yarn.hadoop_conf import HadoopConf
+from yarnspec.yarn.local_files import LocalFiles
+
+SUCCEEDED = FinishApplication(reason="done", status="SUCCEEDED", exit_code=0)
+DOCUMENT = StatusDocument(application_id="application_1_0001", state="SUCCEEDED")
+
+Of = Callable[[int], ApplicationHistory]
+
+
+@pytest.fixture
+def attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Of:
+    """The history as an attempt of that number sees it."""
+    monkeypatch.setattr(history, "open_files", lambda _conf: LocalFiles())
+    made = plan(history_directory=f"file://{tmp_path}/history")
+
+    def of(number: int) -> ApplicationHistory:
+        own = msgspec.structs.replace(place(tmp_path), attempt=number)
+        return ApplicationHistory(cast(HadoopConf, None), made, own)
+
+    return of
+
+
+def test_the_next_attempt_knows_how_it_ended_and_so_does_the_one_after(attempt: Of) -> None:
+    assert attempt(2).ended_before() is None
+    attempt(1).finish(SUCCEEDED, DOCUMENT)
+    for number in (2, 3):
+        ended = attempt(number).ended_before()
+        assert ended is not None
+        assert ended.status == "SUCCEEDED"
+
+
+def test_what_an_attempt_says_that_another_has_followed_does_not_count(attempt: Of) -> None:
+    """It was only stopped, and went on when the next one was at work."""
+    attempt(1).finish(SUCCEEDED, DOCUMENT)
+    assert attempt(3).ended_before() is None
