@@ -204,12 +204,16 @@ def test_why_a_slow_host_is_kept_is_recorded_once_with_its_numbers() -> None:
     assert of(SpareHost, world.pass_ms(60_000)) == []
 
 
+def with_two_proven(world: Stragglers, notes: Notes[str]) -> Suspects:
+    """Beside the world's own: two hosts are proven to be slow."""
+    known = world.negotiator._speculation
+    return Suspects(known.blocklist, known._slots, known.table, Proven(DetectorSettings()), notes)
+
+
 def test_it_is_recorded_again_for_another_reason_and_after_somebody_vouched_for_the_host() -> None:
     world = Stragglers(blocked_share=0.5)
     world.stage(0, 1_000)
-    known = world.negotiator._speculation
-    notes: Notes[str] = Notes(10)
-    suspects = Suspects(known.blocklist, known._slots, known.table, Proven(DetectorSettings()), notes)
+    suspects = with_two_proven(world, Notes(10))
 
     def told() -> list[str]:
         return [one.host for one in suspects.weigh((), world.now_ms)[1]]
@@ -241,9 +245,8 @@ def test_of_two_slow_hosts_found_at_once_the_second_does_not_count_on_the_first(
     """60 tasks are left: 6 slots do without the first; the second's work would be for 4 slots, not for 6."""
     world = Stragglers(blocked_share=0.5)
     world.stage(0, 60)
-    known = world.negotiator._speculation
     notes: Notes[str] = Notes(10)
-    suspects = Suspects(known.blocklist, known._slots, known.table, Proven(DetectorSettings()), notes)
+    suspects = with_two_proven(world, notes)
     wishes, spared = suspects.weigh((), world.now_ms)
     assert [wish.host for wish in wishes] == [HOSTS[0]]
     assert [one.host for one in spared] == [HOSTS[1]]
