@@ -29,7 +29,7 @@ def command(*, application: str, task: str | None, host: str | None, form: Form,
 
     While the application runs, its negotiator answers; of what it has forgotten, and after the end, the recorded
     events do. They hold when tasks began and ended but not how far they were in between: a task that was never found
-    slow is judged again by time.
+    slow is judged again by time alone, without inputs, and so is a host's speed.
     """
     if (task is None) == (host is None):
         message = "explain what? Give --task STAGE.INDEX or --host HOST"

@@ -33,7 +33,8 @@ def command(*, log: Path, form: Form, settings: Options) -> None:
 
     LOG is Spark's own event log (spark.eventLog.dir), of whatever master: a file, or the directory of a rolled one,
     compressed or not; copy one that is in HDFS with `hdfs dfs -get` first. It holds no counters of running tasks, so
-    they are judged by time; and what copies and blocks would have changed afterwards is not in it.
+    they are judged by time, and by their inputs as read in the end, where known; and what copies and blocks would have
+    changed afterwards is not in it.
     """
     detector = msgspec.convert(settings.detector, DetectorSettings, from_attributes=True)
     try:
@@ -52,7 +53,8 @@ def command(*, log: Path, form: Form, settings: Options) -> None:
 
 def _print(found: Findings, console: Console) -> None:
     first_ms = found.began_ms
-    console.print(plain(f"of {found.attempts} task attempts in {found.stages} stages", "bold"))
+    seen = f"of {found.attempts} task attempts in {found.stages} stages, by inputs as read in the end, where known"
+    console.print(plain(seen, "bold"))
     console.print(plain(f"hosts that would have been found slow: {len(found.hosts)}"))
     if found.hosts:
         hosts = columns("AFTER", "HOST", "WHY")

@@ -101,6 +101,7 @@ class LocalSpark:
         kill_by: signal.Signals = signal.SIGKILL,
         gone: tuple[str, ...] = (),
         kill_at: tuple[str, int, Step] | None = None,
+        lost_from: tuple[str, int] | None = None,
         executor_dies: Callable[[int], bool] = lambda _frames: False,
         replaced: bool = True,
     ) -> Life:
@@ -113,11 +114,13 @@ class LocalSpark:
             kill_by: the signal.
             gone: hosts that do not come back.
             kill_at: a kind of question about writes, which of them, and how far its answer has come.
+            lost_from: a kind of what is said of writes, and which of them: what is recorded from then on is lost.
             executor_dies: told how many frames came so far: whether the first executor is killed now, once.
             replaced: another one comes to its host; else that host is given up as the negotiator would.
         """
         self._epoch += 1
-        run = _Run(self, self._epoch, hosts, gone, kill_when=kill_when, kill_by=kill_by, kill_at=kill_at)
+        writes = LocalWrites(self._epoch, self.recorded, kill_at, lost_from)
+        run = _Run(self, self._epoch, hosts, gone, kill_when=kill_when, kill_by=kill_by, writes=writes)
         run.executor_dies, run.replaced = executor_dies, replaced
         return run.run(program)
 
@@ -137,7 +140,7 @@ class _Run:
         *,
         kill_when: Callable[[int, dict[int, Shuffle]], bool],
         kill_by: signal.Signals,
-        kill_at: tuple[str, int, Step] | None,
+        writes: LocalWrites,
     ) -> None:
         self._application = application
         self._epoch = epoch
@@ -152,7 +155,7 @@ class _Run:
         self._killed = False
         self._executors: list[subprocess.Popen[bytes]] = []
         self._saved_ids: set[int] = set()
-        self._writes = LocalWrites(epoch, application.recorded, kill_at)
+        self._writes = writes
         self.executor_dies: Callable[[int], bool] = lambda _frames: False
         self.replaced = True
         self._executor_killed = False

@@ -26,15 +26,24 @@ class LocalWrites:
         epoch: this life of the driver.
         recorded: what its predecessors recorded; it records there too.
         kill_at: a kind of question, which of them, and how far its answer has come when the driver is to be killed.
+        lost_from: a kind of what the driver says, and which of them: from that on nothing gets into the journal.
     """
 
-    def __init__(self, epoch: int, recorded: Recorded, kill_at: tuple[str, int, Step] | None) -> None:
+    def __init__(
+        self,
+        epoch: int,
+        recorded: Recorded,
+        kill_at: tuple[str, int, Step] | None,
+        lost_from: tuple[str, int] | None = None,
+    ) -> None:
         lifecycle = Lifecycle(Settings(initial_executors=1, executor_memory_mb=512), Timers())
         lifecycle.begin(epoch)
         self._outputs = Outputs(lifecycle, lambda _why: [])
         self._outputs.known(saved_writes(recorded), moved_writes(recorded), tuple(recorded.reads))
         self._recorded = recorded
         self._kill_at = kill_at
+        self._lost_from = lost_from
+        self._lost = False
         self._asked: Counter[str] = Counter()
         self.stopped = ""
         """Why the application cannot go on; empty when it can."""
@@ -45,12 +54,14 @@ class LocalWrites:
         if told is None or type(told) not in self._outputs.routes:
             return False
         self._asked[kind] += 1
+        self._lost = self._lost or self._lost_from == (kind, self._asked[kind])
         if self._is_at(kind, "asked"):
             return True
         answers = []
         for command in self._outputs.routes[type(told)](told, 0):
             for record in records_of_write(command):
-                self._recorded.apply(record)
+                if not self._lost:
+                    self._recorded.apply(record)
             if isinstance(command, commands.AnswerWrite):
                 answers.append(command)
             elif isinstance(command, commands.FinishApplication):

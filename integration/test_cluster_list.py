@@ -48,6 +48,7 @@ def test_a_host_blocked_for_all_applications(
 
     # Everybody may add to the list, and nobody may take another one's entry off it or speak in another one's name.
     assert cluster.hdfs_status(DIRECTORY)["permission"] == "1777"
+    assert cluster.hdfs_status(DIRECTORY.rpartition("/")[0])["permission"] == "755"
     refused = run_yarnspec(cluster, "hosts", "--cluster", "unblock", host, environment={"HADOOP_USER_NAME": MALLORY})
     assert refused.exit_code == 4
     assert f"only {cluster.user}" in refused.stderr

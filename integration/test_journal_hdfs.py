@@ -145,7 +145,7 @@ def test_a_zombie_is_told_and_adds_nothing(files: Callable[[], HdfsFiles], path:
     assert isinstance(zombie.append_durable(registered(2)).exception(PATIENCE_S), JournalStopped)
     assert told.wait().fenced
     assert not zombie.append(registered(3))
-    assert zombie.refused == 1
+    assert zombie.refused == 2
     assert not zombie.close(PATIENCE_S)
     journal.append_durable(registered(4)).result(PATIENCE_S)
     assert journal.close(PATIENCE_S)

@@ -20,6 +20,7 @@ from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
 from integration.lives import Lives, Output, journal_of, output_files, outputs
 from integration.soak.programs import shuffles
+from integration.submitting import run_yarnspec
 from integration.waiting import wait_for
 
 pytestmark = pytest.mark.soak
@@ -94,6 +95,28 @@ def test_damaged_outputs_and_a_cut_journal(submit: Submit, cluster: Cluster) -> 
     assert outputs(lives.saved(second_life)) > damaged.keys()
     assert len(list(journal.scan(second_life, journal.seal_of(second_life)))) < before
     lives.check(SHUFFLE_TASKS, damaged.keys())
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
+def test_what_was_recorded_before_the_journal_could_not_be_written(submit: Submit, cluster: Cluster) -> None:
+    """The lease of its open file is taken away: the job goes on, and the next life uses what is there."""
+    submission = submit(shuffles.__file__, str(SEED), options=[*OPTIONS, *APART])
+    application = submission.application_id()
+    wait_for_outputs(cluster, application, shuffles.TASKS + 5)
+    journal = journal_of(cluster, application)
+    (first,) = journal.epochs()
+    journal.recover(first)
+    wait_for("word of it", lambda: journal.why_stopped(first), WAIT_S)
+    status = run_yarnspec(cluster, "status", application, "-o", "json").document
+    assert not status["recovery"]["recording"]
+    there = output_files(cluster, application).keys()
+    wait_for("further outputs", lambda: output_files(cluster, application).keys() - there, WAIT_S)
+    faults.kill(faults.master(cluster, application))
+    ended = submission.wait(180).expect(0)
+
+    lives = Lives(cluster, application)
+    assert ended.lines[-1]["result"] == shuffles.expected(SEED), lives.said
+    assert len(outputs(lives.check(SHUFFLE_TASKS))) > shuffles.TASKS // 2, lives.said
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 

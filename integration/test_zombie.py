@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,8 @@ def test_a_master_that_was_only_stopped_does_no_harm(
                 assert rows(cluster, target) == stages.written()
             # From here on it runs, while the next one waits before its end.
             assert {each.what for each in old if alive(each)} >= {"negotiator", "driver-jvm"}
-            wait_for("the old one's refusal", lambda: refusals(cluster, old[0].container_id), WAIT_S)
+            refused = wait_for("the old one's refusal", lambda: refused_records(cluster, old[0].container_id), WAIT_S)
+            assert refused > 0
         assert [each.what for each in old if each.what == "skein-am" and alive(each)]
         wait_for("its end", lambda: not any(alive(each) for each in old), WAIT_S)
         assert listing(cluster, target) == published
@@ -80,10 +82,12 @@ def alive(process: ContainerProcess) -> bool:
     return stat.rpartition(")")[2].split()[0] not in "TZX"
 
 
-def refusals(cluster: Cluster, container: str) -> list[str]:
-    """What the negotiator of a container has logged about being refused, because a later life has begun."""
+def refused_records(cluster: Cluster, container: str) -> int:
+    """How many records of its journal the negotiator of a container has logged as refused; 0 if it has not yet."""
     logs = cluster.home.glob(f"hosts/*/logs/application_*/{container}/negotiator.log")
-    return [line for path in logs for line in path.read_text().splitlines() if "has begun" in line]
+    text = "".join(path.read_text() for path in logs)
+    counts = re.findall(r"records refused.* records=(\d+)", text)
+    return int(counts[-1]) if counts else 0
 
 
 def listing(cluster: Cluster, target: str) -> list[tuple[str, int, int]]:

@@ -301,9 +301,10 @@ def load(
             elif key in ALIASES:
                 rank = list(ALIASES).index(key)
                 target = ALIASES[key].key
-                warnings.append(f"option '{key}' ({source}) is deprecated: its name is '{target}' now")
+                converted = _converted(key, value, source)
+                warnings.append(f"option '{key}' ({source}) is deprecated: it is {target}={_as_text(converted)} now")
                 if rank >= foreign.get(target, (-1,))[0]:
-                    foreign[target] = (rank, _converted(key, value, source), f"{source}, as {key}")
+                    foreign[target] = (rank, converted, f"{source}, as {key}")
             elif key in chosen:
                 chosen[key] = (value, source)
             else:
@@ -416,6 +417,10 @@ def _converted(alias: str, value: Value, source: str) -> Value:
         return ALIASES[alias].convert(value)
     except ValueError as error:
         raise UsageError(f"option '{alias}' ({source}): {error}") from error
+
+
+def _as_text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _positive(value: int, text: str) -> int:

@@ -33,6 +33,33 @@ def test_it_is_stopped_before_it_reads_what_it_has_put_there(case: str, director
     assert visible(data) == before
 
 
+def test_so_it_is_when_the_journal_does_not_have_that_it_was_committed(directory: Path) -> None:
+    application, data = begin(directory)
+    first = application.run(program("swapped", data), kill_at=AFTER_THE_SWAP, lost_from=("write_finished", 1))
+    assert first.exit_code == -9
+    assert not (data / "next").exists()
+    before = visible(data)
+    second = application.run(program("swapped", data))
+    assert [event["outcome"] for event in second.of("write_resolved")] == ["undone"]
+    assert "has put what it had computed from that" in second.stopped
+    assert visible(data) == before
+
+
+@pytest.mark.soak
+def test_so_is_the_third_life_when_the_journal_does_not_have_that_the_second_one_found_it_committed(
+    directory: Path,
+) -> None:
+    application, data = begin(directory)
+    assert application.run(program("swapped", data), kill_at=("write_finished", 1, "asked")).exit_code == -9
+    after_the_swap: tuple[str, int, Step] = ("write_committing", 1, "asked")
+    second = application.run(program("swapped", data), kill_at=after_the_swap, lost_from=("write_resolved", 1))
+    assert (second.exit_code, second.skipped) == (-9, 1)
+    before = visible(data)
+    third = application.run(program("swapped", data))
+    assert "has put what it had computed from that" in third.stopped
+    assert visible(data) == before
+
+
 @pytest.mark.soak
 def test_so_is_the_third_life_where_the_second_one_took_over_a_shuffle_and_ran_no_stage_that_reads(
     directory: Path,
@@ -59,6 +86,17 @@ def test_so_is_the_third_life_where_the_second_one_did_not_do_the_write_again_th
     third = application.run(program("swapped-later", data))
     assert "has put what it had computed from that" in third.stopped
     assert visible(data / "text") == before
+
+
+@pytest.mark.soak
+def test_what_was_not_shown_yet_is_written_again_and_put_there(directory: Path) -> None:
+    whole, whole_data = begin(directory, "whole")
+    application, data = begin(directory)
+    first = application.run(program("swapped", data), kill_at=("write_committing", 1, "recorded"))
+    assert first.exit_code == -9
+    second = application.run(program("swapped", data))
+    assert [event["outcome"] for event in second.of("write_resolved")] == ["undone"]
+    assert result(second) == result(whole.run(program("swapped", whole_data)))
 
 
 @pytest.mark.soak

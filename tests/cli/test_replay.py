@@ -43,6 +43,31 @@ def write_log(file: Path, slowness: int) -> Path:
     return file
 
 
+def write_log_of_inputs(file: Path, *, large: int = 10, slowness: int = 1, cached: bool = False) -> Path:
+    """24 tasks of 8 MB and 5 s on four healthy hosts; the last two on the first host read ``large`` times as much.
+
+    They take as much longer. ``slowness``: of the first host. ``cached``: they read what the program has cached.
+    """
+    level = {"Use Disk": False, "Use Memory": cached, "Deserialized": True, "Replication": 1}
+    rdds = [{"RDD ID": 1, "Name": "FileScanRDD", "Storage Level": level}]
+    begun = _stage(**{"Number of Tasks": 24, "Submission Time": 1_000, "RDD Info": rdds})
+    lines = [(0, {"Event": "SparkListenerStageSubmitted", "Stage Info": begun})]
+    free_ms = {(host, slot): 1_000 for host in range(4) for slot in range(2)}
+    for number in range(24):
+        slot = number % 4, number // 4 % 2
+        size = large if number in (16, 20) else 1
+        begin_ms = free_ms[slot]
+        end_ms = free_ms[slot] = begin_ms + 5_000 * size * (slowness if slot[0] == 0 else 1)
+        ended = _task("End", number, begin_ms, end_ms)
+        read = {"Shuffle Read Metrics": {"Remote Bytes Read": (size - 1) << 23, "Local Bytes Read": 1 << 23}}
+        lines += [(begin_ms, _task("Start", number, begin_ms, 0)), (end_ms, {**ended, "Task Metrics": read})]
+    lines.sort(key=lambda line: line[0])
+    over = {"Event": "SparkListenerStageCompleted", "Stage Info": {**begun, "Completion Time": 900_000}}
+    told = [*(line for _, line in lines), over]
+    file.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in told))
+    return file
+
+
 def documented(ran: Ran) -> Any:
     assert (ran.code, ran.err) == (0, "")
     return json.loads(ran.out)
@@ -71,6 +96,33 @@ def test_the_detector_is_the_options(tmp_path: Path, yarnspec: Run) -> None:
     log = write_log(tmp_path / "app-1", slowness=10)
     seed = ["--set", "detector.kind=execution-time", "--set", "detector.baseline_lower_bound=1min"]
     assert documented(yarnspec("replay", str(log), "-o", "json", *seed))["tasks"] == []
+
+
+DETECTORS = [(), ("--set", "detector.kind=input-weighted", "--set", "detector.baseline_lower_bound=1s")]
+
+
+@pytest.mark.parametrize("detector", DETECTORS, ids=["progress", "input-weighted"])
+def test_tasks_with_more_to_read_are_not_slow_on_healthy_hosts(
+    tmp_path: Path, yarnspec: Run, detector: tuple[str, ...]
+) -> None:
+    log = write_log_of_inputs(tmp_path / "app-1")
+    found = documented(yarnspec("replay", str(log), "-o", "json", *detector))
+    assert (found["hosts"], found["tasks"]) == ([], [])
+    assert "inputs as read in the end" in yarnspec("replay", str(log)).out
+    # What a cached partition is read from nobody knows before: by time alone these two are late.
+    cached = write_log_of_inputs(tmp_path / "app-2", cached=True)
+    assert documented(yarnspec("replay", str(cached), "-o", "json", *detector))["tasks"]
+
+
+@pytest.mark.parametrize("detector", DETECTORS, ids=["progress", "input-weighted"])
+def test_a_slow_host_is_found_where_the_inputs_are_ordinary(
+    tmp_path: Path, yarnspec: Run, detector: tuple[str, ...]
+) -> None:
+    log = write_log_of_inputs(tmp_path / "app-1", large=1, slowness=10)
+    found = documented(yarnspec("replay", str(log), "-o", "json", *detector))
+    assert [each["verdict"]["host"] for each in found["hosts"]] == ["worker1"]
+    assert {each["verdict"]["host"] for each in found["tasks"]} == {"worker1"}
+    assert all(each["verdict"]["numbers"]["input_bytes"] == 1 << 23 for each in found["tasks"])
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,30 @@ def test_a_third_attempt_only_where_three_are_allowed() -> None:
     assert of(LaunchCopy, world.pass_ms(10_000)) == []
 
 
+def test_a_third_attempt_is_worth_it_only_when_the_second_is_late_too() -> None:
+    """Of each task two seconds; those on H3 hang, and so does the first one's copy."""
+    world = Stragglers(
+        slots=4,
+        speculation={"max_concurrent_executions": 3, "min_copies": 4},
+        detector={"kind": "progress", "cold_start_ms": 0},
+    )
+    tasks = world.fill(0, 16)
+    world.pass_ms(2_000)
+    for index, task_id in enumerate(tasks):
+        if index not in (1, 5):
+            world.end(task_id)
+    assert [one.index for one in of(LaunchCopy, world.pass_ms(4_000))] == [1, 5]
+    _, quick = (world.launch(0, index, "1", copy=True) for index in (1, 5))
+    assert of(LaunchCopy, world.pass_ms(2_500)) == []
+    explanation = world.negotiator.explain_task(0, 1, world.now_ms)
+    assert explanation is not None
+    assert any("an attempt of it that runs may end before a further copy would" in line for line in explanation.lines)
+    world.end(quick)
+    world.end(tasks[5], State.KILLED, Failure.KILLED)
+    again = only(LaunchCopy, world.pass_ms(40_000))
+    assert (again.index, again.not_hosts) == (1, (H2, H3))
+
+
 def test_copies_of_a_stage_and_of_the_application_are_capped_and_at_least_one() -> None:
     for changes in ({"max_share_of_stage": 0.5}, {"max_share_of_application": 0.5}, {"max_share_of_stage": 0.01}):
         world = Stragglers(
@@ -337,6 +361,23 @@ def test_a_failed_copy_makes_room_for_another_but_not_for_ever() -> None:
     assert explanation is not None
     assert any("copied 3 times" in line for line in explanation.lines)
     assert world.negotiator.speculation_view(world.now_ms).ledger.copies_failed == 3
+
+
+def test_as_many_attempts_run_at_once_as_may_whatever_a_task_may_have_in_its_life() -> None:
+    hosts = tuple(f"h{number}" for number in range(8))
+    world = Stragglers(hosts=hosts, speculation={"max_concurrent_executions": 7, "min_copies": 9})
+    tasks = world.fill(0, 8)
+    world.pass_ms(900)
+    for index in set(range(8)) - {1}:
+        world.end(tasks[index])
+    for _ in range(20):
+        for copy in of(LaunchCopy, world.pass_ms(1_100)):
+            executor = next(one for one, host in world.where.items() if host not in copy.not_hosts)
+            world.launch(0, copy.index, executor, copy=True)
+    assert sum(one.copy for one in world.running.values()) == 6
+    explanation = world.negotiator.explain_task(0, 1, world.now_ms)
+    assert explanation is not None
+    assert any("7 attempts are there, and 7 may be at once" in line for line in explanation.lines)
 
 
 def test_while_another_attempt_can_finish_a_failure_changes_nothing() -> None:

@@ -130,6 +130,31 @@ def test_tasks_that_take_long_for_their_input_s_sake_are_no_proof() -> None:
     assert those.speeds.factor("h4") < 1.1
 
 
+def first_and_later(those: TaskWorld, last_host: tuple[int, ...], later_ms: int = 100) -> None:
+    """A stage whose first task on each host compiles its code; the last host comes late, and has just one turn."""
+    those.stage(24 + len(last_host))
+    index = 0
+    for host in HOSTS[:3]:
+        for at, took in ((0, 400), (0, 420), *((500 + 150 * n, later_ms + 10 * n) for n in range(6))):
+            those.end(those.launch(index, host, at), at + took)
+            index += 1
+    for took in last_host:
+        those.end(those.launch(index, HOSTS[3], 0), took)
+        index += 1
+    those.observe(2000)
+
+
+def test_a_host_s_first_tasks_of_a_stage_are_compared_with_the_first_ones_of_others() -> None:
+    those = world()
+    first_and_later(those, (450, 480))
+    assert those.slow_hosts(2000) == []
+    assert those.speeds.factor("h4") == pytest.approx(1.0, abs=0.15)
+    slow = world()
+    first_and_later(slow, (2100, 2400))
+    slow.slow_hosts(2500)
+    assert slow.speeds.factor("h4") > 3
+
+
 def test_a_host_that_is_only_a_little_slower_is_not_slow() -> None:
     those = world()
     at = 0

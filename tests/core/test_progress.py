@@ -405,4 +405,4 @@ def test_the_explanation_of_a_task_that_ended_or_waits() -> None:
     stage = those.running()
     assert "finished on h1 after 2.0 s" in those.detector.explain(stage, 0, 0).text
     assert "has not been launched" in those.detector.explain(stage, 9, 0).text
-    assert those.detector.min_finished(stage) == 0
+    assert those.detector.min_finished(stage) == 3

@@ -221,6 +221,21 @@ MOVED: dict[str, tuple[list[wr.SavedWrite], list[InputsRead], list[Any], list[st
         [declared("other", TMP, existed=False), beginning(existed=False), finds(X, "j1")],
         ["run", "run", "stop"],
     ),
+    "beside X was overwritten, and the journal does not have the end of the commit": (
+        [write(1, TMP, state="committing")], [had_read(X)], [finds(X, "j1")], ["stop"],
+    ),
+    "a commit was cut off while it overwrote what was beside X": (
+        [write(1, TMP, state="committing")], [had_read(X)], [finds(X, "j0"), declared("s1", TMP)], ["run", "run"],
+    ),
+    "that is written anew before X is read": (
+        [write(1, TMP, state="committing")],
+        [had_read(X)],
+        [declared("s1", TMP), beginning(), finds(X, "j1")],
+        ["run", "run", "stop"],
+    ),
+    "it was never about to be committed": (
+        [write(1, TMP, state="begun", digest="")], [had_read(X)], [finds(X, "j1")], ["run"],
+    ),
     "it was gone when its write was declared again": (
         [write(1, TMP)],
         [had_read(X)],
@@ -236,6 +251,33 @@ def test_what_was_moved_to_where_it_was_read_from_is_not_read_again(name: str) -
     world = epoch(*saved, reads=tuple(had), number=3)
     assert [says(world, each) for each in does] == answered
     assert ("FinishApplication" in names(world.commands)) == (answered[-1] == "stop")
+
+
+@pytest.mark.parametrize(("mode", "existed"), [("create", False), ("add", False), ("add", True), ("replace", False)])
+def test_what_was_undone_may_have_been_committed_and_moved(mode: Any, existed: bool) -> None:
+    """The journal was cut before the record of its commit: that it was is sure when its files are in another place."""
+    world = epoch(write(1, TMP, mode, state="committing", existed=existed), reads=(had_read(X),))
+    undone = wr.WriteResolved(ordinal=1, outcome="undone")
+    forgotten = only(cm.ForgetWrites, world.tell(undone))
+    assert (forgotten.ordinals, forgotten.moved) == ((1,), (1,))
+    assert only(cm.AnswerWrite, world.tell(finds(X, "j0"))).pending
+    # When it was cut off indeed, it is written again.
+    assert says(world, declared("s1", TMP, mode, existed=existed)) == "run"
+    assert says(world, finds(X, "j1")) == "stop"
+
+
+@pytest.mark.parametrize("state", ["committing", "committed"])
+def test_what_was_moved_is_known_although_the_journal_does_not_go_to_its_end(state: Any) -> None:
+    world = epoch(write(1, TMP, state=state), reads=(had_read(X),), writes_lost="the recording of epoch 1 stopped")
+    assert says(world, finds(X, "j0")) == "run"
+    assert says(world, finds(X, "j1")) == "stop"
+
+
+def test_what_never_came_to_its_commit_was_not_moved() -> None:
+    world = epoch(write(1, TMP, "create", state="begun", existed=False, digest=""), reads=(had_read(X),))
+    assert only(cm.ForgetWrites, world.tell(wr.WriteResolved(ordinal=1, outcome="undone"))).moved == ()
+    answer = only(cm.AnswerWrite, world.tell(finds(X, "j1")))
+    assert (answer.action, answer.pending) == ("run", False)
 
 
 def test_a_third_life_knows_what_the_second_one_wrote_over() -> None:
@@ -326,6 +368,8 @@ def test_a_write_is_recorded_before_each_of_its_steps() -> None:
     assert [one.fenced for one in of(cm.AnswerWrite, begun + committing)] == [True, True]
     finished = world.tell(wr.WriteFinished(question=4, write=1))
     assert names(finished) == ["RecordCommit", "RecordProgress", "AnswerWrite"]
+    # After it the program may move the files.
+    assert only(cm.AnswerWrite, finished).fenced
     world.tell(declared("t", number=2))
     again = world.tell(wr.WriteBeginning(question=6, write=2, job="k", existed=True))
     assert only(cm.RecordWrite, again).ordinal == 2
@@ -399,7 +443,9 @@ def test_what_earlier_epochs_left_half_done_is_looked_at_first() -> None:
     # What it had overwritten does not come back.
     assert world.tell(wr.WriteResolved(ordinal=3, outcome="undone")) == []
     assert says(world, reads(Y)) == "run"
-    assert says(world, declared("s1")) == "skip"
+    skipped = only(cm.AnswerWrite, world.tell(declared("s1")))
+    # The record that it is committed may be on its way still.
+    assert (skipped.action, skipped.fenced) == ("skip", True)
     assert says(world, reads("hdfs://n/z")) == "stop"
 
 

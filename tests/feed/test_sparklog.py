@@ -140,13 +140,14 @@ def test_everything_that_the_log_holds(tmp_path: Path) -> None:
         RowKind.STAGE_STARTED, *[RowKind.TASK_STARTED] * 2, *[RowKind.TASK_ENDED] * 4, RowKind.STAGE_ENDED,
         RowKind.STAGE_STARTED, RowKind.STAGE_ENDED,
     ]  # fmt: skip
-    begun, first, _, good, bad, copy, lost, ended, second, failed = rows
+    begun, first, other, good, bad, copy, lost, ended, second, failed = rows
     assert (begun["tasks"], begun["text"], begun["time_ms"]) == (2, "count at app.py:3", 1000)
     assert begun["flags"] == StageFlag.MAP | StageFlag.PYTHON
     assert second["flags"] == StageFlag.PYTHON
     assert (first["launch_ms"], first["host"], first["executor"]) == (1100, "127.0.0.2", "3")
     assert (first["partition"], good["partition"], first["index"]) == (5, 5, 0)
-    assert (first["input_bytes"], first["records_read"]) == (NONE, NONE)
+    assert (first["input_bytes"], first["records_read"]) == (good["bytes_read"], NONE)
+    assert (other["input_bytes"], other["records_read"]) == (NONE, NONE)  # it never ended well
     counters = ("records_read", "bytes_read", "records_written", "bytes_written", "run_ms", "gc_ms", "spill_bytes")
     assert [good[name] for name in counters] == [14, 123, 7, 55, 90, 3, 11]
     assert [bad[name] for name in counters] == [NONE] * 7
@@ -182,7 +183,8 @@ def test_rolled_files_in_order_and_compacted_ones_instead_of_those_before(tmp_pa
     whole = plain(observations(write(tmp_path, "plain", encoded())))
     assert plain(observations(directory)) == whole
     write(directory, "events_2_app-1.zstd.compact", zstd(encoded(LOG[2:4])))
-    assert plain(observations(directory)) == whole[:2] + whole[4:]
+    # Without the end of the first task nobody knows what it read.
+    assert plain(observations(directory)) == [whole[0], whole[1] | {"input_bytes": NONE}, *whole[4:]]
 
 
 @pytest.mark.parametrize(("name", "encode"), [("a", same), ("a.zstd", zstd), ("a.lz4", lz4_blocks)])
@@ -215,6 +217,36 @@ def test_an_original_that_failed_while_its_copy_went_on_is_told_for_what_it_was(
     assert isinstance(observed, Observed)
     row = plain(observed.rows)[-1]
     assert (row["state"], row["failure"], row["text"]) == (State.FAILED, Failure.EXCEPTION, why)
+
+
+def inputs(directory: Path, *lines: dict[str, Any]) -> list[tuple[object, object]]:
+    """By task id, what the starts in such a log say of their inputs."""
+    rows = observations(write(directory, "app-1", encoded(list(lines))))
+    starts = [row for row in plain(rows) if row["kind"] == RowKind.TASK_STARTED]
+    return [(row["task_id"], row["input_bytes"]) for row in starts]
+
+
+def ended(task_id: int, index: int, read: int, reason: str = "Success") -> dict[str, Any]:
+    metrics = {"Input Metrics": {"Bytes Read": read}}
+    return task("End", task_id, index, more={"Task End Reason": {"Reason": reason}, "Task Metrics": metrics})
+
+
+def test_the_input_of_all_attempts_is_what_the_one_that_won_has_read(tmp_path: Path) -> None:
+    submitted = {"Event": "SparkListenerStageSubmitted", "Stage Info": stage_info(7)}
+    another_job = {"Event": "SparkListenerJobStart", "Job ID": 5, "Stage IDs": [], "Stage Infos": []}
+    again = task("Start", 24, 1, more={"Stage Attempt ID": 1})
+    lines = [
+        submitted, task("Start", 20), task("Start", 21, 1), task("Start", 22, 2), another_job, task("Start", 23),
+        ended(20, 0, 300, "ExceptionFailure"), ended(23, 0, 500), ended(21, 1, 0), again,
+    ]  # fmt: skip
+    assert inputs(tmp_path, *lines) == [(20, 500), (21, NONE), (22, NONE), (23, 500), (24, NONE)]
+
+
+@pytest.mark.parametrize("kept", ["Use Disk", "Use Memory"])
+def test_the_input_of_a_stage_that_reads_what_is_cached_is_not_known(tmp_path: Path, kept: str) -> None:
+    rdds = [{"RDD ID": 1, "Name": "a", "Storage Level": {}}, {"RDD ID": 2, "Name": "b", "Storage Level": {kept: True}}]
+    submitted = {"Event": "SparkListenerStageSubmitted", "Stage Info": stage_info(7, **{"RDD Info": rdds})}
+    assert inputs(tmp_path, submitted, task("Start", 20), ended(20, 0, 300)) == [(20, NONE)]
 
 
 def failed(directory: Path, reason: dict[str, Any]) -> Failure:

@@ -47,7 +47,7 @@ def test_a_zombie_is_told_and_changes_nothing(tmp_path: Path, store: Store) -> N
     assert zombie.fenced
     assert "epoch 2 has begun" in zombie.problem
     assert not zombie.append(finished(1, 8))
-    assert zombie.refused == 1
+    assert zombie.refused == 2
     assert not zombie.close(PATIENCE_S)
     # Its record is on the disk, where this file system cannot refuse it, and no reader takes it.
     first, second = directory.verify()

@@ -25,6 +25,7 @@ from tests.journal.world import (
     write,
 )
 from yarnspec.core.journalrecords import Carried, UnknownRecord
+from yarnspec.core.savedwork import lost_of, progress_of
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import JournalStopped
 from yarnspec.journal.records import MAX_PAYLOAD_BYTES, decode
@@ -146,8 +147,8 @@ def test_what_does_not_fit_is_the_end_of_recording_and_nothing_later_is_found_wi
     assert not journal.append(finished(1, 99))
     assert not journal.close(PATIENCE_S)
     later, past = directory.begin(began(2), on_stopped=Told())
-    assert "wait to be written" in past.problem
-    assert past.recorded.shuffles == {}
+    assert "wait to be written" in lost_of(past.recorded)
+    assert not past.recorded.shuffles[1].outputs
     assert later.close(PATIENCE_S)
 
 
@@ -166,13 +167,13 @@ def test_after_a_write_error_recording_stops_and_the_next_epoch_knows(operation:
     files.fail("nothing")
     assert not journal.append(finished(1, 1))
     assert isinstance(journal.append_durable(registered(3)).exception(0), JournalStopped)
-    assert journal.refused == 2
+    assert journal.refused == 3
     assert not journal.close(PATIENCE_S)
     _, past = directory.begin(began(2))
-    assert past.problem == f"the recording of epoch 1 stopped: {told.wait().why}"
-    assert not list(past.recorded.live())
-    assert past.before_problem is not None
-    assert 1 in past.before_problem.shuffles
+    assert past.problem == ""
+    assert lost_of(past.recorded) == f"the recording of epoch 1 stopped: {told.wait().why}"
+    assert 1 in past.recorded.shuffles
+    assert progress_of(past.recorded).epoch == 1
 
 
 def test_that_the_recording_stopped_is_told_where_there_is_no_room_to_say_why() -> None:
@@ -188,7 +189,7 @@ def test_that_the_recording_stopped_is_told_where_there_is_no_room_to_say_why() 
     assert journal.append_durable(registered(1)).exception(PATIENCE_S) is not None
     assert not journal.close(PATIENCE_S)
     files.fail("nothing")
-    assert directory.replay().problem == "the recording of epoch 1 stopped: nothing could be written"
+    assert lost_of(directory.replay().recorded) == "the recording of epoch 1 stopped: nothing could be written"
     assert directory.verify()[0].stopped == "nothing could be written"
 
 
@@ -219,7 +220,7 @@ def test_that_the_recording_stopped_is_said_as_soon_as_the_file_system_is_back(
     files.before = back
     assert said.wait(PATIENCE_S)
     assert not journal.close(PATIENCE_S)
-    assert "ConnectionError" in directory.replay().problem
+    assert "ConnectionError" in lost_of(directory.replay().recorded)
 
 
 def test_bytes_on_disk_wait_for_a_file_system_that_is_away_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,7 +277,7 @@ def test_a_record_too_large_is_refused_or_the_end_of_recording(tmp_path: Path) -
     assert "larger than" in journal.problem
     assert not journal.append(finished(1, 2))
     assert not journal.close(PATIENCE_S)
-    assert "larger than" in directory.replay().problem
+    assert "larger than" in lost_of(directory.replay().recorded)
 
 
 def test_after_closing_nothing_is_recorded(tmp_path: Path) -> None:

@@ -180,10 +180,11 @@ class TestHost:
         assert healthy is not None
         assert slow is not None
         assert healthy.verdict == slow.verdict == "it was never blocked"
-        assert healthy.numbers["factor"] == 1.0
-        assert isinstance(slow.numbers["factor"], float)
-        assert slow.numbers["factor"] > 3
+        assert healthy.numbers["factor_by_time_alone"] == 1.0
+        assert isinstance(slow.numbers["factor_by_time_alone"], float)
+        assert slow.numbers["factor_by_time_alone"] > 3
         assert "12 success" in "\n".join(slow.lines)
+        assert slow.lines[-1].startswith("judged again by time alone, without inputs: tasks on h4 take ")
 
     def test_one_without_tasks(self) -> None:
         reported = events.HostsReported(hosts=(events.HostReport(host="h9"),))

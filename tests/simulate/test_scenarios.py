@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from yarnspec.core import events as ev
@@ -151,6 +152,27 @@ def test_a_fault_of_the_core_is_found(change: Callable[[list[Command]], list[Com
             found.append(str(rule))
             if said in found[-1]:
                 assert f"run({seed})" in found[-1]
+                return
+    pytest.fail(f"not found in any scenario: {found[:3]}")
+
+
+class Uncapped(Negotiator):
+    """One that asks for copies however many there are."""
+
+    def __init__(self, settings: Settings) -> None:
+        speculation = msgspec.structs.replace(settings.speculation, min_copies=1_000)
+        super().__init__(msgspec.structs.replace(settings, speculation=speculation))
+
+
+@pytest.mark.parametrize("where", ["its stage", "the application"])
+def test_more_copies_than_the_shares_allow_are_found(where: str) -> None:
+    found = []
+    for seed in range(SCENARIOS):
+        try:
+            run(seed, Uncapped)
+        except BrokenRule as rule:
+            found.append(str(rule))
+            if f"copies are live in {where}" in found[-1]:
                 return
     pytest.fail(f"not found in any scenario: {found[:3]}")
 

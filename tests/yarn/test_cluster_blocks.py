@@ -114,6 +114,20 @@ def test_the_first_to_block_makes_a_directory_for_everybody(shared: Shared) -> N
     assert json.loads(file.read_text()) == entry(reason="r")
 
 
+def test_nobody_else_can_put_a_list_in_the_place_of_this_one(tmp_path: Path) -> None:
+    """The file system gives the directories above the mode that it is asked for, as HDFS does."""
+    made: list[tuple[str, int]] = []
+
+    class Telling(LocalFiles):
+        def make_directories(self, path: str, *, mode: int = 0o700) -> None:
+            made.append((path, mode))
+            super().make_directories(path, mode=mode)
+
+    blocks = ClusterBlocks(Telling(), str(tmp_path / "yarnspec" / "blocklist"), "ann")
+    blocks.block("worker7", reason="r", duration_ms=None, now_ms=NOW_MS)
+    assert made == [(str(tmp_path / "yarnspec"), 0o755), (str(tmp_path / "yarnspec" / "blocklist"), 0o1777)]
+
+
 def test_one_whose_directory_is_refused_hears_what_an_admin_can_do(tmp_path: Path) -> None:
     class Refusing(LocalFiles):
         def make_directories(self, path: str, *, mode: int = 0o700) -> None:

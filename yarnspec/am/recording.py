@@ -94,6 +94,14 @@ class OpenJournal(Protocol):
     def begin_close(self) -> None:
         """Take nothing more."""
 
+    @property
+    def fenced(self) -> bool:
+        """Whether it stopped because a later epoch has begun."""
+
+    @property
+    def refused(self) -> int:
+        """How many records do not count."""
+
     def close(self, deadline_s: float) -> bool:
         """Write what is left."""
 
@@ -212,7 +220,12 @@ class Recording:
 
     def close(self, deadline_s: float) -> bool:
         """Write what is left; False when that did not end in time or failed."""
-        return self._journal is None or self._journal.close(deadline_s)
+        if self._journal is None:
+            return True
+        closed = self._journal.close(deadline_s)
+        if self._journal.fenced:
+            _log.warning("records refused, a later epoch has begun", epoch=self._epoch, records=self._journal.refused)
+        return closed
 
     # opening
 
@@ -231,7 +244,7 @@ class Recording:
             return
         try:
             replayed = self._read(program, past)
-        except Exception as error:  # what was put aside on this host cannot be read: the next epoch must not rest on it
+        except Exception as error:  # what was put aside on this host cannot be read: nothing of this epoch is recorded
             why = f"what earlier epochs recorded could not be read: {error}"
             _log.exception("the journal could not be read")
             journal.stop(why)

@@ -186,7 +186,7 @@ class Copies:
             return f"{running + pending} attempts are there{also}, and {limit} may be at once"
         if task is not None and task.denied:
             return "a copy of it was denied its commit: another attempt commits"
-        if task is not None and task.asked >= self._settings.max_copies_of_task:
+        if task is not None and task.asked >= self._settings.copies_ever:
             return f"it was copied {task.asked} times, which is the limit for one task"
         return ""
 
@@ -221,7 +221,7 @@ class Copies:
 
     def put_off(self, now_ms: int) -> PutOff:
         """Which tasks get no copy at the moment, if only for reasons that others do not share."""
-        most = self._settings.max_copies_of_task
+        most = self._settings.copies_ever
         tasks: defaultdict[StageKey, list[int]] = defaultdict(list)
         for task in self._tasks.values():
             if task.asked_ms is not None or task.denied or task.asked >= most or now_ms < task.rests_until_ms:

@@ -2,7 +2,8 @@
 
     declared ──▶ is it there already? ──▶ skip, when its files are those that were committed
        │run
-    beginning ──▶ in the journal ──▶ committing ──▶ in the journal, and is this still the newest epoch? ──▶ finished
+    beginning ──▶ in the journal ──▶ committing ──▶ in the journal, and is this still the newest epoch?
+        ──▶ finished ──▶ in the journal ──▶ the program goes on
 
 Nothing that others can see happens before what it is has become durable. What may be applied twice ends the application
 (``core/writes.py`` says when). Where nothing can be recorded the program goes on, and ``status`` says so.
@@ -111,7 +112,10 @@ class Outputs:
                 commands += [self._record(one, job="", existed=True) for one in untold]
             return commands
         self._lost = self._lost or problem
-        if not self._lost:
+        if self._lost:
+            # None is recognized, as what came after it is not known; but its files are, where they were moved to.
+            self._writes.offer((), (*moved, *(one for one in saved if one.may_be_moved)), reads)
+        else:
             self._writes.offer(saved, moved, reads, recognize=same_program)
         return commands + self._settle(self._lost or off)
 
@@ -159,10 +163,10 @@ class Outputs:
                 return []
             said = f"all {saved.files} files of write {saved.ordinal} are there"
             return [RecordCommit(ordinal=saved.ordinal, signature=saved.signature, path=saved.path, reason=said)]
-        if event.outcome == "undone" and self._writes.undone(event.ordinal) and self._recording:
-            said = f"write {event.ordinal} was not committed, and what it left was removed"
-            return [ForgetWrites(ordinals=(event.ordinal,), reason=said)]
-        return []
+        undone = self._writes.undone(event.ordinal) if event.outcome == "undone" else None
+        if undone is None or not self._recording:
+            return []
+        return [_forget((undone,), f"write {undone.ordinal} was not committed, and what it left was removed")]
 
     # writes
 
@@ -191,6 +195,8 @@ class Outputs:
             AnswerWrite(
                 question=question,
                 action=verdict.action,
+                # That it is committed may be recorded only now, and the program may move it.
+                fenced=verdict.action == "skip",
                 check=verdict.check,
                 saved=verdict.saved,
                 pending=self._writes.pending,
@@ -261,8 +267,8 @@ class Outputs:
                 RecordCommit(ordinal=begun.ordinal, signature=begun.signature, path=begun.path, reason=said),
                 *self._progress(said),
             ]
-        answer = AnswerWrite(question=event.question, pending=self._writes.pending, reason="the write is over")
-        return [*commands, answer]
+        # From here on the program may move the files, and the journal alone tells that they were shown.
+        return [*commands, self._go_on(event.question, "the write is over")]
 
     def _go_on(self, question: int, said: str) -> AnswerWrite:
         return AnswerWrite(question=question, fenced=True, pending=self._writes.pending, reason=said)

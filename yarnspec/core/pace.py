@@ -97,21 +97,25 @@ class Pace:
         self.rows = np.concatenate([done_rows, late_rows, rated_rows])
         self.host: Column = columns["host"][self.rows]
         rated_ratio, rated_ms = self._rated(rated_rows)
-        late_cold = references.is_cold(late_rows)
-        late_ms = references.expected(late_rows, references.size_of(late_rows), late_cold)
+        late_warmth = references.warmth_of(late_rows)
+        late_ms = references.expected(late_rows, references.size_of(late_rows), late_warmth)
         paired, late_ms = self._against_copies(late_rows, late_ms)
-        late_own = np.maximum(late_took - references.allowance_ms(late_cold), 1)
-        done_own = np.maximum(references.took_ms - references.allowance_ms(references.cold), 1)
+        late_own = np.maximum(late_took - references.allowance_ms(late_warmth), 1)
+        done_own = np.maximum(references.took_ms - references.allowance_ms(references.warmth), 1)
         own = np.concatenate([done_own, late_own, rated_ratio * rated_ms])
         expected_ms = np.concatenate([references.expected_ms, late_ms, rated_ms])
         took_ms = np.concatenate([references.took_ms, late_took, rated_ratio * rated_ms])
         allowed_ms = np.concatenate(
-            [references.allowance_ms(references.cold), references.allowance_ms(late_cold), np.zeros(len(rated_rows))]
+            [
+                references.allowance_ms(references.warmth),
+                references.allowance_ms(late_warmth),
+                np.zeros(len(rated_rows)),
+            ]
         )
         fair = np.concatenate(
             [
-                references.fair(done_rows, references.cold) & (columns["speculative"][done_rows] != 1),
-                references.fair(late_rows, late_cold) | paired,
+                references.fair(done_rows, references.warmth) & (columns["speculative"][done_rows] != 1),
+                references.fair(late_rows, late_warmth) | paired,
                 np.ones(len(rated_rows), dtype=bool),
             ]
         )
@@ -139,8 +143,8 @@ class Pace:
         self.end_ms: Column = np.where(stage.is_running(self.rows), now_ms, finish_ms)
         usual_ms = np.concatenate(
             [
-                references.usual(references.size, references.cold),
-                np.where(paired, late_ms, references.usual(references.size_of(late_rows), late_cold)),
+                references.usual(references.size, references.warmth),
+                np.where(paired, late_ms, references.usual(references.size_of(late_rows), late_warmth)),
                 self._usual_by_rate(rated_rows),
             ]
         )
@@ -201,7 +205,7 @@ class Pace:
         columns = self.references.stage.rows
         typical = _others_rate(self.by_rate, columns["host"][rows])
         # By finished tasks where there are: they tell the whole of a task, with its start and its end.
-        expected_ms = self.references.expected(rows, columns["input_bytes"][rows], self.references.is_cold(rows))
+        expected_ms = self.references.expected(rows, columns["input_bytes"][rows], self.references.warmth_of(rows))
         by_estimate = ~np.isnan(expected_ms) & self.references.by_estimate
         expected_ms = np.where(by_estimate, expected_ms, typical * self.by_rate.size)
         return self.by_rate.ms_per_byte * self.by_rate.size / expected_ms, expected_ms
@@ -210,7 +214,7 @@ class Pace:
         if self.by_rate is None:
             return np.empty(0)
         size = self.references.stage.rows["input_bytes"][rows]
-        usual_ms = self.references.usual(size, self.references.is_cold(rows))
+        usual_ms = self.references.usual(size, self.references.warmth_of(rows))
         known = ~np.isnan(usual_ms) & self.references.by_estimate
         return np.where(known, usual_ms, self.by_rate.typical_ms_per_byte * self.by_rate.size)
 

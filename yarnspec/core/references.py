@@ -10,6 +10,10 @@ from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 
 SAMPLE = 1_024
+WARM, NEW, COLD = range(3)
+"""How warm an attempt's executor was when it began. Cold: none of its tasks had ended. New: none of this stage, whose
+code each executor loads and compiles with its first tasks."""
+_WARMTHS = (WARM, NEW, COLD)
 _EXACT_HOSTS = 16
 _EXACT_SHARE = 0.1
 _SIZES_KNOWN = 0.8
@@ -27,8 +31,8 @@ class References:
     """The stage's newest successful attempts, at most ``sample``.
 
     A task is compared with tasks on *other* hosts: its own host's would hide what is wrong with it. Its expected time
-    is their median, or more when its input is larger than theirs: then their time per byte, for its bytes. Tasks of
-    cold executors are compared with each other where there are enough.
+    is their median, or more when its input is larger than theirs: then their time per byte, for its bytes. Tasks of the
+    same warmth are compared with each other where there are enough.
     """
 
     __slots__ = (
@@ -38,7 +42,6 @@ class References:
         "_exact",
         "_explained",
         "by_estimate",
-        "cold",
         "expected_ms",
         "host",
         "multiplier",
@@ -48,6 +51,7 @@ class References:
         "stage",
         "state",
         "took_ms",
+        "warmth",
     )
 
     def __init__(self, stage: StageTasks, settings: DetectorSettings, sample: int = SAMPLE) -> None:
@@ -59,11 +63,11 @@ class References:
         self.state = reference_state(stage)
         self._enough = settings.min_finished
         self._cold_ms = settings.cold_start_ms
-        self._baselines: dict[tuple[int, bool], tuple[float, float]] = {}
+        self._baselines: dict[tuple[int, int], tuple[float, float]] = {}
         self.rows = won
         self.host: Column = rows["host"][won]
         self.took_ms: Column = np.maximum(rows["finish_ms"][won] - rows["launch_ms"][won], 1)
-        self.cold = self.is_cold(won)
+        self.warmth = self.warmth_of(won)
         told = rows["input_bytes"][won]
         self.by_estimate = bool(len(won) and np.mean(told > 0) >= _SIZES_KNOWN)
         self.size: Column = told if self.by_estimate else rows["bytes_read"][won]
@@ -71,7 +75,7 @@ class References:
             self.size = np.zeros(len(won))
         self._exact = weighty_hosts(self.host)
         self._explained: bool | None = None
-        self.expected_ms = self.expected(won, self.size, self.cold)
+        self.expected_ms = self.expected(won, self.size, self.warmth)
         self.multiplier = self._multiplier(settings.baseline_multiplier)
 
     def __len__(self) -> int:
@@ -104,85 +108,91 @@ class References:
         product = float(np.sqrt(np.sum(took**2) * np.sum(size**2)))
         return bool(np.std(size) > _VARIES and np.sum(took * size) >= _EXPLAINED * product)
 
-    def is_cold(self, rows: Column) -> Column:
-        """Whether an attempt began before the first one of its executor had ended well."""
+    def warmth_of(self, rows: Column) -> Column:
+        """How warm the executor of each attempt was when it began."""
         columns = self.stage.rows
-        # Asked anew each time: executors come while the references stay.
-        warm_ms = self.stage.places.warm_since_ms(python=StageFlag.PYTHON in self.stage.flags)
         # As numpy's own kind of index: by others it looks up at a third of the speed.
         executor = columns["executor"][rows].astype(np.intp)
-        cold: Column = columns["launch_ms"][rows] < warm_ms[executor]
-        return cold
+        launch_ms = columns["launch_ms"][rows]
+        # Asked anew each time: executors come while the references stay.
+        warm_ms = self.stage.places.warm_since_ms(python=StageFlag.PYTHON in self.stage.flags)
+        found: Column = np.where(launch_ms < self.stage.first_ended_ms()[executor], NEW, WARM)
+        found[launch_ms < warm_ms[executor]] = COLD
+        return found
 
-    def allowance_ms(self, cold: Column) -> Column:
+    def allowance_ms(self, warmth: Column) -> Column:
         """What of an attempt's time is not held against it."""
-        return np.where(cold, self._cold_ms, 0)
+        return np.where(warmth == COLD, self._cold_ms, 0)
 
     def cold_allowance_ms(self, rows: Column) -> Column:
         """The same, by the rows of the attempts."""
-        return self.allowance_ms(self.is_cold(rows))
+        return self.allowance_ms(self.warmth_of(rows))
 
     def size_of(self, rows: Column) -> Column:
         """The input of running attempts: the estimate where the references go by it, else what was read, at least."""
         column = self.stage.rows["input_bytes" if self.by_estimate else "bytes_read"][rows]
         return np.maximum(column, 0)
 
-    def expected(self, rows: Column, size: Column, cold: Column) -> Column:
+    def expected(self, rows: Column, size: Column, warmth: Column) -> Column:
         """What attempts would take on another host, in milliseconds; NaN where too little is known."""
         found = np.full(len(rows), np.nan)
         if len(self.rows) < self._enough:
             return found
         host = self.stage.rows["host"][rows]
-        group = self._groups(host, cold)
+        group = self._groups(host, warmth)
         for each in distinct(group).tolist():
             inside = group == each
-            median_ms, per_byte = self._baseline(_host_of(each), bool(each & 1))
+            median_ms, per_byte = self._baseline(*_host_and_warmth(each))
             found[inside] = np.maximum(median_ms, per_byte * size[inside])
         return found
 
-    def usual(self, size: Column, cold: Column) -> Column:
+    def usual(self, size: Column, warmth: Column) -> Column:
         """The same by the tasks of all hosts, its own among them."""
         found = np.full(len(size), np.nan)
         if len(self.rows) >= self._enough:
-            for each in (False, True):
+            for each in _WARMTHS:
                 median_ms, per_byte = self._baseline(_ANY, each)
-                found[cold == each] = np.maximum(median_ms, per_byte * size[cold == each])
+                found[warmth == each] = np.maximum(median_ms, per_byte * size[warmth == each])
         return found
 
-    def fair(self, rows: Column, cold: Column) -> Column:
-        """Whether what attempts are compared with are tasks on other hosts, and as cold or warm as they."""
-        host = self.stage.rows["host"][rows]
-        group = self._groups(host, cold)
+    def fair(self, rows: Column, warmth: Column) -> Column:
+        """Whether what attempts are compared with ran on other hosts, on cold executors just if they did themselves."""
+        group = self._groups(self.stage.rows["host"][rows], warmth)
         found = np.zeros(len(rows), dtype=bool)
         for each in distinct(group).tolist():
-            alike = (self.host != _host_of(each)) & (self.cold == bool(each & 1))
-            found[group == each] = np.count_nonzero(alike) >= self._enough
+            host, own = _host_and_warmth(each)
+            found[group == each] = np.count_nonzero(self._as_cold(host, own)) >= self._enough
         return found
 
     def typical_ms(self) -> float:
         """The smallest median that any attempt is compared with; NaN when there is none."""
-        groups = [self._baseline(_ANY, cold)[0] for cold in (False, True)]
-        groups += [self._baseline(host, cold)[0] for host in self._exact.tolist() for cold in (False, True)]
+        hosts = (_ANY, *self._exact.tolist())
+        groups = [self._baseline(host, warmth)[0] for host in hosts for warmth in _WARMTHS]
         known = [each for each in groups if not np.isnan(each)]
         return min(known, default=float("nan"))
 
-    def _groups(self, host: Column, cold: Column) -> Column:
-        """Which attempts are compared with the same ones: by whether they are cold, and by a weighty host."""
+    def _groups(self, host: Column, warmth: Column) -> Column:
+        """Which attempts are compared with the same ones: by their warmth, and by a weighty host."""
         if not len(self._exact):
-            return cold.astype(np.int64)
-        groups: Column = np.where(np.isin(host, self._exact), host - _ANY, 0) * 2 + cold
+            return warmth
+        groups: Column = np.where(np.isin(host, self._exact), host - _ANY, 0) * len(_WARMTHS) + warmth
         return groups
 
-    def _baseline(self, host: int, cold: bool) -> tuple[float, float]:
+    def _as_cold(self, host: int, warmth: int) -> Column:
+        """Which of the references ran on other hosts, and on cold executors just if this one was."""
+        found: Column = (self.host != host) & ((self.warmth == COLD) == (warmth == COLD))
+        return found
+
+    def _baseline(self, host: int, warmth: int) -> tuple[float, float]:
         """The median time of the other hosts' tasks, and their time per byte."""
-        key = (host, cold)
+        key = (host, warmth)
         if key not in self._baselines:
-            others = self.host != host
-            alike = others & (self.cold == cold)
-            chosen = alike if np.count_nonzero(alike) >= self._enough else others
-            if np.count_nonzero(chosen) < self._enough:
-                # Nobody else has ended anything yet: better its own host than nothing.
-                chosen = np.ones(len(self.host), dtype=bool)
+            as_cold = self._as_cold(host, warmth)
+            everybody = np.ones(len(self.host), dtype=bool)
+            # Nobody else has ended anything yet: better its own host than nothing.
+            for chosen in (as_cold & (self.warmth == warmth), as_cold, self.host != host, everybody):
+                if np.count_nonzero(chosen) >= self._enough:
+                    break
             self._baselines[key] = _medians(self.took_ms[chosen], self.size[chosen], self._enough)
         return self._baselines[key]
 
@@ -196,8 +206,9 @@ class References:
         return max(least, min(float(np.exp(_SPREADS * spread)), _MULTIPLIER_MAX))
 
 
-def _host_of(group: int) -> int:
-    return (group >> 1) + _ANY
+def _host_and_warmth(group: int) -> tuple[int, int]:
+    host, warmth = divmod(group, len(_WARMTHS))
+    return host + _ANY, warmth
 
 
 def weighty_hosts(host: Column) -> Column:

@@ -45,8 +45,9 @@ class SpeculationSettings(msgspec.Struct, frozen=True, kw_only=True):
     ``max_concurrent_executions`` counts the original too. The shares are of the tasks that run when a copy is asked
     for, in the stage or in the application, a task with copies being one; each allows at least ``min_copies``, as at
     the end of a stage nothing runs but its slow tasks. ``max_copies_of_task`` is over the task's whole life, so that a
-    task whose copies fail is not copied for ever. ``slot_patience_ms``: how long a copy waits for a slot before a
-    container is asked for; ``container_idle_ms``: how long such a container is kept without a task.
+    task whose copies fail is not copied for ever; where more may run at once, so many may be. ``slot_patience_ms``: how
+    long a copy waits for a slot before a container is asked for; ``container_idle_ms``: how long such a container is
+    kept without a task.
     """
 
     enabled: bool = True
@@ -59,6 +60,11 @@ class SpeculationSettings(msgspec.Struct, frozen=True, kw_only=True):
     slot_patience_ms: int = 2_000
     container_idle_ms: int = 10_000
     log_interval_ms: int = 300_000
+
+    @property
+    def copies_ever(self) -> int:
+        """How many copies a task may have in its life."""
+        return max(self.max_copies_of_task, self.max_concurrent_executions - 1)
 
 
 class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -53,6 +53,8 @@ IN_ONE_STEP = 50_000
 _SILENT_MS = 60_000
 """An attempt of an ended job that no heartbeat has named for so long has ended; Spark's own interval is 10 s."""
 
+_ENDS_FIRST = "an attempt of it that runs may end before a further copy would"
+
 _Uncopied = tuple[SlowAttempt, str]
 """A slow attempt whose task gets no copy now, and why."""
 
@@ -391,6 +393,7 @@ class Speculation:
             attempts = stage.attempts_of(one.index) if not why else ()
             why = why or self.copies.objection(stage, one.index, attempts, now_ms)
             why = why or self.blocklist.nowhere_beside(hosts_of(attempts), stage.stage, one.index)
+            why = why or ("" if one.overtaken else _ENDS_FIRST)
             if why:
                 self.task_notes.add(key, f"no copy: {topic_of(why)}", f"slow, and not copied: {why}", now_ms)
                 if not waits and not self.copies.has_live(key):  # of copies that were asked for the records tell

@@ -10,7 +10,7 @@ import numpy as np
 
 from yarnspec.core.columns import Column, Columns
 from yarnspec.core.observations import NONE, Failure, Observations, RowKind, StageFlag, State
-from yarnspec.core.places import Names, Places
+from yarnspec.core.places import NEVER, Names, Places
 
 MAX_TASKS = 10_000_000
 """An index beyond is not believed: columns by index would take the memory of the machine."""
@@ -54,6 +54,7 @@ class StageTasks:
         "_by_index",
         "_by_task_id",
         "_ended_by_older",
+        "_executors",
         "_in_order",
         "_running_tasks",
         "_winners",
@@ -100,6 +101,8 @@ class StageTasks:
         self._by_index = Columns({"newest": np.int32, "won": np.int32})
         self._active = Columns({"attempts": np.int32}, fill=0)
         self._winners = Columns({"row": np.int32})
+        # By executor: its first success's time as the distance from NEVER, so that a new row (0) means there was none.
+        self._executors = Columns({"unwarm": np.int64}, fill=0)
         self._in_order = True
         self._by_task_id: Column | None = None
         self._running_tasks: int | None = None
@@ -114,6 +117,12 @@ class StageTasks:
     def winners(self) -> Column:
         """Rows that succeeded, in the order in which they were heard of; one may be there that has been lost since."""
         return self._winners["row"]
+
+    def first_ended_ms(self) -> Column:
+        """By executor: when the first of its tasks of this stage ended well; ``NEVER`` when none did."""
+        self._executors.reach(len(self.places.executor_names))
+        column: Column = NEVER - self._executors["unwarm"]
+        return column
 
     @property
     def finished_elsewhere(self) -> int:
@@ -440,6 +449,8 @@ class StageTasks:
         where = self._winners.grow(len(winners))
         self._winners["row"][where] = winners
         executors, finish_ms = rows["executor"][rows_won], rows["finish_ms"][rows_won]
+        self._executors.reach(len(self.places.executor_names))
+        np.maximum.at(self._executors["unwarm"], executors, NEVER - finish_ms)
         self.places.warmed(executors, finish_ms, python=StageFlag.PYTHON in self.flags)
 
     def _lose(self, found: Column) -> None:

@@ -35,8 +35,11 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def may_be_moved(self) -> bool:
-        """Whether its files can be known again where the program has moved them to."""
-        return self.state == "committed" and bool(self.job)
+        """Whether the program may have moved its files, and they can be known again there.
+
+        One that was about to be committed may have been, and the journal does not have that.
+        """
+        return self.state != "begun" and bool(self.job)
 
 
 class WritesAsked(Event, frozen=True):

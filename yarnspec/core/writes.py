@@ -20,6 +20,8 @@ what replaces all of a path runs, or writes where nothing is; and nothing that w
 
 A program may also write beside what it has read, and give that the name of what it read. Then the files of a write lie
 where others were read before it was committed: who reads them there would apply the change twice, so that stops it.
+That holds also for a write of which the journal has only that it was about to be committed: nothing is left of it at
+its path when it never was, and just so when it was and the program has moved it.
 """
 
 from __future__ import annotations
@@ -106,13 +108,13 @@ class Writes:
         self._open[ordinal] = done = msgspec.structs.replace(found, state="committed")
         return done
 
-    def undone(self, ordinal: int) -> bool:
-        """Nothing of an uncommitted one is left; True when it is as if it had never been."""
+    def undone(self, ordinal: int) -> SavedWrite | None:
+        """Nothing of an uncommitted one is left at its path; None when it is not as if it had never been there."""
         found = self._open.get(ordinal)
         if found is None or found.state == "committed" or _destroys(found):
-            return False
-        del self._open[ordinal]
-        return True
+            return None
+        self._take_away((found,))
+        return found
 
     def declare(self, declared: WriteDeclared) -> Verdict:
         """What becomes of a write of this epoch."""
@@ -163,10 +165,15 @@ class Writes:
         else:
             self._own.add(declared.path)
             wiped = tuple(one for one in self._open.values() if _within(one.path, declared.path))
-        for one in wiped:
-            del self._open[one.ordinal]
-        self._moved += [one for one in wiped if one.may_be_moved]
+        self._take_away(wiped)
         return wiped
+
+    def _take_away(self, gone: Iterable[SavedWrite]) -> None:
+        """Of these nothing is left at their paths."""
+        for one in gone:
+            del self._open[one.ordinal]
+            if one.may_be_moved:
+                self._moved.append(one)
 
     def _amended(self, declared: WriteDeclared) -> tuple[SavedWrite, ...]:
         """The open writes there, when all of them overwrote parts of just this path, as this one does."""
@@ -195,7 +202,8 @@ class Writes:
                 if one is not None and self._had_read(one, each.place):
                     return (
                         f"the program reads {each.place}, where an earlier life of it has put what it had computed "
-                        f"from that (write {one.ordinal} to {one.path}, {_state(one)}): it would apply its change twice"
+                        f"from that (write {one.ordinal} of epoch {one.epoch}, to {one.path}): it would apply its "
+                        "change twice"
                     )
         return ""
 

@@ -1,8 +1,10 @@
 """A Spark event log as the observations that the feed of the same run brought, so that decisions can be replayed.
 
-What the log does not hold is not known here either: Spark logs no counters of running tasks, no sizes of what a task is
-going to read, and not how a stage writes its output. Those columns are ``NONE``, and ``COMMITS`` and ``WRITES`` are in
-no stage's flags.
+What the log does not hold is not known here either: Spark logs no counters of running tasks, and not how a stage
+writes its output. Those columns are ``NONE``, and ``COMMITS`` and ``WRITES`` are in no stage's flags. Nor does it hold
+the sizes of what tasks are going to read: in their place ``input_bytes`` of a start is what the task had read in the
+end, by the attempt that won. As live, it is not known where a stage reads what the program has cached, and neither
+where a task read no file and no shuffle.
 """
 
 from __future__ import annotations
@@ -50,10 +52,16 @@ class _Logged(msgspec.Struct, rename=lambda name: name.replace("_", " ").title()
     """Fields of Spark's JSON: ``stage_id`` is ``Stage ID``."""
 
 
+class _StorageLevel(_Logged):
+    use_disk: bool = False
+    use_memory: bool = False
+
+
 class _Rdd(_Logged):
     name: str = ""
     scope: str = ""
     barrier: bool = False
+    storage_level: _StorageLevel = msgspec.field(default_factory=_StorageLevel)
     determinism: str = msgspec.field(default="", name="DeterministicLevel")
 
 
@@ -204,13 +212,16 @@ class _Replay:
         self._found: list[Event | Rows] = []
         self._rows = Rows()
         self._started: dict[tuple[int, int], tuple[Rows, int, int]] = {}
+        self._cached: set[tuple[int, int]] = set()
+        # Places in rows that are all kept until the end, for the stages' flags.
+        self._launched: dict[tuple[int, int, int], list[tuple[Rows, int]]] = {}
 
     def of(self, lines: Iterator[bytes]) -> list[Event]:
         for line in lines:
             if line.startswith(_KINDS):
                 self._take(_DECODER.decode(line))
         self._close_rows()
-        # Only now: a stage's flags are known when its first task has ended.
+        # Only now: a stage's flags are known when its first task has ended, and a task's input when it has.
         return [Observed(rows=one.observations()) if isinstance(one, Rows) else one for one in self._found]
 
     def _take(self, line: _Line) -> None:
@@ -245,6 +256,8 @@ class _Replay:
                 state=State.RUNNING, tasks=stage.number_of_tasks, flags=flags, text=stage.stage_name,
             )  # fmt: skip
             self._started[key] = (self._rows, row, flags)
+            if any(rdd.storage_level.use_disk or rdd.storage_level.use_memory for rdd in stage.rdd_info):
+                self._cached.add(key)
         else:
             self._started.pop(key, None)
             self._rows.add(
@@ -258,11 +271,13 @@ class _Replay:
             "partition": task.partition, "attempt": task.attempt, "task_id": task.task_id,
             "speculative": int(task.speculative), "launch_ms": task.launch_time,
         }  # fmt: skip
+        key = (line.stage_id, line.stage_attempt_id)
         if kind == "TaskStart":
-            self._rows.add(
+            row = self._rows.add(
                 kind=RowKind.TASK_STARTED, time_ms=task.launch_time, host=task.host, executor=task.executor_id,
                 state=State.RUNNING, text="", **numbers,
             )  # fmt: skip
+            self._launched.setdefault((*key, task.index), []).append((self._rows, row))
             return
         reason = line.task_end_reason or _Reason(reason="")
         failure = reason.failure()
@@ -275,7 +290,15 @@ class _Replay:
             **numbers, **metrics,
         )  # fmt: skip
         if line.task_type == "ShuffleMapTask":
-            self._is_map((line.stage_id, line.stage_attempt_id))
+            self._is_map(key)
+        if reason.reason == "Success":
+            self._has_read((*key, task.index), metrics.get("bytes_read", 0))
+
+    def _has_read(self, key: tuple[int, int, int], size: int) -> None:
+        launched = self._launched.pop(key, [])
+        if size > 0 and key[:2] not in self._cached:
+            for rows, row in launched:
+                rows.put(row, input_bytes=size)
 
     def _is_map(self, key: tuple[int, int]) -> None:
         if key in self._started:

@@ -336,7 +336,7 @@ def make(step: Step, patient: Patient) -> Check:
         found = step.check(patient)
     except ResourcesTimedOut as error:
         # A busy cluster is no failure: a submit would wait as well.
-        advice = "the cluster is busy or has no room for it; see its scheduler's page"
+        advice = "the cluster is busy or has no room for it (see its scheduler's page), or a host is very slow"
         return Check(name=step.name, state="warning", found=error.message, advice=advice)
     except YarnspecError as error:
         return Check(name=step.name, state="failed", found=error.message, advice=step.advice, exit_code=error.exit_code)

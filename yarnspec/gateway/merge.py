@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from yarnspec.aliases import ALIASES
 from yarnspec.errors import UsageError
 from yarnspec.gateway import javaproperties
 
@@ -110,7 +111,11 @@ def merge(request: SubmitRequest, environ: Mapping[str, str]) -> Merged:
             text = ",".join(value) if isinstance(value, tuple) else str(value)
             add({key: text}, "--" + field.replace("_", "-"))
     foreign = [key for key in properties if not key.startswith("spark.")]
-    warnings = [f"{key} ({origins[key]}) is ignored: a Spark property begins with 'spark.'" for key in foreign]
+    warnings = [
+        f"{key} ({origins[key]}) is ignored: a Spark property begins with 'spark.'"
+        + (f"; as an option of yarnspec's it takes effect: --set {key}={properties[key]}" if key in ALIASES else "")
+        for key in foreign
+    ]
     for key in foreign:
         del properties[key], origins[key]
     for old, new in OLD_NAMES:

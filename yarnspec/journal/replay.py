@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from yarnspec.core.journalrecords import EpochBegan, EpochSealed, SnapshotBegan, SnapshotEnded
 from yarnspec.core.journalstate import Recorded
+from yarnspec.core.savedwork import lost_record, progress_of, progress_record
 from yarnspec.journal.errors import JournalDamaged
 from yarnspec.journal.layout import Layout
 from yarnspec.journal.records import NUMBERS, Entry
@@ -17,6 +18,9 @@ from yarnspec.journal.spool import Spool
 
 class Past(NamedTuple):
     """What earlier epochs left. With a ``problem`` nothing of it may be used again, and ``recorded`` is empty.
+
+    That one could not record to its end is none: it left what a driver leaves that dies at that moment. Only what the
+    program wrote to files afterwards is not known, as ``recorded`` says (``lost_of``).
 
     ``before_problem`` is what could be read nevertheless, to tell what may have been written; what it says is true, but
     not all that was. ``ignored_bytes`` follow what counts: writers that died were cut off in them, or others that did
@@ -35,7 +39,7 @@ def replay(layout: Layout, epochs: list[int], scratch: Path | None = None) -> Pa
     ``scratch`` is a local directory with room for the map outputs (None: that for temporary files), which are read from
     there later. OSError when there is none.
     """
-    recorded, problem, ignored_bytes = Recorded(Spool(scratch)), "", 0
+    recorded, ignored_bytes = Recorded(Spool(scratch)), 0
     apply, record_of = recorded.apply, layout.record
     for epoch in epochs[_first_to_read(layout, epochs) :]:
         sizes = layout.sizes(epoch)
@@ -47,10 +51,10 @@ def replay(layout: Layout, epochs: list[int], scratch: Path | None = None) -> Pa
             return Past(Recorded(), damage.message, recorded, ignored_bytes)
         recorded.end_of_epoch()
         ignored_bytes += max(0, layout.log_bytes(sizes) - scan.size_bytes)
-        if not problem and (why := layout.why_stopped(epoch)):
-            problem = f"the recording of epoch {epoch} stopped: {why}"
-    if problem:
-        return Past(Recorded(), problem, recorded, ignored_bytes)
+        if why := layout.why_stopped(epoch):
+            apply(lost_record(f"the recording of epoch {epoch} stopped: {why}"))
+            # What it finished after that nobody knows.
+            apply(progress_record(progress_of(recorded)._replace(epoch=epoch)))
     return Past(recorded, ignored_bytes=ignored_bytes)
 
 

@@ -96,7 +96,7 @@ class Journal:
         self._queued_bytes = 0
         self._closing = False
         self._stopped: Stopped | None = None
-        self.refused = 0
+        self._turned_away = 0
         self.flushes = 0
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
@@ -110,6 +110,12 @@ class Journal:
     def fenced(self) -> bool:
         """Whether it stopped because a later epoch has begun."""
         return self._stopped is not None and self._stopped.fenced
+
+    @property
+    def refused(self) -> int:
+        """How many records do not count: they came too late, or were not on disk when recording stopped."""
+        lost = self._seq - self._written.records if self._stopped is not None else 0
+        return lost + self._turned_away
 
     @property
     def written(self) -> Written:
@@ -162,7 +168,7 @@ class Journal:
         number, payload = payload_of(record)
         with self._changed:
             if self._closing or self._stopped is not None:
-                self.refused += 1
+                self._turned_away += 1
                 return False
             full = future is None and self._queued_bytes >= self._options.queue_bytes
             if not full:

@@ -20,6 +20,7 @@ from yarnspec.observe.replay import Replay
 
 _SUCCESS = frozenset({"SUCCESS", "SUCCEEDED", "FINISHED"})
 _LINES = 50
+_AGAIN = "judged again by time alone, without inputs"
 _ABOUT_TASKS = frozenset({"StageStarted", "StageFinished", "TaskFinished"})
 
 
@@ -141,7 +142,7 @@ class _TaskStory:
         if len(lines) > _LINES:
             lines = [*lines[: _LINES // 2], f"({len(lines) - _LINES} more)", *lines[-_LINES // 2 :]]
         if judged is not None:
-            lines.append(f"judged again by time, as of just before it ended: {judged.text}")
+            lines.append(f"{_AGAIN}, as of just before it ended: {judged.text}")
         return Explanation(
             subject=f"task {self._stage}.{self._index}",
             verdict=self._verdict(),
@@ -266,11 +267,11 @@ class _HostStory:
             subject=f"host {self._host}",
             verdict=self._verdict(),
             numbers={
-                "factor": round(speeds.factor(self._host), 3),
+                "factor_by_time_alone": round(speeds.factor(self._host), 3),
                 "slow_tasks": float(len(self._slow)),
                 "ended_attempts": float(self._ended.total()),
             },
-            lines=(*lines, f"attempts that ended there: {done}", speeds.explain(self._host)),
+            lines=(*lines, f"attempts that ended there: {done}", f"{_AGAIN}: {speeds.explain(self._host)}"),
         )
 
     def _verdict(self) -> str:

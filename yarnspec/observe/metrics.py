@@ -28,10 +28,12 @@ _STAGE_METRICS = {
     "numSlowExecutionVertices": "The same as numSlowTasks, under its first name",
     "numEffectiveCopies": "Tasks whose copy finished before the original",
     "numEffectiveSpeculativeExecutions": "The same as numEffectiveCopies, under its first name",
-    "minFinishedForSpeculationThresholdMetrics": "Tasks that must have finished before a baseline is computed",
+    "minFinishedForSpeculationThresholdMetrics": "Tasks that must have finished before others are compared with them",
     "finishedExecutionCountMetrics": "Tasks that have finished",
     "speculativeExecutionCountMetrics": "Copies that were started",
-    "speculativeThresholdOfTime": "Baseline: execution time from which on a task is slow, in milliseconds",
+    "speculativeThresholdOfTime": (
+        "Execution time from which on a task is late, before its host is weighed, in milliseconds"
+    ),
     _SPAN: "Running time of the original attempt of a task, in milliseconds; of the longest only",
     "speculativeExecutionFastestFinishedCountMetrics": "Tasks whose copy finished first",
 }

@@ -5,6 +5,7 @@ Nothing here asks the core what it thinks. A rule that is broken ends the run at
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import NoReturn
 
@@ -47,6 +48,7 @@ class Rules:
         self._stages: set[tuple[int, int]] = set()  # that run
         self._originals_only: set[tuple[int, int]] = set()  # since a map output that they read was lost
         self._running: dict[TaskKey, dict[int, str]] = {}  # as the negotiator was told
+        self._running_copies: dict[int, tuple[int, int]] = {}  # and of which stage attempt
         self._finished: dict[TaskKey, int] = {}  # and since when
         self._asked: set[TaskKey] = set()
         self._ever: Counter[TaskKey] = Counter()
@@ -104,8 +106,10 @@ class Rules:
                 self._running.setdefault(key, {})[task_id] = rows.hosts[host]
                 if speculative == 1:
                     self._asked.discard(key)
+                    self._running_copies[task_id] = key[:2]
             elif kind == RowKind.TASK_ENDED:
                 was_running = self._running.get(key, {}).pop(task_id, None) is not None
+                self._running_copies.pop(task_id, None)
                 if failures[row] == Failure.FETCH_FAILED and was_running:
                     self._output_lost(key[:2])
                 if states[row] == State.SUCCESS:
@@ -149,11 +153,26 @@ class Rules:
             self.broken(f"a copy of a task that has one to come, has ended or does not run: {copy}")
         if len(running) >= cap or copy.attempts_max != cap:
             self.broken(f"{len(running)} attempts run, {cap} may: {copy}")
-        if self._ever[key] > self._settings.speculation.max_copies_of_task:
+        if self._ever[key] > max(self._settings.speculation.max_copies_of_task, cap - 1):
             self.broken(f"the task was copied too often: {copy}")
+        self._copies_have_room(copy)
         if copy.not_hosts != tuple(sorted(set(running.values()))):
             self.broken(f"the task runs on {sorted(running.values())}: {copy}")
         self._asked.add(key)
+
+    def _copies_have_room(self, copy: LaunchCopy) -> None:
+        """Before this one fewer copies run or wait than the shares allow, of the stage and of all."""
+        settings = self._settings.speculation
+        stage = (copy.stage, copy.stage_attempt)
+        live = [*(key[:2] for key in self._asked), *self._running_copies.values()]
+        running = [key[:2] for key, attempts in self._running.items()
+                   if attempts and key not in self._finished and key[:2] in self._stages]  # fmt: skip
+        for where, copies, tasks, share in (
+            ("its stage", live.count(stage), running.count(stage), settings.max_share_of_stage),
+            ("the application", len(live), len(running), settings.max_share_of_application),
+        ):
+            if copies >= max(settings.min_copies, math.ceil(round(share * tasks, 6))):
+                self.broken(f"{copies} copies are live in {where}, of {tasks} tasks that run: {copy}")
 
     def _block_is_allowed(self, block: BlockHost) -> None:
         if block.by in (USER, SUBMIT) or _key(block) in self._decided:

@@ -35,6 +35,7 @@ _MOST_PROBLEMS = 20
 _REASON_CHARACTERS = 500
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:-]{0,254}")
 _EVERYBODY = 0o1777
+_ABOVE = 0o755
 _READABLE = 0o644
 _LATEST_MS = 2**53
 # Clocks of hosts differ: an entry that has just expired here may hold a little longer for its writer.
@@ -242,6 +243,8 @@ class ClusterBlocks:
         try:
             if self._files.exists(self._directory):
                 return
+            # One at a time: those above get the same mode, and who may write there can replace the list.
+            self._files.make_directories(self._directory.rpartition("/")[0] or "/", mode=_ABOVE)
             self._files.make_directories(self._directory, mode=_EVERYBODY)
             # What makes directories may take bits away from the mode.
             self._files.set_mode(self._directory, _EVERYBODY)

@@ -73,6 +73,8 @@ class Stream(msgspec.Struct, frozen=True, kw_only=True):
     slowness: Slowness | None
     placed: tuple[Placed, ...]
     stages: dict[tuple[int, int], tuple[int, int]]
+    inputs_known: bool = True
+    """Whether the driver knew, when it launched a task, what the task would read; else it is seen when it has ended."""
 
     @property
     def felt_until_ms(self) -> int:
@@ -101,7 +103,8 @@ class Stream(msgspec.Struct, frozen=True, kw_only=True):
             common: dict[str, object] = {
                 "stage": task.stage, "stage_attempt": task.stage_attempt, "index": task.index, "attempt": 0,
                 "task_id": task.task_id, "host": placed.host, "executor": placed.executor, "speculative": 0,
-                "launch_ms": placed.launch_ms, "input_bytes": task.bytes_read if task.bytes_read > 0 else -1,
+                "launch_ms": placed.launch_ms,
+                "input_bytes": task.bytes_read if self.inputs_known and task.bytes_read > 0 else -1,
             }  # fmt: skip
             yield placed.launch_ms, 1, {"kind": RowKind.TASK_STARTED, "state": State.RUNNING, **common}
             ended = {"bytes_read": task.bytes_read, "records_read": task.records_read, "failure": 0}

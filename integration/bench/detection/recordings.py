@@ -1,4 +1,4 @@
-"""Recorded runs: what Spark's event log said of each task of real programs, in one small file beside this one."""
+"""Recorded runs: what Spark's event log said of each task of real programs, in two small files beside this one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from yarnspec.core.observations import Observations, RowKind, State
 from yarnspec.feed.sparklog import observations
 
 RECORDED = Path(__file__).with_name("recorded.parquet")
+LATER = Path(__file__).with_name("recorded_later.parquet")
+"""The same programs, recorded when the rules were final: none was chosen by these."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):

@@ -114,7 +114,7 @@ def run(cluster: Cluster, arm: Arm, orders: Sequence[Workload], directory: Path,
         done = []
         for number, workload in enumerate(orders, 1):
             # Also where nothing is learnt: after a pause as long, the first tasks take longer in every arm.
-            _forget(cluster, ready["application_id"], executors)
+            _forget(cluster, ready["application_id"], executors, but=slow if arm.excluded else "")
             _order(directory / f"go-{number}.json", workload)
             done.append(submission.document(directory / f"done-{number}.json", JOB_S))
         (directory / "stop").touch()
@@ -151,10 +151,11 @@ def _order(path: Path, workload: Workload) -> None:
     scratch.rename(path)
 
 
-def _forget(cluster: Cluster, application: str, executors: int) -> None:
-    """Begin anew: no host blocked, nothing known of any, also not from the warm-up, no container more than then."""
+def _forget(cluster: Cluster, application: str, executors: int, *, but: str) -> None:
+    """Begin anew: no other host blocked, nothing known of any, not from the warm-up either, no container more."""
     for host in cluster.hosts:
-        run_yarnspec(cluster, "hosts", application, "unblock", host)
+        if host != but:
+            run_yarnspec(cluster, "hosts", application, "unblock", host)
     wait_for("the containers of the start", lambda: len(cluster.containers(application)) == executors + 1, 60)
 
 
@@ -177,6 +178,9 @@ def _sample(
     progress: Path,
 ) -> Sample:
     copies = [attempt for attempt in job.attempts if attempt.copy]
+    slowdown = _slowdown(progress)
+    if arm.excluded and slow in slowdown:
+        raise RuntimeError(f"a task ran on {slow}, which was to be left out")
     return Sample(
         arm=arm.name,
         workload=workload.name,
@@ -189,7 +193,7 @@ def _sample(
         copies_won=sum(copy.won for copy in copies),
         am_host=am_host,
         slow_host=slow,
-        slowdown=_slowdown(progress),
+        slowdown=slowdown,
         decided=dict(Counter(kind for at_ms, kind in decided if job.begun_ms <= at_ms <= job.ended_ms)),
     )
 

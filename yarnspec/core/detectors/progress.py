@@ -12,6 +12,8 @@ just begun, what is known of the host's speed must do. That is the test of MapRe
 *Is the host to blame?* A task that is late on a host where others are not late has more to do than they; a copy would
 take just as long. So each late task is weighed with all that is known of its host (see ``host_speed``). A task that
 hangs for no reason that can be seen is slow after ``stuck_multiplier`` times its expected time.
+
+A task that has a copy is worth a further one only when a copy would end before each of its running attempts.
 """
 
 from __future__ import annotations
@@ -74,6 +76,8 @@ class _Assessment:
     """The numbers of some running attempts. ``expected_ms`` is NaN where nothing is known to compare with."""
 
     elapsed_ms: Column
+    start_ms: Column
+    """What of that is not held against it: the start of an executor that was cold; NaN when it was not."""
     expected_ms: Column
     ratio: Column
     late_from: Column
@@ -85,15 +89,17 @@ class _Assessment:
     by_input: Column
     read_bytes: Column
     """What has been read so far, where that stands in for inputs that are not known; else NaN."""
+    overtaken: Column
+    """Whether it is late, whosever fault that is, and a copy that starts now would end first."""
     slow: Column
 
     def numbers(self, at: int) -> dict[str, float]:
         """Those of one attempt that are known, with three digits after the point: NaN has no place in JSON."""
         named = {
-            "elapsed_ms": self.elapsed_ms, "expected_ms": self.expected_ms, "ratio": self.ratio,
-            "late_from": self.late_from, "remaining_ms": self.remaining_ms, "copy_ms": self.copy_ms,
-            "host_probability": self.probability, "host_factor": self.factor, "by_counters": self.by_counters,
-            "by_input": self.by_input, "read_bytes": self.read_bytes,
+            "elapsed_ms": self.elapsed_ms, "start_ms": self.start_ms, "expected_ms": self.expected_ms,
+            "ratio": self.ratio, "late_from": self.late_from, "remaining_ms": self.remaining_ms,
+            "copy_ms": self.copy_ms, "host_probability": self.probability, "host_factor": self.factor,
+            "by_counters": self.by_counters, "by_input": self.by_input, "read_bytes": self.read_bytes,
         }  # fmt: skip
         values = np.round(np.array([column[at] for column in named.values()], dtype=float), 3).tolist()
         return {name: value for name, value in zip(named, values, strict=True) if not math.isnan(value)}
@@ -136,19 +142,28 @@ class Progress:
             slow = np.flatnonzero(assessed.slow[begin : begin + len(rows)])
             self._slow[stage.key] = stage, rows[slow]
             if len(slow):
-                yield self._slow_ones(stage, rows[slow], assessed, begin + slow, now_ms)
+                yield self._slow_ones(stage, rows, assessed, begin, now_ms)
             begin += len(rows)
 
     def _slow_ones(
-        self, stage: StageTasks, rows: Column, assessed: _Assessment, places: Column, now_ms: int
+        self, stage: StageTasks, looked_at: Column, assessed: _Assessment, begin: int, now_ms: int
     ) -> Suspects:
+        here = slice(begin, begin + len(looked_at))
+        slow = np.flatnonzero(assessed.slow[here])
+        rows, places = looked_at[slow], begin + slow
+
         def judge(position: int) -> Verdict:
             row = int(rows[position])
             numbers = assessed.numbers(int(places[position])) | input_numbers(stage, row)
             return verdict(stage, row, now_ms, detector=self.name, numbers=numbers, reason=self._said(numbers))
 
         gains_ms = (assessed.remaining_ms - assessed.copy_ms)[places]
-        return Suspects(stage, rows, gains_ms, np.round(assessed.remaining_ms[places], 3), judge)
+        index = stage.rows["index"]
+        overtaken = stage.active(index[rows]) == 1  # what is slow is overtaken
+        if not overtaken.all():
+            attempts = np.bincount(index[looked_at[assessed.overtaken[here]]])[index[rows]]
+            overtaken = attempts >= stage.active(index[rows])
+        return Suspects(stage, rows, gains_ms, np.round(assessed.remaining_ms[places], 3), judge, overtaken)
 
     def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
         """The numbers of one task, slow or not."""
@@ -167,12 +182,12 @@ class Progress:
             text=text, numbers=numbers,
         )  # fmt: skip
 
-    def min_finished(self, stage: StageTasks) -> int:  # noqa: ARG002 - the same for every stage
-        """None: what is known of the hosts may do."""
-        return 0
+    def min_finished(self, stage: StageTasks) -> int:
+        """So many can be compared with; on a host that is known as slow a task may be slow before."""
+        return min(self._settings.min_finished, stage.tasks)
 
     def threshold_ms(self, stage: StageTasks, now_ms: int) -> int | None:  # noqa: ARG002 - as the last pass saw it
-        """From when on a task of typical input is late; None without tasks to compare with."""
+        """From when on a task of typical input is late, before its host is weighed; None with nothing to compare."""
         pace = self._speeds.pace(stage)
         if pace is None or np.isnan(pace.references.typical_ms()):
             return None
@@ -215,14 +230,14 @@ class Progress:
             late_from = np.full(len(rows), self._settings.baseline_multiplier)
             return _Compared(elapsed_ms, np.maximum(elapsed_ms, 1.0), unknown, late_from, unknown, no, no, no, unknown)
         references = pace.references
-        cold = references.is_cold(rows)
+        warmth = references.warmth_of(rows)
         size = references.size_of(rows)
-        expected_ms = references.expected(rows, size, cold)
+        expected_ms = references.expected(rows, size, warmth)
         by_counters, total_ms = _by_counters(pace, rows, expected_ms)
         sized = (size > 0) & references.by_estimate | by_counters
         return _Compared(
             elapsed_ms=elapsed_ms,
-            own_ms=np.maximum(elapsed_ms - references.allowance_ms(cold), 1.0),
+            own_ms=np.maximum(elapsed_ms - references.allowance_ms(warmth), 1.0),
             expected_ms=expected_ms,
             late_from=np.full(len(rows), references.multiplier),
             total_ms=total_ms,
@@ -256,8 +271,10 @@ class Progress:
         stuck = known & (ratio >= settings.stuck_multiplier) & (own_ms >= settings.baseline_lower_bound_ms)
         victim = proven & (~known | (ratio >= _ON_SLOW_HOST)) & (elapsed_ms >= _YOUNG_NOISES * settings.noise_ms)
         pays = remaining_ms >= copy_ms + settings.copy_start_ms
+        overtaken = pays & (late | stuck | victim)
         return _Assessment(
             elapsed_ms=elapsed_ms,
+            start_ms=np.where(elapsed_ms - own_ms > 0, elapsed_ms - own_ms, np.nan),
             expected_ms=expected_ms,
             ratio=np.where(known, ratio, np.nan),
             late_from=np.where(proven, _ON_SLOW_HOST, late_from),
@@ -268,13 +285,16 @@ class Progress:
             by_counters=by_counters,
             by_input=sized,
             read_bytes=read_bytes,
-            slow=pays & ((late & suspected) | stuck | victim),
+            overtaken=overtaken,
+            slow=overtaken & (suspected | stuck | victim),
         )
 
     def _said(self, numbers: dict[str, float]) -> str:
         settings = self._settings
         if "expected_ms" in numbers:
             judged = "by its counters it takes" if numbers["by_counters"] else "so far it took"
+            if "start_ms" in numbers:
+                judged = f"{seconds(numbers['start_ms'])} aside for its executor's start, {judged}"
             facts = (
                 f"{judged} {numbers['ratio']:.1f} x the {seconds(numbers['expected_ms'])} of such a task on other "
                 f"hosts (late from {numbers['late_from']:.1f} x; {_inputs(numbers)})"

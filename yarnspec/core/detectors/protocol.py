@@ -56,6 +56,11 @@ class SlowAttempt(msgspec.Struct, frozen=True):
         return self.found.stage
 
     @property
+    def overtaken(self) -> bool:
+        """Whether a further copy would end before each attempt of the task that runs, as far as can be told."""
+        return self.found.overtaken is None or bool(self.found.overtaken[self.position])
+
+    @property
     def verdict(self) -> Verdict:
         """The verdict, as of this pass: written when asked for, as most attempts are told of in one pass of many."""
         return self.found.judge(self.position)
@@ -87,10 +92,13 @@ class Detector(Protocol):
         """The numbers of one task, slow or not."""
 
     def min_finished(self, stage: StageTasks) -> int:
-        """How many tasks must have finished before a task of the stage can be found slow."""
+        """How many tasks must have finished before others of the stage are compared with them."""
 
     def threshold_ms(self, stage: StageTasks, now_ms: int) -> int | None:
-        """The running time from which a task of typical input counts as slow now; None while there is none."""
+        """The running time from which a task of typical input is late now; None while there is none.
+
+        With ``progress`` its host is weighed then, with the others it is slow.
+        """
 
 
 def verdict(
@@ -123,6 +131,8 @@ class Suspects:
     remaining_ms: Column
     judge: Callable[[int], Verdict]
     """The verdict on the attempt at a position in ``rows``."""
+    overtaken: Column | None = None
+    """Whether a further copy would end before each running attempt of the task; None from who makes no estimates."""
 
 
 def worst_first(found: Sequence[Suspects], put_off: PutOff) -> Judged:

@@ -63,8 +63,18 @@ record Blocks(Places all, Map<Integer, Places> stages, Map<Integer, Map<Integer,
         return new Blocks(all, Map.of(), Map.of());
     }
 
+    /** What holds for all tasks of a stage, or for all stages. */
+    Blocks withoutTasks() {
+        return new Blocks(all, stages, Map.of());
+    }
+
     boolean isEmpty() {
         return all.hosts.isEmpty() && all.executors.isEmpty() && stages.isEmpty() && tasks.isEmpty();
+    }
+
+    /** True when no task of the stage may start anywhere on the host. */
+    boolean keepOutAll(int stage, String host) {
+        return all.hosts.contains(host) || keepOut(stage, host, null);
     }
 
     /** True when no task of the stage may start there. */

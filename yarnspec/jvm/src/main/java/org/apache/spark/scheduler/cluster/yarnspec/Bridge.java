@@ -203,12 +203,9 @@ public final class Bridge {
         if (currentScheduler == null) {
             return;
         }
-        boolean freed = currentScheduler.block(newBlocks);
-        if (currentBackend.stopping()) {
-            return;
-        }
-        currentBackend.awaitLaunches();
-        if (freed) {
+        currentScheduler.block(newBlocks);
+        if (!currentBackend.stopping()) {
+            currentBackend.awaitLaunches();
             currentBackend.reviveOffers();
         }
     }

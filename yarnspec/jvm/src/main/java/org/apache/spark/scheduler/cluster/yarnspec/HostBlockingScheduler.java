@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.apache.spark.SparkContext;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.resource.TaskResourceProfile;
@@ -69,11 +70,13 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
         return speculation;
     }
 
-    /** Replaces the blocks; true when something was freed and may get tasks again. */
-    synchronized boolean block(Blocks newBlocks) {
-        boolean freed = !newBlocks.cover(blocks);
+    /** Replaces the blocks. What may start now, or elsewhere, waits for offers. */
+    synchronized void block(Blocks newBlocks) {
+        boolean hosts = !blocks.withoutTasks().cover(newBlocks.withoutTasks());
         blocks = newBlocks;
-        return freed;
+        if (hosts) {
+            forEachTaskSet(WatchedTaskSet::blocked);
+        }
     }
 
     synchronized Blocks blocks() {
@@ -180,14 +183,18 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
 
     /** Has Spark run again what a lost executor had finished and what is lost only now. */
     synchronized void runAgain(String executorId, String host, ExecutorLossReason reason) {
-        runAgain(rootPool(), executorId, host, reason);
+        forEachTaskSet(tasks -> tasks.executorLost(executorId, host, reason));
     }
 
-    private static void runAgain(Schedulable one, String executorId, String host, ExecutorLossReason reason) {
+    private void forEachTaskSet(Consumer<WatchedTaskSet> what) {
+        forEachTaskSet(rootPool(), what);
+    }
+
+    private static void forEachTaskSet(Schedulable one, Consumer<WatchedTaskSet> what) {
         if (one instanceof WatchedTaskSet tasks) {
-            tasks.executorLost(executorId, host, reason);
+            what.accept(tasks);
         } else if (one instanceof Pool pool) {
-            pool.schedulableQueue().forEach(each -> runAgain(each, executorId, host, reason));
+            pool.schedulableQueue().forEach(each -> forEachTaskSet(each, what));
         }
     }
 

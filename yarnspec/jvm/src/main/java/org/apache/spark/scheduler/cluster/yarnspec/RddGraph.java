@@ -102,7 +102,9 @@ final class RddGraph {
         } else if (functions && rdd.getClass() == MapPartitionsRDD.class) {
             values.add(Fields.get(rdd, "f"));
         } else if (functions && !PLAIN.contains(rdd.getClass()) && !HadoopInputs.isOne(rdd)) {
-            throw Unknown.kind("an RDD", rdd);
+            throw rdd.getClass().getName().startsWith("org.apache.spark.sql.")
+                    ? new Unknown("the RDD of a DataFrame is not known")
+                    : Unknown.kind("an RDD", rdd);
         }
     }
 

@@ -1,6 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -41,6 +42,7 @@ final class WatchedTaskSet extends TaskSetManager {
     private final Set<Integer> reads;
     private final Map<Integer, Copy> waitingCopies = new LinkedHashMap<>();
     private final TaskBlocks taskBlocks;
+    private final BitSet anywhere = new BitSet();
     private boolean choosing;
 
     /** A copy that is wanted: where it must not run, and how many attempts of the task may run at once with it. */
@@ -57,6 +59,56 @@ final class WatchedTaskSet extends TaskSetManager {
         this.flags = flags;
         this.reads = reads;
         this.taskBlocks = new TaskBlocks(super.taskSetExcludelistHelperOpt());
+        blocked();
+    }
+
+    /**
+     * More is blocked: waiting tasks that prefer nothing but blocked hosts, of those with executors, may start anywhere at
+     * once.
+     *
+     * <p>Spark takes such a host for busy, and has them wait for it: {@code spark.locality.wait} for each level. Once told
+     * so they stay free to go anywhere, also when a block has ended.
+     */
+    void blocked() {
+        Blocks blocks = scheduler.blocks().withoutTasks();
+        boolean some = false;
+        // Spark takes from the end of its lists, and the first tasks first.
+        for (int index = blocks.isEmpty() ? -1 : numTasks() - 1; index >= 0; index--) {
+            some |= !successful()[index] && copiesRunning()[index] == 0 && setFree(index, blocks);
+        }
+        if (some) {
+            recomputeLocality();
+        }
+    }
+
+    private boolean setFree(int index, Blocks blocks) {
+        boolean blocked = false;
+        for (TaskLocation place : CollectionConverters.asJava(tasks()[index].preferredLocations())) {
+            if (blocks.keepOutAll(stageId(), place.host())) {
+                blocked = true;
+            } else if (scheduler.hasExecutorsAliveOnHost(place.host())) {
+                return false;
+            }
+        }
+        if (!blocked || anywhere.get(index)) {
+            return false;
+        }
+        anywhere.set(index);
+        pendingTasks().noPrefs().append(index);
+        return true;
+    }
+
+    /** A task waits to start over. */
+    @Override
+    public void addPendingTask(int index, boolean resolveRacks, boolean speculatable) {
+        super.addPendingTask(index, resolveRacks, speculatable);
+        // Spark's constructor calls this before there is anything of ours.
+        if (scheduler != null && !speculatable) {
+            anywhere.clear(index);
+            if (setFree(index, scheduler.blocks())) {
+                recomputeLocality();
+            }
+        }
     }
 
     /** Asks for a copy of a running task; the answer is empty, or says why there will be none. */

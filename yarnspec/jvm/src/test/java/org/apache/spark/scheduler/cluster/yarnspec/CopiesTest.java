@@ -7,17 +7,24 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.api.java.JavaFutureAction;
+import org.apache.spark.api.java.JavaRDD;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import scala.Tuple2;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
 
 /** Copies on demand in Spark's own scheduler, on hosts of the test's making; a task may fail not even once. */
 class CopiesTest {
@@ -210,5 +217,88 @@ class CopiesTest {
         cluster.endKilled(original);
         cluster.finish(startOnly(), 4L);
         assertEquals(4L, job.get(30, TimeUnit.SECONDS));
+    }
+
+    /** A cluster that has tasks wait for the hosts of their data: a minute, so that no test gets there by waiting. */
+    private void waitForData() throws Exception {
+        cluster.close();
+        cluster = new FakeCluster(Map.of("spark.locality.wait", "60s", "spark.task.maxFailures", "4"))
+                .slot("1", "a")
+                .slot("2", "b");
+        cluster.offer(); // Spark waits only for hosts that it has seen
+    }
+
+    /** A task for each of these; a task's hosts are separated by blanks. */
+    private void startJobOnDataOf(String... tasks) throws Exception {
+        List<Tuple2<Object, Seq<String>>> places = new ArrayList<>();
+        for (String hosts : tasks) {
+            places.add(new Tuple2<>(
+                    hosts, CollectionConverters.asScala(List.of(hosts.split(" "))).toSeq()));
+        }
+        ClassTag<Object> any = ClassTag$.MODULE$.Any();
+        new JavaRDD<>(cluster.context.sc().makeRDD(CollectionConverters.asScala(places).toSeq(), any), any).countAsync();
+        cluster.awaitStage(0, 0);
+    }
+
+    private void blockAll(String... hosts) {
+        cluster.scheduler.block(new Blocks(new Blocks.Places(Set.of(hosts), Set.of()), Map.of(), Map.of()));
+    }
+
+    @Test
+    void aTaskDoesNotWaitForItsDataOnAHostThatComesToBeBlocked() throws Exception {
+        waitForData();
+        startJobOnDataOf("a", "a", "b");
+        List<Long> started = cluster.offerUntilStarted();
+        assertEquals(2, started.size());
+        long onB = started.stream().filter(each -> cluster.hostOf(each).equals("b")).findFirst().orElseThrow();
+        cluster.finish(onB, 1L);
+        FakeCluster.await(() -> !cluster.countsAsRunning(0, 0, onB), "the task did not end");
+        assertEquals(List.of(), cluster.offer()); // the second one waits for host a
+        blockAll("a");
+        assertEquals("b", cluster.hostOf(startOnly()));
+    }
+
+    @Test
+    void aTaskDoesNotWaitForItsDataOnABlockedHost() throws Exception {
+        waitForData();
+        blockAll("a");
+        startJobOnDataOf("a");
+        long first = startOnly();
+        assertEquals("b", cluster.hostOf(first));
+        cluster.fail(first);
+        assertEquals("b", cluster.hostOf(startOnly())); // nor when it starts over
+    }
+
+    @Test
+    void aTaskWithDataOnAnotherHostAsWellPrefersThatUntilItIsBlockedToo() throws Exception {
+        waitForData();
+        blockAll("a");
+        startJobOnDataOf("a b", "a b", "a b");
+        assertEquals("b", cluster.hostOf(startOnly()));
+        cluster.slot("3", "c");
+        assertEquals(List.of(), cluster.offer());
+        blockAll("a", "b");
+        long second = startOnly();
+        assertEquals("c", cluster.hostOf(second));
+        assertEquals(1, cluster.indexOf(second)); // the first of those that wait
+    }
+
+    @Test
+    void aReplicaWhereNoExecutorIsKeepsNoTaskWaiting() throws Exception {
+        waitForData();
+        startJobOnDataOf("a z", "a z");
+        assertEquals("a", cluster.hostOf(startOnly()));
+        assertEquals(List.of(), cluster.offer());
+        blockAll("a");
+        assertEquals("b", cluster.hostOf(startOnly()));
+    }
+
+    @Test
+    void aTaskDoesNotWaitForItsDataWhereItsStageIsBlocked() throws Exception {
+        waitForData();
+        startJobOnDataOf("a", "a");
+        assertEquals("a", cluster.hostOf(startOnly()));
+        block("{'stages':[{'stage':0,'hosts':['a']}]}".replace('\'', '"'));
+        assertEquals("b", cluster.hostOf(startOnly()));
     }
 }

@@ -1,0 +1,62 @@
+"""A program that puts files in the place of others dies at any step: each change is made once, or it is stopped."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from tests.core.writelives import Ending, Files, X, Y, program, run, steps_of
+from yarnspec.core import writeevents as wr
+
+SEEDS = 50
+
+
+def rows(files: Files) -> dict[str, list[int]]:
+    return {place: sorted(row for each in named.values() for row in each) for place, named in files.items()}
+
+
+def check(ending: Ending, whole: Ending, *, waits: bool) -> None:
+    """Each change was made as when nothing happens; in a program that did not end none twice, and nothing was lost."""
+    found = rows(ending.files)
+    if ending.how == "ended":
+        assert found == rows(whole.files)
+    else:
+        assert all(len(set(each)) == len(each) for each in found.values()), ending
+        # Of files that are moved one by one and were not recorded as committed those that are left are removed.
+        assert not waits or {X, Y} <= {row for each in found.values() for row in each}, ending
+    if ending.how == "failed":
+        assert ending.why in ("x is not there", "y is not there")
+    if not ending.swapped:
+        assert ending.how == "ended", f"there is no reason to stop it: {ending}"
+
+
+def check_all(*, waits: bool) -> Counter[str]:
+    """Let many programs crash at each of their steps, and once more at some step after that."""
+    seen: Counter[str] = Counter()
+    for seed in range(SEEDS):
+        rng = random.Random(seed)  # noqa: S311 - the same each time
+        changes = program(rng)
+        whole, steps = run(changes, [], rng), steps_of(changes)
+        assert whole.how == "ended"
+        for crash in range(1, steps + 1):
+            for again in (False, True):
+                crashes = [crash, rng.randint(1, steps)] if again else [crash]
+                ending = run(changes, crashes, rng, waits=waits)
+                check(ending, whole, waits=waits)
+                seen[ending.how] += 1
+    return seen
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["recorded", "last commit not recorded"])
+def test_no_change_is_made_twice_wherever_the_driver_dies(waits: bool) -> None:
+    seen = check_all(waits=waits)
+    assert min(seen["ended"], seen["stopped"]) > 10 * SEEDS
+    assert seen["failed"] < SEEDS * 5
+
+
+def test_a_core_that_believes_only_in_recorded_commits_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wr.SavedWrite, "may_be_moved", property(lambda one: one.state == "committed"))
+    with pytest.raises(AssertionError):
+        check_all(waits=False)

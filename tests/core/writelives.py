@@ -1,0 +1,285 @@
+"""Lives of a program that writes files and by itself puts some in the place of others, until it ends or is stopped.
+
+The core decides, as for a real driver; files, journal and driver are played here. A file's name holds the job that
+wrote it, its rows are the numbers of the changes that made them. A crash may come between any two steps, and cuts the
+journal somewhere behind what an answer has waited for.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+from yarnspec.am.recording import records_of_write
+from yarnspec.core import commands as cm
+from yarnspec.core import writeevents as wr
+from yarnspec.core.journalrecords import JournalRecord
+from yarnspec.core.journalstate import Recorded
+from yarnspec.core.lifecycle import Lifecycle
+from yarnspec.core.outputs import Outputs
+from yarnspec.core.savedwork import moved_writes, saved_writes
+from yarnspec.core.settings import Settings
+from yarnspec.core.timers import Timers
+
+Rows = tuple[int, ...]
+Files = dict[str, dict[str, Rows]]
+"""By directory and name."""
+Mode = Literal["create", "replace", "add"]
+
+X, Y, OLD = 100, 200, 300
+"""The rows that there are at first: of the two inputs, and where something is to be overwritten."""
+
+
+class Change(NamedTuple):
+    """Reads a directory and writes one.
+
+    ``then``: "swap" puts what it wrote in the place of what it read, ``one_by_one`` each file; "publish" gives it
+    another name, and does nothing at all when something of that name is there.
+    """
+
+    number: int
+    source: str
+    target: str
+    mode: Mode
+    then: str = ""
+    one_by_one: bool = False
+
+
+class Ending(NamedTuple):
+    """How a program came to its end. ``swapped``: in one of its lives it had begun to put something in a place."""
+
+    how: Literal["ended", "stopped", "failed"]
+    why: str
+    files: Files
+    swapped: bool
+
+
+class CrashedError(Exception):
+    """The driver has died."""
+
+
+class StoppedError(Exception):
+    """The core does not let it go on."""
+
+
+class FailedError(Exception):
+    """The program ends with an error of its own."""
+
+
+def program(rng: random.Random) -> list[Change]:
+    """A few changes of two inputs; what is written lies beside them before it is in its place."""
+    return [_draw(number, rng) for number in range(1, rng.randint(2, 4))]
+
+
+def _draw(number: int, rng: random.Random) -> Change:
+    source = rng.choice(["x", "y"])
+    match rng.choice(["log", "out", "swap", "swap", "publish"]):
+        case "log":
+            return Change(number, source, "log", "add")
+        case "out":
+            return Change(number, source, "out", "replace")
+        case then:
+            mode: Mode = rng.choice(["create", "replace", "add"])
+            return Change(number, source, f"{source}.{then}", mode, then, rng.random() < 0.5)
+
+
+def inputs(changes: list[Change]) -> Files:
+    """What is there at first; beside an input that is to be overwritten lies something old."""
+    files: Files = {"x": {"part-0": (X,)}, "y": {"part-0": (Y,)}}
+    firsts = {one.target: one.mode for one in reversed(changes)}
+    return files | {target: {"part-0": (OLD,)} for target, mode in firsts.items() if mode == "replace"}
+
+
+def steps_of(changes: list[Change]) -> int:
+    """How many steps it takes when nothing happens to it."""
+    life = Life(changes, inputs(changes), Recorded(), 1)
+    life.run()
+    return life.steps
+
+
+def run(changes: list[Change], crashes: list[int], rng: random.Random, *, waits: bool = True) -> Ending:
+    """Run it until it ends, with one life more than ``crashes``, each of which is after so many steps.
+
+    ``waits``: it goes on after a commit when that is in the journal, and not before.
+    """
+    files, recorded, swapped = inputs(changes), Recorded(), False
+    for epoch, crash in enumerate([*crashes, 0], start=1):
+        life = Life(changes, files, recorded, epoch, crash=crash, waits=waits)
+        try:
+            life.run()
+        except CrashedError:
+            swapped |= life.swapped
+            recorded = life.journal(rng)
+            continue
+        except StoppedError as error:
+            return Ending("stopped", str(error), files, swapped | life.swapped)
+        except FailedError as error:
+            return Ending("failed", str(error), files, swapped | life.swapped)
+        return Ending("ended", "", files, swapped | life.swapped)
+    raise AssertionError("the last life ends by itself")
+
+
+class Life:
+    """One life of the driver. ``crash``: after so many steps; 0: it does not."""
+
+    def __init__(
+        self,
+        changes: list[Change],
+        files: Files,
+        recorded: Recorded,
+        epoch: int,
+        *,
+        crash: int = 0,
+        waits: bool = True,
+    ) -> None:
+        lifecycle = Lifecycle(Settings(initial_executors=1, executor_memory_mb=512), Timers())
+        lifecycle.begin(epoch)
+        self._changes = changes
+        self._files = files
+        self._epoch = epoch
+        self._crash = crash
+        self._waits = waits
+        self._core = Outputs(lifecycle, lambda _why: [])
+        self._core.known(saved_writes(recorded), moved_writes(recorded), tuple(recorded.reads))
+        self._past = list(recorded.live())
+        self._written: list[JournalRecord] = []
+        self._durable = 0
+        self._pending = False
+        self._read: set[str] = set()
+        self._untold: list[str] = []
+        self._questions = 0
+        self.steps = 0
+        self.swapped = False
+
+    def run(self) -> None:
+        """Clean up, and run the program from its first line."""
+        for one in self._ask(wr.WritesAsked).unfinished:
+            self._tell(wr.WriteResolved(ordinal=one.ordinal, outcome=self._settle(one)))
+        for change in self._changes:
+            if change.then == "publish" and f"{change.source}.done" in self._files:
+                continue
+            rows = self._rows(change.source)
+            self._write(change, rows)
+            if change.then == "swap":
+                self._step()
+                self.swapped = True
+                del self._files[change.source]
+                self._move(change.target, change.source, one_by_one=change.one_by_one)
+            elif change.then == "publish":
+                self._move(change.target, f"{change.source}.done", one_by_one=False)
+
+    def journal(self, rng: random.Random) -> Recorded:
+        """What the next life finds: what was durable, and as much of the rest as chance will have."""
+        recorded = Recorded()
+        for record in self._past + self._written[: rng.randint(self._durable, len(self._written))]:
+            recorded.apply(record)
+        return recorded
+
+    # the program and Spark
+
+    def _rows(self, place: str) -> Rows:
+        files = self._listed(place)
+        if self._pending:
+            jobs = tuple(sorted({_job(name) for name in files} - {""}))
+            paths = tuple(f"{place}/{name}" for name in files)
+            self._ask(wr.InputRead, paths=paths, held=(wr.Held(place, jobs),) if jobs else ())
+        if place not in self._read:
+            self._read.add(place)
+            self._untold.append(place)
+        return tuple(row for rows in files.values() for row in rows)
+
+    def _listed(self, place: str) -> dict[str, Rows]:
+        if place not in self._files:
+            raise FailedError(f"{place} is not there")
+        return dict(sorted(self._files[place].items()))
+
+    def _write(self, change: Change, rows: Rows) -> None:
+        number, target = change.number, change.target
+        existed = target in self._files
+        signature = f"{number}: {self._listed(change.source)}"
+        answer = self._ask(
+            wr.WriteDeclared, write=number, path=target, mode=change.mode, existed=existed, signature=signature
+        )
+        if answer.action == "skip" and answer.check and answer.saved is not None and not self._is_there(answer.saved):
+            answer = self._ask(wr.WriteMissing, write=number)
+        if answer.action == "skip":
+            return
+        if change.mode == "create" and existed:
+            raise FailedError(f"{target} is there already")
+        job = f"j{self._epoch}.{number}"
+        self._ask(wr.WriteBeginning, write=number, job=job, existed=existed)
+        if change.mode == "replace":
+            self._files.pop(target, None)
+        self._step()
+        self._files.setdefault(target, {})
+        new = {f"part-0-{job}": (number,)} | ({f"part-1-{job}": rows} if change.target != "log" else {})
+        told, self._untold = tuple(self._untold), []
+        self._ask(wr.WriteCommitting, write=number, files=len(new), digest=_digest(new), read=told)
+        for name, each in new.items():
+            self._step()
+            self._files[target][name] = each
+        self._ask(wr.WriteFinished, write=number)
+
+    def _move(self, source: str, place: str, *, one_by_one: bool) -> None:
+        self._step()
+        if source not in self._files:
+            raise FailedError(f"{source} is not there")
+        while one_by_one and self._files[source]:
+            name = min(self._files[source])
+            self._files.setdefault(place, {})[name] = self._files[source].pop(name)
+            self._step()
+        self._files[place] = self._files.get(place, {}) | self._files.pop(source)
+
+    # what is left of an earlier driver
+
+    def _settle(self, one: wr.SavedWrite) -> str:
+        self._step()
+        if one.state == "committing" and self._is_there(one):
+            return "committed"
+        files = self._files.get(one.path, {})
+        for name in [name for name in files if _job(name) == one.job]:
+            del files[name]
+        if not files and not one.existed:
+            self._files.pop(one.path, None)
+        return "undone"
+
+    def _is_there(self, one: wr.SavedWrite) -> bool:
+        files = self._files.get(one.path, {})
+        return _digest({name: rows for name, rows in files.items() if _job(name) == one.job}) == one.digest
+
+    # the core and the journal
+
+    def _ask(self, question: Callable[..., Any], **fields: Any) -> cm.AnswerWrite:
+        self._step()
+        self._questions += 1
+        answered = self._tell(question(question=self._questions, **fields))
+        self._step()
+        answer = next(one for one in answered if isinstance(one, cm.AnswerWrite))
+        if answer.fenced and (self._waits or question in (wr.WriteBeginning, wr.WriteCommitting)):
+            self._durable = len(self._written)
+        ended = [one for one in answered if isinstance(one, cm.FinishApplication)]
+        if ended:
+            raise StoppedError(ended[0].reason)
+        self._pending = answer.pending
+        return answer
+
+    def _tell(self, event: Any) -> list[cm.Command]:
+        answered = self._core.routes[type(event)](event, 0)
+        for command in answered:
+            self._written += records_of_write(command)
+        return answered
+
+    def _step(self) -> None:
+        self.steps += 1
+        if self.steps == self._crash:
+            raise CrashedError
+
+
+def _job(name: str) -> str:
+    """What the name of a file says of who wrote it; empty for those that were there at first."""
+    return name.removeprefix("part-").partition("-")[2]
+
+
+def _digest(files: dict[str, Rows]) -> str:
+    return repr(sorted(files.items()))
