@@ -156,7 +156,8 @@ def test_queues_of_the_fair_scheduler() -> None:
 
 
 def test_an_applications_report() -> None:
-    with rm({f"{CLUSTER}/apps/{APPLICATION}": {"app": app()}}) as (manager, _):
+    active = {"clusterInfo": {"haState": "ACTIVE"}}
+    with rm({f"{CLUSTER}/apps/{APPLICATION}": {"app": app()}, f"{CLUSTER}/info": active}) as (manager, _):
         report = manager.application(APPLICATION)
         with pytest.raises(NotFound, match="does not know"):
             manager.application("application_1_0001")
@@ -176,6 +177,27 @@ def test_a_resource_manager_that_has_not_read_its_state_yet_is_waited_for() -> N
             state = next(states)
             return 200, {"clusterInfo": {"haState": state}}
         return (200, {"app": app()}) if state == "ACTIVE" else (404, "")
+
+    with serving(answer) as server, ResourceManager([server.address()], user="ada", timeout_s=5) as manager:
+        assert manager.application(APPLICATION).user == app()["user"]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        pytest.param(["stopping", "stopping", "stopping", "starting", "active"], id="it stops"),
+        pytest.param(["starting", "active", "stopping", "stopping", "active"], id="it starts and stops"),
+    ],
+)
+def test_a_resource_manager_that_stops_and_knows_no_page_any_more_has_not_forgotten(answers: list[str]) -> None:
+    """For some ms before its port closes it answers 404 to everything (seen with 3.5.0)."""
+    states = iter(answers)
+
+    def answer(path: str, _parameters: dict[str, str]) -> tuple[int, Any]:
+        state = next(states, "active")
+        if path == f"{CLUSTER}/info" and state != "stopping":
+            return 200, {"clusterInfo": {"haState": "ACTIVE" if state == "active" else "INITIALIZING"}}
+        return (200, {"app": app()}) if state == "active" else (404, "")
 
     with serving(answer) as server, ResourceManager([server.address()], user="ada", timeout_s=5) as manager:
         assert manager.application(APPLICATION).user == app()["user"]

@@ -27,6 +27,10 @@ _PASSING = re.compile(r"^\s*\[[^\]]*\]\s*|\s*Last Node which was processed for t
 _CONTAINER_ID = re.compile(r"container_(?:e\d+_)?\d+_\d{4,}_\d{2,}_\d{6,}")
 
 
+class _NotActive(Exception):
+    """It starts or stops: what it does not know now it may know soon."""
+
+
 class ResourceManager(Closing):
     """The ResourceManager of one cluster, through its REST interface."""
 
@@ -117,34 +121,49 @@ class ResourceManager(Closing):
         return rm_documents.configuration_value(document, name)
 
     def application(self, application_id: str) -> Application:
-        """The report of one application; NotFound when the ResourceManager does not know it."""
+        """The report of one application; NotFound when the ResourceManager does not know it.
+
+        While it starts it answers before it has read its state, and while it stops it knows no page at all: it does
+        not know an application only where it was active before it said so, and still is.
+        """
         check_application_id(application_id)
         path = f"/ws/v1/cluster/apps/{application_id}"
         try:
             document = self._rest.get(path)
         except NotFound:
-            self._wait_until_active()
-            try:
-                document = self._rest.get(path)
-            except NotFound as error:
-                raise NotFound(f"The ResourceManager does not know {application_id}.") from error
+            document = self._asked_while_active(path)
+        if document is None:
+            raise NotFound(f"The ResourceManager does not know {application_id}.")
         return rm_documents.application(document["app"])
 
-    def _wait_until_active(self) -> None:
-        """A ResourceManager that starts again answers before it has read its state: until then it knows nothing."""
+    def _asked_while_active(self, path: str) -> Any:
         retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_result(lambda state: state not in {"", "ACTIVE"}),
+            retry=tenacity.retry_if_exception_type(_NotActive),
             wait=tenacity.wait_fixed(_ACTIVE_POLL_S),
             stop=tenacity.stop_after_delay(self._timeout_s),
         )
         try:
-            retrying(lambda: self.cluster().ha_state)
-        except NotFound:
-            return  # it does not tell
+            return retrying(self._asked_once_while_active, path)
         except tenacity.RetryError as error:
             raise ClusterUnreachable(
                 f"The ResourceManager at {self.url} did not become active within {self._timeout_s:g} s."
             ) from error
+
+    def _asked_once_while_active(self, path: str) -> Any:
+        self._check_active()
+        try:
+            return self._rest.get(path)
+        except NotFound:
+            self._check_active()
+            return None
+
+    def _check_active(self) -> None:
+        try:
+            state = self.cluster().ha_state
+        except NotFound as error:
+            raise _NotActive from error
+        if state not in {"", "ACTIVE"}:
+            raise _NotActive
 
     def applications(
         self, *, user: str | None = None, types: Iterable[str] = (), states: Iterable[str] = ()
