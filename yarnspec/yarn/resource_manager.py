@@ -27,7 +27,7 @@ _PASSING = re.compile(r"^\s*\[[^\]]*\]\s*|\s*Last Node which was processed for t
 _CONTAINER_ID = re.compile(r"container_(?:e\d+_)?\d+_\d{4,}_\d{2,}_\d{6,}")
 
 
-class _NotActive(Exception):
+class _NotActiveError(Exception):
     """It starts or stops: what it does not know now it may know soon."""
 
 
@@ -138,7 +138,7 @@ class ResourceManager(Closing):
 
     def _asked_while_active(self, path: str) -> Any:
         retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(_NotActive),
+            retry=tenacity.retry_if_exception_type(_NotActiveError),
             wait=tenacity.wait_fixed(_ACTIVE_POLL_S),
             stop=tenacity.stop_after_delay(self._timeout_s),
         )
@@ -161,9 +161,9 @@ class ResourceManager(Closing):
         try:
             state = self.cluster().ha_state
         except NotFound as error:
-            raise _NotActive from error
+            raise _NotActiveError from error
         if state not in {"", "ACTIVE"}:
-            raise _NotActive
+            raise _NotActiveError
 
     def applications(
         self, *, user: str | None = None, types: Iterable[str] = (), states: Iterable[str] = ()
