@@ -389,6 +389,20 @@ def test_a_journal_that_cannot_be_written_keeps_no_write_from_its_end(tmp_path: 
         assert go_on(epoch, record)["action"] == "run"
 
 
+def test_a_driver_that_was_replaced_must_not_commit_either_when_nothing_is_recorded_any_more(tmp_path: Path) -> None:
+    zombie = Epoch(tmp_path, 1)
+    zombie.replayed()
+    assert go_on(zombie, BEGUN)["action"] == "run"
+    assert zombie.journal is not None
+    zombie.journal.stop("the disk is full")
+    assert isinstance(zombie.told.get(timeout=DEADLINE_S), rec.RecordingEnded)
+    assert go_on(zombie)["action"] == "run"
+    second = Epoch(tmp_path, 2)
+    second.replayed()
+    assert go_on(zombie)["action"] == "stop"
+    second.end()
+
+
 def test_a_program_that_cannot_be_told_from_another_is_not_recorded(tmp_path: Path) -> None:
     def unknown() -> ApplicationRegistered:
         raise OSError("it is on the web")

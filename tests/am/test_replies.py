@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
@@ -13,7 +14,8 @@ from yarnspec.core import recoveryevents as rec
 from yarnspec.core import writeevents as wr
 from yarnspec.core.commands import AnswerShuffle, AnswerWrite
 from yarnspec.core.events import Event
-from yarnspec.journal.errors import JournalStopped
+from yarnspec.errors import ClusterUnreachable, YarnspecError
+from yarnspec.journal.errors import Fenced, JournalStopped
 from yarnspec.journal.writer import Stopped
 
 DEADLINE_S = 20.0
@@ -76,8 +78,8 @@ class Driver:
         answer = AnswerShuffle(question=question, shuffle=None, record=True, waited_ms=waited_ms, reason="new")
         self.replies.put(answer, durable)
 
-    def ask_to_write(self, question: int, durable: Future[int] | None) -> None:
-        self.replies.put(AnswerWrite(question=question, fenced=True, reason="go on"), durable)
+    def ask_to_write(self, question: int, durable: Future[int] | None, look: Callable[[], None] = lambda: None) -> None:
+        self.replies.put(AnswerWrite(question=question, fenced=True, reason="go on"), durable, look)
 
     def heard(self) -> tuple[int, Any, float]:
         return self.bridge.heard.get(timeout=DEADLINE_S)
@@ -160,12 +162,32 @@ def test_a_write_of_which_nobody_knows_whether_it_may_go_on_does_not_and_others_
     assert "300 s" in refused.why
 
 
+@pytest.mark.parametrize("record", [done(JournalStopped("it is over")), done()], ids=["lost", "of before"])
 @pytest.mark.parametrize(("fenced", "action"), [(False, "run"), (True, "stop")])
 def test_without_a_journal_a_write_goes_on_unless_a_later_epoch_has_begun(
-    driver: Driver, fenced: bool, action: str
+    driver: Driver, fenced: bool, action: str, record: Future[int]
 ) -> None:
-    driver.replies.stopped(Stopped("it is over", fenced=fenced))
+    driver.replies.stopping(Stopped("it is over", fenced=fenced))
+    driver.replies.stopped()
     driver.begin()
-    driver.ask_to_write(1, done(JournalStopped("it is over")))
+    driver.ask_to_write(1, record)
     assert driver.heard()[:2] == (1, action)
     assert driver.told.empty() is not fenced
+
+
+@pytest.mark.parametrize("error", [Fenced("epoch 2 has begun"), ClusterUnreachable("HDFS is away")])
+def test_a_later_epoch_is_looked_for_when_nothing_gets_durable(driver: Driver, error: YarnspecError) -> None:
+    """What cannot be looked for in time is taken for there."""
+
+    def look() -> None:
+        driver.clock.now_s += 100
+        raise error
+
+    driver.replies.stopping(Stopped("the disk is full", fenced=False))
+    driver.replies.stopped()
+    driver.begin()
+    driver.ask_to_write(1, done(), look)
+    assert driver.heard()[:2] == (1, "stop")
+    refused = driver.told.get(timeout=DEADLINE_S)
+    assert isinstance(refused, wr.WriteRefused)
+    assert error.message in refused.why

@@ -105,6 +105,9 @@ class OpenJournal(Protocol):
     def close(self, deadline_s: float) -> bool:
         """Write what is left."""
 
+    def look(self) -> None:
+        """Fenced when a later epoch has begun."""
+
 
 Begin = Callable[[Callable[[Stopped], None]], tuple[OpenJournal, Past]]
 """Opens the journal, given who is told when nothing can be written any more."""
@@ -162,7 +165,7 @@ class Recording:
     def perform(self, command: Command) -> None:
         """Carry out one of ``RECORDS``. For the shell's thread."""
         if isinstance(command, commands.AnswerShuffle | commands.AnswerWrite):
-            self._replies.put(command, self._last)
+            self._replies.put(command, self._last, self._look)
         elif isinstance(command, commands.OfferSaved):
             self._offer()
         elif self._journal is not None:
@@ -296,9 +299,14 @@ class Recording:
         self._saved = not self._unsaved
 
     def _stopped(self, stopped: Stopped) -> None:
-        # First: what the driver goes on to write then is known to be unrecorded.
+        self._replies.stopping(stopped)
+        # Before any answer: what the driver goes on to write then is known to be unrecorded.
         self._post(rec.RecordingEnded(why=stopped.why, fenced=stopped.fenced))
-        self._replies.stopped(stopped)
+        self._replies.stopped()
+
+    def _look(self) -> None:
+        if self._journal is not None:
+            self._journal.look()
 
     # writing
 

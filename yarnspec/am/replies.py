@@ -20,6 +20,7 @@ from yarnspec.core import commands
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core import writeevents as wr
 from yarnspec.core.events import Event
+from yarnspec.journal.errors import Fenced
 from yarnspec.journal.writer import Stopped
 
 _log = structlog.get_logger()
@@ -31,6 +32,8 @@ _WRITE_S = 300.0
 _TELL_S = 3.0
 """So much of that is for telling."""
 _ENDING_S = 60.0
+_LOOK_PAUSE_S = 0.5
+_NOT_TOLD = f"within {_WRITE_S:g} s it could not be told whether a later epoch has begun"
 _TELL_PAUSE_S = 0.2
 
 Answer: TypeAlias = commands.AnswerShuffle | commands.AnswerWrite
@@ -49,10 +52,14 @@ class Answering(Protocol):
 
 
 class _Waiting(NamedTuple):
-    """An answer, what must be on disk before it is given, and when it has to be given at the latest."""
+    """An answer, what must be on disk before it is given, and when it has to be given at the latest.
+
+    ``look`` raises Fenced when a later epoch has begun: for when nothing gets durable any more.
+    """
 
     command: Answer
     durable: Future[int] | None
+    look: Callable[[], None]
     until_s: float
 
 
@@ -82,18 +89,27 @@ class Replies:
         """The driver's bridge is there. From any thread."""
         self._bridge = bridge
 
-    def stopped(self, stopped: Stopped) -> None:
-        """Nothing gets durable any more. From any thread."""
+    def stopping(self, stopped: Stopped) -> None:
+        """Nothing gets durable any more, which the core is told next. From any thread."""
         self._stopped = stopped
+
+    def stopped(self) -> None:
+        """The core was told: what waited for something durable is answered without. From any thread."""
         self._ended.set()
 
-    def put(self, command: Answer, durable: Future[int] | None) -> None:
-        """Answer as soon as that is durable. Returns at once."""
+    def put(self, command: Answer, durable: Future[int] | None, look: Callable[[], None] = lambda: None) -> None:
+        """Answer as soon as that is durable. Returns at once.
+
+        Args:
+            command: the answer.
+            durable: done when the last record is on disk.
+            look: raises Fenced when a later epoch has begun.
+        """
         now_s = self._clock()
         if isinstance(command, commands.AnswerShuffle):
-            self._shuffles.put(_Waiting(command, durable, now_s + _SHUFFLE_S - command.waited_ms / 1000))
+            self._shuffles.put(_Waiting(command, durable, look, now_s + _SHUFFLE_S - command.waited_ms / 1000))
         else:
-            self._writes.put(_Waiting(command, durable, now_s + _WRITE_S))
+            self._writes.put(_Waiting(command, durable, look, now_s + _WRITE_S))
 
     def _answer_all(self, waiting: queue.SimpleQueue[_Waiting]) -> None:
         while True:
@@ -130,18 +146,36 @@ class Replies:
         return True
 
     def _why_stop(self, command: commands.AnswerWrite, waiting: _Waiting) -> str:
-        """Why the driver must not go on; a record that is durable shows that there is no later epoch."""
+        """Why the driver must not go on.
+
+        A record that is durable shows that there is no later epoch. Without a journal the job goes on, but not beside
+        the one of a later epoch.
+        """
         if not command.fenced or waiting.durable is None:
             return ""
-        try:
-            if waiting.durable.exception(self._left_s(waiting)) is None:
-                return ""
-        except TimeoutError:
-            return f"within {_WRITE_S:g} s it could not be told whether a later epoch has begun"
+        if self._stopped is None:
+            try:
+                if waiting.durable.exception(self._left_s(waiting)) is None:
+                    return ""
+            except TimeoutError:
+                return _NOT_TOLD
         self._ended.wait(min(_ENDING_S, self._left_s(waiting)))
         if self._stopped is None:
             return "the journal is closed"
-        return self._stopped.why if self._stopped.fenced else ""  # else the job goes on without a journal
+        return self._stopped.why if self._stopped.fenced else self._later_epoch(waiting)
+
+    def _later_epoch(self, waiting: _Waiting) -> str:
+        while True:
+            try:
+                waiting.look()
+            except Fenced as fenced:
+                return fenced.message
+            except Exception as error:
+                if not self._left_s(waiting):
+                    return f"{_NOT_TOLD}: {error}"
+                time.sleep(_LOOK_PAUSE_S)
+            else:
+                return ""
 
     def _tell(self, command: Answer, until_s: float) -> None:
         while not self._told(command, last=self._clock() >= until_s):
