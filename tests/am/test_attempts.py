@@ -6,9 +6,10 @@ import pytest
 
 from tests.am.test_shell import Make, World, make
 from tests.spark.plans import plan
-from yarnspec.am.attempts import CRASHED, ending_of, for_good, unless_replaced
+from yarnspec.am.attempts import CRASHED, ending_of, for_good, unless_replaced, why_ended
 from yarnspec.core import commands, events
 from yarnspec.core.commands import AbandonAttempt, FinishApplication
+from yarnspec.yarn.cluster import Attempt
 
 __all__ = ["make"]
 
@@ -55,6 +56,26 @@ def test_only_the_last_attempts_crash_is_the_applications_end() -> None:
 
 def test_where_yarn_forgets_failures_no_attempt_is_known_to_be_the_last() -> None:
     assert for_good(LOST, plan(max_attempts=2, attempts_are_forgotten=True), 2) is LOST
+
+
+@pytest.mark.parametrize(
+    ("diagnostics", "why"),
+    [
+        (
+            "AM Container for appattempt_1_0002_000001 exited with  exitCode: 137\nFailing this attempt.Diagnostics: "
+            "[2026-11-23 16:43:39.691]Container killed on request. Exit code is 137\n[2026-11-23 16:43:39.8]Killed\n",
+            "its application master ended with exit code 137: Container killed on request. Exit code is 137",
+        ),
+        ("exitCode: -100\n", "its application master ended with exit code -100: exitCode: -100"),
+        ("", "its application master ended: YARN gives no reason"),
+    ],
+)
+def test_why_an_attempt_was_lost_is_told_in_a_line(diagnostics: str, why: str) -> None:
+    attempt = Attempt(
+        id="a", number=1, am_container_id="", am_host=None, am_http_address=None, started_ms=0, finished_ms=1,
+        diagnostics=diagnostics,
+    )  # fmt: skip
+    assert why_ended(attempt) == why
 
 
 def test_a_programs_end_stays_what_it_is() -> None:

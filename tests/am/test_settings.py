@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from yarnspec import options
-from yarnspec.am.__main__ import attempts_taken_away, epoch_of, epochs_of, settings_of
+from yarnspec.am.__main__ import earlier_attempts, epoch_of, epochs_of, settings_of
+from yarnspec.am.attempts import taken_away
 from yarnspec.am.earlier import EarlierBlocks
 from yarnspec.core.restarts import Restarts
 from yarnspec.core.settings import BlockSettings, DetectorSettings, SpeculationSettings
@@ -102,8 +103,8 @@ def test_lives_that_yarn_took_away_are_not_held_against_the_program() -> None:
         )
         for n, text in texts.items()
     ]
-    assert attempts_taken_away(4, lambda: attempts) == (1,)
-    assert attempts_taken_away(1, lambda: attempts) == ()
+    assert taken_away(earlier_attempts(4, lambda: attempts)) == (1,)
+    assert earlier_attempts(1, lambda: attempts) == ()
     spared = epochs_of(on, (1,))
     assert spared == (1, 2, 3, 4, 5)
     assert settings_of(on, EarlierBlocks(), epoch_of(on, 4), spared=spared).recovery.taken_away == spared
@@ -113,4 +114,4 @@ def test_without_the_resource_manager_every_life_counts() -> None:
     def nobody() -> list[Attempt]:
         raise OSError("no answer")
 
-    assert attempts_taken_away(2, nobody) == ()
+    assert earlier_attempts(2, nobody) == ()

@@ -181,9 +181,10 @@ def test_how_it_ended() -> None:
 
 def test_a_second_attempt_begins_anew_and_keeps_what_was_placed() -> None:
     first = records(attempt(), READY, events.TargetExecutorsChanged(count=1), STARTED, BLOCK)
-    second = records(attempt(2), epoch=2)
+    second = records(msgspec.structs.replace(attempt(2), attempt_before="exit code 137: killed"), epoch=2)
     document = fold(APP, [*first, *second])
     assert (document.attempt, document.epoch, document.phase, document.wanted_containers) == (2, 2, "starting", 0)
+    assert document.warnings == ("attempt 1 was lost: exit code 137: killed",)
     assert [(one.attempt, one.role, one.state) for one in document.containers] == [
         (1, "am", "COMPLETE"),
         (1, "executor", "COMPLETE"),

@@ -16,7 +16,7 @@ import tenacity
 
 from yarnspec.am.allocations import Allocations
 from yarnspec.am.answers import Answers
-from yarnspec.am.attempts import CRASHED, ending_of, for_good, taken_away, unless_replaced
+from yarnspec.am.attempts import CRASHED, ending_of, for_good, taken_away, unless_replaced, why_ended
 from yarnspec.am.containers import ExecutorContainers
 from yarnspec.am.doors import Doors
 from yarnspec.am.earlier import EarlierBlocks
@@ -65,12 +65,12 @@ def restarts_of(plan: Plan) -> int:
     return max(0, min(plan.options.recovery.driver_restarts, EPOCH_MAX // plan.max_attempts - 1))
 
 
-def attempts_taken_away(attempt: int, attempts: Callable[[], Iterable[Attempt]]) -> tuple[int, ...]:
-    """Which of the attempts before this one YARN ended through no fault of theirs."""
+def earlier_attempts(attempt: int, attempts: Callable[[], Iterable[Attempt]]) -> tuple[Attempt, ...]:
+    """The attempts before this one, first to last; none when YARN does not tell."""
     if attempt == 1:
         return ()
     try:
-        return tuple(number for number in taken_away(attempts()) if number < attempt)
+        return tuple(one for one in attempts() if one.number < attempt)
     except Exception:
         _log.exception("how the attempts before this one ended is not known")
         return ()
@@ -134,7 +134,8 @@ def negotiate(place: Place) -> int:
 def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory) -> int:
     epoch = epoch_of(plan, place.attempt)
     rm = ResourceManager.from_conf(conf)
-    spared = attempts_taken_away(place.attempt, lambda: rm.attempts(place.application_id))
+    before = earlier_attempts(place.attempt, lambda: rm.attempts(place.application_id))
+    spared = taken_away(before)
     earlier = history.earlier_blocks(epoch)
     log = EventLogs(epoch, history.open_events)
     master = SkeinContainers.from_current()
@@ -158,7 +159,7 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     end_on_sigterm(lambda: driver.stop(grace_s=0.2), log.close)
 
     shared = SharedBlocks.of(conf, plan.options, shell.post)
-    _begin(shell, plan, place, epoch, shared=shared, earlier=earlier)
+    _begin(shell, plan, place, epoch, shared=shared, earlier=earlier, before=before)
     driver.begin(epoch)
     watch = ClusterWatch(rm, place.application_id, shell.post, lambda: containers.waiting)
     allocations = Allocations(containers, shell.post)
@@ -217,7 +218,16 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     return code
 
 
-def _begin(shell: Shell, plan: Plan, place: Place, epoch: int, *, shared: SharedBlocks, earlier: EarlierBlocks) -> None:
+def _begin(
+    shell: Shell,
+    plan: Plan,
+    place: Place,
+    epoch: int,
+    *,
+    shared: SharedBlocks,
+    earlier: EarlierBlocks,
+    before: tuple[Attempt, ...],
+) -> None:
     """Tell the core that the attempt starts, after everything that keeps containers off hosts from the start on."""
     shared.watcher.start()
     shared.wait_for_first_look(_SHARED_LIST_S)
@@ -231,6 +241,7 @@ def _begin(shell: Shell, plan: Plan, place: Place, epoch: int, *, shared: Shared
             container_id=place.container_id,
             host=place.host,
             placement_mode=plan.placement_mode,
+            attempt_before=why_ended(before[-1]) if before else "",
         )
     )
 

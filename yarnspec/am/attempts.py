@@ -21,6 +21,8 @@ CRASHED = 70
 _NOT_COUNTED = frozenset({-100, -101, -102, -106})
 """Exit codes of a master's container: its host was lost or its disks failed, or YARN took it back or ended it."""
 _EXIT_CODE = re.compile(r"exitCode:\s*(-?\d+)")
+_DETAILS = re.compile(r"Diagnostics:\s*(?:\[[^\]]*\])?\s*(\S.*)")
+_MOST_CHARACTERS = 300
 
 
 def taken_away(attempts: Iterable[Attempt]) -> tuple[int, ...]:
@@ -31,6 +33,14 @@ def taken_away(attempts: Iterable[Attempt]) -> tuple[int, ...]:
     """
     codes = {each.number: _EXIT_CODE.search(each.diagnostics) for each in attempts}
     return tuple(number for number, code in codes.items() if code is not None and int(code[1]) in _NOT_COUNTED)
+
+
+def why_ended(attempt: Attempt) -> str:
+    """How YARN says that an attempt's master ended: the exit code and the first line of the details."""
+    code, details = _EXIT_CODE.search(attempt.diagnostics), _DETAILS.search(attempt.diagnostics)
+    ended = "ended" if code is None else f"ended with exit code {code[1]}"
+    why = details[1].strip() if details else " ".join(attempt.diagnostics.split()) or "YARN gives no reason"
+    return f"its application master {ended}: {why[:_MOST_CHARACTERS]}"
 
 
 def ending_of(shell: Shell) -> Ending:

@@ -33,7 +33,10 @@ class HostReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AttemptStarted(Event, frozen=True):
-    """The AM container of an attempt runs and its negotiator begins."""
+    """The AM container of an attempt runs and its negotiator begins.
+
+    ``attempt_before``: how YARN says that the attempt before it ended; empty: there was none, or it is not known.
+    """
 
     application_id: str
     attempt: int
@@ -41,6 +44,7 @@ class AttemptStarted(Event, frozen=True):
     container_id: str
     host: str
     placement_mode: Literal["blacklist", "constraints"]
+    attempt_before: str = ""
 
 
 class HostsReported(Event, frozen=True):

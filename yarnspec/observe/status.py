@@ -234,6 +234,8 @@ class StatusFold:
         for container in list(self._live.values()):
             self._end(container, None, "its attempt ended")
         self._attempt = max(self._attempt, event.attempt)
+        if event.attempt_before:
+            self._warn(f"attempt {event.attempt - 1} was lost: {event.attempt_before}")
         self._placement_mode = event.placement_mode
         self._phase = "starting"
         self._spark_ui = None
