@@ -12,6 +12,7 @@ from yarnspec.cli.printing import Form, columns, output_option, plain, print_doc
 from yarnspec.gateway.application import Application
 from yarnspec.gateway.clusterhosts import ClusterHosts
 from yarnspec.options import Options
+from yarnspec.yarn.cluster_blocks import Standing
 
 CLUSTER = "--cluster"
 
@@ -112,16 +113,20 @@ def block(
             message = "say why, with --reason: others see the block and want to know"
             raise click.UsageError(message)
         with ClusterHosts.from_environment(settings) as shared:
-            shared.block(host, duration, reason=reason)
-        _say(form, host, blocked=True, words=f"{host} is blocked for all applications {lasting}")
-        return
-    with Application.from_id(application, settings=settings) as found:
-        answer = found.block_host(host, duration, reason=reason or "asked for by hand", force=force)
-    if answer.changed:
-        words = f"{host} is blocked {lasting}"
+            done = shared.block(host, duration, reason=reason)
+        lasting = f"for all applications {lasting}"
+        changed, said = not isinstance(done, Standing), ""
+        if not changed:
+            holds = until(done.until_ms, int(time.time() * 1000))
+            said = f"your entry stays as it is ({done.reason}; {holds}): to shorten it, unblock the host first"
     else:
+        with Application.from_id(application, settings=settings) as found:
+            answer = found.block_host(host, duration, reason=reason or "asked for by hand", force=force)
+        changed, said = answer.changed, answer.reason
+    words = f"{host} is blocked {lasting}"
+    if not changed:
         words = f"{host} was blocked for as long or longer already: nothing had to change"
-    _say(form, host, blocked=True, words=words, reason=answer.reason)
+    _say(form, host, blocked=True, words=words, reason=said)
 
 
 @command.command()

@@ -134,16 +134,69 @@ def test_another_systems_name_works_in_flag_environment_and_file(tmp_path: Path)
         assert "resources.wait_timeout=" in warning
 
 
-def test_our_own_name_wins_over_another_systems_wherever_it_is_set(tmp_path: Path) -> None:
-    file = write(tmp_path / "o.yaml", "resources:\n  wait_timeout: 9 min\n")
-    loaded = options.load(file, [f"{OLD}=7 min"], {})
-    assert loaded.options.resources.wait_timeout_ms == 9 * 60_000
-    assert any("ignored" in warning for warning in loaded.warnings)
+OURS = "resources.wait_timeout"
 
 
-def test_of_two_names_of_another_system_the_newer_wins() -> None:
-    for settings in ([f"{OLD}=7 min", f"{NEWER}=8 min"], [f"{NEWER}=8 min", f"{OLD}=7 min"]):
-        assert options.load(None, settings, {}).options.resources.wait_timeout_ms == 8 * 60_000
+@pytest.mark.parametrize("later", [OURS, OLD, NEWER])
+@pytest.mark.parametrize("earlier", [OURS, OLD, NEWER])
+def test_flag_beats_environment_beats_file_under_whatever_name(tmp_path: Path, earlier: str, later: str) -> None:
+    file = write(tmp_path / "o.yaml", f"{earlier}: 7 min\n")
+    environ = {options.environment_name(earlier): "7 min"}
+    later_environ = {options.environment_name(later): "8 min"}
+    for loaded, lost, won in (
+        (options.load(file, [f"{later}=8 min"], {}), f"file {file}", "flag"),
+        (options.load(file, (), later_environ), f"file {file}", "environment"),
+        (options.load(None, [f"{later}=8 min"], environ), "environment", "flag"),
+    ):
+        assert loaded.options.resources.wait_timeout_ms == 8 * 60_000
+        by = won if later == OURS else f"{won}, as {later}"
+        assert loaded.origins[OURS] == by
+        ignored = f"option '{earlier}' ({lost}) is deprecated and ignored: {OURS} is set as well ({by})"
+        holds = f"option '{later}' ({won}) is deprecated: it is {OURS}=8 min now"
+        assert list(loaded.warnings) == [ignored] * (earlier != OURS) + [holds] * (later != OURS)
+
+
+@pytest.mark.parametrize(("loser", "winner"), [(OLD, NEWER), (OLD, OURS), (NEWER, OURS)])
+def test_in_the_same_place_the_newer_of_other_systems_names_wins_and_our_own_over_both(
+    tmp_path: Path, loser: str, winner: str
+) -> None:
+    ways = [f"{loser}=7 min", f"{winner}=8 min"]
+    for settings in (ways, ways[::-1]):
+        file = write(tmp_path / "o.yaml", "".join(f"{one.replace('=', ': ')}\n" for one in settings))
+        for loaded in (options.load(None, settings, {}), options.load(file, (), {})):
+            assert loaded.options.resources.wait_timeout_ms == 8 * 60_000
+            (ignored,) = (warning for warning in loaded.warnings if f"'{loser}'" in warning)
+            assert "ignored" in ignored
+            assert "7 min" not in ignored
+
+
+def _without(text: str, *names: str) -> str:
+    return "".join(line for line in text.splitlines(True) if line.split(":")[0].strip() not in names)
+
+
+def test_a_file_asks_for_what_it_sets_and_a_copy_of_the_defaults_for_what_it_changes(tmp_path: Path) -> None:
+    def asked(text: str, *settings: str, **environ: str) -> frozenset[str]:
+        return options.load(write(tmp_path / "o.yaml", text), settings, environ).asked
+
+    whole = options.default_text()
+    part = whole[whole.index("\nspeculation:") : whole.index("\ndetector:")]
+    enabled = "speculation.enabled"
+    assert asked("speculation:\n  enabled: true\n  min_copies: 3\n") == {enabled, "speculation.min_copies"}
+    assert asked("flink.batch.speculative.enabled: true\n") == {enabled}
+    for copy in (whole, part):
+        assert asked(copy) == frozenset()
+        # A copy that was made before there were all of the options is one as well.
+        assert asked(_without(copy, "copy_writers", "log_interval")) == frozenset()
+        assert asked(copy.replace("min_copies: 2", "min_copies: 3")) == {"speculation.min_copies"}
+        assert asked(copy, "speculation.enabled=true") == {enabled}
+        assert asked(copy, "flink.batch.speculative.enabled=true") == {enabled}
+        assert asked(copy, YARNSPEC_SPECULATION__ENABLED="true") == {enabled}
+    assert asked("recovery.enabled: true\n" + part) == {"recovery.enabled"}
+
+
+def test_what_config_show_prints_asks_for_no_default(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(command, ["show", "-o", "yaml", "--set", "am.max_attempts=3"]).stdout
+    assert options.load(write(tmp_path / "o.yaml", shown), (), {}).asked == {"am.max_attempts"}
 
 
 SEEDS = {

@@ -1,6 +1,6 @@
 """Other systems' names for options: those of the papers and proposals behind yarnspec, units converted.
 
-They are accepted with a warning that names the option; an option's own name wins wherever it is set.
+They are accepted with a warning that names the option; an option's own name wins where both are set in one place.
 """
 
 from __future__ import annotations

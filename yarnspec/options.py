@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import typing
+from collections import Counter
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Share = typing.Annotated[float, msgspec.Meta(ge=0, le=1)]
-Origin = Literal["default", "file", "environment", "flag"]
 
 # What one kind of detector alone reads, or two; what is learnt of hosts serves all.
 _OF_DETECTORS = {
@@ -175,12 +175,9 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
     options: Options
     origins: dict[str, str]
+    asked: frozenset[str]
+    """The options that somebody set, so that not only the default holds."""
     warnings: tuple[str, ...] = ()
-
-    @property
-    def asked(self) -> frozenset[str]:
-        """The options that somebody set."""
-        return frozenset(key for key, origin in self.origins.items() if origin != "default")
 
     def values(self) -> dict[str, Value]:
         """Every option's value by its name, as the configuration file writes it."""
@@ -281,42 +278,40 @@ def load(
 ) -> Loaded:
     """Merge the defaults, the file, the environment and ``GROUP.NAME=VALUE`` settings; raise UsageError for bad ones.
 
-    A name of another system (``ALIASES``) counts only where the option's own name is not used at all, in any of them.
+    Names of other systems (``ALIASES``) count like the option's own, which wins over them in the same place.
     """
-    layers: list[tuple[Origin, str, dict[str, Value]]] = []
-    if config_file is not None:
-        layers.append(("file", str(config_file), _read_file(config_file)))
-    layers.append(("environment", "environment", _read_environment(os.environ if environ is None else environ)))
-    layers.append(("flag", "--set", _read_settings(settings)))
-
+    file_source = f"file {config_file}"
+    in_file = {} if config_file is None else _read_file(config_file)
+    layers = (
+        (file_source, str(config_file), in_file),
+        ("environment", "environment", _read_environment(os.environ if environ is None else environ)),
+        ("flag", "--set", _read_settings(settings)),
+    )
     defaults = _flatten(yaml.safe_load(default_text()), "conf/yarnspec.yaml")
     chosen: dict[str, tuple[Value, str]] = {key: (value, "default") for key, value in defaults.items()}
-    foreign: dict[str, tuple[int, Value, str]] = {}
+    aliases: list[tuple[str, Value, str]] = []
     warnings: list[str] = []
-    for origin, where, values in layers:
-        for key, value in values.items():
-            source = f"file {where}" if origin == "file" else origin
+    for source, where, values in layers:
+        for key, value in sorted(values.items(), key=lambda one: _rank(one[0])):
             if key in WITHOUT_COUNTERPART:
                 warnings.append(f"option '{key}' ({source}) has no effect: {WITHOUT_COUNTERPART[key]}")
             elif key in ALIASES:
-                rank = list(ALIASES).index(key)
-                target = ALIASES[key].key
                 converted = _converted(key, value, source)
-                warnings.append(f"option '{key}' ({source}) is deprecated: it is {target}={_as_text(converted)} now")
-                if rank >= foreign.get(target, (-1,))[0]:
-                    foreign[target] = (rank, converted, f"{source}, as {key}")
+                aliases.append((key, converted, source))
+                chosen[ALIASES[key].key] = (converted, f"{source}, as {key}")
             elif key in chosen:
                 chosen[key] = (value, source)
             else:
                 raise UsageError(f"{where}: there is no option '{key}'.{suggest(key, [*fields(), *ALIASES])}")
-    for key, (_, value, source) in foreign.items():
-        if chosen[key][1] == "default":
-            chosen[key] = (value, source)
-        else:
-            warnings.append(f"option '{key}' is set as well ({chosen[key][1]}): its deprecated name is ignored")
     origins = {key: chosen[key][1] for key in fields()}
+    warnings += [_deprecated(alias, value, source, origins) for alias, value, source in aliases]
     built = _build({key: value for key, (value, _) in chosen.items()}, origins)
-    return Loaded(options=built, origins=origins, warnings=(*warnings, *_without_effect(built, origins)))
+    return Loaded(
+        options=built,
+        origins=origins,
+        asked=_asked(built, origins, in_file, file_source),
+        warnings=(*warnings, *_without_effect(built, origins)),
+    )
 
 
 def options_from_dict(values: object) -> Options:
@@ -406,10 +401,39 @@ def _without_effect(options: Options, origins: dict[str, str]) -> list[str]:
         f"option '{key}' ({origins[key]}) has no effect: detector.kind is {kind}, "
         f"and only {' and '.join(kinds)} go by it"
         for key, kinds in _OF_DETECTORS.items()
-        if origins[key] != "default"
-        and kind not in kinds
-        and fields()[key].get(options) != fields()[key].get(default_options())
+        if origins[key] != "default" and kind not in kinds and _differs(key, options)
     ]
+
+
+def _asked(options: Options, origins: dict[str, str], in_file: Mapping[str, Value], file_source: str) -> frozenset[str]:
+    """Name what somebody set; a file with most of a group's options is a copy of it, and asks for what it changes."""
+    given = Counter(field.group for key, field in fields().items() if key in in_file)
+    sizes = Counter(field.group for field in fields().values())
+    copied = {group for group, count in given.items() if 2 * count > sizes[group]}
+    repeated = (
+        key
+        for key, field in fields().items()
+        if origins[key] == file_source and field.group in copied and not _differs(key, options)
+    )
+    return frozenset(key for key, origin in origins.items() if origin != "default").difference(repeated)
+
+
+def _differs(key: str, options: Options) -> bool:
+    field = fields()[key]
+    return field.get(options) != field.get(default_options())
+
+
+def _rank(name: str) -> int:
+    """Of two names for one option in the same place the one of the higher rank wins."""
+    return list(ALIASES).index(name) if name in ALIASES else len(ALIASES)
+
+
+def _deprecated(alias: str, value: Value, source: str, origins: dict[str, str]) -> str:
+    target = ALIASES[alias].key
+    said = f"option '{alias}' ({source}) is deprecated"
+    if origins[target] == f"{source}, as {alias}":
+        return f"{said}: it is {target}={_as_text(value)} now"
+    return f"{said} and ignored: {target} is set as well ({origins[target]})"
 
 
 def _converted(alias: str, value: Value, source: str) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,20 @@ def test_the_list_is_told_whole_when_it_changed_and_only_then(looking: Looking) 
     assert hosts(looking.look()) == ["h1"]
     looking.list.unblock("h1")
     assert hosts(looking.look()) == []
+
+
+def test_who_comes_later_is_later_whatever_the_files_time(looking: Looking) -> None:
+    looking.now_ms = int(time.time() * 1000)
+    looking.block("h2")
+    looking.look()
+    looking.now_ms += 30_000
+    looking.list.block("h1", reason="r", duration_ms=None, now_ms=5_000)
+    os.utime(looking.list._path("h1", looking.user), (5, 5))
+    event = looking.look()
+    assert event is not None
+    assert [one.host for one in sorted(event.blocks, key=lambda one: one.since_ms)] == ["h2", "h1"]
+    looking.now_ms += 30_000
+    assert looking.look() is None
 
 
 def test_short_trouble_is_nothing_to_tell(looking: Looking) -> None:

@@ -395,6 +395,19 @@ class TestClusterHosts:
         ran = yarnspec("hosts", "--cluster", "list")
         assert (ran.out, ran.err) == ("", "no host is blocked for all applications\n")
 
+    def test_a_shorter_block_leaves_ones_own_as_it_is(self, yarnspec: Run) -> None:
+        block = ("hosts", "--cluster", "block", HOSTS[1], "--reason")
+        yarnspec(*block, "disk", "--for", "2h")
+        ran = yarnspec(*block, "fan", "--for", "1h")
+        words = f"{HOSTS[1]} was blocked for as long or longer already: nothing had to change\n"
+        assert (ran.code, ran.out) == (0, words)
+        assert "your entry stays as it is (disk; for 1 h 59 min more): to shorten it, unblock the host first" in ran.err
+        assert json.loads(yarnspec(*block, "fan", "--for", "1h", "-o", "json").out)["reason"].startswith("your entry")
+        (listed,) = json.loads(yarnspec("hosts", "--cluster", "list", "-o", "json").out)["blocks"]
+        assert listed["reason"] == "disk"
+        ran = yarnspec(*block, "fan", "--for", "3h")
+        assert (ran.out, ran.err) == (f"{HOSTS[1]} is blocked for all applications for 3h\n", "")
+
     def test_what_is_not_believed_is_talk(self, yarnspec: Run) -> None:
         self.directory.mkdir()
         (self.directory / f"h@{self.user}.json").write_text("{")

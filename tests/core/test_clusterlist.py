@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.core.world import HOSTS, START_MS, World, hosts, names, of, only
 from yarnspec.core import events as ev
+from yarnspec.core.clusterlist import counts_since_ms
 from yarnspec.core.commands import (
     BlockHost,
     RefuseBlock,
@@ -123,6 +124,14 @@ def test_an_applications_own_block_of_the_host_is_another_one() -> None:
     refused = only(RefuseBlock, world.tell(ev.UnblockRequested(host=H3, by="user")))
     for said in (lifted.reason, refused.reason):
         assert f"(bad disk, by carol): yarnspec hosts --cluster unblock {H3}" in said
+
+
+def test_nobody_gets_before_entries_that_an_earlier_look_found() -> None:
+    assert counts_since_ms(10, 100, None) == 10
+    assert counts_since_ms(500, 100, None) == 100  # whose clock is ahead gets no later either
+    assert counts_since_ms(10, 200, 100) == 101
+    assert counts_since_ms(150, 200, 100) == 150
+    assert counts_since_ms(500, 200, 100) == 200
 
 
 def blocked(world: World) -> list[str]:

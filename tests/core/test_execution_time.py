@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -143,6 +144,16 @@ def test_a_lost_success_takes_the_baseline_back() -> None:
     those.end(lost, 2500, State.FAILED, Failure.EXECUTOR_LOST)
     assert those.judge(3000) == []
     assert "2 have" in those.detector.explain(those.running(), 3, 0).text
+
+
+def test_fewer_count_once_an_older_attempt_of_the_stage_has_ended_tasks() -> None:
+    those = world()
+    finished(those, 1000, 1000, 1000, 1000, 2000, 3000, 3000, 3000, tasks=10)
+    those.launch(8, "h2")
+    assert those.judge(9000)[0].numbers["median_ms"] == 1500
+    those.running().ended_by_older(np.array([9]))
+    numbers = those.judge(9000)[0].numbers
+    assert (numbers["needed"], numbers["median_ms"]) == (7, 1000)
 
 
 def test_time_counts_from_the_launch_of_the_attempt_that_finished() -> None:

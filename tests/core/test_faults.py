@@ -459,8 +459,20 @@ def test_a_task_that_takes_each_executor_with_it_blocks_no_host() -> None:
     for executor_id in ("3", "4", "5", "6"):
         answer = crashes_on_h4(world, 0, executor_id)
         assert [one.level for one in of(BlockHost, answer) if one.level != "task"] == []
-    # With another one it is the host.
-    assert only(BlockHost, crashes_on_h4(world, 1, "7")).host == H4
+
+
+def test_several_tasks_that_take_their_executors_with_them_block_no_host_until_one_ends_well_elsewhere() -> None:
+    """Retried tasks run in the executor that has free slots, which is the one that replaces the one that died."""
+    world = Stragglers(hosts=(H2, H3))
+    world.pass_ms(60_000)
+    world.stage(0, 10)
+    for index, executor_id in enumerate(("3", "4", "5")):
+        answer = crashes_on_h4(world, index, executor_id)
+        assert [one.level for one in of(BlockHost, answer) if one.level != "task"] == []
+    (off,) = of(UpdateTaskBlocks, answer)
+    assert [(one.hosts, one.index) for one in off.stages] == [((H4,), index) for index in range(3)]
+    # One of them was not the task's fault, and the others are one more.
+    assert only(BlockHost, world.end(world.launch(0, 1, "1"))).host == H4
 
 
 def test_a_host_whose_disks_failed_is_faulty_at_once() -> None:

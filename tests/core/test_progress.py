@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.core.tasks import NO_FLAGS, Launched, TaskWorld
+from tests.core.tasks import NO_FLAGS, T0, Launched, TaskWorld
+from yarnspec.core.detectors.progress import Progress
 from yarnspec.core.observations import NONE, Failure, StageFlag, State
 from yarnspec.core.settings import DetectorSettings
 
@@ -273,6 +274,21 @@ def test_many_stages_are_looked_at_in_turn() -> None:
         assert found <= set(now)  # what was slow and still runs stays so between two looks
         found |= set(now)
     assert found == set(range(20))
+
+
+def test_of_very_many_late_tasks_the_oldest_are_looked_at_and_at_least_so_many_are_slow() -> None:
+    those = world()
+    those.stage(40)
+    for index in range(20):
+        those.end(those.launch(index, HOSTS[index % 3]), 2000)
+    for index in range(20, 40):
+        those.launch(index, "h4")
+    those.observe(4000)
+    those.speeds.refresh(those.table, T0 + 4000)
+    whole, part = (Progress(those.settings, those.speeds, many).judge(those.table, T0 + 4000) for many in (20, 5))
+    assert whole.slow == {(0, 0): 20}
+    assert part.slow == {(0, 0): 5}
+    assert [one.index for one in part.worst] == list(range(20, 25))
 
 
 def test_each_stage_has_its_turn_again_while_nothing_is_heard() -> None:

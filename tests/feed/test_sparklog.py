@@ -18,6 +18,7 @@ from yarnspec.core.events import JobEnded, JobStarted, Observed
 from yarnspec.core.observations import NONE, Failure, RowKind, StageFlag, State
 from yarnspec.feed.logfiles import UnreadableLogError, log_lines
 from yarnspec.feed.sparklog import _LACKS_MEMORY, events, observations
+from yarnspec.observe.offline import as_it_happened
 
 
 def stage_info(stage: int, **more: Any) -> dict[str, Any]:
@@ -217,6 +218,24 @@ def test_an_original_that_failed_while_its_copy_went_on_is_told_for_what_it_was(
     assert isinstance(observed, Observed)
     row = plain(observed.rows)[-1]
     assert (row["state"], row["failure"], row["text"]) == (State.FAILED, Failure.EXCEPTION, why)
+
+
+def test_an_output_is_lost_when_the_log_says_so_not_when_it_was_written(tmp_path: Path) -> None:
+    lost = {"Task Type": "ShuffleMapTask", "Task End Reason": {"Reason": "Resubmitted"}}
+    lines = [
+        task("Start", 20), task("Start", 21, 1),
+        task("End", 20, info={"Finish Time": 1200}, more={"Task End Reason": {"Reason": "Success"}}),
+        task("End", 21, 1, info={"Finish Time": 90_000}, more={"Task End Reason": {"Reason": "Success"}}),
+        task("Start", 22, 2, info={"Launch Time": 80_000}),
+        task("End", 20, info={"Finish Time": 1200}, more=lost),
+        task("Start", 23, info={"Launch Time": 90_500}),
+    ]  # fmt: skip
+    rows = observations(write(tmp_path, "app-1", encoded(lines)))
+    loss = plain(rows)[-2]
+    assert (loss["state"], loss["time_ms"], loss["finish_ms"]) == (State.FAILED, 90_000, 1200)
+    # To a detector that is shown it as it happened the output is there until then, and made again after it.
+    told = [(part.task_id.tolist(), part.state.tolist()) for _, part in as_it_happened(rows, 100) if len(part)]
+    assert told[-2:] == [([21, 20], [State.SUCCESS, State.FAILED]), ([23], [State.RUNNING])]
 
 
 def inputs(directory: Path, *lines: dict[str, Any]) -> list[tuple[object, object]]:

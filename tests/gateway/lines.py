@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yarnspec.gateway.arguments import SubmitCommand
@@ -24,7 +25,7 @@ def read(*line: str) -> SubmitRequest:
 def translated(*line: str, environ: Mapping[str, str] | None = None) -> Translation:
     """Translate a line; the environment is empty but for ``environ``, with no configuration directory of Spark."""
     request = read(*line)
-    loaded = load(None, request.settings, {})
+    loaded = load(Path(request.config_file) if request.config_file else None, request.settings, {})
     return translate(
         request,
         loaded.options,

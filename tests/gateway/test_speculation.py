@@ -10,6 +10,7 @@ from tests.gateway.lines import translated
 from yarnspec.errors import UsageError
 from yarnspec.gateway import speculation
 from yarnspec.gateway.sparkconf import Translation
+from yarnspec.options import default_text
 
 OFF = ("--set", "speculation.enabled=false")
 
@@ -54,6 +55,22 @@ def test_a_plain_line() -> None:
 )
 def test_the_driver_learns_whether_speculation_was_asked_for(line: tuple[str, ...], asked: str) -> None:
     assert with_conf(options=line).properties["spark.yarnspec.speculationAsked"] == asked
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("speculation.enabled: true\n", "true"),
+        ("jobmanager.adaptive-batch-scheduler.speculative.enabled: true\n", "true"),
+        (default_text(), "false"),
+        ("", "false"),
+    ],
+)
+def test_a_file_asks_for_speculation_unless_it_is_a_copy_of_the_defaults(text: str, asked: str) -> None:
+    Path("o.yaml").write_text(text)
+    assert with_conf(options=("--config", "o.yaml")).properties["spark.yarnspec.speculationAsked"] == asked
+    again = with_conf(options=("--config", "o.yaml", "--set", "speculation.enabled=true"))
+    assert again.properties["spark.yarnspec.speculationAsked"] == "true"
 
 
 def test_what_the_user_sets_stays() -> None:

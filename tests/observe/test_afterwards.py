@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from tests.core.stragglers import H3, Stragglers
-from yarnspec.core import commands, events
+from tests.core.world import of
+from yarnspec.core import commands, events, speculation
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
 from yarnspec.core.observations import StageFlag
@@ -118,6 +122,45 @@ class TestTask:
         over = events.StageFinished(stage=3, stage_attempt=0, failure="cancelled")
         assert task(STARTED, *QUICK, over).verdict == "the records have no end of it"
 
+    def test_one_without_a_verdict_where_not_all_slow_tasks_have_one(self) -> None:
+        told, others = (
+            commands.JudgeTasks(verdicts=(VERDICT,), untold=untold, reason="tasks are slow") for untold in (0, 1000)
+        )
+        late = ended(6, 0, 9_000, "h3")
+        found = task(STARTED, *QUICK[:6], others, late, index=6)
+        crowd = "1000 slow tasks of the stages that ran then"
+        assert found.verdict == f"the records have no verdict on it, nor on all of {crowd}"
+        assert found.lines[-1].startswith("judged again by time alone")
+        # Of a crowd the same ones may be the worst again and again: then no record tells that others become slow.
+        assert "no verdict" in task(STARTED, *QUICK[:5], others, QUICK[5], late, index=6).verdict
+        # One that ended before, or began after all had been told of, cannot have been among them.
+        assert task(STARTED, *QUICK, others, index=5).verdict == "it was never found slow"
+        assert task(STARTED, *QUICK[:6], told, late, index=6).verdict == "it was never found slow"
+        later = ended(6, 5_000, 9_000, "h3")
+        assert task(STARTED, *QUICK[:6], others, told, later, index=6).verdict == "it was never found slow"
+        assert "no verdict" in task(STARTED, *QUICK[:6], others, told, late, index=6).verdict
+
+    def test_one_whose_output_was_lost(self) -> None:
+        first = QUICK[0]
+        lost = msgspec.structs.replace(first, state="FAILED", failure="Resubmitted")
+        messages = records(STARTED, *QUICK, lost, ended(7, 0, 90_000, "h4"))
+        messages[8] = msgspec.structs.replace(messages[8], time_ms=T0 + 60_000)
+        found = explain_task(messages, 3, 0, SEED)
+        assert found is not None
+        assert "at 60.0 s: what attempt 0 on h1 (executor h1) had put out was lost" in found.lines
+        assert sum("attempt 0 on h1 (executor h1) began" in line for line in found.lines) == 1
+
+    def test_an_output_counts_until_it_is_lost(self) -> None:
+        """With one of them lost only five of six have ended as of the end of another, and there is no baseline."""
+        whole = [*QUICK[:6], ended(7, 0, 9_000, "h4")]
+        lost = msgspec.structs.replace(QUICK[0], state="FAILED", failure="Resubmitted")
+        for loss_ms, baseline in ((60_000, True), (5_000, False)):
+            messages = records(STARTED, *whole, lost)
+            messages[-1] = msgspec.structs.replace(messages[-1], time_ms=T0 + loss_ms)
+            found = explain_task(messages, 3, 7, SEED)
+            assert found is not None
+            assert ("baseline_ms" in found.numbers) == baseline
+
     def test_the_newest_attempt_of_the_stage_counts(self) -> None:
         again = events.StageStarted(stage=3, stage_attempt=1, name="collect", tasks=8)
         assert "has not ended" in task(STARTED, *QUICK, SLOW, COPY, again).verdict
@@ -214,6 +257,29 @@ class TestHost:
         found = explain_host(records(refused), "h4", SEED)
         assert found is not None
         assert "not blocked: 2 of 4" in found.lines[0]
+
+
+def test_that_more_were_slow_than_the_core_told_of_is_in_its_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(speculation, "_AT_ONCE", 1)
+    world = Stragglers()
+    tasks = world.fill(0, 8)
+    for index in range(3, 8):
+        world.end(tasks[index])
+    while not (judged := of(commands.JudgeTasks, world.commands)):
+        world.pass_ms(500)
+    (told,) = {one.index for one in judged[0].verdicts}
+    started = events.StageStarted(stage=0, stage_attempt=0, name="collect", tasks=8)
+    untold = min({0, 1, 2} - {told})
+    end = events.TaskFinished(
+        stage=0, stage_attempt=0, index=untold, attempt=0, task_id=tasks[untold], executor_id="1", host=H3,
+        state="SUCCESS", launch_ms=world.now_ms - 6_000, finish_ms=world.now_ms,
+    )  # fmt: skip
+    found = explain_task(records(started, judged[0], end), 0, untold, SEED)
+    assert found is not None
+    assert judged[0].untold == 2
+    assert "no verdict on it, nor on all of 2 slow tasks" in found.verdict
 
 
 def test_what_the_core_knew_of_a_slow_task_that_it_left_alone_is_in_the_records_after_the_stage() -> None:

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from yarnspec.core.events import ClusterBlock
 from yarnspec.errors import NotAllowed, NotFound, UsageError
 from yarnspec.yarn import cluster_blocks
-from yarnspec.yarn.cluster_blocks import ClusterBlocks
+from yarnspec.yarn.cluster_blocks import ClusterBlocks, Standing
 from yarnspec.yarn.files import FileInfo
 from yarnspec.yarn.hadoop_conf import HadoopConf
 from yarnspec.yarn.local_files import LocalFiles
@@ -90,6 +91,58 @@ def test_nobody_is_older_than_the_file_that_says_so(shared: Shared) -> None:
     os.utime(shared.directory / "worker7@ann.json", (modified_s, modified_s))
     (block,) = shared.of("bob").read(NOW_MS).blocks
     assert block.since_ms == NOW_MS
+
+
+def test_nobody_gets_before_others_with_a_file_whose_time_is_set_back(shared: Shared) -> None:
+    def put(host: str, by: str, *, set_back_to_s: int) -> None:
+        shared.put(f"{host}@{by}.json", by, entry(host=host, by=by, since_ms=5))
+        os.utime(shared.directory / f"{host}@{by}.json", (set_back_to_s, set_back_to_s))
+
+    def oldest_first(now_ms: int) -> list[tuple[str, str]]:
+        return [(one.by, one.host) for one in sorted(carl.read(now_ms).blocks, key=lambda one: one.since_ms)]
+
+    carl = shared.of("carl")
+    shared.of("ann").block("worker7", reason="r", duration_ms=None, now_ms=NOW_MS)
+    put("worker8", "bob", set_back_to_s=5)
+    # At the first look nobody can tell.
+    assert oldest_first(NOW_MS) == [("bob", "worker8"), ("ann", "worker7")]
+    put("worker1", "mallory", set_back_to_s=4)
+    assert oldest_first(NOW_MS + 1_000) == [("bob", "worker8"), ("ann", "worker7"), ("mallory", "worker1")]
+    found = carl.read(NOW_MS + 2_000)
+    assert {one.host: one.since_ms for one in found.blocks}["worker1"] == NOW_MS + 1
+    assert found == carl.read(NOW_MS + 3_000)  # nothing new to tell
+    # Nor by a change of what is there, nor behind a longer entry about the same host.
+    put("worker8", "bob", set_back_to_s=4)
+    shared.of("mallory").block("worker7", reason="r", duration_ms=None, now_ms=NOW_MS)
+    assert oldest_first(NOW_MS + 4_000)[-1] == ("bob", "worker8")
+    with pytest.raises(NotAllowed, match="only ann"):
+        shared.of("mallory").unblock("worker7")
+    assert oldest_first(NOW_MS + 5_000)[0] == ("ann", "worker7")
+
+
+def test_a_shorter_block_does_not_shorten_ones_own_and_a_longer_one_extends_it(shared: Shared) -> None:
+    ann = shared.of("ann")
+    ann.block("worker7", reason="an hour", duration_ms=3_600_000, now_ms=NOW_MS)
+    for duration_ms in (60_000, 3_600_000):
+        kept = ann.block("worker7", reason="again", duration_ms=duration_ms, now_ms=NOW_MS)
+        assert isinstance(kept, Standing)
+        assert (kept.reason, kept.until_ms) == ("an hour", NOW_MS + 3_600_000)
+        assert [one.reason for one in ann.read(NOW_MS).blocks] == ["an hour"]
+    longer = ann.block("worker7", reason="longer", duration_ms=60_000, now_ms=NOW_MS + 3_550_000)
+    assert not isinstance(longer, Standing)
+    assert ann.block("worker7", reason="for ever", duration_ms=None, now_ms=NOW_MS).until_ms is None
+    assert isinstance(ann.block("worker7", reason="r", duration_ms=10**9, now_ms=NOW_MS), Standing)
+    # Who wants a shorter one unblocks first. Another user's is another one.
+    ann.unblock("worker7")
+    for user in (ann, shared.of("bob")):
+        short = user.block("worker7", reason="short", duration_ms=1_000, now_ms=NOW_MS)
+        assert (type(short), short.until_ms) == (ClusterBlock, NOW_MS + 1_000)
+
+
+def test_what_is_not_to_be_believed_of_ones_own_gives_way_to_a_block(shared: Shared) -> None:
+    shared.put("worker7@ann.json", "ann", entry(by="root"))
+    assert not isinstance(shared.of("ann").block("worker7", reason="r", duration_ms=1, now_ms=NOW_MS), Standing)
+    assert [one.by for one in shared.of("bob").read(NOW_MS).blocks] == ["ann"]
 
 
 def test_a_block_of_one_user_is_read_by_another_and_ends_by_itself(shared: Shared) -> None:
@@ -209,7 +262,8 @@ def test_of_two_users_blocks_the_longer_holds_until_both_are_gone(shared: Shared
     ann, bob = shared.of("ann"), shared.of("bob")
     ann.block("worker7", reason="short", duration_ms=1000, now_ms=NOW_MS)
     bob.block("worker7", reason="long", duration_ms=None, now_ms=NOW_MS)
-    assert [block.reason for block in ann.read(NOW_MS).blocks] == ["long"]
+    (both,) = ann.read(NOW_MS).blocks
+    assert (both.by, both.until_ms, both.reason) == ("ann", None, "short; bob: long")
     with pytest.raises(NotAllowed, match="only bob"):
         ann.unblock("worker7")
     assert [block.by for block in ann.read(NOW_MS).blocks] == ["bob"]

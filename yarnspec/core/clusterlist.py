@@ -3,8 +3,9 @@
 The list is the truth: an entry that appears becomes a block, one that changes changes it, one that goes ends it. The
 entries of the list's owner, an admin, are taken first and whatever the share of blocked hosts; but whatever the list
 says, a running host is left. What others added is taken within the share, the oldest entry of each user first and then
-each one's next, so that one user cannot take the hosts from all. What people have blocked for this application alone
-counts before the list; what was blocked automatically does not count, and gives way to it.
+each one's next, so that one user cannot take the hosts from all; what an earlier look has found is older than what it
+has not, whatever the files tell (``counts_since_ms``). What people have blocked for this application alone counts
+before the list; what was blocked automatically does not count, and gives way to it.
 
 Which entries hold is reckoned anew from all of this whenever any of it changes: an entry that is refused is told once,
 and taken as soon as there is room; one that does not fit any more, since hosts were lost, is lifted.
@@ -105,6 +106,16 @@ def objections(
             off = off if why else after
         found[entry] = why
     return found
+
+
+def counts_since_ms(told_ms: int, now_ms: int, looked_ms: int | None) -> int:
+    """Since when an entry counts that the look before, at ``looked_ms``, did not find or found to be another one.
+
+    What its file tells is believed at the first look only (``looked_ms`` is None), for a file's owner can set that
+    back: nobody gets before those that were there already.
+    """
+    earliest_ms = 0 if looked_ms is None else looked_ms + 1
+    return max(min(told_ms, now_ms), earliest_ms)
 
 
 def _said(entry: ClusterBlock) -> str:

@@ -194,9 +194,14 @@ class KillAttempt(Command, frozen=True):
 
 
 class JudgeTasks(Command, frozen=True):
-    """A detector's verdicts on running tasks, for the event log: nothing is to be done."""
+    """A detector's verdicts on running tasks, for the event log: nothing is to be done.
+
+    ``untold``: how many tasks of the stages that run are slow at this moment beside these and those of earlier records,
+    at most.
+    """
 
     verdicts: tuple[Verdict, ...]
+    untold: int = 0
 
 
 class WithholdCopies(Command, frozen=True):

@@ -257,11 +257,11 @@ class Faults:
         wish = self._judge_deaths(death.host, others, death.at_ms, enough=1 if disks else None)
         if wish is not None:
             return [wish]
-        # Was it one of the tasks that they had in common? Where it ends well elsewhere it was the host.
-        shared = sorted(self._deaths.in_common(death.host, death.at_ms))
-        said = "executors died young there whenever they ran it, and it is tried elsewhere"
+        # Was it one of these tasks? Where they end well elsewhere it was the host.
+        suspects = self._deaths.to_try_elsewhere(death.host, death.at_ms)
+        said = "executors died young there, one of them while it ran, and it is tried elsewhere"
         room = max(0, _SINGLE_TASKS_MAX - len(self._single))
-        return [self._narrow(stage, index, death.host, "", said, by=BY_DEATHS) for stage, _, index in shared[:room]]
+        return [self._narrow(stage, index, death.host, "", said, by=BY_DEATHS) for stage, _, index in suspects[:room]]
 
     def _judge_deaths(self, host: str, others: str, now_ms: int, *, enough: int | None = None) -> BlockRequested | None:
         count = self._deaths.count(host, now_ms)

@@ -1,7 +1,8 @@
 """The executors that died young on each host, and which tasks they may have died of rather than of their host.
 
 A task whose code or data end the process takes its executor with it, and does the same to the next one that it is given
-to. So deaths that have a task in common count as one, until that task ends well on another host.
+to; another such task may be given to the same host's next executor. So deaths while tasks ran count as one, until all
+tasks that ran in one of them have ended well on other hosts.
 """
 
 from __future__ import annotations
@@ -48,18 +49,15 @@ class HostDeaths:
         return freed
 
     def count(self, host: str, now_ms: int) -> int:
-        """How many deaths speak against a host: those with a suspected task in common are one."""
-        found = 0
-        explained: set[Task] = set()
-        for death in self._recent(host, now_ms):
-            found += explained.isdisjoint(death.suspects)
-            explained |= death.suspects
-        return found
+        """How many deaths speak against a host: those that tasks may explain are one."""
+        recent = self._recent(host, now_ms)
+        return sum(not death.suspects for death in recent) + any(death.suspects for death in recent)
 
-    def in_common(self, host: str, now_ms: int) -> set[Task]:
-        """The tasks that more than one of a host's deaths may be explained by."""
-        counts = Counter(task for death in self._recent(host, now_ms) for task in death.suspects)
-        return {task for task, times in counts.items() if times > 1}
+    def to_try_elsewhere(self, host: str, now_ms: int) -> list[Task]:
+        """The tasks that may explain several deaths of a host, first those that ran in more of them."""
+        suspected = [death.suspects for death in self._recent(host, now_ms) if death.suspects]
+        counts = Counter(task for suspects in suspected for task in suspects)
+        return sorted(counts, key=lambda task: (-counts[task], task)) if len(suspected) > 1 else []
 
     def last(self, host: str) -> str:
         """What is known of the latest of a host that had some."""

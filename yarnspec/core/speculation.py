@@ -372,7 +372,8 @@ class Speculation:
             self._judged[one.stage.key].add(one.task_id)
         reason = worst[0].verdict.reason
         said = f"{self.metrics.slow_tasks} tasks are slow, {len(new)} attempts newly; the worst: {reason}"
-        return [JudgeTasks(verdicts=tuple(one.verdict for one in told), reason=said)]
+        untold = len(new) - len(told) + max(0, self.metrics.slow_tasks - len(worst))
+        return [JudgeTasks(verdicts=tuple(one.verdict for one in told), untold=untold, reason=said)]
 
     def _tell_uncopied(self, uncopied: list[_Uncopied]) -> list[Command]:
         """Why tasks get no copy, of those whose verdicts were told: the others come with theirs."""

@@ -4,7 +4,8 @@ What the log does not hold is not known here either: Spark logs no counters of r
 writes its output. Those columns are ``NONE``, and ``COMMITS`` and ``WRITES`` are in no stage's flags. Nor does it hold
 the sizes of what tasks are going to read: in their place ``input_bytes`` of a start is what the task had read in the
 end, by the attempt that won. As live, it is not known where a stage reads what the program has cached, and neither
-where a task read no file and no shuffle.
+where a task read no file and no shuffle. When an output was lost the log does not say (``Resubmitted`` has the times of
+the task): it counts as lost at the newest time that the log has told of by then.
 """
 
 from __future__ import annotations
@@ -211,6 +212,7 @@ class _Replay:
     def __init__(self) -> None:
         self._found: list[Event | Rows] = []
         self._rows = Rows()
+        self._newest_ms = NONE
         self._started: dict[tuple[int, int], tuple[Rows, int, int]] = {}
         self._cached: set[tuple[int, int]] = set()
         # Places in rows that are all kept until the end, for the stages' flags.
@@ -249,6 +251,7 @@ class _Replay:
 
     def _stage(self, kind: str, stage: _Stage) -> None:
         key = (stage.stage_id, stage.stage_attempt_id)
+        self._newest_ms = max(self._newest_ms, stage.submission_time, stage.completion_time)
         if kind == "StageSubmitted":
             flags = _flags(stage.rdd_info)
             row = self._rows.add(
@@ -272,6 +275,7 @@ class _Replay:
             "speculative": int(task.speculative), "launch_ms": task.launch_time,
         }  # fmt: skip
         key = (line.stage_id, line.stage_attempt_id)
+        self._newest_ms = max(self._newest_ms, task.launch_time, task.finish_time)
         if kind == "TaskStart":
             row = self._rows.add(
                 kind=RowKind.TASK_STARTED, time_ms=task.launch_time, host=task.host, executor=task.executor_id,
@@ -283,9 +287,10 @@ class _Replay:
         failure = reason.failure()
         metrics = line.task_metrics.columns() if line.task_metrics is not None else {}
         state = State.FAILED if task.failed else State.KILLED if task.killed else State.SUCCESS
+        lost_later = reason.reason == "Resubmitted"
         self._rows.add(
-            kind=RowKind.TASK_ENDED, time_ms=task.finish_time, host=task.host, executor=task.executor_id,
-            state=State.FAILED if reason.reason == "Resubmitted" else state, failure=failure,
+            kind=RowKind.TASK_ENDED, time_ms=self._newest_ms if lost_later else task.finish_time, host=task.host,
+            executor=task.executor_id, state=State.FAILED if lost_later else state, failure=failure,
             finish_ms=task.finish_time, text="" if failure == Failure.NONE else reason.text(),
             **numbers, **metrics,
         )  # fmt: skip

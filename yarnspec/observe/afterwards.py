@@ -5,6 +5,7 @@ While an application runs the core explains what it knows; of what it has forgot
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -55,6 +56,9 @@ class _TaskStory:
         self._replay = Replay(self._settings)
         self._attempts: list[TaskFinished] = []
         self._verdicts: list[Verdict] = []
+        self._untold = 0
+        self._untold_until_ms = -math.inf
+        self._slow_beside_it = 0
         self._launched = 0
         self._not_started = ""
         self._withheld = ""
@@ -80,11 +84,9 @@ class _TaskStory:
             case events.StageFinished():
                 self._ended = True
             case TaskFinished():
-                self._replay.task_finished(message)
+                self._replay.task_finished(message, time_ms)
                 if message.index == self._index:
-                    self._attempts.append(message)
-                    self._note(message.launch_ms, f"{_who(message)} began")
-                    self._note(message.finish_ms, f"{_who(message)} ended: {_how(message)}")
+                    self._attempt_ended(message, time_ms)
             case commands.JudgeTasks() | commands.WithholdCopies():
                 self._found_slow(message, time_ms)
             case commands.BlockHost() | commands.BlockExecutor():
@@ -94,9 +96,20 @@ class _TaskStory:
                 if (message.stage, message.index) == (self._stage, self._index):
                     self._copy(message, time_ms)
 
+    def _attempt_ended(self, task: TaskFinished, time_ms: int) -> None:
+        if all(one.task_id != task.task_id for one in self._attempts):
+            self._attempts.append(task)
+            if task.launch_ms <= self._untold_until_ms:
+                self._slow_beside_it = self._untold
+            self._note(task.launch_ms, f"{_who(task)} began")
+            self._note(task.finish_ms, f"{_who(task)} ended: {_how(task)}")
+        elif task.state not in _SUCCESS:
+            self._note(time_ms, f"what {_who(task)} had put out was lost")
+
     def _found_slow(self, message: commands.JudgeTasks | commands.WithholdCopies, time_ms: int) -> None:
         match message:
             case commands.JudgeTasks():
+                self._count_untold(message, time_ms)
                 for one in message.verdicts:
                     if (one.stage, one.index) == (self._stage, self._index):
                         self._verdicts.append(one)
@@ -105,6 +118,13 @@ class _TaskStory:
                 if message.stage == self._stage and self._index in message.indexes:
                     self._withheld = message.reason
                     self._note(time_ms, f"slow, and not copied: {message.reason}")
+
+    def _count_untold(self, message: commands.JudgeTasks, time_ms: int) -> None:
+        """Keep how many tasks were slow at once without a verdict in the records, and until when that was so."""
+        if message.untold:
+            self._untold, self._untold_until_ms = message.untold, math.inf
+        else:
+            self._untold_until_ms = min(self._untold_until_ms, time_ms)
 
     def _copy(
         self,
@@ -155,8 +175,8 @@ class _TaskStory:
         return min([self._started_ms, *(one.launch_ms for one in self._attempts)])
 
     def _verdict(self) -> str:
-        winner = next((one for one in self._attempts if one.state in _SUCCESS), None)
         if self._launched > 0:
+            winner = next((one for one in self._attempts if one.state in _SUCCESS), None)
             if winner is None:
                 return "it was copied, and no attempt of it finished"
             return f"it was copied, and the {'copy' if winner.speculative else 'original'} finished first"
@@ -164,9 +184,15 @@ class _TaskStory:
             return f"a copy was asked for and did not start: {self._not_started}"
         if self._verdicts:
             return "it was found slow and not copied" + (f": {self._withheld}" if self._withheld else "")
+        return self._without_verdict()
+
+    def _without_verdict(self) -> str:
         if not self._attempts:
             return "the records have no end of it" if self._ended else "it has not ended, as far as the records go"
-        return "it was never found slow"
+        if not self._slow_beside_it:
+            return "it was never found slow"
+        crowd = f"{self._slow_beside_it} slow tasks of the stages that ran then"
+        return f"the records have no verdict on it, nor on all of {crowd}"
 
     def _numbers(self, judged: Judged | None) -> dict[str, float | str]:
         numbers: dict[str, float | str] = {}
@@ -218,7 +244,7 @@ class _HostStory:
             case events.StageFinished():
                 self._replay.stage_finished(message, time_ms)
             case TaskFinished():
-                self._replay.task_finished(message)
+                self._replay.task_finished(message, time_ms)
                 if message.host == self._host:
                     self._ended[message.state] += 1
             case events.AttemptStarted():

@@ -24,7 +24,7 @@ _STAGE_LABELS = ("stage", "stage_attempt")
 _SPAN = "executionIndex2RunningTimespan"
 
 _STAGE_METRICS = {
-    "numSlowTasks": "Running tasks that are slow now",
+    "numSlowTasks": "Running tasks that are slow now (of very many at least so many)",
     "numSlowExecutionVertices": "The same as numSlowTasks, under its first name",
     "numEffectiveCopies": "Tasks whose copy finished before the original",
     "numEffectiveSpeculativeExecutions": "The same as numEffectiveCopies, under its first name",

@@ -6,25 +6,29 @@ been found slow for the first time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import msgspec
 import numpy as np
 
+from yarnspec.core.columns import Column
 from yarnspec.core.commands import Verdict
-from yarnspec.core.detectors import detector_of
+from yarnspec.core.detectors import SlowAttempt, detector_of
 from yarnspec.core.host_speed import HostSpeeds, HostVerdict
 from yarnspec.core.observations import COLUMNS, NONE, Observations, RowKind
 from yarnspec.core.settings import DetectorSettings
-from yarnspec.core.tasks import TaskTable
+from yarnspec.core.stagetasks import StageTasks
+from yarnspec.core.tasks import StageKey, TaskTable
 
 _SILENCE_MS = 60_000
 """Where nothing was heard of for so long the looks come at longer and longer intervals, up to this one."""
 
 
 class SlowTask(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt that was found slow; ``at_ms``: since the Unix epoch, as all times here."""
+    """A task that was found slow, by its first attempt that was; ``at_ms``: since the Unix epoch, as all times here."""
 
     at_ms: int
     verdict: Verdict
@@ -50,8 +54,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
 def find(batches: Iterable[tuple[int, Observations]], settings: DetectorSettings) -> Findings:
     """Show what was heard of up to each of these moments to the detector that the settings name."""
     table, speeds = TaskTable(), HostSpeeds(settings)
-    detector = detector_of(settings, speeds)
-    tasks: dict[int, SlowTask] = {}
+    detector = detector_of(settings, speeds, many=sys.maxsize)
+    tasks = _SlowTasks()
     hosts: dict[str, SlowHost] = {}
     stages: set[tuple[int, int]] = set()
     began_ms = attempts = 0
@@ -63,16 +67,36 @@ def find(batches: Iterable[tuple[int, Observations]], settings: DetectorSettings
         speeds.refresh(table, now_ms)
         for host in speeds.slow():
             hosts.setdefault(host.host, SlowHost(at_ms=now_ms, verdict=host))
-        for one in detector.judge(table, now_ms).worst:
-            if one.task_id not in tasks:
-                tasks[one.task_id] = SlowTask(at_ms=now_ms, verdict=one.verdict)
+        while tasks.take(detector.judge(table, now_ms, tasks.put_off).worst, now_ms):
+            pass  # a look tells of the worst only
     return Findings(
         began_ms=began_ms,
         attempts=attempts,
         stages=len(stages),
-        tasks=tuple(tasks.values()),
+        tasks=tuple(tasks.found),
         hosts=tuple(hosts.values()),
     )
+
+
+class _SlowTasks:
+    """The tasks that were found slow so far, each once."""
+
+    def __init__(self) -> None:
+        self.found: list[SlowTask] = []
+        self._known: defaultdict[StageKey, set[int]] = defaultdict(set)
+
+    def take(self, worst: Sequence[SlowAttempt], now_ms: int) -> bool:
+        """Keep those that are new; tell whether any is."""
+        known = len(self.found)
+        for one in worst:
+            if one.index not in self._known[one.stage.key]:
+                self._known[one.stage.key].add(one.index)
+                self.found.append(SlowTask(at_ms=now_ms, verdict=one.verdict))
+        return len(self.found) > known
+
+    def put_off(self, stage: StageTasks, index: Column) -> Column:
+        """What is known comes last, after those that Spark itself has copied."""
+        return 2 * np.isin(index, list(self._known[stage.key]))
 
 
 def as_it_happened(rows: Observations, every_ms: int) -> Iterator[tuple[int, Observations]]:

@@ -24,11 +24,11 @@ _STATES = {"SUCCESS": State.SUCCESS, "SUCCEEDED": State.SUCCESS, "FINISHED": Sta
 
 
 class Replay:
-    """Stages and ended task attempts, in the order in which they happened. Times are milliseconds since the epoch."""
+    """Stages and ended task attempts, in the order in which they were told. Times are milliseconds since the epoch."""
 
     def __init__(self, settings: DetectorSettings) -> None:
         self._settings = settings
-        self._columns = {name: array("q") for name in (*_FIELDS, "launch_ms", "finish_ms")}
+        self._columns = {name: array("q") for name in (*_FIELDS, "launch_ms", "finish_ms", "told_ms")}
         self._hosts: dict[str, int] = {}
         self._executors: dict[str, int] = {}
         self._stages: dict[tuple[int, int], tuple[int, int, str]] = {}
@@ -43,8 +43,8 @@ class Replay:
         """A stage attempt ended."""
         self._ends[event.stage, event.stage_attempt] = (time_ms, not event.failure)
 
-    def task_finished(self, event: TaskFinished) -> None:
-        """A task attempt ended."""
+    def task_finished(self, event: TaskFinished, time_ms: int) -> None:
+        """A task attempt ended, or what it had put out was lost, as a record of this time says."""
         key = (event.stage, event.stage_attempt)
         self._first_launch_ms[key] = min(event.launch_ms, self._first_launch_ms.get(key, event.launch_ms))
         values = (
@@ -59,6 +59,7 @@ class Replay:
             int(_STATES.get(event.state, State.FAILED)),
             event.launch_ms,
             event.finish_ms,
+            time_ms,
         )
         for column, value in zip(self._columns.values(), values, strict=True):
             column.append(value)
@@ -94,7 +95,7 @@ class Replay:
             np.array([row[0] for row in stages], dtype=np.int64),
         ])  # fmt: skip
         time_ms = np.concatenate([
-            columns["launch_ms"], columns["finish_ms"], np.array([row[1] for row in stages], dtype=np.int64)
+            columns["launch_ms"], _ended_ms(columns), np.array([row[1] for row in stages], dtype=np.int64)
         ])  # fmt: skip
         order = np.lexsort((_rank(kind), time_ms))
         if until_ms is not None:
@@ -139,6 +140,14 @@ class Replay:
             state = int(State.SUCCESS if succeeded else State.FAILED)
             rows.append((int(RowKind.STAGE_ENDED), time_ms, stage, stage_attempt, state, ""))
         return rows
+
+
+def _ended_ms(columns: dict[str, IntColumn]) -> IntColumn:
+    """When each end came: that an output was lost later is told as a second end, with the times of the first."""
+    ended_ms = columns["told_ms"].copy()
+    _, first = np.unique(columns["task_id"], return_index=True)
+    ended_ms[first] = columns["finish_ms"][first]
+    return ended_ms
 
 
 def _rank(kind: IntColumn) -> IntColumn:

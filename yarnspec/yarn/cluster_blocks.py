@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from yarnspec.core.clusterlist import counts_since_ms
 from yarnspec.core.events import ClusterBlock
 from yarnspec.errors import NotAllowed, NotFound, UsageError
 from yarnspec.yarn.files import FileInfo, Files, open_files, path_of
@@ -60,6 +61,10 @@ class ClusterList(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
+class Standing(ClusterBlock, frozen=True, kw_only=True):
+    """A user's entry that lasts as long as another one that was to replace it, or longer, and was left as it is."""
+
+
 class ClusterBlocks:
     """The shared list, as one user sees it. Files that did not change are read once only."""
 
@@ -67,7 +72,9 @@ class ClusterBlocks:
         self._files = files
         self._directory = directory.rstrip("/")
         self._user = user
-        self._known: dict[str, tuple[_Stamp, _Entry | str]] = {}
+        self._known: dict[_Stamp, _Entry | str] = {}
+        self._since_ms: dict[_Stamp, int] = {}
+        self._looked_ms: int | None = None
 
     @classmethod
     def of(cls, conf: HadoopConf, location: str, *, timeout_s: float) -> ClusterBlocks | None:
@@ -88,7 +95,8 @@ class ClusterBlocks:
     def read(self, now_ms: int) -> ClusterList:
         """What is on the list; a directory that does not exist is an empty one.
 
-        Of several entries about a host one of the directory's owner counts, else the longest.
+        Of several entries about a host one of the directory's owner counts, else the first one, until the last of them
+        ends. Since when an entry counts depends on what earlier calls found (``clusterlist.counts_since_ms``).
 
         Raises:
             ClusterUnreachable, NotAllowed: the file system does not answer, or refuses.
@@ -96,29 +104,35 @@ class ClusterBlocks:
         found = self._entries()
         owner = self._owner() if found else ""
         problems = {f"{info.path} is ignored: {entry}" for info, entry in found if isinstance(entry, str)}
-        longest: dict[str, ClusterBlock] = {}
+        blocks: dict[str, ClusterBlock] = {}
+        since_ms: dict[_Stamp, int] = {}
         for info, entry in found:
             if isinstance(entry, str) or _over(entry, now_ms):
                 continue
+            stamp = _stamp(info)
+            told_ms = max(entry.since_ms, info.modified_ms)
+            known_ms = self._since_ms.get(stamp)
+            since_ms[stamp] = counts_since_ms(told_ms, now_ms, self._looked_ms) if known_ms is None else known_ms
             block = ClusterBlock(
                 host=entry.host,
                 reason=entry.reason,
                 by=info.owner,
-                # Nobody comes before others by saying that the entry is an old one.
-                since_ms=max(entry.since_ms, info.modified_ms),
+                since_ms=since_ms[stamp],
                 until_ms=entry.until_ms,
                 admin=info.owner == owner,
             )
-            known = longest.get(entry.host)
-            if known is None or (block.admin, _end(block)) > (known.admin, _end(known)):
-                longest[entry.host] = block
+            known = blocks.get(entry.host)
+            blocks[entry.host] = block if known is None else _together(known, block)
+        self._since_ms, self._looked_ms = since_ms, now_ms
         told = sorted(problems)
         if len(told) > _MOST_PROBLEMS:
             told = [*told[:_MOST_PROBLEMS], f"and {len(told) - _MOST_PROBLEMS} more are ignored"]
-        return ClusterList(blocks=tuple(longest[host] for host in sorted(longest)), problems=tuple(told))
+        return ClusterList(blocks=tuple(blocks[host] for host in sorted(blocks)), problems=tuple(told))
 
     def block(self, host: str, *, reason: str, duration_ms: int | None, now_ms: int) -> ClusterBlock:
-        """Block a host for all applications; an entry of the same user for this host is replaced.
+        """Block a host for all applications; a shorter entry of the same user for this host is replaced.
+
+        One that lasts as long or longer is left as it is, and returned as ``Standing``; to shorten it is to unblock.
 
         Raises:
             NotAllowed: this user may not write into the directory, or not make it.
@@ -133,6 +147,9 @@ class ClusterBlocks:
             since_ms=now_ms,
             until_ms=None if duration_ms is None else now_ms + duration_ms,
         )
+        own = self._own(host)
+        if own is not None and _end(own) >= _end(block):
+            return own
         self._make_directory()
         entry = {name: value for name, value in msgspec.structs.asdict(block).items() if name != "admin"}
         data = msgspec.json.encode({"schema": SCHEMA, **entry})
@@ -184,6 +201,18 @@ class ClusterBlocks:
         except FileNotFoundError:
             return ""
 
+    def _own(self, host: str) -> Standing | None:
+        """This user's entry about a host, if there is one that is to be believed."""
+        try:
+            entry = self._read(self._files.info(self._path(host, self._user)))
+        except (FileNotFoundError, NotAllowed, PermissionError):
+            return None
+        if isinstance(entry, str):
+            return None
+        return Standing(
+            host=entry.host, reason=entry.reason, by=entry.by, since_ms=entry.since_ms, until_ms=entry.until_ms
+        )
+
     def _entries(self) -> list[tuple[FileInfo, _Entry | str]]:
         """Each file with what it holds, or with what is wrong with it."""
         try:
@@ -195,20 +224,20 @@ class ClusterBlocks:
             # Nobody crowds out the entries of the directory's owner.
             owner = self._owner()
             files.sort(key=lambda one: one.owner != owner)
-        fresh: dict[str, tuple[_Stamp, _Entry | str]] = {}
+        fresh: dict[_Stamp, _Entry | str] = {}
         found: list[tuple[FileInfo, _Entry | str]] = []
         for info in files[:_MOST_ENTRIES]:
-            stamp = (info.modified_ms, info.size_bytes, info.owner)
-            known = self._known.get(info.path)
+            stamp = _stamp(info)
+            known = self._known.get(stamp)
             try:
-                entry = known[1] if known is not None and known[0] == stamp else self._read(info)
+                entry = self._read(info) if known is None else known
             except FileNotFoundError:
                 continue  # deleted just now
             except (NotAllowed, PermissionError) as error:
                 # Not remembered: a change of the file's mode does not show in its stamp.
                 found.append((info, f"it may not be read: {error}"))
                 continue
-            fresh[info.path] = (stamp, entry)
+            fresh[stamp] = entry
             found.append((info, entry))
         found += [(info, f"there are more than {_MOST_ENTRIES} entries") for info in files[_MOST_ENTRIES:]]
         self._known = fresh
@@ -256,7 +285,12 @@ class ClusterBlocks:
             raise NotAllowed(message) from error
 
 
-_Stamp = tuple[int, int, str]
+_Stamp = tuple[str, int, int, str]
+
+
+def _stamp(info: FileInfo) -> _Stamp:
+    """What tells a file from what it was before."""
+    return info.path, info.modified_ms, info.size_bytes, info.owner
 
 
 def _is_entry(info: FileInfo) -> bool:
@@ -266,6 +300,17 @@ def _is_entry(info: FileInfo) -> bool:
 
 def _over(entry: _Entry, now_ms: int) -> bool:
     return entry.until_ms is not None and entry.until_ms <= now_ms
+
+
+def _together(one: ClusterBlock, other: ClusterBlock) -> ClusterBlock:
+    """What two entries about a host come to: nobody takes the turn of another by a longer one."""
+    if one.admin != other.admin:
+        return one if one.admin else other
+    first, later = sorted((one, other), key=lambda block: (block.since_ms, block.by))
+    if _end(later) <= _end(first):
+        return first
+    said = f"{first.reason}; {later.by}: {later.reason}"[:_REASON_CHARACTERS]
+    return msgspec.structs.replace(first, reason=said, until_ms=later.until_ms)
 
 
 def _end(block: ClusterBlock) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yarnspec.core.detectors.execution_time import ExecutionTime
 from yarnspec.core.detectors.input_weighted import InputWeighted
-from yarnspec.core.detectors.progress import Progress
+from yarnspec.core.detectors.progress import MANY, Progress
 from yarnspec.core.detectors.protocol import MAX_VERDICTS, Detector, Explanation, Judged, PutOff, SlowAttempt
 from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.core.settings import DetectorSettings
@@ -12,10 +12,10 @@ from yarnspec.core.settings import DetectorSettings
 __all__ = ["MAX_VERDICTS", "Detector", "Explanation", "Judged", "PutOff", "SlowAttempt", "detector_of"]
 
 
-def detector_of(settings: DetectorSettings, speeds: HostSpeeds) -> Detector:
-    """The detector that the settings name."""
+def detector_of(settings: DetectorSettings, speeds: HostSpeeds, many: int = MANY) -> Detector:
+    """The detector that the settings name; ``many``: see ``Progress``, the others look at everything."""
     if settings.kind == "execution-time":
         return ExecutionTime(settings)
     if settings.kind == "input-weighted":
         return InputWeighted(settings)
-    return Progress(settings, speeds)
+    return Progress(settings, speeds, many)

@@ -46,6 +46,7 @@ def first_finished(stage: StageTasks, count: int) -> Column:
 @dataclass(slots=True)
 class _Known:
     stage: weakref.ref[StageTasks]  # the columns of one that is over may be large
+    count: int
     seen: int
     lost: int
     latest_ms: int
@@ -55,7 +56,8 @@ class _Known:
 class FirstFinishedMedian:
     """A median over the tasks that finished first, computed anew only when that set changes.
 
-    Once N x R tasks have finished the set is fixed, but for an end that is heard of late, or one that is lost.
+    Once N x R tasks have finished the set is fixed, but for an end that is heard of late, or one that is lost, or where
+    an older attempt of the stage ends tasks, which makes N smaller.
     """
 
     def __init__(self, measure: Callable[[StageTasks, Column], Column]) -> None:
@@ -65,7 +67,7 @@ class FirstFinishedMedian:
     def of(self, stage: StageTasks, count: int) -> float | None:
         """The median; None when the measure is known of none of them."""
         known = self._known.get(stage.key)
-        if known is not None and known.stage() is stage and known.lost == stage.lost:
+        if known is not None and known.stage() is stage and (known.count, known.lost) == (count, stage.lost):
             news = stage.winners[known.seen :]
             known.seen += len(news)
             if not len(news) or int(stage.rows["finish_ms"][news].min()) >= known.latest_ms:
@@ -76,5 +78,5 @@ class FirstFinishedMedian:
         latest_ms = int(stage.rows["finish_ms"][rows].max()) if len(rows) else 0
         if len(self._known) >= _CACHED_STAGES:
             self._known.clear()
-        self._known[stage.key] = _Known(weakref.ref(stage), len(stage.winners), stage.lost, latest_ms, median)
+        self._known[stage.key] = _Known(weakref.ref(stage), count, len(stage.winners), stage.lost, latest_ms, median)
         return median

@@ -47,8 +47,9 @@ from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import StageKey, TaskTable
 
-_MANY = 2_048
-"""Of a stage no more are looked at closely in one pass, the oldest first: more than a pass tells of."""
+MANY = 2_048
+"""Of a stage no more are looked at closely in one pass that are late by time, as many that are by their counters and on
+slow hosts, the oldest first: more than a pass tells of. With all of 100,000 it would take milliseconds longer."""
 _NO_ROWS = np.empty(0, dtype=np.int64)
 _ON_SLOW_HOST = 1.1
 """On a host that is proven slow a task need only be as late as this to be one of its victims."""
@@ -106,13 +107,14 @@ class _Assessment:
 
 
 class Progress:
-    """Slow is what a copy would overtake."""
+    """Slow is what a copy would overtake. ``many``: so many of each kind are looked at closely in a pass."""
 
     name = "progress"
 
-    def __init__(self, settings: DetectorSettings, speeds: HostSpeeds) -> None:
+    def __init__(self, settings: DetectorSettings, speeds: HostSpeeds, many: int = MANY) -> None:
         self._settings = settings
         self._speeds = speeds
+        self._many = many
         self._slow: dict[StageKey, tuple[StageTasks, Column]] = {}
 
     def judge(self, table: TaskTable, now_ms: int, put_off: PutOff = nobody) -> Judged:
@@ -201,13 +203,13 @@ class Progress:
         if pace is not None:
             typical_ms = pace.references.typical_ms()
             if not np.isnan(typical_ms):
-                found.append(stage.overdue(now_ms - typical_ms * pace.references.multiplier)[:_MANY])
+                found.append(stage.overdue(now_ms - typical_ms * pace.references.multiplier)[: self._many])
             if pace.by_rate is not None:
                 late = pace.rows[pace.late]
-                found.append(late[stage.is_running(late)][-_MANY:])
+                found.append(late[stage.is_running(late)][-self._many :])
         slow_hosts = self._slow_hosts(stage)
         if len(slow_hosts):
-            found.append(stage.overdue(now_ms - _YOUNG_NOISES * self._settings.noise_ms, slow_hosts)[:_MANY])
+            found.append(stage.overdue(now_ms - _YOUNG_NOISES * self._settings.noise_ms, slow_hosts)[: self._many])
         if not found:
             return _NO_ROWS
         rows = np.sort(np.concatenate(found)) if len(found) > 1 else found[0]

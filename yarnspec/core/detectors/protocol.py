@@ -20,7 +20,10 @@ MAX_VERDICTS = 200
 
 
 PutOff = Callable[[StageTasks, Column], Column]
-"""Tells of tasks of a stage, by their indexes, which get no copy now: they must not take the places of the others."""
+"""Tells of tasks of a stage, by their indexes, which get no copy now: they must not take the places of the others.
+
+With 1 or True a task comes among those that have a copy already, with 2 after them.
+"""
 
 
 def nobody(_stage: StageTasks, index: Column) -> Column:
@@ -67,12 +70,15 @@ class SlowAttempt(msgspec.Struct, frozen=True):
 
 
 class Judged(NamedTuple):
-    """What a pass found: at most ``MAX_VERDICTS`` attempts, and how many tasks are slow in all."""
+    """What a pass found: at most ``MAX_VERDICTS`` attempts, and how many tasks are slow in all, as far as it looked."""
 
     worst: list[SlowAttempt]
     """Attempts of tasks that may get a copy first, then of those that have one or get none now; the worst first."""
     slow: dict[StageKey, int]
-    """How many tasks are slow, by the stage attempts that have any."""
+    """How many tasks are slow, by the stage attempts that have any.
+
+    With ``progress`` at least so many, where more running attempts of a stage may be slow than it looks at in a pass.
+    """
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -144,7 +150,7 @@ def worst_first(found: Sequence[Suspects], put_off: PutOff) -> Judged:
     index = _column(found, "index")
     several = [each.stage.active(each.stage.rows["index"][each.rows]) > 1 for each in found]
     later = [
-        more | put_off(each.stage, each.stage.rows["index"][each.rows])
+        np.maximum(more, put_off(each.stage, each.stage.rows["index"][each.rows]))
         for each, more in zip(found, several, strict=True)
     ]
     slow = {each.stage.key: _tasks(each, more) for each, more in zip(found, several, strict=True)}

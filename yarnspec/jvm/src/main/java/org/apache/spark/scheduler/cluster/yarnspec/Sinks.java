@@ -40,7 +40,9 @@ final class Sinks {
     static int flagsOf(ResultStage stage, Properties ofJob) {
         String action = stage.name().split(" at ", 2)[0];
         boolean pythonWrites = ofJob != null && ofJob.getProperty(PYTHON_WRITES) != null;
-        return pythonWrites || PYTHON_WRITERS.contains(action) ? StageFlags.WRITES : flagsOf(stage.func(), stage.rdd());
+        return pythonWrites || PYTHON_WRITERS.contains(action) || ProviderWrites.include(ofJob)
+                ? StageFlags.WRITES
+                : flagsOf(stage.func(), stage.rdd());
     }
 
     private static int flagsOf(Object function, RDD<?> rdd) {

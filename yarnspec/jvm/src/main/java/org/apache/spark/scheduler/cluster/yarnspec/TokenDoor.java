@@ -8,11 +8,13 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /** A port on loopback that lets in who begins with the bridge's token and a line feed. */
 final class TokenDoor {
-    private static final int TOKEN_TIMEOUT_MS = 5_000;
+    // For the whole token. Who knows it sends it at once; who does not keeps others waiting so long.
+    private static final int TOKEN_TIMEOUT_MS = 2_000;
 
     private final byte[] token;
     private final ServerSocket server;
@@ -67,16 +69,22 @@ final class TokenDoor {
     }
 
     private boolean knowsToken(Socket socket) throws IOException {
-        socket.setSoTimeout(TOKEN_TIMEOUT_MS);
+        long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TOKEN_TIMEOUT_MS);
         InputStream in = socket.getInputStream();
         ByteArrayOutputStream told = new ByteArrayOutputStream();
-        for (int read = in.read(); read != '\n'; read = in.read()) {
-            if (read < 0 || told.size() > token.length) {
+        while (told.size() <= token.length) {
+            long leftMs = TimeUnit.NANOSECONDS.toMillis(untilNs - System.nanoTime());
+            socket.setSoTimeout((int) Math.max(1, leftMs));
+            int read = in.read();
+            if (read == '\n') {
+                return MessageDigest.isEqual(told.toByteArray(), token);
+            }
+            if (read < 0 || leftMs <= 0) {
                 return false;
             }
             told.write(read);
         }
-        return MessageDigest.isEqual(told.toByteArray(), token);
+        return false;
     }
 
     static void close(Socket socket) {

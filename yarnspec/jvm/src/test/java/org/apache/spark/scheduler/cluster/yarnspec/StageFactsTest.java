@@ -213,6 +213,17 @@ class StageFactsTest {
     }
 
     @Test
+    void dataSourcesOfTheOlderInterfaceWriteWhateverActionTheyUse() throws Exception {
+        assertEquals(StageFlags.WRITES, flagsOf(() -> saveBy("rdd")));
+        assertEquals(StageFlags.WRITES, flagsOf(() -> saveBy("query")));
+        assertEquals(StageFlags.COMMITS, flagsOf(() -> saveBy(directory.resolve("by").toString())));
+    }
+
+    private void saveBy(String by) {
+        session.range(0, 10, 1, 2).write().format(OlderSource.class.getName()).option("by", by).save();
+    }
+
+    @Test
     void aStageThatIsNotKnownCountsAsWriting() {
         assertEquals(StageFlags.WRITES, cluster.scheduler.stages().flags(99, 0));
     }
