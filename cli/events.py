@@ -24,7 +24,7 @@ _TYPE_WIDTH = 20
 _SHOWN_TASKS = 8
 # Of a verdict a line shows which task it is about; `explain` and the other forms have its numbers.
 _BRIEF = frozenset({"stage", "index", "host", "numbers"})
-_IN_REASON = {"Summarize": ("ledger", "stages")}
+_IN_REASON = {"JudgeTasks": ("untold",), "Summarize": ("ledger", "stages")}
 _KINDS: dict[tuple[str, str], type[Event] | type[Command]] = {
     **{("event", one.__name__): one for one in Event.__subclasses__()},
     **{("command", one.__name__): one for one in Command.__subclasses__()},
