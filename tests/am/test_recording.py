@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from yarnspec.am import recording
 from yarnspec.am.recording import Recording
 from yarnspec.core import commands
 from yarnspec.core import recoveryevents as rec
@@ -234,9 +235,7 @@ def test_what_was_put_aside_and_cannot_be_read_costs_the_recovery_of_that_epoch(
     assert "Input/output error" in replayed.off
     assert replayed.shuffles == ()
     assert any(isinstance(one, rec.RecordingEnded) for one in told)
-    second.end()
-    assert second.journal is not None
-    assert not second.journal.close(DEADLINE_S)
+    assert not second.recording.close(DEADLINE_S)
     third = Epoch(tmp_path, 3)
     later = third.replayed()
     assert "Input/output error" in later.writes_lost
@@ -401,6 +400,31 @@ def test_a_driver_that_was_replaced_must_not_commit_either_when_nothing_is_recor
     second.replayed()
     assert go_on(zombie)["action"] == "stop"
     second.end()
+
+
+def test_a_driver_that_was_replaced_before_its_journal_was_open_ends(tmp_path: Path) -> None:
+    second = Epoch(tmp_path, 2)
+    second.replayed()
+    late = Epoch(tmp_path, 1)
+    ended = late.told.get(timeout=DEADLINE_S)
+    assert isinstance(ended, rec.RecordingEnded)
+    assert ended.fenced
+    second.end()
+
+
+def test_a_driver_that_was_replaced_must_not_commit_where_what_was_recorded_could_not_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(recording, "progress_of", lambda _: 1 // 0)
+        zombie = Epoch(tmp_path, 1)
+        assert zombie.replayed().off
+    assert go_on(zombie)["action"] == "run"
+    second = Epoch(tmp_path, 2)
+    second.replayed()
+    assert go_on(zombie)["action"] == "stop"
+    second.end()
+    zombie.recording.close(DEADLINE_S)
 
 
 def test_a_program_that_cannot_be_told_from_another_is_not_recorded(tmp_path: Path) -> None:

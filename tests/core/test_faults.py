@@ -15,7 +15,9 @@ from yarnspec.core.commands import (
     UnblockHost,
     UpdateTaskBlocks,
 )
+from yarnspec.core.deaths import YoungDeath
 from yarnspec.core.events import UnblockRequested
+from yarnspec.core.hostdeaths import HostDeaths
 from yarnspec.core.observations import Failure, State
 
 
@@ -473,6 +475,22 @@ def test_several_tasks_that_take_their_executors_with_them_block_no_host_until_o
     assert [(one.hosts, one.index) for one in off.stages] == [((H4,), index) for index in range(3)]
     # One of them was not the task's fault, and the others are one more.
     assert only(BlockHost, world.end(world.launch(0, 1, "1"))).host == H4
+
+
+def test_a_task_that_ends_well_explains_no_death_wherever_it_did() -> None:
+    """What was retried on the host itself and ended well is no suspect; the tasks of the latest death are the first."""
+    deaths = HostDeaths(600_000)
+    first, second = {(0, 0, index) for index in range(3)}, {(0, 0, index) for index in range(3, 5)}
+    deaths.add(YoungDeath(1_000, "1", H4, 134, "Aborted"), first)
+    assert deaths.to_try_elsewhere(H4, 1_000) == []
+    deaths.add(YoungDeath(2_000, "2", H4, 134, "Aborted"), second)
+    assert deaths.to_try_elsewhere(H4, 2_000) == [*sorted(second), *sorted(first)]
+    assert deaths.ended_well((0, 0, 0), H4) == []
+    assert deaths.ended_well((0, 0, 1), H2) == [H4]
+    assert deaths.count(H4, 2_000) == 1
+    assert deaths.ended_well((0, 0, 2), H2) == [H4]
+    assert deaths.count(H4, 2_000) == 2
+    assert deaths.to_try_elsewhere(H4, 2_000) == []
 
 
 def test_a_host_whose_disks_failed_is_faulty_at_once() -> None:

@@ -53,6 +53,7 @@ from yarnspec.core.savedwork import (
     saved_shuffles,
     saved_writes,
 )
+from yarnspec.journal.errors import Fenced
 from yarnspec.journal.replay import Past
 from yarnspec.journal.writer import Stopped
 
@@ -137,6 +138,7 @@ class Recording:
         self._saved_file = saved_file
         self._post: Callable[[Event], None] = lambda _: None
         self._journal: OpenJournal | None = None
+        self._opened: OpenJournal | None = None
         self._program: ApplicationRegistered | None = None
         self._taken = Taken()
         self._lock = threading.Lock()  # of what is taken
@@ -218,16 +220,17 @@ class Recording:
 
     def begin_close(self) -> None:
         """The epoch is over: nothing more is recorded."""
-        if self._journal is not None:
-            self._journal.begin_close()
+        if self._opened is not None:
+            self._opened.begin_close()
 
     def close(self, deadline_s: float) -> bool:
         """Write what is left; False when that did not end in time or failed."""
-        if self._journal is None:
+        journal = self._opened
+        if journal is None:
             return True
-        closed = self._journal.close(deadline_s)
-        if self._journal.fenced:
-            _log.warning("records refused, a later epoch has begun", epoch=self._epoch, records=self._journal.refused)
+        closed = journal.close(deadline_s)
+        if journal.fenced:
+            _log.warning("records refused, a later epoch has begun", epoch=self._epoch, records=journal.refused)
         return closed
 
     # opening
@@ -241,10 +244,14 @@ class Recording:
             return
         try:
             journal, past = self._begin(self._stopped)
+        except Fenced as error:
+            self._stopped(Stopped(error.message, fenced=True))
+            return
         except Exception as error:  # the job goes on without a journal, whatever the file system says
             _log.exception("the journal could not be opened")
             self._post(rec.JournalReplayed(off=f"the journal could not be opened: {error}"))
             return
+        self._opened = journal
         try:
             replayed = self._read(program, past)
         except Exception as error:  # what was put aside on this host cannot be read: nothing of this epoch is recorded
@@ -305,8 +312,8 @@ class Recording:
         self._replies.stopped()
 
     def _look(self) -> None:
-        if self._journal is not None:
-            self._journal.look()
+        if self._opened is not None:
+            self._opened.look()
 
     # writing
 

@@ -151,8 +151,10 @@ class Replies:
         A record that is durable shows that there is no later epoch. Without a journal the job goes on, but not beside
         the one of a later epoch.
         """
-        if not command.fenced or waiting.durable is None:
+        if not command.fenced:
             return ""
+        if waiting.durable is None:
+            return self._later_epoch(waiting)
         if self._stopped is None:
             try:
                 if waiting.durable.exception(self._left_s(waiting)) is None:

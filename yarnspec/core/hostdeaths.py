@@ -2,7 +2,7 @@
 
 A task whose code or data end the process takes its executor with it, and does the same to the next one that it is given
 to; another such task may be given to the same host's next executor. So deaths while tasks ran count as one, until all
-tasks that ran in one of them have ended well on other hosts.
+tasks that ran in one of them have ended well.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class _Death:
     at_ms: int
     text: str
     suspects: set[Task] = field(default_factory=set)
-    """What ran in it when it died, and has not ended well elsewhere since."""
+    """What ran in it when it died, and has not ended well since."""
 
 
 class HostDeaths:
@@ -38,14 +38,14 @@ class HostDeaths:
         self._deaths[death.host] = [*recent, _Death(death.at_ms, death.text, set(tasks))]
 
     def ended_well(self, task: Task, host: str) -> list[str]:
-        """A task did; the other hosts whose deaths it could have explained until now."""
+        """A task did, so that no death is its fault; the other hosts whose deaths it could have explained until now."""
         freed = []
         for other, deaths in self._deaths.items():
             suspected = [death for death in deaths if task in death.suspects]
+            for death in suspected:
+                death.suspects.discard(task)
             if suspected and other != host:
                 freed.append(other)
-                for death in suspected:
-                    death.suspects.discard(task)
         return freed
 
     def count(self, host: str, now_ms: int) -> int:
@@ -54,10 +54,11 @@ class HostDeaths:
         return sum(not death.suspects for death in recent) + any(death.suspects for death in recent)
 
     def to_try_elsewhere(self, host: str, now_ms: int) -> list[Task]:
-        """The tasks that may explain several deaths of a host, first those that ran in more of them."""
+        """The tasks that may explain several deaths of a host; those in more of them first, then of the latest."""
         suspected = [death.suspects for death in self._recent(host, now_ms) if death.suspects]
         counts = Counter(task for suspects in suspected for task in suspects)
-        return sorted(counts, key=lambda task: (-counts[task], task)) if len(suspected) > 1 else []
+        latest = {task: number for number, suspects in enumerate(suspected) for task in suspects}
+        return sorted(counts, key=lambda task: (-counts[task], -latest[task], task)) if len(suspected) > 1 else []
 
     def last(self, host: str) -> str:
         """What is known of the latest of a host that had some."""

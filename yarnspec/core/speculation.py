@@ -105,6 +105,7 @@ class Speculation:
         for listener in (self.suspects, self.faults):
             blocklist.register(listener)
         self._judged: defaultdict[StageKey, set[int]] = defaultdict(set)
+        self._untold = 0
         self._withheld = Withheld()
         self._hosts_seen = False
         self._guard = Guard(self._stop)
@@ -165,7 +166,11 @@ class Speculation:
         young_ms = self.settings.young_ms
         healthy = {row.host for row in self.containers.rows if row.healthy(now_ms, young_ms) and row.state == "running"}
         wishes = self.faults.died_young(death, self.table.lost_with(death.executor_id), healthy)
-        return [command for wish in wishes for command in self._block(wish, now_ms)]
+        return [command for wish in wishes if self._holds(wish) for command in self._block(wish, now_ms)]
+
+    def _holds(self, wish: ev.BlockRequested) -> bool:
+        """Of a stage that is over nothing starts any more."""
+        return wish.level not in ("stage", "task") or wish.stage in {key[0] for key in self.table.stages}
 
     def forget_host(self, host: str, now_ms: int) -> None:
         """Somebody unblocked a host: what was held against it counts no more."""
@@ -196,6 +201,7 @@ class Speculation:
         self._jobs.forget()
         self.faults.context_over()
         self._judged.clear()
+        self._untold = 0
         self._withheld.forget()
         self._hosts_seen = False
         self.task_notes.clear()  # the next context's tasks have the same numbers
@@ -241,8 +247,7 @@ class Speculation:
     def _faults_of(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[Command]:
         commands: list[Command] = []
         for wish in self.faults.attempt_ended(stage, attempt, now_ms):
-            # Of a stage that is over nothing starts any more.
-            if wish.level not in ("stage", "task") or stage.stage in {key[0] for key in self.table.stages}:
+            if self._holds(wish):
                 commands += self._block(wish, now_ms)
         acquitted = self.faults.acquitted(stage, attempt)
         if acquitted:
@@ -364,16 +369,20 @@ class Speculation:
 
     def _tell(self, worst: list[SlowAttempt], launches: list[LaunchCopy]) -> list[Command]:
         new = [one for one in worst if one.task_id not in self._judged[one.stage.key]]
+        cut = max(0, self.metrics.slow_tasks - len(worst))
         if not new:
-            return []
+            if not self._untold or cut:
+                return []
+            self._untold = 0
+            return [JudgeTasks(verdicts=(), reason=f"{len(worst)} tasks are slow, and each was told of")]
         copied = {(one.stage, one.stage_attempt, one.index) for one in launches}
         told = sorted(new, key=lambda one: (*one.stage.key, one.index) not in copied)[:_AT_ONCE]
         for one in told:
             self._judged[one.stage.key].add(one.task_id)
         reason = worst[0].verdict.reason
         said = f"{self.metrics.slow_tasks} tasks are slow, {len(new)} attempts newly; the worst: {reason}"
-        untold = len(new) - len(told) + max(0, self.metrics.slow_tasks - len(worst))
-        return [JudgeTasks(verdicts=tuple(one.verdict for one in told), untold=untold, reason=said)]
+        self._untold = len(new) - len(told) + cut
+        return [JudgeTasks(verdicts=tuple(one.verdict for one in told), untold=self._untold, reason=said)]
 
     def _tell_uncopied(self, uncopied: list[_Uncopied]) -> list[Command]:
         """Why tasks get no copy, of those whose verdicts were told: the others come with theirs."""

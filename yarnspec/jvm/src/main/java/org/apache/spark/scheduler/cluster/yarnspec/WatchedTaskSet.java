@@ -63,8 +63,8 @@ final class WatchedTaskSet extends TaskSetManager {
     }
 
     /**
-     * More is blocked: waiting tasks that prefer nothing but blocked hosts, of those with executors, may start anywhere at
-     * once.
+     * More is blocked, or executors are gone: waiting tasks that prefer nothing but blocked hosts, of those with executors,
+     * may start anywhere at once.
      *
      * <p>Spark takes such a host for busy, and has them wait for it: {@code spark.locality.wait} for each level. Once told
      * so they stay free to go anywhere, also when a block has ended.
@@ -333,6 +333,7 @@ final class WatchedTaskSet extends TaskSetManager {
         } finally {
             safe.forEach(index -> successful()[index] = true);
         }
+        blocked(); // of a task's hosts with executors the blocked ones may be left
     }
 
     /** Keeps what a map counted for the record of its output, which comes when Spark's tracker has taken the output. */

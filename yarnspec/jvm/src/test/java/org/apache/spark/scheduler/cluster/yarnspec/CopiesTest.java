@@ -284,6 +284,17 @@ class CopiesTest {
     }
 
     @Test
+    void aTaskWhoseOtherHostLosesItsExecutorsDoesNotWaitForTheBlockedOne() throws Exception {
+        waitForData();
+        cluster.slot("3", "c");
+        cluster.offer();
+        blockAll("a");
+        startJobOnDataOf("a b");
+        cluster.lose("2");
+        assertEquals("c", cluster.hostOf(startOnly()));
+    }
+
+    @Test
     void aReplicaWhereNoExecutorIsKeepsNoTaskWaiting() throws Exception {
         waitForData();
         startJobOnDataOf("a z", "a z");

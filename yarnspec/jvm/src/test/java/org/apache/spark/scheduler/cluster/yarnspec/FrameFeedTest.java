@@ -9,6 +9,7 @@ import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** The stream of finished maps, as the negotiator reads it. */
@@ -49,6 +50,34 @@ class FrameFeedTest {
                 assertEquals(3, next(later));
                 assertNull(Frames.read(later));
             }
+        }
+    }
+
+    @Test
+    void whoSendsATokenByteByByteKeepsOthersOutForAWhileOnly() throws Exception {
+        String token = "t".repeat(64);
+        FrameFeed feed = FrameFeed.open(token);
+        AtomicInteger sent = new AtomicInteger();
+        try (Socket stranger = new Socket("127.0.0.1", feed.port())) {
+            Thread drips = new Thread(() -> drip(stranger, sent));
+            drips.setDaemon(true);
+            drips.start();
+            try (Socket client = connect(feed, token)) {
+                assertEquals(0, new DataInputStream(client.getInputStream()).readLong());
+            }
+            assertTrue(sent.get() < token.length() / 2, sent + " bytes were waited for");
+        }
+    }
+
+    private static void drip(Socket socket, AtomicInteger sent) {
+        try {
+            while (true) {
+                socket.getOutputStream().write('t');
+                sent.incrementAndGet();
+                Thread.sleep(200);
+            }
+        } catch (IOException | InterruptedException e) {
+            // The door has closed it.
         }
     }
 
