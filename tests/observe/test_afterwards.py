@@ -280,6 +280,11 @@ def test_that_more_were_slow_than_the_core_told_of_is_in_its_records(
     assert found is not None
     assert judged[0].untold == 2
     assert "no verdict on it, nor on all of 2 slow tasks" in found.verdict
+    # When the others have ended the crowd is over, and a record says so.
+    for index in {0, 1, 2} - {told}:
+        world.end(tasks[index])
+    world.pass_ms(2_000)
+    assert [(one.verdicts, one.untold) for one in of(commands.JudgeTasks, world.commands)[1:]] == [((), 0)]
 
 
 def test_what_the_core_knew_of_a_slow_task_that_it_left_alone_is_in_the_records_after_the_stage() -> None:
