@@ -102,8 +102,7 @@ def test_what_a_dead_driver_s_tasks_had_committed_is_not_published_by_the_next(
     wait_for("three committed tasks", committed, 90)
     next(each for each in cluster.processes(application) if each.what == "driver-jvm").kill()
     go.touch()
-    result = submission.wait().expect(0)
-    assert "attempt 1 was lost: its application master ended with exit code" in result.stderr
+    submission.wait().expect(0)
     assert len(cluster.attempts(application)) == 2
     names = cluster.hdfs_list(target)
     assert set(names) - {"_SUCCESS"} == {name for name in names if name.endswith(".parquet")}

@@ -134,6 +134,7 @@ def test_what_is_left_of_an_rdd_job_is_not_computed_again(
     assert (run.status["attempt"], run.status["epoch"]) == (attempt, epoch)
     assert len(cluster.attempts(run.application)) == attempt
     assert run.stderr.count(STARTED_AGAIN) == (attempt == 1)
+    assert run.stderr.count("attempt 1 was lost: its application master ended with exit code 137") == (attempt == 2)
     recovery = run.recovery
     assert recovery["restored_outputs"] == recovery["saved_outputs"] > 0, run.said
     last_ms = max(one["finish_ms"] for one in run.finished(1))

@@ -226,6 +226,22 @@ def test_applications_are_filtered_by_the_resource_manager() -> None:
     assert rm_documents.applications({"apps": None}) == ()
 
 
+def test_how_an_attempt_ended() -> None:
+    """The list of attempts does not say it, and 3.5.0 has the single one as XML only."""
+    attempt = "appattempt_1795230379752_0002_000001"
+    text = "AM Container exited with  exitCode: -102&#10;Diagnostics: preempted"
+    document = (
+        f"<appAttempt><appAttemptId>{attempt}</appAttemptId><diagnosticsInfo>{text}</diagnosticsInfo></appAttempt>"
+    )
+
+    def answer(path: str, _parameters: dict[str, str]) -> tuple[int, Any]:
+        return (200, document) if path == f"{CLUSTER}/apps/{APPLICATION}/appattempts/{attempt}" else (404, "")
+
+    with serving(answer) as server, ResourceManager([server.address()], user="ada", timeout_s=5) as manager:
+        assert manager.diagnostics(attempt).splitlines()[1] == "Diagnostics: preempted"
+    assert rm_documents.diagnostics("<html>") == ""
+
+
 def test_attempts_and_containers() -> None:
     attempt = "appattempt_1795230379752_0002_000002"
     first = {"appAttemptId": attempt[:-1] + "1", "containerId": "c1", "nodeId": "h1:1", "nodeHttpAddress": "h1:2"}

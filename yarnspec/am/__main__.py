@@ -65,12 +65,15 @@ def restarts_of(plan: Plan) -> int:
     return max(0, min(plan.options.recovery.driver_restarts, EPOCH_MAX // plan.max_attempts - 1))
 
 
-def earlier_attempts(attempt: int, attempts: Callable[[], Iterable[Attempt]]) -> tuple[Attempt, ...]:
-    """The attempts before this one, first to last; none when YARN does not tell."""
+def earlier_attempts(
+    attempt: int, attempts: Callable[[], Iterable[Attempt]], diagnostics: Callable[[str], str]
+) -> tuple[Attempt, ...]:
+    """The attempts before this one, first to last, with what YARN says of their ends; none when it does not tell."""
     if attempt == 1:
         return ()
     try:
-        return tuple(one for one in attempts() if one.number < attempt)
+        before = [one for one in attempts() if one.number < attempt]
+        return tuple(msgspec.structs.replace(one, diagnostics=one.diagnostics or diagnostics(one.id)) for one in before)
     except Exception:
         _log.exception("how the attempts before this one ended is not known")
         return ()
@@ -134,7 +137,7 @@ def negotiate(place: Place) -> int:
 def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory) -> int:
     epoch = epoch_of(plan, place.attempt)
     rm = ResourceManager.from_conf(conf)
-    before = earlier_attempts(place.attempt, lambda: rm.attempts(place.application_id))
+    before = earlier_attempts(place.attempt, lambda: rm.attempts(place.application_id), rm.diagnostics)
     spared = taken_away(before)
     earlier = history.earlier_blocks(epoch)
     log = EventLogs(epoch, history.open_events)

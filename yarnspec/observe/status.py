@@ -54,6 +54,7 @@ class StatusFold:
         self._started_ms: int | None = None
         self._finished_ms: int | None = None
         self._phase: Phase = ""
+        self._given_up = 0
         self._live: dict[str, ContainerStatus] = {}
         self._ended: dict[str, ContainerStatus] = {}
         self._dropped = 0
@@ -220,6 +221,7 @@ class StatusFold:
                 self._warn(command.reason)
             case commands.AbandonAttempt():
                 self._phase = "finishing"
+                self._given_up = self._attempt
                 self._warn(f"attempt {self._attempt} was given up: {command.reason}")
             case commands.FinishApplication():
                 self._finished_ms = time_ms
@@ -234,7 +236,7 @@ class StatusFold:
         for container in list(self._live.values()):
             self._end(container, None, "its attempt ended")
         self._attempt = max(self._attempt, event.attempt)
-        if event.attempt_before:
+        if event.attempt_before and self._given_up != event.attempt - 1:
             self._warn(f"attempt {event.attempt - 1} was lost: {event.attempt_before}")
         self._placement_mode = event.placement_mode
         self._phase = "starting"

@@ -184,6 +184,14 @@ class ResourceManager(Closing):
         document = self._rest.get(f"/ws/v1/cluster/apps/{application_id}/appattempts")
         return tuple(sorted(rm_documents.attempts(document), key=lambda attempt: attempt.number))
 
+    def diagnostics(self, attempt_id: str) -> str:
+        """What YARN says of how an attempt ended; the list of attempts does not have it.
+
+        In XML, as 3.5.0 answers 500 to who asks for JSON.
+        """
+        path = f"/ws/v1/cluster/apps/{application_of(attempt_id)}/appattempts/{attempt_id}"
+        return rm_documents.diagnostics(self._rest.get_text(path, accept="application/xml"))
+
     def containers(self, attempt_id: str) -> tuple[Container, ...]:
         """The containers of an attempt that the ResourceManager still holds: those that run or are about to."""
         application_id = application_of(attempt_id)

@@ -73,9 +73,9 @@ class RestClient(Closing):
                 f"What answers at {response.url} is not a {self._what}: {_shown(response.text)}"
             ) from error
 
-    def get_text(self, path: str, parameters: Mapping[str, str] | None = None) -> str:
+    def get_text(self, path: str, parameters: Mapping[str, str] | None = None, *, accept: str = "text/plain") -> str:
         """The body at a path, as text."""
-        return self._ask(path, parameters, self._timeout_s, accept="text/plain").text
+        return self._ask(path, parameters, self._timeout_s, accept=accept).text
 
     def _ask(
         self, path: str, parameters: Mapping[str, str] | None, timeout_s: float, accept: str = "application/json"

@@ -1,4 +1,4 @@
-"""The ResourceManager's JSON documents, read into the values of cluster.py.
+"""The ResourceManager's documents, read into the values of cluster.py.
 
 Hadoop writes an empty list as null or ``{}``, a list of one sometimes as the element itself, and leaves out what is
 not known; all of that is taken in here.
@@ -6,6 +6,7 @@ not known; all of that is taken in here.
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -222,6 +223,14 @@ def attempts(document: Mapping[str, Any]) -> Iterator[Attempt]:
             state=_text(attempt.get("appAttemptState")) or None,
             diagnostics=_text(attempt.get("diagnosticsInfo")),
         )
+
+
+def diagnostics(document: str) -> str:
+    """``…/appattempts/ATTEMPT`` as XML: the text in it that tells how the attempt ended; empty when it has none."""
+    try:
+        return ET.fromstring(document).findtext("diagnosticsInfo") or ""  # noqa: S314 - YARN is believed anyway
+    except ET.ParseError:
+        return ""
 
 
 def containers(document: Mapping[str, Any]) -> tuple[Container, ...]:
