@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from yarnspec.core.savedwork import changed
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.frames import read_frames
 from yarnspec.journal.replay import Past
+from yarnspec.journal.stores import AppendStore, JournalFiles, LogWriter, Store
 from yarnspec.journal.writer import Journal, JournalOptions, Stopped
 from yarnspec.yarn.local_files import LocalFiles
 
@@ -55,24 +57,31 @@ class Epoch:
     """One epoch's recording, and what it told."""
 
     def __init__(
-        self, directory: Path, number: int, program: Callable[[], ApplicationRegistered] = lambda: PROGRAM
+        self,
+        directory: Path,
+        number: int,
+        program: Callable[[], ApplicationRegistered] = lambda: PROGRAM,
+        store: Store | None = None,
     ) -> None:
         self.journal: Journal | None = None
-        self.directory = directory
+        self.files = JournalDirectory(LocalFiles(), f"{directory}/journal", store)
         self.number = number
         self.told: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self.bridge = Bridge()
         self.recording = Recording(
-            number, begin=self._begin, identify=program, saved_file=directory / f"saved-{number}"
+            number,
+            begin=self._begin,
+            look=lambda: self.files.check(number),
+            identify=program,
+            saved_file=directory / f"saved-{number}",
         )
         self.recording.start(self.told.put)
         self.recording.connected(self.bridge)
 
     def _begin(self, on_stopped: Callable[[Stopped], None]) -> tuple[Journal, Past]:
         began = EpochBegan(epoch=self.number, attempt=self.number, host="h", time_ms=1)
-        opened = JournalDirectory(LocalFiles(), f"{self.directory}/journal").begin(
-            began, options=JournalOptions(flush_interval_s=0.01), on_stopped=on_stopped
-        )
+        options = JournalOptions(flush_interval_s=0.01)
+        opened = self.files.begin(began, options=options, on_stopped=on_stopped)
         self.journal = opened[0]
         return opened
 
@@ -410,6 +419,68 @@ def test_a_driver_that_was_replaced_before_its_journal_was_open_ends(tmp_path: P
     assert isinstance(ended, rec.RecordingEnded)
     assert ended.fenced
     second.end()
+
+
+class Interrupted(AppendStore):
+    """Something happens before the first records are on the disk, and may fail them."""
+
+    def __init__(self, meanwhile: Callable[[], None]) -> None:
+        self.meanwhile = meanwhile
+
+    def create(self, files: JournalFiles, directory: str) -> LogWriter:
+        log = super().create(files, directory)
+        sync = log.sync
+
+        def sync_afterwards() -> None:
+            self.meanwhile()
+            sync()
+
+        log.sync = sync_afterwards  # type: ignore[method-assign]
+        return log
+
+
+def test_a_driver_that_is_replaced_while_its_journal_opens_ends_whatever_the_file_system_says(tmp_path: Path) -> None:
+    """HDFS says of a lease that the next epoch has taken that the file is closed, and the like."""
+    later: list[Epoch] = []
+
+    def begin_second() -> None:
+        later.append(Epoch(tmp_path, 2))
+        later[0].replayed()
+        raise OSError("the lease has expired")
+
+    ended = Epoch(tmp_path, 1, store=Interrupted(begin_second)).told.get(timeout=DEADLINE_S)
+    assert isinstance(ended, rec.RecordingEnded)
+    assert ended.fenced
+    later[0].end()
+
+
+def test_a_driver_that_was_replaced_must_not_commit_while_its_journal_opens(tmp_path: Path) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        begun.set()
+        assert go.wait(DEADLINE_S)
+
+    zombie = Epoch(tmp_path, 1, store=Interrupted(wait))
+    assert begun.wait(DEADLINE_S)
+    assert go_on(zombie)["action"] == "run"
+    second = Epoch(tmp_path, 2)
+    second.replayed()
+    assert go_on(zombie)["action"] == "stop"
+    go.set()
+    second.end()
+
+
+def test_a_record_of_long_ago_does_not_show_that_a_driver_may_commit(tmp_path: Path) -> None:
+    """Of some questions nothing is recorded: of a write that began before the journal was open, for one."""
+    zombie = Epoch(tmp_path, 1)
+    zombie.replayed()
+    assert go_on(zombie, BEGUN)["action"] == "run"
+    second = Epoch(tmp_path, 2)
+    second.replayed()
+    assert go_on(zombie)["action"] == "stop"
+    second.end()
+    zombie.recording.close(DEADLINE_S)
 
 
 def test_a_driver_that_was_replaced_must_not_commit_where_what_was_recorded_could_not_be_read(

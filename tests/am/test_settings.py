@@ -87,21 +87,25 @@ def test_without_recovery_no_driver_is_started_again() -> None:
     assert Restarts(recovery).next() is None
 
 
+PREEMPTED = "AM Container exited with  exitCode: -102\nDiagnostics: Container preempted"
+
+
+def ended_attempt(number: int) -> Attempt:
+    return Attempt(
+        id=f"a{number}",
+        number=number,
+        am_container_id="",
+        am_host=None,
+        am_http_address=None,
+        started_ms=0,
+        finished_ms=1,
+    )
+
+
 def test_lives_that_yarn_took_away_are_not_held_against_the_program() -> None:
     on = plan("recovery.enabled=true")
-    texts = {1: "AM Container exited with  exitCode: -102\nDiagnostics: Container preempted", 2: "exitCode: 143", 3: ""}
-    attempts = [
-        Attempt(
-            id=f"a{n}",
-            number=n,
-            am_container_id="",
-            am_host=None,
-            am_http_address=None,
-            started_ms=0,
-            finished_ms=1,
-        )
-        for n in texts
-    ]
+    texts = {1: PREEMPTED, 2: "exitCode: 143", 3: ""}
+    attempts = [ended_attempt(number) for number in texts]
 
     def diagnostics(attempt_id: str) -> str:
         return texts[int(attempt_id.removeprefix("a"))]
@@ -111,6 +115,17 @@ def test_lives_that_yarn_took_away_are_not_held_against_the_program() -> None:
     spared = epochs_of(on, (1,))
     assert spared == (1, 2, 3, 4, 5)
     assert settings_of(on, EarlierBlocks(), epoch_of(on, 4), spared=spared).recovery.taken_away == spared
+
+
+def test_an_attempt_of_which_nothing_is_told_does_not_hide_the_others() -> None:
+    attempts = [ended_attempt(1), ended_attempt(2)]
+
+    def diagnostics(attempt_id: str) -> str:
+        if attempt_id == "a2":
+            raise OSError("no answer")
+        return PREEMPTED
+
+    assert [one.diagnostics for one in earlier_attempts(3, lambda: attempts, diagnostics)] == [PREEMPTED, ""]
 
 
 def test_without_the_resource_manager_every_life_counts() -> None:

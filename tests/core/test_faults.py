@@ -493,6 +493,84 @@ def test_a_task_that_ends_well_explains_no_death_wherever_it_did() -> None:
     assert deaths.to_try_elsewhere(H4, 2_000) == []
 
 
+def wide_blocks(answer: list[Command]) -> list[str]:
+    return [one.host for one in of(BlockHost, answer) if one.level != "task"]
+
+
+def comes_up_on_h4(world: Stragglers, executor_id: str) -> None:
+    world.tell_target(3)
+    world.pass_ms(30_000)
+    world.executor(executor_id, H4)
+
+
+def test_the_tasks_of_an_attempt_of_a_stage_end_well_with_the_stage() -> None:
+    """The dead executor had map outputs: the stage fails, and its next attempt gives other indices to fewer tasks."""
+    world = Stragglers(hosts=(H2, H3))
+    world.pass_ms(60_000)
+    for attempt, executor_id in enumerate(("3", "4")):
+        world.stage(0, 10 - attempt, stage_attempt=attempt)
+        comes_up_on_h4(world, executor_id)
+        task_id = world.launch(0, attempt, executor_id, stage_attempt=attempt)
+        assert wide_blocks(world.lose(executor_id, 134, "Aborted", host=H4)) == []
+        world.end(task_id, State.FAILED, Failure.EXECUTOR_LOST)
+        world.stage_ends(0, State.FAILED, stage_attempt=attempt)
+    world.stage(0, 8, stage_attempt=2)
+    world.stage_ends(0, stage_attempt=2)
+    world.stage(1, 10)
+    comes_up_on_h4(world, "5")
+    world.launch(1, 0, "5")
+    assert wide_blocks(world.lose("5", 134, "Aborted", host=H4)) == [H4]
+
+
+def test_a_task_whose_copy_has_won_by_then_explains_no_death() -> None:
+    world = Stragglers(hosts=(H2, H3))
+    world.pass_ms(60_000)
+    world.stage(0, 10)
+    for index, executor_id in enumerate(("3", "4")):
+        comes_up_on_h4(world, executor_id)
+        world.launch(0, index, executor_id)
+        world.end(world.launch(0, index, "1", copy=True))
+        answer = world.lose(executor_id, 134, "Aborted", host=H4)
+    assert wide_blocks(answer) == [H4]
+
+
+def test_a_task_that_was_retried_before_yarn_tells_of_the_death_explains_none() -> None:
+    world = Stragglers(hosts=(H2, H3))
+    world.pass_ms(60_000)
+    world.stage(0, 10)
+    for index, executor_id in enumerate(("3", "4")):
+        comes_up_on_h4(world, executor_id)
+        world.end(world.launch(0, index, executor_id), State.FAILED, Failure.EXECUTOR_LOST)
+        world.end(world.launch(0, index, "1"))
+        answer = world.lose(executor_id, 134, "Aborted", host=H4)
+    assert wide_blocks(answer) == [H4]
+
+
+def test_long_tasks_that_run_on_elsewhere_explain_no_death() -> None:
+    """What runs longer elsewhere than it can have run in an executor that died young did not end that one."""
+    world = Stragglers(hosts=(H2, H3))
+    world.pass_ms(60_000)
+    world.stage(0, 10)
+    blocked = []
+    for index, executor_id in enumerate(("3", "4", "5")):
+        blocked.append(wide_blocks(crashes_on_h4(world, index, executor_id)))
+        world.launch(0, index, "1")  # none of them ends
+    # At the second death the first retry has run for half a minute.
+    assert blocked == [[], [H4], []]
+
+
+def test_tasks_of_stages_that_have_ended_can_explain_deaths_too() -> None:
+    world = Stragglers(hosts=(H2, H3))
+    world.pass_ms(60_000)
+    for stage, executor_id in enumerate(("3", "4", "5")):
+        world.stage(stage, 4)
+        comes_up_on_h4(world, executor_id)
+        task_id = world.launch(stage, 0, executor_id)
+        world.stage_ends(stage, State.FAILED)
+        assert wide_blocks(world.lose(executor_id, 134, "Aborted", host=H4)) == []
+        world.end(task_id, State.FAILED, Failure.EXECUTOR_LOST)
+
+
 def test_a_host_whose_disks_failed_is_faulty_at_once() -> None:
     world = Stragglers(hosts=(H2, H3))
     world.pass_ms(60_000)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.core.stragglers import H2, H3, Stragglers
 from tests.core.world import of
 from yarnspec.core import events as ev
 from yarnspec.core.commands import JudgeTasks, Summarize
-from yarnspec.core.detectors import MAX_VERDICTS
+from yarnspec.core.detectors import MAX_VERDICTS, protocol
 from yarnspec.core.observations import Failure, State
 
 
@@ -95,3 +97,22 @@ def test_all_slow_tasks_count_though_a_pass_tells_of_some_only() -> None:
     for _ in range(10):
         told += [one for judged in of(JudgeTasks, world.pass_ms(500)) for one in judged.verdicts]
     assert len({one.task_id for one in told}) == len(told) == MAX_VERDICTS
+
+
+def test_that_more_become_slow_when_the_worst_have_been_told_of_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "MAX_VERDICTS", 1)
+    world = Stragglers(hosts=(H2, H3), slots=8, speculation={"min_copies": 1, "max_share_of_stage": 0.0})
+    world.stage(0, 12)
+    quick = [world.launch(0, index, "1") for index in range(9)]
+    world.launch(0, 9, "2")
+    world.pass_ms(900)
+    later = [world.launch(0, index, "2") for index in (10, 11)]
+    for task_id in quick:
+        world.end(task_id)
+    world.pass_ms(5_000)
+    told = [(len(one.verdicts), one.untold) for one in of(JudgeTasks, world.commands)]
+    assert told == [(1, 0), (0, 2)]
+    for task_id in later:
+        world.end(task_id)
+    world.pass_ms(1_000)
+    assert [(len(one.verdicts), one.untold) for one in of(JudgeTasks, world.commands)] == [*told, (0, 0)]

@@ -69,11 +69,18 @@ def earlier_attempts(
     attempt: int, attempts: Callable[[], Iterable[Attempt]], diagnostics: Callable[[str], str]
 ) -> tuple[Attempt, ...]:
     """The attempts before this one, first to last, with what YARN says of their ends; none when it does not tell."""
+
+    def completed(one: Attempt) -> Attempt:
+        try:
+            return msgspec.structs.replace(one, diagnostics=one.diagnostics or diagnostics(one.id))
+        except Exception:
+            _log.exception("how an attempt before this one ended is not known", attempt=one.number)
+            return one
+
     if attempt == 1:
         return ()
     try:
-        before = [one for one in attempts() if one.number < attempt]
-        return tuple(msgspec.structs.replace(one, diagnostics=one.diagnostics or diagnostics(one.id)) for one in before)
+        return tuple(completed(one) for one in attempts() if one.number < attempt)
     except Exception:
         _log.exception("how the attempts before this one ended is not known")
         return ()

@@ -99,9 +99,15 @@ class ApplicationHistory:
         self, began: EpochBegan, options: JournalOptions, on_stopped: Callable[[Stopped], None], store: Store
     ) -> tuple[Journal, Past]:
         """Begin this epoch's journal (``JournalDirectory.begin``); takes some seconds."""
+        return self._journal(store).begin(began, options=options, on_stopped=on_stopped)
+
+    def look_for_later_epoch(self, epoch: int) -> None:
+        """Fenced when one has begun; what the file system raises when that cannot be told."""
+        self._journal().check(epoch)
+
+    def _journal(self, store: Store | None = None) -> JournalDirectory:
         path = f"{self._history.path(self._place.application_id)}/{JOURNAL_DIRECTORY}"
-        directory = JournalDirectory(self._files, path, store, scratch=self._place.directory)
-        return directory.begin(began, options=options, on_stopped=on_stopped)
+        return JournalDirectory(self._files, path, store, scratch=self._place.directory)
 
     def finish(self, command: FinishApplication, document: StatusDocument) -> None:
         """Write how the application ended and its last status."""

@@ -61,6 +61,7 @@ class KeptWork:
         recording = Recording(
             epoch,
             begin=begin,
+            look=lambda: history.look_for_later_epoch(epoch),
             identify=lambda: identify(
                 plan,
                 properties.read_shipped(place.directory / SPARK_PROPERTIES_FILE),

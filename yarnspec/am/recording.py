@@ -106,9 +106,6 @@ class OpenJournal(Protocol):
     def close(self, deadline_s: float) -> bool:
         """Write what is left."""
 
-    def look(self) -> None:
-        """Fenced when a later epoch has begun."""
-
 
 Begin = Callable[[Callable[[Stopped], None]], tuple[OpenJournal, Past]]
 """Opens the journal, given who is told when nothing can be written any more."""
@@ -120,6 +117,7 @@ class Recording:
     Args:
         epoch: this one.
         begin: opens the journal; called in a thread of its own.
+        look: raises Fenced when a later epoch has begun, be the journal open or not. From any thread.
         identify: says which program this is; raises when that cannot be told.
         saved_file: where what the next driver gets is written.
     """
@@ -129,11 +127,13 @@ class Recording:
         epoch: int,
         *,
         begin: Begin,
+        look: Callable[[], None],
         identify: Callable[[], ApplicationRegistered],
         saved_file: Path,
     ) -> None:
         self._epoch = epoch
         self._begin = begin
+        self._look = look
         self._identify = identify
         self._saved_file = saved_file
         self._post: Callable[[Event], None] = lambda _: None
@@ -310,10 +310,6 @@ class Recording:
         # Before any answer: what the driver goes on to write then is known to be unrecorded.
         self._post(rec.RecordingEnded(why=stopped.why, fenced=stopped.fenced))
         self._replies.stopped()
-
-    def _look(self) -> None:
-        if self._opened is not None:
-            self._opened.look()
 
     # writing
 

@@ -54,11 +54,13 @@ class Answering(Protocol):
 class _Waiting(NamedTuple):
     """An answer, what must be on disk before it is given, and when it has to be given at the latest.
 
-    ``look`` raises Fenced when a later epoch has begun: for when nothing gets durable any more.
+    ``look`` raises Fenced when a later epoch has begun: for when nothing gets durable any more, or ``durable`` was done
+    before the answer was given (``old``).
     """
 
     command: Answer
     durable: Future[int] | None
+    old: bool
     look: Callable[[], None]
     until_s: float
 
@@ -106,10 +108,11 @@ class Replies:
             look: raises Fenced when a later epoch has begun.
         """
         now_s = self._clock()
+        old = durable is not None and durable.done()
         if isinstance(command, commands.AnswerShuffle):
-            self._shuffles.put(_Waiting(command, durable, look, now_s + _SHUFFLE_S - command.waited_ms / 1000))
+            self._shuffles.put(_Waiting(command, durable, old, look, now_s + _SHUFFLE_S - command.waited_ms / 1000))
         else:
-            self._writes.put(_Waiting(command, durable, look, now_s + _WRITE_S))
+            self._writes.put(_Waiting(command, durable, old, look, now_s + _WRITE_S))
 
     def _answer_all(self, waiting: queue.SimpleQueue[_Waiting]) -> None:
         while True:
@@ -148,23 +151,23 @@ class Replies:
     def _why_stop(self, command: commands.AnswerWrite, waiting: _Waiting) -> str:
         """Why the driver must not go on.
 
-        A record that is durable shows that there is no later epoch. Without a journal the job goes on, but not beside
-        the one of a later epoch.
+        A record that gets durable after the question shows that there was no later epoch then. Without a journal the
+        job goes on, but not beside the one of a later epoch.
         """
         if not command.fenced:
             return ""
-        if waiting.durable is None:
-            return self._later_epoch(waiting)
-        if self._stopped is None:
-            try:
-                if waiting.durable.exception(self._left_s(waiting)) is None:
-                    return ""
-            except TimeoutError:
-                return _NOT_TOLD
-        self._ended.wait(min(_ENDING_S, self._left_s(waiting)))
-        if self._stopped is None:
-            return "the journal is closed"
-        return self._stopped.why if self._stopped.fenced else self._later_epoch(waiting)
+        if waiting.durable is not None:
+            if self._stopped is None:
+                try:
+                    if waiting.durable.exception(self._left_s(waiting)) is None:
+                        return self._later_epoch(waiting) if waiting.old else ""
+                except TimeoutError:
+                    return _NOT_TOLD
+            self._ended.wait(min(_ENDING_S, self._left_s(waiting)))
+            if self._stopped is None:
+                return "the journal is closed"
+        stopped = self._stopped
+        return stopped.why if stopped is not None and stopped.fenced else self._later_epoch(waiting)
 
     def _later_epoch(self, waiting: _Waiting) -> str:
         while True:

@@ -135,6 +135,10 @@ class Faults:
             if key.stage == stage.stage and host in where and self._judge_in_stage(stage, host) is None
         )
 
+    def stage_ended_well(self, stage: int) -> None:
+        """All tasks of a stage have ended well."""
+        self._deaths.stage_ended_well(stage)
+
     def stage_ended(self, stage: int) -> None:
         """No attempt of a stage runs any more."""
         for key in [key for key in self._in_stage if key[0] == stage]:
@@ -246,11 +250,23 @@ class Faults:
         return sum(one == host for one in self._executors().values()) > 1
 
     def died_young(
-        self, death: YoungDeath, tasks: AbstractSet[Task], healthy_hosts: AbstractSet[str]
+        self,
+        death: YoungDeath,
+        tasks: AbstractSet[Task],
+        healthy_hosts: AbstractSet[str],
+        outlived: Callable[[Task], bool],
     ) -> list[BlockRequested]:
-        """An executor died young, with these tasks; ``healthy_hosts`` have executors that proved healthy."""
+        """An executor died young.
+
+        Args:
+            death: this one.
+            tasks: what ran in it then.
+            healthy_hosts: those with executors that proved healthy.
+            outlived: whether a task runs on another host now for longer than any can have run in such an executor.
+        """
         if not death.host or death.exit_code in _OUT_OF_MEMORY or death.host in healthy_hosts or not healthy_hosts:
             return []
+        self._deaths.acquit(death.host, outlived)
         self._deaths.add(death, tasks)
         others = f"others live on {', '.join(sorted(healthy_hosts))}"
         disks = death.exit_code == _DISKS_FAILED

@@ -2,12 +2,14 @@
 
 A task whose code or data end the process takes its executor with it, and does the same to the next one that it is given
 to; another such task may be given to the same host's next executor. So deaths while tasks ran count as one, until all
-tasks that ran in one of them have ended well.
+tasks that ran in one of them have ended well, or have run elsewhere for longer than they could have run there. Of tasks
+whose stage was given up that is never known.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -22,7 +24,7 @@ class _Death:
     at_ms: int
     text: str
     suspects: set[Task] = field(default_factory=set)
-    """What ran in it when it died, and has not ended well since."""
+    """What ran in it when it died, and may be what it died of."""
 
 
 class HostDeaths:
@@ -47,6 +49,18 @@ class HostDeaths:
             if suspected and other != host:
                 freed.append(other)
         return freed
+
+    def stage_ended_well(self, stage: int) -> None:
+        """All tasks of a stage did, be it in another attempt of the stage, where their indices are others."""
+        self._acquit(self._deaths, lambda task: task[0] == stage)
+
+    def acquit(self, host: str, outlived: Callable[[Task], bool]) -> None:
+        """Look again at the tasks that may explain a host's deaths: no longer those of which this is true."""
+        self._acquit([host], outlived)
+
+    def _acquit(self, hosts: Iterable[str], innocent: Callable[[Task], bool]) -> None:
+        for death in [death for host in hosts for death in self._deaths.get(host, ())]:
+            death.suspects = {task for task in death.suspects if not innocent(task)}
 
     def count(self, host: str, now_ms: int) -> int:
         """How many deaths speak against a host: those that tasks may explain are one."""

@@ -108,6 +108,7 @@ class Speculation:
         self._untold = 0
         self._withheld = Withheld()
         self._hosts_seen = False
+        self._outlived_stages: set[TaskKey] = set()
         self._guard = Guard(self._stop)
         self._handback = Handback(containers, task_blocks, self._jobs)
 
@@ -159,13 +160,22 @@ class Speculation:
 
     def _forget_executor(self, row: Executor, now_ms: int) -> list[Command]:
         happened = self.table.forget_executor(row.executor_id)
+        # Asked for at once, if at all: the table forgets them with their stages.
+        self._outlived_stages = {
+            (*stage.key, one.index) for stage, one in happened.attempts_ended if not stage.has_finished(one.index)
+        }
         self.extras.lost(row, now_ms, asked=row.state == "releasing")
         return self._follow(happened, now_ms)
 
     def _weigh_death(self, death: YoungDeath, now_ms: int) -> list[Command]:
         young_ms = self.settings.young_ms
         healthy = {row.host for row in self.containers.rows if row.healthy(now_ms, young_ms) and row.state == "running"}
-        wishes = self.faults.died_young(death, self.table.lost_with(death.executor_id), healthy)
+        tasks = self.table.lost_with(death.executor_id) | self._outlived_stages
+
+        def outlived(task: TaskKey) -> bool:
+            return self.table.runs_beside(task, death.host, now_ms - young_ms)
+
+        wishes = self.faults.died_young(death, tasks, healthy, outlived)
         return [command for wish in wishes if self._holds(wish) for command in self._block(wish, now_ms)]
 
     def _holds(self, wish: ev.BlockRequested) -> bool:
@@ -282,6 +292,8 @@ class Speculation:
             said = f"stage {key[0]} ended without slow tasks and copies"
             commands.append(Summarize(reason=said, stages=(brief(figures),)))
         self.suspects.stage_ended(key)
+        if stage.ended is State.SUCCESS:
+            self.faults.stage_ended_well(key[0])
         if not any(other[0] == key[0] for other in self.table.stages):
             commands += self.blocklist.end(f"stage {key[0]} has ended", lambda one: one.stage == key[0])
             self.faults.stage_ended(key[0])
@@ -371,10 +383,12 @@ class Speculation:
         new = [one for one in worst if one.task_id not in self._judged[one.stage.key]]
         cut = max(0, self.metrics.slow_tasks - len(worst))
         if not new:
-            if not self._untold or cut:
+            if bool(self._untold) == bool(cut):
                 return []
-            self._untold = 0
-            return [JudgeTasks(verdicts=(), reason=f"{len(worst)} tasks are slow, and each was told of")]
+            self._untold = cut
+            said = f"of {cut} more it is not said which" if cut else "each was told of"
+            said = f"{self.metrics.slow_tasks} tasks are slow, and {said}"
+            return [JudgeTasks(verdicts=(), untold=cut, reason=said)]
         copied = {(one.stage, one.stage_attempt, one.index) for one in launches}
         told = sorted(new, key=lambda one: (*one.stage.key, one.index) not in copied)[:_AT_ONCE]
         for one in told:

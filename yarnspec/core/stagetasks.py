@@ -216,6 +216,10 @@ class StageTasks:
         """Whether an attempt of a task runs."""
         return bool(self._active["attempts"][index] > 0)
 
+    def has_finished(self, index: int) -> bool:
+        """Whether a task has an attempt that succeeded."""
+        return bool(self._by_index["won"][index] >= 0)
+
     def hosts_of(self, index: int) -> tuple[str, ...]:
         """The hosts on which attempts of a task run, sorted."""
         state, host = self.rows["state"], self.rows["host"]
@@ -335,10 +339,11 @@ class StageTasks:
         return np.flatnonzero(self.is_running() & (self.rows["executor"] == executor))
 
     def lost_with(self, executor: int) -> list[int]:
-        """The tasks whose attempts run in an executor, or ended with it."""
+        """The tasks whose attempts run in an executor, or ended with it; not those that have ended well elsewhere."""
         rows = self.rows
         with_it = self.is_running() | (rows["failure"] == Failure.EXECUTOR_LOST)
-        found: list[int] = rows["index"][with_it & (rows["executor"] == executor)].tolist()
+        index = rows["index"][with_it & (rows["executor"] == executor)]
+        found: list[int] = index[~self.finished_tasks(index)].tolist()
         return found
 
     def abandon(self, gone: Column, state: State, failure: Failure) -> None:

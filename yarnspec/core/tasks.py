@@ -89,6 +89,14 @@ class TaskTable:
             return set()
         return {(*stage.key, index) for stage in self.stages.values() for index in stage.lost_with(number)}
 
+    def runs_beside(self, task: tuple[int, int, int], host: str, since_ms: int) -> bool:
+        """Whether a task of a running stage has an attempt on another host that was launched then or before."""
+        stage = self.stages.get(task[:2])
+        attempts = () if stage is None else stage.attempts_of(task[2])
+        return any(
+            one.state is State.RUNNING and one.host != host and NONE < one.launch_ms <= since_ms for one in attempts
+        )
+
     def knows(self, stage: StageKey) -> bool:
         """Whether a stage attempt runs, or has run not too long ago."""
         return stage in self.stages or stage in self._ended

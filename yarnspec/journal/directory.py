@@ -73,9 +73,24 @@ class JournalDirectory:
         except BaseException:
             with contextlib.suppress(Exception):
                 log.close()
+            # A lease that was lost shows as any error: was it a later epoch that took it?
+            self._raise_fenced(epoch)
             raise
         hold = _Hold(self._layout, epoch)
         return Journal(log, epoch, written, hold=hold, options=options or JournalOptions(), on_stopped=on_stopped), past
+
+    def check(self, epoch: int) -> None:
+        """Fenced when a later epoch has begun; what the file system raises when that cannot be told."""
+        self._layout.check(epoch)
+
+    def _raise_fenced(self, epoch: int) -> None:
+        """Fenced when it can be told that a later epoch has begun."""
+        try:
+            self.check(epoch)
+        except Fenced:
+            raise
+        except Exception:  # noqa: S110 - what happened first is what to tell
+            pass
 
     def replay(self) -> Past:
         """What all epochs add up to; nothing is changed."""

@@ -146,10 +146,6 @@ class Journal:
             future.set_exception(JournalStopped(self.problem or "the journal is closed"))
         return future
 
-    def look(self) -> None:
-        """Fenced when a later epoch has begun; raises what the file system raises. Also when nothing is recorded."""
-        self._hold.check()
-
     def stop(self, why: str) -> None:
         """Record nothing from now on, and leave word of it."""
         self._stop(why, fenced=False)
