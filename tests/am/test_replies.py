@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
@@ -68,7 +67,14 @@ class Driver:
         self.clock = Clock()
         self.bridge = Bridge(self.clock)
         self.told: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        self.replies = Replies(self.clock)
+        self.found: YarnspecError | None = None
+        self.replies = Replies(self.look, self.clock)
+
+    def look(self) -> None:
+        """For a later epoch, of which an error tells."""
+        if self.found is not None:
+            self.clock.now_s += 100
+            raise self.found
 
     def begin(self) -> None:
         self.replies.connected(self.bridge)
@@ -78,8 +84,8 @@ class Driver:
         answer = AnswerShuffle(question=question, shuffle=None, record=True, waited_ms=waited_ms, reason="new")
         self.replies.put(answer, durable)
 
-    def ask_to_write(self, question: int, durable: Future[int] | None, look: Callable[[], None] = lambda: None) -> None:
-        self.replies.put(AnswerWrite(question=question, fenced=True, reason="go on"), durable, look)
+    def ask_to_write(self, question: int, durable: Future[int] | None) -> None:
+        self.replies.put(AnswerWrite(question=question, fenced=True, reason="go on"), durable)
 
     def heard(self) -> tuple[int, Any, float]:
         return self.bridge.heard.get(timeout=DEADLINE_S)
@@ -178,15 +184,11 @@ def test_without_a_journal_a_write_goes_on_unless_a_later_epoch_has_begun(
 @pytest.mark.parametrize("error", [Fenced("epoch 2 has begun"), ClusterUnreachable("HDFS is away")])
 def test_a_later_epoch_is_looked_for_when_nothing_gets_durable(driver: Driver, error: YarnspecError) -> None:
     """What cannot be looked for in time is taken for there."""
-
-    def look() -> None:
-        driver.clock.now_s += 100
-        raise error
-
     driver.replies.stopping(Stopped("the disk is full", fenced=False))
     driver.replies.stopped()
     driver.begin()
-    driver.ask_to_write(1, done(), look)
+    driver.found = error
+    driver.ask_to_write(1, done())
     assert driver.heard()[:2] == (1, "stop")
     refused = driver.told.get(timeout=DEADLINE_S)
     assert isinstance(refused, wr.WriteRefused)

@@ -117,15 +117,15 @@ def test_lives_that_yarn_took_away_are_not_held_against_the_program() -> None:
     assert settings_of(on, EarlierBlocks(), epoch_of(on, 4), spared=spared).recovery.taken_away == spared
 
 
-def test_an_attempt_of_which_nothing_is_told_does_not_hide_the_others() -> None:
+def test_of_earlier_attempts_the_newest_are_asked_for_first_and_what_was_heard_counts() -> None:
     attempts = [ended_attempt(1), ended_attempt(2)]
 
     def diagnostics(attempt_id: str) -> str:
-        if attempt_id == "a2":
+        if attempt_id == "a1":
             raise OSError("no answer")
         return PREEMPTED
 
-    assert [one.diagnostics for one in earlier_attempts(3, lambda: attempts, diagnostics)] == [PREEMPTED, ""]
+    assert [one.diagnostics for one in earlier_attempts(3, lambda: attempts, diagnostics)] == ["", PREEMPTED]
 
 
 def test_without_the_resource_manager_every_life_counts() -> None:

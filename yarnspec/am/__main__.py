@@ -69,21 +69,17 @@ def earlier_attempts(
     attempt: int, attempts: Callable[[], Iterable[Attempt]], diagnostics: Callable[[str], str]
 ) -> tuple[Attempt, ...]:
     """The attempts before this one, first to last, with what YARN says of their ends; none when it does not tell."""
-
-    def completed(one: Attempt) -> Attempt:
-        try:
-            return msgspec.structs.replace(one, diagnostics=one.diagnostics or diagnostics(one.id))
-        except Exception:
-            _log.exception("how an attempt before this one ended is not known", attempt=one.number)
-            return one
-
     if attempt == 1:
         return ()
+    before: list[Attempt] = []
     try:
-        return tuple(completed(one) for one in attempts() if one.number < attempt)
+        before = sorted((one for one in attempts() if one.number < attempt), key=lambda one: one.number)
+        # The newest matter most, and of the others nothing is asked when it does not answer: the driver waits.
+        for at, one in reversed(list(enumerate(before))):
+            before[at] = msgspec.structs.replace(one, diagnostics=one.diagnostics or diagnostics(one.id))
     except Exception:
         _log.exception("how the attempts before this one ended is not known")
-        return ()
+    return tuple(before)
 
 
 def epochs_of(plan: Plan, attempts: Iterable[int]) -> tuple[int, ...]:

@@ -133,7 +133,6 @@ class Recording:
     ) -> None:
         self._epoch = epoch
         self._begin = begin
-        self._look = look
         self._identify = identify
         self._saved_file = saved_file
         self._post: Callable[[Event], None] = lambda _: None
@@ -143,7 +142,7 @@ class Recording:
         self._taken = Taken()
         self._lock = threading.Lock()  # of what is taken
         self._last: Future[int] | None = None
-        self._replies = Replies()
+        self._replies = Replies(look)
         self._first_told = False
         self._unsaved = ""
         self._saved = False
@@ -167,7 +166,7 @@ class Recording:
     def perform(self, command: Command) -> None:
         """Carry out one of ``RECORDS``. For the shell's thread."""
         if isinstance(command, commands.AnswerShuffle | commands.AnswerWrite):
-            self._replies.put(command, self._last, self._look)
+            self._replies.put(command, self._last)
         elif isinstance(command, commands.OfferSaved):
             self._offer()
         elif self._journal is not None:

@@ -54,14 +54,13 @@ class Answering(Protocol):
 class _Waiting(NamedTuple):
     """An answer, what must be on disk before it is given, and when it has to be given at the latest.
 
-    ``look`` raises Fenced when a later epoch has begun: for when nothing gets durable any more, or ``durable`` was done
-    before the answer was given (``old``).
+    ``fresh``: that was not on disk yet when the answer was decided, so that it shows, once it is, that no later epoch
+    has begun.
     """
 
     command: Answer
     durable: Future[int] | None
-    old: bool
-    look: Callable[[], None]
+    fresh: bool
     until_s: float
 
 
@@ -69,10 +68,12 @@ class Replies:
     """The answers to one driver, which is connected some time.
 
     Args:
+        look: raises Fenced when a later epoch has begun; what the file system raises when that cannot be told.
         clock: seconds that only grow.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, look: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._look = look
         self._clock = clock
         self._post: Callable[[Event], None] = lambda _: None
         self._bridge: Answering | None = None
@@ -99,20 +100,14 @@ class Replies:
         """The core was told: what waited for something durable is answered without. From any thread."""
         self._ended.set()
 
-    def put(self, command: Answer, durable: Future[int] | None, look: Callable[[], None] = lambda: None) -> None:
-        """Answer as soon as that is durable. Returns at once.
-
-        Args:
-            command: the answer.
-            durable: done when the last record is on disk.
-            look: raises Fenced when a later epoch has begun.
-        """
+    def put(self, command: Answer, durable: Future[int] | None) -> None:
+        """Answer as soon as that is durable, which is done when the last record is on disk. Returns at once."""
         now_s = self._clock()
-        old = durable is not None and durable.done()
+        fresh = durable is not None and not durable.done()
         if isinstance(command, commands.AnswerShuffle):
-            self._shuffles.put(_Waiting(command, durable, old, look, now_s + _SHUFFLE_S - command.waited_ms / 1000))
+            self._shuffles.put(_Waiting(command, durable, fresh, now_s + _SHUFFLE_S - command.waited_ms / 1000))
         else:
-            self._writes.put(_Waiting(command, durable, old, look, now_s + _WRITE_S))
+            self._writes.put(_Waiting(command, durable, fresh, now_s + _WRITE_S))
 
     def _answer_all(self, waiting: queue.SimpleQueue[_Waiting]) -> None:
         while True:
@@ -151,8 +146,8 @@ class Replies:
     def _why_stop(self, command: commands.AnswerWrite, waiting: _Waiting) -> str:
         """Why the driver must not go on.
 
-        A record that gets durable after the question shows that there was no later epoch then. Without a journal the
-        job goes on, but not beside the one of a later epoch.
+        A record that gets durable now shows that there is no later epoch. Without a journal the job goes on, but not
+        beside the one of a later epoch.
         """
         if not command.fenced:
             return ""
@@ -160,7 +155,7 @@ class Replies:
             if self._stopped is None:
                 try:
                     if waiting.durable.exception(self._left_s(waiting)) is None:
-                        return self._later_epoch(waiting) if waiting.old else ""
+                        return "" if waiting.fresh else self._later_epoch(waiting)
                 except TimeoutError:
                     return _NOT_TOLD
             self._ended.wait(min(_ENDING_S, self._left_s(waiting)))
@@ -172,7 +167,7 @@ class Replies:
     def _later_epoch(self, waiting: _Waiting) -> str:
         while True:
             try:
-                waiting.look()
+                self._look()
             except Fenced as fenced:
                 return fenced.message
             except Exception as error:

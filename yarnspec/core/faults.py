@@ -135,9 +135,11 @@ class Faults:
             if key.stage == stage.stage and host in where and self._judge_in_stage(stage, host) is None
         )
 
-    def stage_ended_well(self, stage: int) -> None:
-        """All tasks of a stage have ended well."""
-        self._deaths.stage_ended_well(stage)
+    def stage_ended_well(self, stage: int, now_ms: int) -> list[BlockRequested]:
+        """All tasks of a stage have ended well; the wishes that follow from it."""
+        freed = self._deaths.stage_ended_well(stage)
+        wishes = [self._judge_deaths(host, f"stage {stage} has ended well", now_ms) for host in freed]
+        return [wish for wish in wishes if wish is not None]
 
     def stage_ended(self, stage: int) -> None:
         """No attempt of a stage runs any more."""
@@ -254,7 +256,7 @@ class Faults:
         death: YoungDeath,
         tasks: AbstractSet[Task],
         healthy_hosts: AbstractSet[str],
-        outlived: Callable[[Task], bool],
+        outlived: Callable[[Task, str], bool],
     ) -> list[BlockRequested]:
         """An executor died young.
 
@@ -262,7 +264,7 @@ class Faults:
             death: this one.
             tasks: what ran in it then.
             healthy_hosts: those with executors that proved healthy.
-            outlived: whether a task runs on another host now for longer than any can have run in such an executor.
+            outlived: whether a task that ran in this executor runs in another one by now, for far longer than there.
         """
         if not death.host or death.exit_code in _OUT_OF_MEMORY or death.host in healthy_hosts or not healthy_hosts:
             return []

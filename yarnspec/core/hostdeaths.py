@@ -2,14 +2,14 @@
 
 A task whose code or data end the process takes its executor with it, and does the same to the next one that it is given
 to; another such task may be given to the same host's next executor. So deaths while tasks ran count as one, until all
-tasks that ran in one of them have ended well, or have run elsewhere for longer than they could have run there. Of tasks
+tasks that ran in one of them have ended well, or run elsewhere for far longer than they can have run there. Of tasks
 whose stage was given up that is never known.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -22,6 +22,7 @@ Task = tuple[int, int, int]
 @dataclass(slots=True)
 class _Death:
     at_ms: int
+    executor_id: str
     text: str
     suspects: set[Task] = field(default_factory=set)
     """What ran in it when it died, and may be what it died of."""
@@ -37,7 +38,7 @@ class HostDeaths:
     def add(self, death: YoungDeath, tasks: AbstractSet[Task]) -> None:
         """One died, while these tasks ran in it."""
         recent = self._recent(death.host, death.at_ms)
-        self._deaths[death.host] = [*recent, _Death(death.at_ms, death.text, set(tasks))]
+        self._deaths[death.host] = [*recent, _Death(death.at_ms, death.executor_id, death.text, set(tasks))]
 
     def ended_well(self, task: Task, host: str) -> list[str]:
         """A task did, so that no death is its fault; the other hosts whose deaths it could have explained until now."""
@@ -50,17 +51,21 @@ class HostDeaths:
                 freed.append(other)
         return freed
 
-    def stage_ended_well(self, stage: int) -> None:
-        """All tasks of a stage did, be it in another attempt of the stage, where their indices are others."""
-        self._acquit(self._deaths, lambda task: task[0] == stage)
+    def stage_ended_well(self, stage: int) -> list[str]:
+        """All its tasks did, be it in another attempt, where their indices are others; the hosts as above."""
+        freed = []
+        for host, deaths in self._deaths.items():
+            before = [len(death.suspects) for death in deaths]
+            for death in deaths:
+                death.suspects = {task for task in death.suspects if task[0] != stage}
+            if before != [len(death.suspects) for death in deaths]:
+                freed.append(host)
+        return freed
 
-    def acquit(self, host: str, outlived: Callable[[Task], bool]) -> None:
-        """Look again at the tasks that may explain a host's deaths: no longer those of which this is true."""
-        self._acquit([host], outlived)
-
-    def _acquit(self, hosts: Iterable[str], innocent: Callable[[Task], bool]) -> None:
-        for death in [death for host in hosts for death in self._deaths.get(host, ())]:
-            death.suspects = {task for task in death.suspects if not innocent(task)}
+    def acquit(self, host: str, outlived: Callable[[Task, str], bool]) -> None:
+        """Look again at what may explain a host's deaths: not the tasks of which this is true, given the executor."""
+        for death in self._deaths.get(host, ()):
+            death.suspects = {task for task in death.suspects if not outlived(task, death.executor_id)}
 
     def count(self, host: str, now_ms: int) -> int:
         """How many deaths speak against a host: those that tasks may explain are one."""

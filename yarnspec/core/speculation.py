@@ -22,7 +22,7 @@ from yarnspec.core.deaths import YoungDeath
 from yarnspec.core.detectors import SlowAttempt, detector_of
 from yarnspec.core.driver import Route
 from yarnspec.core.extras import Extras
-from yarnspec.core.faults import Faults
+from yarnspec.core.faults import BY_DEATHS, Faults
 from yarnspec.core.guard import Guard
 from yarnspec.core.handback import Handback
 from yarnspec.core.host_speed import HostSpeeds
@@ -50,6 +50,8 @@ _AT_ONCE = 25
 """So many verdicts are told, and copies asked for, in a pass: each costs it time. The others come in the next ones."""
 IN_ONE_STEP = 50_000
 """If more tasks run, a look at them takes two steps, half an interval apart: nothing else waits for all of it."""
+_TIMES_YOUNG = 2
+"""A task that runs so many times as long as an executor is young was not what ended one that was."""
 _SILENT_MS = 60_000
 """An attempt of an ended job that no heartbeat has named for so long has ended; Spark's own interval is 10 s."""
 
@@ -108,7 +110,7 @@ class Speculation:
         self._untold = 0
         self._withheld = Withheld()
         self._hosts_seen = False
-        self._outlived_stages: set[TaskKey] = set()
+        self._lost_with: set[TaskKey] = set()
         self._guard = Guard(self._stop)
         self._handback = Handback(containers, task_blocks, self._jobs)
 
@@ -160,27 +162,32 @@ class Speculation:
 
     def _forget_executor(self, row: Executor, now_ms: int) -> list[Command]:
         happened = self.table.forget_executor(row.executor_id)
-        # Asked for at once, if at all: the table forgets them with their stages.
-        self._outlived_stages = {
-            (*stage.key, one.index) for stage, one in happened.attempts_ended if not stage.has_finished(one.index)
-        }
+        self._lost_with = happened.lost_with  # asked for at once, if at all
         self.extras.lost(row, now_ms, asked=row.state == "releasing")
         return self._follow(happened, now_ms)
 
     def _weigh_death(self, death: YoungDeath, now_ms: int) -> list[Command]:
+        alive, since_ms = self.containers.running(), now_ms - _TIMES_YOUNG * self.settings.young_ms
+
+        def outlived(task: TaskKey, executor_id: str) -> bool:
+            return self.table.outlived(task, executor_id, since_ms, alive)
+
+        wishes = self.faults.died_young(death, self._lost_with, self._healthy_hosts(now_ms), outlived)
+        return self._block_each(wishes, now_ms)
+
+    def _healthy_hosts(self, now_ms: int) -> set[str]:
+        """Those with an executor that proved healthy."""
         young_ms = self.settings.young_ms
-        healthy = {row.host for row in self.containers.rows if row.healthy(now_ms, young_ms) and row.state == "running"}
-        tasks = self.table.lost_with(death.executor_id) | self._outlived_stages
+        return {row.host for row in self.containers.rows if row.healthy(now_ms, young_ms) and row.state == "running"}
 
-        def outlived(task: TaskKey) -> bool:
-            return self.table.runs_beside(task, death.host, now_ms - young_ms)
+    def _block_each(self, wishes: list[ev.BlockRequested], now_ms: int) -> list[Command]:
+        return [command for wish in wishes if self._holds(wish, now_ms) for command in self._block(wish, now_ms)]
 
-        wishes = self.faults.died_young(death, tasks, healthy, outlived)
-        return [command for wish in wishes if self._holds(wish) for command in self._block(wish, now_ms)]
-
-    def _holds(self, wish: ev.BlockRequested) -> bool:
-        """Of a stage that is over nothing starts any more."""
-        return wish.level not in ("stage", "task") or wish.stage in {key[0] for key in self.table.stages}
+    def _holds(self, wish: ev.BlockRequested, now_ms: int) -> bool:
+        """Of a stage that is over nothing starts any more, and on a host of deaths an executor may live by now."""
+        if wish.level in ("stage", "task"):
+            return wish.stage in {key[0] for key in self.table.stages}
+        return wish.by != BY_DEATHS or wish.host not in self._healthy_hosts(now_ms)
 
     def forget_host(self, host: str, now_ms: int) -> None:
         """Somebody unblocked a host: what was held against it counts no more."""
@@ -255,10 +262,7 @@ class Speculation:
         return commands + self._look_at_extras(now_ms)
 
     def _faults_of(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[Command]:
-        commands: list[Command] = []
-        for wish in self.faults.attempt_ended(stage, attempt, now_ms):
-            if self._holds(wish):
-                commands += self._block(wish, now_ms)
+        commands = self._block_each(self.faults.attempt_ended(stage, attempt, now_ms), now_ms)
         acquitted = self.faults.acquitted(stage, attempt)
         if acquitted:
             how = "has ended well" if attempt.state is State.SUCCESS else "failed on another host as well"
@@ -292,8 +296,8 @@ class Speculation:
             said = f"stage {key[0]} ended without slow tasks and copies"
             commands.append(Summarize(reason=said, stages=(brief(figures),)))
         self.suspects.stage_ended(key)
-        if stage.ended is State.SUCCESS:
-            self.faults.stage_ended_well(key[0])
+        if stage.ended is State.SUCCESS and self.settings.blocks.enabled:
+            commands += self._block_each(self.faults.stage_ended_well(key[0], now_ms), now_ms)
         if not any(other[0] == key[0] for other in self.table.stages):
             commands += self.blocklist.end(f"stage {key[0]} has ended", lambda one: one.stage == key[0])
             self.faults.stage_ended(key[0])
@@ -383,7 +387,7 @@ class Speculation:
         new = [one for one in worst if one.task_id not in self._judged[one.stage.key]]
         cut = max(0, self.metrics.slow_tasks - len(worst))
         if not new:
-            if bool(self._untold) == bool(cut):
+            if cut <= 2 * self._untold and (cut or not self._untold):
                 return []
             self._untold = cut
             said = f"of {cut} more it is not said which" if cut else "each was told of"

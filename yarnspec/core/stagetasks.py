@@ -216,10 +216,6 @@ class StageTasks:
         """Whether an attempt of a task runs."""
         return bool(self._active["attempts"][index] > 0)
 
-    def has_finished(self, index: int) -> bool:
-        """Whether a task has an attempt that succeeded."""
-        return bool(self._by_index["won"][index] >= 0)
-
     def hosts_of(self, index: int) -> tuple[str, ...]:
         """The hosts on which attempts of a task run, sorted."""
         state, host = self.rows["state"], self.rows["host"]

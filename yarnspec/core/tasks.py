@@ -8,6 +8,7 @@ The columns of a stage are dropped once it has ended and its last attempt has to
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from collections.abc import Container
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -21,6 +22,8 @@ from yarnspec.core.stagetasks import Attempt, Batch, StageTasks
 _ENDED_KEYS_KEPT = 10_000
 
 StageKey = tuple[int, int]
+TaskKey = tuple[int, int, int]
+"""The stage, its attempt and the index."""
 
 
 @dataclass(slots=True)
@@ -36,6 +39,8 @@ class Happened:
     """How many attempts succeeded on each host."""
     rows_ended: list[tuple[StageTasks, Column]] = field(default_factory=list)
     """The rows of all attempts that ended, by stage."""
+    lost_with: set[TaskKey] = field(default_factory=set)
+    """The tasks that ran in an executor that is gone, without those that have ended well."""
 
 
 class TaskTable:
@@ -47,7 +52,7 @@ class TaskTable:
         """The stage attempts that run."""
         self.batches = 0
         self._ending: dict[StageKey, StageTasks] = {}
-        self._ended: OrderedDict[StageKey, None] = OrderedDict()
+        self._ended: OrderedDict[StageKey, State] = OrderedDict()
 
     @property
     def running(self) -> int:
@@ -74,6 +79,8 @@ class TaskTable:
         """An executor is gone, and with it attempts of ended stages: what Spark may say of them later says nothing."""
         happened = Happened()
         number = self.places.executor_names.find(executor_id)
+        if number is not None:
+            happened.lost_with = self._lost_with(number)
         for stage in list(self._ending.values()):
             if number is not None:
                 gone = stage.running_in(number)
@@ -82,19 +89,24 @@ class TaskTable:
             self._drop(stage)
         return happened
 
-    def lost_with(self, executor_id: str) -> set[tuple[int, int, int]]:
-        """The tasks, by stage, its attempt and index, that ran in an executor when it died; of running stages only."""
-        number = self.places.executor_names.find(executor_id)
-        if number is None:
-            return set()
-        return {(*stage.key, index) for stage in self.stages.values() for index in stage.lost_with(number)}
+    def _lost_with(self, executor: int) -> set[TaskKey]:
+        stages = [*self.stages.values(), *self._ending.values()]
+        lost = {(*stage.key, index) for stage in stages for index in stage.lost_with(executor)}
+        well = {stage for (stage, _), state in self._ended.items() if lost and state is State.SUCCESS}
+        return {task for task in lost if task[0] not in well}
 
-    def runs_beside(self, task: tuple[int, int, int], host: str, since_ms: int) -> bool:
-        """Whether a task of a running stage has an attempt on another host that was launched then or before."""
+    def outlived(self, task: TaskKey, executor_id: str, since_ms: int, alive: Container[str]) -> bool:
+        """Whether a task that ran in an executor was launched later, until then, in another one, and runs there.
+
+        ``alive``: the executors that live; of attempts in others the end is still to be told.
+        """
         stage = self.stages.get(task[:2])
         attempts = () if stage is None else stage.attempts_of(task[2])
+        ran_there = max((one.task_id for one in attempts if one.executor_id == executor_id), default=None)
+        later = [one for one in attempts if ran_there is not None and one.task_id > ran_there]
         return any(
-            one.state is State.RUNNING and one.host != host and NONE < one.launch_ms <= since_ms for one in attempts
+            one.state is State.RUNNING and one.executor_id in alive and NONE < one.launch_ms <= since_ms
+            for one in later
         )
 
     def knows(self, stage: StageKey) -> bool:
@@ -218,7 +230,7 @@ class TaskTable:
         happened.stages_ended.append((stage, state))
         self.stages.pop(stage.key, None)
         self._ending[stage.key] = stage
-        self._ended[stage.key] = None
+        self._ended[stage.key] = state
         if len(self._ended) > _ENDED_KEYS_KEPT:
             self._ended.popitem(last=False)
 

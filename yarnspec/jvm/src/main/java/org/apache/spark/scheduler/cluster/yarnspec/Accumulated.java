@@ -7,14 +7,19 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import org.apache.spark.api.python.PythonAccumulatorV2;
+import org.apache.spark.util.AccumulatorContext;
 import org.apache.spark.util.AccumulatorContext$;
 import org.apache.spark.util.AccumulatorV2;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Counts the accumulator updates of maps that ran in an earlier driver: each once, when a job first needs the shuffle, as
- * the program would have seen them then.
+ * Counts what maps add to the program's accumulators in Python, each map once: of those that ran in an earlier driver when
+ * a job first needs the shuffle, as the program would have seen them then; of those that run when Spark's tracker takes
+ * their output. Spark itself counts whatever a result brings that it looks at, and some of those it never looks at: a map
+ * whose executor is lost, or whose job is given up, before its result has come.
  */
 final class Accumulated {
     private record CountedMap(int shuffle, int index) {}
@@ -22,6 +27,7 @@ final class Accumulated {
     private final SavedOutputs saved;
     private final Set<CountedMap> counted = new HashSet<>();
     private final Set<Integer> used = new HashSet<>();
+    private final Map<SavedOutputs.Key, List<AccumulatorV2<?, ?>>> waiting = new ConcurrentHashMap<>();
 
     Accumulated(SavedOutputs saved) {
         this.saved = saved;
@@ -47,9 +53,39 @@ final class Accumulated {
         return used.add(shuffle);
     }
 
-    /** A map has run, and Spark counts its updates; false when they were counted before and must not be again. */
-    synchronized boolean ran(int shuffle, int index) {
-        return counted.add(new CountedMap(shuffle, index));
+    /** Takes the program's updates from a result until it is known what becomes of its output. Returns the others. */
+    scala.collection.immutable.Seq<AccumulatorV2<?, ?>> take(
+            int shuffle, long task, scala.collection.immutable.Seq<AccumulatorV2<?, ?>> updates) {
+        Map<Boolean, List<AccumulatorV2<?, ?>>> byProgram = CollectionConverters.asJava(updates).stream()
+                .collect(Collectors.partitioningBy(each -> each instanceof PythonAccumulatorV2));
+        if (!byProgram.get(true).isEmpty()) {
+            waiting.put(new SavedOutputs.Key(shuffle, task), byProgram.get(true));
+        }
+        return CollectionConverters.asScala(byProgram.get(false)).toList();
+    }
+
+    /** Spark's tracker has an output: what its map counted is, unless another run of that map was counted before. */
+    void accepted(int shuffle, int index, long task) {
+        List<AccumulatorV2<?, ?>> updates = waiting.remove(new SavedOutputs.Key(shuffle, task));
+        synchronized (this) {
+            if (updates == null || !counted.add(new CountedMap(shuffle, index))) {
+                return;
+            }
+        }
+        for (AccumulatorV2<?, ?> update : updates) {
+            if (Scala.orNull(AccumulatorContext.get(update.id())) instanceof PythonAccumulatorV2 own) {
+                try {
+                    own.merge((PythonAccumulatorV2) update);
+                } catch (Exception e) { // as in Spark, where it does not end the job either
+                    Failures.keepInterrupt(e);
+                    System.err.println("yarnspec: what a map counted could not be told to the program: " + e);
+                }
+            }
+        }
+    }
+
+    void forget(int shuffle) {
+        waiting.keySet().removeIf(key -> key.shuffle() == shuffle);
     }
 
     /**
@@ -93,14 +129,5 @@ final class Accumulated {
             }
         }
         return found;
-    }
-
-    /** Updates without those of the program's accumulators in Python. */
-    static scala.collection.immutable.Seq<AccumulatorV2<?, ?>> withoutPrograms(
-            scala.collection.immutable.Seq<AccumulatorV2<?, ?>> updates) {
-        List<AccumulatorV2<?, ?>> others = CollectionConverters.asJava(updates).stream()
-                .filter(each -> !(each instanceof PythonAccumulatorV2))
-                .toList();
-        return CollectionConverters.asScala(others).toList();
     }
 }

@@ -286,7 +286,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
      * Takes what a finished map counted, until Spark's tracker has its output. Under the scheduler's lock, before Spark
      * itself hears of it.
      */
-    void succeeded(int shuffle, int index, long task, DirectTaskResult<?> result) {
+    void succeeded(int shuffle, long task, DirectTaskResult<?> result) {
         ShuffleRecord record = shuffles.get(shuffle);
         if (record == null) {
             return;
@@ -295,8 +295,8 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             keep(record, task, result);
         }
         // After it was kept: what is saved of a map has its updates, also when they have been counted already.
-        if (record.signature.accumulates() && !accumulated.ran(shuffle, index)) {
-            result.accumUpdates_$eq(Accumulated.withoutPrograms(result.accumUpdates()));
+        if (record.signature.accumulates()) {
+            result.accumUpdates_$eq(accumulated.take(shuffle, task, result.accumUpdates()));
         }
     }
 
@@ -322,6 +322,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         if (live != null) {
             live.added(shuffle, status.location().executorId());
         }
+        accumulated.accepted(shuffle, index, status.mapId());
         ShuffleRecord record = shuffles.get(shuffle);
         MapResult counted = results.remove(new SavedOutputs.Key(shuffle, status.mapId()));
         if (record == null || counted == null || !record.recording()) {
@@ -438,6 +439,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     void dropped(int shuffle) {
         ShuffleRecord record = shuffles.remove(shuffle);
         signatures.forget(shuffle);
+        accumulated.forget(shuffle);
         if (record != null && !over) {
             results.keySet().removeIf(key -> key.shuffle() == shuffle);
             outbox.add("shuffle_dropped", event -> event.put("shuffle", shuffle));

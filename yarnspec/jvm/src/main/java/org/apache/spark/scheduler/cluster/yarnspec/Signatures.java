@@ -155,7 +155,7 @@ final class Signatures implements ShuffleIdentities {
         Fingerprint into = values.into();
         added.add(into, session.sparkContext());
         addSettings(values, session.sparkContext().conf().getAllAsJavaMap());
-        addSettings(values, session.sessionState().conf());
+        addSettings(values, session);
         into.add(command.fileFormat().getClass().getName()).add(command.mode().name());
         into.add(command.dynamicPartitionOverwrite() ? 1 : 0);
         values.add(command.options());
@@ -273,7 +273,7 @@ final class Signatures implements ShuffleIdentities {
         SparkPlan exchange = null;
         if (ShuffleMetrics.ofQuery(dependency)) {
             QueryExecution query = ExchangeOwner.query(context);
-            addSettings(values, query.sparkSession().sessionState().conf());
+            addSettings(values, query.sparkSession());
             exchange = ExchangeOwner.find(query, dependency);
             values.addOwner(exchange);
         }
@@ -300,6 +300,16 @@ final class Signatures implements ShuffleIdentities {
         } else if (!SERIALIZERS.contains(serializer.getClass())) {
             throw Unknown.kind("a serializer", serializer);
         }
+    }
+
+    /** What a query's readers and writers go by: Hadoop's settings, too, and what else is set in the session goes there. */
+    private void addSettings(Values values, SparkSession session) {
+        SQLConf conf = session.sessionState().conf();
+        addSettings(values, conf);
+        Map<String, String> others = new TreeMap<>(CollectionConverters.asJava(conf.getAllConfs()));
+        others.keySet().removeIf(key -> key.startsWith("spark."));
+        values.add(others);
+        values.add(inputs.settings(session.sparkContext().hadoopConfiguration()));
     }
 
     static void addSettings(Values values, SQLConf session) {

@@ -341,9 +341,9 @@ final class WatchedTaskSet extends TaskSetManager {
     public void handleSuccessfulTask(long taskId, DirectTaskResult<?> result) {
         Recovery recovery = Recovery.current();
         TaskInfo info = Scala.orNull(taskInfos().get(taskId));
-        if (recovery != null && info != null && taskSet().shuffleId().isDefined()) {
-            int shuffle = (Integer) taskSet().shuffleId().get();
-            recovery.succeeded(shuffle, tasks()[info.index()].partitionId(), taskId, result);
+        // Spark looks at no result of an attempt that has ended: its executor was lost meanwhile (SPARK-37300).
+        if (recovery != null && info != null && !info.finished() && taskSet().shuffleId().isDefined()) {
+            recovery.succeeded((Integer) taskSet().shuffleId().get(), taskId, result);
         }
         super.handleSuccessfulTask(taskId, result);
     }

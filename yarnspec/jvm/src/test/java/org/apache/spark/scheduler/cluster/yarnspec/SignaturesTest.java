@@ -217,6 +217,20 @@ class SignaturesTest {
     }
 
     @Test
+    void whatFormatsAreToldThroughTheSessionOrHadoopsSettingsCounts() throws Exception {
+        String first = signature(() -> numbers(5).collectAsList());
+        session.conf().set("orc.force.positional.evolution", "true");
+        String bySession = signature(() -> numbers(5).collectAsList());
+        assertNotEquals(first, bySession);
+        session.conf().unset("orc.force.positional.evolution");
+        life.cluster.context.hadoopConfiguration().set("orc.force.positional.evolution", "true");
+        String byHadoop = signature(() -> numbers(5).collectAsList());
+        assertNotEquals(first, byHadoop);
+        life.cluster.context.hadoopConfiguration().unset("orc.force.positional.evolution");
+        assertEquals(first, signature(() -> numbers(5).collectAsList()));
+    }
+
+    @Test
     void theTimeZoneOfTheDriversHostCountsWhereNoneIsSet() throws Exception {
         TimeZone here = TimeZone.getDefault();
         try {
