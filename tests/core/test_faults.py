@@ -588,6 +588,33 @@ def test_a_task_of_a_stage_that_ended_well_explains_no_death() -> None:
     assert wide_blocks(answer) == [H4]
 
 
+def test_a_stage_that_ended_well_and_runs_again_can_explain_deaths() -> None:
+    """Its outputs were lost."""
+    world = Stragglers(hosts=(H2, H3))
+    world.pass_ms(60_000)
+    world.stage(0, 10)
+    world.stage_ends(0)
+    world.stage(0, 10, stage_attempt=1)
+    for index, executor_id in enumerate(("3", "4", "5")):
+        comes_up_on_h4(world, executor_id)
+        world.launch(0, index, executor_id, stage_attempt=1)
+        assert wide_blocks(world.lose(executor_id, 134, "Aborted", host=H4)) == []
+
+
+def test_a_stage_that_ends_well_on_the_host_itself_says_nothing_against_it() -> None:
+    world = Stragglers(hosts=(H2, H3))
+    world.pass_ms(60_000)
+    world.stage(0, 10)
+    for index, executor_id in enumerate(("3", "4")):
+        assert wide_blocks(crashes_on_h4(world, index, executor_id)) == []
+    world.stage_ends(0, State.FAILED)
+    world.stage(0, 2, stage_attempt=1)
+    comes_up_on_h4(world, "5")
+    for index in (0, 1):
+        world.end(world.launch(0, index, "5", stage_attempt=1))
+    assert wide_blocks(world.stage_ends(0, stage_attempt=1)) == []
+
+
 def test_tasks_of_stages_that_have_ended_can_explain_deaths_too() -> None:
     world = Stragglers(hosts=(H2, H3))
     world.pass_ms(60_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import threading
 from pathlib import Path
@@ -106,3 +107,23 @@ def test_of_many_at_once_one_gets_it(tmp_path: Path) -> None:
     owner = Owner.decode((tmp_path / ".out.yarnspec-claim").read_bytes())
     assert owner is not None
     assert [owner.run] == got
+
+
+def test_a_directory_is_made_however_often_others_make_and_remove_it(tmp_path: Path) -> None:
+    failed: list[OSError] = []
+
+    def contend() -> None:
+        for _ in range(300):
+            try:
+                LocalFiles().make_directories(str(tmp_path / "room"))
+            except OSError as error:
+                failed.append(error)
+            with contextlib.suppress(OSError):
+                (tmp_path / "room").rmdir()
+
+    threads = [threading.Thread(target=contend) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert failed == []

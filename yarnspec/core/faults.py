@@ -135,10 +135,10 @@ class Faults:
             if key.stage == stage.stage and host in where and self._judge_in_stage(stage, host) is None
         )
 
-    def stage_ended_well(self, stage: int, now_ms: int) -> list[BlockRequested]:
+    def stage_ended_well(self, stage: StageTasks, now_ms: int) -> list[BlockRequested]:
         """All tasks of a stage have ended well; the wishes that follow from it."""
-        freed = self._deaths.stage_ended_well(stage)
-        wishes = [self._judge_deaths(host, f"stage {stage} has ended well", now_ms) for host in freed]
+        freed = set(self._deaths.stage_ended_well(stage.stage)) - stage.succeeded_by_host().keys()
+        wishes = [self._judge_deaths(host, f"stage {stage.stage} has ended well", now_ms) for host in sorted(freed)]
         return [wish for wish in wishes if wish is not None]
 
     def stage_ended(self, stage: int) -> None:
@@ -170,18 +170,18 @@ class Faults:
         task = (*stage.key, attempt.index)
         faults = self._in_stage.get(stage.key)
         failed_on = faults.ended_well(attempt.index, attempt.host, attempt.executor_id) if faults is not None else ()
-        wish = None
+        wishes: list[BlockRequested | None] = []
         lacked_memory = self._lacked_memory.pop(task, set())
         for host, executors in self._failed.pop(task, {}).items():
             # Where it failed and then succeeded it was not the host.
             if host != attempt.host and host not in lacked_memory:
                 self._proven[host][self._contexts, *task] = (now_ms, frozenset(executors))
-                wish = self._judge(host, attempt.host, now_ms) or wish
+                wishes.append(self._judge(host, attempt.host, now_ms))
         for host in self._deaths.ended_well(task, attempt.host):
-            wish = self._judge_deaths(host, f"executors live on {attempt.host}", now_ms) or wish
-        if wish is not None:
-            return [wish]
-        return [one for one in (self._judge_in_stage(stage, host) for host in failed_on) if one is not None]
+            wishes.append(self._judge_deaths(host, f"executors live on {attempt.host}", now_ms))
+        asked = {wish.host for wish in wishes if wish is not None}
+        wishes += [self._judge_in_stage(stage, host) for host in failed_on if host not in asked]
+        return [wish for wish in wishes if wish is not None]
 
     def _judge_in_stage(self, stage: StageTasks, host: str) -> BlockRequested | None:
         """The wish to keep a stage off a host, or off the only executor of several there that tasks failed in."""

@@ -184,10 +184,11 @@ class Speculation:
         return [command for wish in wishes if self._holds(wish, now_ms) for command in self._block(wish, now_ms)]
 
     def _holds(self, wish: ev.BlockRequested, now_ms: int) -> bool:
-        """Of a stage that is over nothing starts any more, and on a host of deaths an executor may live by now."""
+        """Of a stage that is over nothing starts any more; on a host of deaths an executor may live now, or nowhere."""
         if wish.level in ("stage", "task"):
             return wish.stage in {key[0] for key in self.table.stages}
-        return wish.by != BY_DEATHS or wish.host not in self._healthy_hosts(now_ms)
+        healthy = self._healthy_hosts(now_ms)
+        return wish.by != BY_DEATHS or bool(healthy - {wish.host} and wish.host not in healthy)
 
     def forget_host(self, host: str, now_ms: int) -> None:
         """Somebody unblocked a host: what was held against it counts no more."""
@@ -297,7 +298,7 @@ class Speculation:
             commands.append(Summarize(reason=said, stages=(brief(figures),)))
         self.suspects.stage_ended(key)
         if stage.ended is State.SUCCESS and self.settings.blocks.enabled:
-            commands += self._block_each(self.faults.stage_ended_well(key[0], now_ms), now_ms)
+            commands += self._block_each(self.faults.stage_ended_well(stage, now_ms), now_ms)
         if not any(other[0] == key[0] for other in self.table.stages):
             commands += self.blocklist.end(f"stage {key[0]} has ended", lambda one: one.stage == key[0])
             self.faults.stage_ended(key[0])

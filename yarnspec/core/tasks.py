@@ -92,8 +92,13 @@ class TaskTable:
     def _lost_with(self, executor: int) -> set[TaskKey]:
         stages = [*self.stages.values(), *self._ending.values()]
         lost = {(*stage.key, index) for stage in stages for index in stage.lost_with(executor)}
-        well = {stage for (stage, _), state in self._ended.items() if lost and state is State.SUCCESS}
-        return {task for task in lost if task[0] not in well}
+        if not lost:
+            return lost
+        well: dict[int, int] = {}  # the last attempt of each stage that did
+        for (stage, attempt), state in self._ended.items():
+            if state is State.SUCCESS:
+                well[stage] = max(attempt, well.get(stage, NONE))
+        return {task for task in lost if well.get(task[0], NONE) < task[1]}
 
     def outlived(self, task: TaskKey, executor_id: str, since_ms: int, alive: Container[str]) -> bool:
         """Whether a task that ran in an executor was launched later, until then, in another one, and runs there.

@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import shutil
+import stat
 from pathlib import Path
 from typing import Protocol
 
@@ -110,9 +111,10 @@ class LocalFiles:
             try:
                 Path(path).mkdir(parents=True)
             except FileExistsError:
-                # Somebody was quicker, and may have removed it already; a file is in the way for good.
-                if os.path.lexists(path) and not Path(path).is_dir():
-                    raise
+                # Somebody was quicker, and may remove it at any moment; a file is in the way for good.
+                with contextlib.suppress(FileNotFoundError):
+                    if not stat.S_ISDIR(os.lstat(path).st_mode) and not Path(path).is_dir():
+                        raise
 
     def rename(self, source: str, target: str) -> bool:
         """See ``Files``. A file is linked and unlinked, as rename(2) would replace another one.

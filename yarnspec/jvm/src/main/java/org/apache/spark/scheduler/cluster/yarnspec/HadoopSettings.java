@@ -49,12 +49,19 @@ final class HadoopSettings {
     private static final Pattern OF_ONE_INPUT = Pattern.compile(".*(inputdir|input\\.dir|numinputfiles).*");
 
     /** How a file system is let in to, which may be by something new in each life, and not which bytes it gives. */
-    private static final Pattern SECRET =
-            Pattern.compile("fs\\..*(key|secret|token|password|credential|oauth|sas).*", Pattern.CASE_INSENSITIVE);
+    private static final Pattern SECRET = Pattern.compile(
+            "(fs|dfs\\.adls)\\..*(key|secret|token|password|credential|oauth|sas).*", Pattern.CASE_INSENSITIVE);
 
-    /** The number of each driver's own tree of uncommitted output, and what Spark's SQL sets as soon as it is first used. */
-    private static final Set<String> OF_ONE_LIFE =
-            Set.of("mapreduce.job.application.attempt.id", "hive.metastore.warehouse.dir");
+    /**
+     * The number of each driver's own tree of uncommitted output, what Spark's SQL sets as soon as it is first used, and
+     * where secrets are.
+     */
+    private static final Set<String> OF_ONE_LIFE = Set.of(
+            "mapreduce.job.application.attempt.id", "hive.metastore.warehouse.dir",
+            "mapreduce.job.credentials.binary", "hadoop.security.credential.provider.path");
+
+    /** HDFS's client sets these in the first configuration by which it is asked for a file system. */
+    private static final String SET_BY_CLIENTS = "rpc.engine.";
 
     private final Map<RDD<?>, Map<String, String>> known = Collections.synchronizedMap(new WeakHashMap<>());
     private Map<String, String> cluster;
@@ -110,9 +117,7 @@ final class HadoopSettings {
         keys.addAll(ofCluster.keySet());
         for (String key : keys) {
             String value = settings.get(key);
-            boolean differs = !Objects.equals(value, ofCluster.get(key))
-                    && !OF_ONE_LIFE.contains(key)
-                    && !SECRET.matcher(key).matches();
+            boolean differs = !Objects.equals(value, ofCluster.get(key)) && !isOfOneLife(key);
             if (value != null && (differs || KEYS.stream().anyMatch(key::startsWith))) {
                 chosen.put(key, value);
             } else if (differs) {
@@ -120,6 +125,13 @@ final class HadoopSettings {
             }
         }
         return chosen;
+    }
+
+    /** Whether a setting may be another one in each life, and changes no bytes. */
+    static boolean isOfOneLife(String key) {
+        return OF_ONE_LIFE.contains(key)
+                || key.startsWith(SET_BY_CLIENTS)
+                || SECRET.matcher(key).matches();
     }
 
     private synchronized Map<String, String> cluster() throws IOException {

@@ -307,7 +307,7 @@ final class Signatures implements ShuffleIdentities {
         SQLConf conf = session.sessionState().conf();
         addSettings(values, conf);
         Map<String, String> others = new TreeMap<>(CollectionConverters.asJava(conf.getAllConfs()));
-        others.keySet().removeIf(key -> key.startsWith("spark."));
+        others.keySet().removeIf(key -> key.startsWith("spark.") || HadoopSettings.isOfOneLife(key));
         values.add(others);
         values.add(inputs.settings(session.sparkContext().hadoopConfiguration()));
     }
