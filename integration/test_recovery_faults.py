@@ -153,15 +153,16 @@ def cut(path: Path) -> None:
         stream.truncate(path.stat().st_size // 2)
 
 
-def test_hdfs_is_away_then_a_host_dies_with_the_master_and_the_resource_manager_restarts(
+def test_hdfs_is_away_then_the_master_dies_with_its_host_and_the_resource_manager_restarts(
     submit: Submit, cluster: Cluster, tmp_path: Path
 ) -> None:
     """The job goes on without HDFS; what was on the dead host runs again; the rest is used, whoever restarts."""
-    order = {"tasks": 20, "records": 100, "stages": 3}
+    order = {"tasks": 20, "records": 300, "stages": 3}
     tasks = order["tasks"] * (order["stages"] + 1)
     (tmp_path / "go-1.json").write_text(json.dumps(order))
     (tmp_path / "stop").touch()
-    submission = submit(waiting.__file__, str(tmp_path), "0", options=[*OPTIONS, *APART])
+    everywhere = [*APART, "--num-executors", str(len(cluster.hosts))]
+    submission = submit(waiting.__file__, str(tmp_path), "0", options=[*OPTIONS, *everywhere])
     application = submission.application_id()
     wait_for_outputs(cluster, application, 4)
     with faults.held(faults.daemons(cluster, "namenode", "datanode")):
@@ -170,10 +171,12 @@ def test_hdfs_is_away_then_a_host_dies_with_the_master_and_the_resource_manager_
         wait_for("twenty seconds without HDFS", lambda: time.monotonic() >= begun + AWAY_S, AWAY_S + 5)
         assert len(output_files(cluster, application)) > before
     wait_for_outputs(cluster, application, 2 * order["tasks"] + 5)
-    lost = min(faults.executors(cluster, application), key=lambda each: each.container_id).host
-    faults.kill(faults.master(cluster, application))
+    master = faults.master(cluster, application)
+    lost = master[0].host
+    faults.kill(master)
     # Only now: no output that comes later is recorded.
     gone = {each for each, path in output_files(cluster, application).items() if f"/hosts/{lost}/" in str(path)}
+    assert gone, "one of the executors was on the master's host"
     cluster.mini.host_stop(lost, kill=True)
     journal = journal_of(cluster, application)
     second_life = wait_for("the second life", lambda: journal.epochs()[1:2], WAIT_S)[0]

@@ -1,176 +1,189 @@
-"""An application that is killed at every step of recovery, and in the end is as if nothing had happened to it."""
+"""Programs of all kinds are killed at every step of recovery; in the end it is as if nothing had happened to them."""
 
 from __future__ import annotations
 
-from io import BytesIO
+import time
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from integration import faults
 from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
+from integration.gates import STEP_S, Gates
+from integration.kinds import KINDS, SORTED, Kinds, result, written_rows
 from integration.lives import Lives, Output, journal_of, output_files, outputs
+from integration.processes import ContainerProcess
 from integration.programs import stages
-from integration.submitting import Submission, run_yarnspec
+from integration.submitting import run_yarnspec
 from integration.turns import turn
 from integration.waiting import wait_for
 
+FLUSH_MS = 500
+WRITTEN_MS = 1_500
+"""What ended so long before, beside the flush interval, is durable: so long writing may take."""
 OPTIONS = (
-    "--set", "recovery.enabled=true", "--set", "recovery.flush_interval=500ms", "--set", "am.max_attempts=8",
-    # One life for each attempt, as these tests count them.
-    "--set", "recovery.driver_restarts=0",
-    "--set", "speculation.enabled=false",
+    "--set", f"recovery.flush_interval={FLUSH_MS}ms", "--set", "am.max_attempts=8",
     # Two executors do not fit on one host: each of them has outputs, on a host of its own.
-    "--executor-memory", "4g", "--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0",
+    "--executor-memory", "4g",
 )  # fmt: skip
-STEP_S = 120
-MEANWHILE = 5
-"""So many outputs are finished while HDFS does not answer: more than the journal gets between two flushes."""
+WRITING = {"stages true", SORTED}
+"""These commit Parquet files at their end."""
+CASES = [(kind, victim) for kind in (*KINDS, SORTED) for victim in ("driver", "master")]
 
 
-class Stages:
-    """The program of `stages.py` under way; each method kills it at one step, and says what shows later that it did."""
+class Steps:
+    """A program under way; each method kills its driver or its master at one step."""
 
-    def __init__(self, cluster: Cluster, submission: Submission, directory: Path) -> None:
-        self.cluster = cluster
-        self.application = submission.application_id()
-        self.journal = journal_of(cluster, self.application)
-        self._submission = submission
-        self._directory = directory
+    def __init__(self, cluster: Cluster, application: str, victim: str) -> None:
+        self.journal = journal_of(cluster, application)
+        self._cluster = cluster
+        self._application = application
+        self._victim = victim
+        self._known: set[str] = set()
 
-    def reached(self, step: object) -> None:
-        """Wait until the program is there."""
+    def registering(self) -> None:
+        """The driver waits for the answer about its first shuffle, and the journal for HDFS."""
+        self._new_executors(2)
+        jvm = faults.driver(self._cluster, self._application)
+        with faults.held(faults.daemons(self._cluster, "namenode", "datanode")):
+            wait_for("a question", lambda: "Questions.await" in faults.stacks(self._cluster, jvm), STEP_S)
+            self._strike(self._victim)
 
-        def there() -> bool:
-            assert self._submission.process.poll() is None, self._submission.stderr[-3_000:]
-            return (self._directory / f"at-{step}").exists()
+    def flushing(self) -> set[Output]:
+        """Both executors have saved outputs, others are on their way to the journal; returns all that are on disk."""
+        self._wait_until_saved(hosts=2)
+        with faults.held(faults.daemons(self._cluster, "namenode", "datanode")):
+            known = self._files()
+            wait_for("an output that is not saved", lambda: self._files() - known, STEP_S, poll_s=0.02)
+            self._strike(self._victim)
+            return self._files()
 
-        wait_for(f"step {step}", there, STEP_S)
+    def adopting(self) -> int:
+        """One executor has taken over what is on its host, the other is late; returns the epoch of that."""
+        with faults.held([self._new_executors(1)[0].pid]):
 
-    def go(self, step: object) -> None:
-        """Let it go on from there."""
-        (self._directory / f"go-{step}").touch()
+            def adopted() -> int:
+                told = run_yarnspec(
+                    self._cluster, "events", self._application, "-o", "json", "--type", "OutputsReported"
+                )
+                return max((one["epoch"] for one in told.lines if one["adopted"]), default=0)
 
-    def files(self) -> set[Output]:
-        """The map outputs on disk."""
-        return set(output_files(self.cluster, self.application))
+            epoch = wait_for("outputs taken over", adopted, STEP_S, poll_s=0.5)
+            self._strike(self._victim)
+        return epoch
 
-    def kill_registering(self) -> None:
-        """The driver waits for the answer about a shuffle, and the journal for HDFS."""
-        self.reached(2)
-        jvm = faults.driver(self.cluster, self.application)
-        with faults.held(faults.daemons(self.cluster, "namenode")):
-            self.go(2)
-            wait_for("a question", lambda: "Questions.await" in faults.stacks(self.cluster, jvm), STEP_S)
-            faults.kill([jvm])
+    def further(self) -> None:
+        """There are new outputs, and they are saved; it is the master's end."""
+        self._wait_until_saved(hosts=1)
+        self._strike("master")
 
-    def kill_adopting(self, before: set[str]) -> None:
-        """One executor has taken over what is on its host, the other is late."""
-
-        def new() -> list[int]:
-            found = faults.executors(self.cluster, self.application)
-            return [each.pid for each in found if each.container_id not in before]
-
-        def adopted() -> bool:
-            told = run_yarnspec(self.cluster, "events", self.application, "-o", "json", "--type", "OutputsReported")
-            return any(one["adopted"] for one in told.lines)
-
-        with faults.held(wait_for("a new executor", new, STEP_S)[:1]):
-            wait_for("outputs taken over", adopted, STEP_S, poll_s=0.5)
-            faults.kill([faults.driver(self.cluster, self.application)])
-
-    def kill_flushing(self) -> set[Output]:
-        """Some outputs are on their way to the journal when HDFS stops; returns all that are on disk at the end."""
-        self.reached(3)
-        hdfs = faults.daemons(self.cluster, "namenode", "datanode")
-        known = self.files()
-        self.go(3)
-        wait_for("an output of the last job", lambda: self.files() - known, STEP_S, poll_s=0.02)
-        with faults.held(hdfs):
-            known = self.files()
-            wait_for("more of them", lambda: len(self.files() - known) >= MEANWHILE, STEP_S)
-            on_disk = self.files()
-            faults.kill(faults.master(self.cluster, self.application))
-        return on_disk
-
-    def kill_sealing(self, last: int) -> int:
+    def sealing(self) -> int:
         """The next life has begun its epoch, whose number is returned, and is about to end the one before."""
+        last = self.journal.epochs()[-1]
 
         def begun() -> int:
             newest = self.journal.epochs()[-1]
             return newest if newest > last and "log" in self.journal.sizes(newest) else 0
 
         epoch = wait_for("the next epoch", begun, STEP_S, poll_s=0.02)
-        faults.kill(faults.master(self.cluster, self.application))
+        self._strike("master")
         assert self.journal.seal_of(last) is None
         return epoch
 
-    def kill_committing(self, target: str) -> None:
+    def committing(self, gates: Gates, target: str) -> None:
         """All tasks have committed, and the driver is about to publish what they wrote."""
-        self.reached("commitJob")
-        faults.kill(faults.master(self.cluster, self.application))
-        assert "_SUCCESS" not in self.cluster.hdfs_list(target)
-        self.go("commitJob")
+        gates.reached("commitJob")
+        self._strike(self._victim)
+        assert "_SUCCESS" not in self._cluster.hdfs_list(target)
+        gates.go("commitJob")
 
+    def _strike(self, victim: str) -> None:
+        self._known |= {each.container_id for each in self._executors()}
+        faults.strike(self._cluster, self._application, victim)
 
-KINDS = ("adaptive", "sorted")
+    def _executors(self) -> list[ContainerProcess]:
+        """Those of this life."""
+        found = faults.executors(self._cluster, self._application)
+        return [each for each in found if each.container_id not in self._known]
+
+    def _new_executors(self, number: int) -> list[ContainerProcess]:
+        def enough() -> list[ContainerProcess]:
+            found = self._executors()
+            return found if len(found) >= number else []
+
+        return wait_for(f"{number} executors", enough, STEP_S, poll_s=0.05)
+
+    def _files(self) -> set[Output]:
+        """The map outputs on disk."""
+        return set(output_files(self._cluster, self._application))
+
+    def _wait_until_saved(self, hosts: int) -> None:
+        """New outputs on so many hosts are surely recorded; nothing runs while that is waited for."""
+        known = self._files()
+
+        def new() -> dict[str, list[Path]]:
+            found: dict[str, list[Path]] = {}
+            for output, path in output_files(self._cluster, self._application).items():
+                if output not in known:
+                    host = path.relative_to(self._cluster.home).parts[1]
+                    found.setdefault(host, []).append(path)
+            # Of an executor's last output the driver may not have heard yet.
+            return {host: paths for host, paths in found.items() if len(paths) > 1}
+
+        wait_for("new outputs", lambda: len(new()) >= hosts, STEP_S, poll_s=0.02)
+        with faults.held(each.pid for each in self._executors()):
+            newest_s = max(path.stat().st_mtime for paths in new().values() for path in paths)
+            settled_s = newest_s + (FLUSH_MS + WRITTEN_MS) / 1000
+            wait_for("their records", lambda: time.time() > settled_s, STEP_S)
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=[] if kind == turn(KINDS) else pytest.mark.soak) for kind in KINDS]
+    "case", [pytest.param(one, marks=[] if one == turn(CASES) else pytest.mark.soak, id=" ".join(one)) for one in CASES]
 )
-def test_killed_at_every_step(kind: str, submit: Submit, cluster: Cluster, tmp_path: Path, commit_steps: Path) -> None:
-    """Registering, adopting, flushing, sealing, committing: the driver or the whole application master dies there.
+def test_killed_at_every_step(
+    case: tuple[str, str], submit: Submit, cluster: Cluster, tmp_path: Path, commit_steps: Path
+) -> None:
+    """Registering, flushing, adopting, sealing, committing: the driver or the whole application master dies there.
 
-    Once with adaptive execution, once without and with the files in order.
+    Between adopting and sealing the master dies once more: of two lives in a row that finish nothing there is no third.
     """
-    ordered = kind == "sorted"
-    target = f"/test/{tmp_path.name}"
-    options = [
-        *OPTIONS, "--jars", str(commit_steps),
+    kind, victim = case
+    kinds = Kinds(submit, cluster, tmp_path, OPTIONS)
+    undisturbed = kinds.undisturbed(kind)
+    submission = kinds.start(
+        kind, "--jars", str(commit_steps),
         "--conf", "spark.sql.parquet.output.committer.class=yarnspec.commitsteps.ParquetSteps",
         "--conf", f"spark.hadoop.commitsteps.directory={tmp_path}",
-        "--conf", f"spark.sql.adaptive.enabled={str(not ordered).lower()}",
-    ]  # fmt: skip
-    arguments = [str(tmp_path), f"{cluster.mini.default_fs}{target}", *(["sorted"] if ordered else [])]
-    submission = submit("stages.py", *arguments, options=options)
-    running = Stages(cluster, submission, tmp_path)
-    running.go(1)
-    running.go(4)
-    running.reached(2)
-    first = {each.container_id for each in faults.executors(cluster, running.application)}
-    running.kill_registering()
-    running.kill_adopting(first)
-    on_disk = running.kill_flushing()
-    flushing = running.journal.epochs()[-1]
-    sealing = running.kill_sealing(flushing)
-    running.kill_committing(target)
+    )  # fmt: skip
+    application = submission.application_id()
+    steps = Steps(cluster, application, victim)
+    steps.registering()
+    on_disk = steps.flushing()
+    adopting = steps.adopting()
+    steps.further()
+    sealing = steps.sealing()
+    if kind in WRITING:
+        steps.committing(Gates(submission, tmp_path), kinds.target)
     ended = submission.wait(STEP_S).expect(0)
 
-    lives = Lives(cluster, running.application)
-    assert ended.lines[-1]["result"] == stages.expected(), lives.said
-    found = rows(cluster, target)
-    assert found == stages.written()
-    assert not ordered or list(found) == sorted(found)
-    registering, adopting, *others, _committing, _last = lives.epochs
-    assert others == [flushing, sealing], lives.said
+    lives = Lives(cluster, application)
+    assert result(ended.stdout) == undisturbed.result, lives.said
+    _registering, flushing, *others = lives.epochs
+    assert others[0] == adopting, lives.said
+    assert others[2] == sealing, lives.said
+    assert len(others) == (5 if kind in WRITING else 4), lives.said
+    assert not outputs(lives.saved(flushing)), lives.said
+    saved = outputs(lives.saved(adopting))
+    assert saved, "nothing was saved before the kill"
+    # A driver that dies alone leaves what was on its way to its master.
+    assert victim == "driver" or on_disk - saved, "nothing was on its way to the journal"
     assert not lives.of("ShuffleRestored", adopting), lives.said
-    assert outputs(lives.saved(adopting)), "nothing of the first job is saved"
-    assert len(lives.of("ShuffleDeclared", registering)) > 1, lives.said
-    assert on_disk - outputs(lives.saved(sealing)), "nothing was on its way to the journal"
+    assert outputs(lives.saved(sealing)) - saved, "nothing was saved after that"
     assert not lives.ran(sealing)
-    saved = lives.check(stages.TASKS + (stages.SORTED_TASKS if ordered else 0))
-    assert len(outputs(saved)) == stages.ALL_MAPS + (stages.SORTED_MAPS if ordered else 0), lives.said
-    wait_for("nothing left", lambda: not leftovers(cluster, running.application), 20)
-
-
-def rows(cluster: Cluster, target: str) -> dict[int, int]:
-    """What was written, in the order of the files."""
-    names = [name for name in cluster.hdfs_list(target) if name.endswith(".parquet")]
-    tables = [pq.read_table(BytesIO(cluster.hdfs_read(f"{target}/{name}"))) for name in names]
-    pairs = [pair for one in tables for pair in zip(one["key"].to_pylist(), one["total"].to_pylist(), strict=True)]
-    found = dict(pairs)
-    assert len(found) == len(pairs), "a row is there twice"
-    return found
+    lives.check(undisturbed.tasks)
+    if kind in WRITING:
+        found = written_rows(cluster, kinds.target)
+        assert found == stages.written()
+        assert kind != SORTED or list(found) == sorted(found)
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 20)

@@ -10,13 +10,18 @@ import pytest
 from integration import faults
 from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
+from integration.gates import Gates
+from integration.kinds import written_rows
 from integration.lives import Lives, journal_of
 from integration.processes import ContainerProcess
 from integration.programs import stages
-from integration.test_recovery_steps import OPTIONS, Stages, rows
 from integration.waiting import wait_for
 
 WAIT_S = 120
+OPTIONS = (
+    "--set", "recovery.enabled=true", "--set", "recovery.driver_restarts=0", "--set", "speculation.enabled=false",
+    "--executor-memory", "4g", "--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0",
+)  # fmt: skip
 PENDING_S = 15
 """So long records wait to be written: the old master still has some when it goes on."""
 
@@ -33,23 +38,24 @@ def test_a_master_that_was_only_stopped_does_no_harm(
         "--conf", f"spark.hadoop.commitsteps.directory={tmp_path}",
     ]  # fmt: skip
     submission = submit("stages.py", str(tmp_path), f"{cluster.mini.default_fs}{target}", options=options)
-    running = Stages(cluster, submission, tmp_path)
+    application = submission.application_id()
+    gates = Gates(submission, tmp_path)
     for gate in (1, 2, 3):
-        running.go(gate)
-    running.reached("commitJob")
-    old = faults.master(cluster, running.application)
+        gates.go(gate)
+    gates.reached("commitJob")
+    old = faults.master(cluster, application)
     host = old[0].host
-    journal = journal_of(cluster, running.application)
+    journal = journal_of(cluster, application)
     (first,) = journal.epochs()
     with faults.held(faults.daemons(cluster, f"nodemanager-{host}")):
         # Skein goes on last: YARN refuses it, and it takes the others with it.
         with faults.held(each.pid for each in old if each.what == "skein-am"):
             with faults.held(each.pid for each in old if each.what != "skein-am"):
                 wait_for("the next life", lambda: len(journal.epochs()) > 1, WAIT_S)
-                running.go("commitJob")
-                running.reached(4)
+                gates.go("commitJob")
+                gates.reached(4)
                 published = listing(cluster, target)
-                assert rows(cluster, target) == stages.written()
+                assert written_rows(cluster, target) == stages.written()
             # From here on it runs, while the next one waits before its end.
             assert {each.what for each in old if alive(each)} >= {"negotiator", "driver-jvm"}
             refused = wait_for("the old one's refusal", lambda: refused_records(cluster, old[0].container_id), WAIT_S)
@@ -58,19 +64,20 @@ def test_a_master_that_was_only_stopped_does_no_harm(
         wait_for("its end", lambda: not any(alive(each) for each in old), WAIT_S)
         assert listing(cluster, target) == published
         assert "result.json" not in cluster.hdfs_list(str(Path(journal.path).parent))
-        assert running.application in cluster.staging
-        running.go(4)
+        assert application in cluster.staging
+        gates.go(4)
         ended = submission.wait(WAIT_S).expect(0)
 
-    lives = Lives(cluster, running.application)
+    lives = Lives(cluster, application)
     assert ended.lines[-1]["result"] == stages.expected(), lives.said
-    assert rows(cluster, target) == stages.written()
+    assert written_rows(cluster, target) == stages.written()
     assert len(lives.epochs) == 2
+    assert lives.of("WriteRefused", first), lives.said
     seal = journal.seal_of(first)
     assert seal is not None
     assert seal.by == lives.last
     assert lives.launched(lives.last) < stages.TASKS, lives.said
-    wait_for("nothing left", lambda: not leftovers(cluster, running.application), 30)
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 30)
 
 
 def alive(process: ContainerProcess) -> bool:
