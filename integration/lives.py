@@ -7,6 +7,7 @@ its index. The journal can be read when the application has ended, the files whi
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Collection
 from functools import cached_property
@@ -159,8 +160,9 @@ def tasks_left(saved: Recorded, good: dict[int, set[int]], tasks: int) -> int:
 def output_files(cluster: Cluster, application: str) -> dict[Output, Path]:
     """The index files of the map outputs that lie on the hosts now."""
     found = {}
-    for path in cluster.home.glob(f"hosts/*/local/usercache/*/appcache/{application}/blockmgr-*/*/shuffle_*_0.index"):
-        name = _INDEX_FILE.fullmatch(path.name)
-        if name is not None:
-            found[int(name[1]), int(name[2])] = path
+    for directory in cluster.home.glob(f"hosts/*/local/usercache/*/appcache/{application}/blockmgr-*"):
+        # Who looks for files in them must bear that executors, as they end, take directories away.
+        for parent, _, names in os.walk(directory):
+            for name in filter(None, map(_INDEX_FILE.fullmatch, names)):
+                found[int(name[1]), int(name[2])] = Path(parent, name[0])
     return found

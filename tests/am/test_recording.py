@@ -22,6 +22,7 @@ from yarnspec.core.journalrecords import ApplicationRegistered, Carried, Determi
 from yarnspec.core.savedwork import changed
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.frames import read_frames
+from yarnspec.journal.layout import Layout
 from yarnspec.journal.replay import Past
 from yarnspec.journal.stores import AppendStore, JournalFiles, LogWriter, Store
 from yarnspec.journal.writer import Journal, JournalOptions, Stopped
@@ -72,6 +73,7 @@ class Epoch:
             number,
             begin=self._begin,
             look=lambda: self.files.check(number),
+            leave_word=lambda why: self.files.say_stopped(number, why),
             identify=program,
             saved_file=directory / f"saved-{number}",
         )
@@ -439,6 +441,34 @@ class Interrupted(AppendStore):
         return log
 
 
+def test_an_epoch_whose_journal_could_not_be_opened_leaves_word_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = iter([OSError(5, "Input/output error")])
+    left = threading.Event()
+
+    def fail() -> None:
+        raise OSError(5, "Input/output error")
+
+    def say_stopped(layout: Layout, epoch: int, why: str) -> None:
+        for failure in failures:
+            raise failure  # the first word cannot be written either
+        said(layout, epoch, why)
+        left.set()
+
+    said = Layout.say_stopped
+    monkeypatch.setattr(Layout, "say_stopped", say_stopped)
+    monkeypatch.setattr(recording, "_AGAIN_S", 0.01)
+    first = Epoch(tmp_path, 1, store=Interrupted(fail))
+    assert "Input/output error" in first.replayed().off
+    assert go_on(first)["action"] == "run"
+    assert left.wait(DEADLINE_S)
+    first.end()
+    second = Epoch(tmp_path, 2)
+    assert "Input/output error" in second.replayed().writes_lost
+    second.end()
+
+
 def test_a_driver_that_is_replaced_while_its_journal_opens_ends_whatever_the_file_system_says(tmp_path: Path) -> None:
     """HDFS says of a lease that the next epoch has taken that the file is closed, and the like."""
     later: list[Epoch] = []
@@ -504,7 +534,14 @@ def test_a_program_that_cannot_be_told_from_another_is_not_recorded(tmp_path: Pa
 
     epoch = Epoch(tmp_path, 1, unknown)
     assert "on the web" in epoch.replayed().off
-    assert epoch.journal is None
+    # Nor does anybody take what it wrote for nothing, or is it left alone beside a later one.
+    second = Epoch(tmp_path, 2, unknown)
+    assert "on the web" in second.replayed().off
+    assert go_on(epoch)["action"] == "stop"
+    assert go_on(second)["action"] == "run"
+    third = Epoch(tmp_path, 3)
+    assert "on the web" in third.replayed().writes_lost
+    third.end()
 
 
 @pytest.mark.parametrize(

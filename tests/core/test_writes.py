@@ -479,6 +479,16 @@ def test_where_nobody_knows_what_was_written_nothing_is_added(why: str, mode: An
     assert says(world, declared("s1", mode=mode, number=2)) == answered
 
 
+def test_an_attempt_that_could_not_read_the_journal_leaves_it_to_the_next_one() -> None:
+    world = World(recovery=RecoverySettings(enabled=True))
+    world.start(2)
+    world.tell(rec.JournalReplayed(off="the journal could not be opened: HDFS does not answer"))
+    told = world.tell(declared("s", mode="add"))
+    assert only(cm.AnswerWrite, told).action == "stop"
+    assert "HDFS does not answer" in only(cm.AbandonAttempt, told).reason
+    assert not of(cm.FinishApplication, told)
+
+
 def test_where_nobody_knows_what_was_written_no_input_is_overwritten() -> None:
     world = epoch(problem="damaged")
     assert only(cm.AnswerWrite, world.tell(wr.WritesAsked(question=1))).pending

@@ -113,3 +113,10 @@ def test_the_outputs_of_an_executor_that_dies_wait_only_where_that_is_asked_for(
     assert with_conf(options=wanted).properties[key] == "15000"
     sooner = (*wanted, "--set", "recovery.live_adoption_deadline=4 s")
     assert with_conf(options=sooner).properties[key] == "4000"
+
+
+def test_of_files_on_the_web_nobody_knows_whether_they_are_the_same_later() -> None:
+    (warning,) = translated("--jars", "https://h/w.jar", "app.py").warnings
+    assert warning.startswith("finished work is not used again by a next driver: https://h/w.jar is on the web")
+    assert translated("--jars", "local:/opt/o.jar,hdfs:///j/z.jar", "app.py").warnings == ()
+    assert translated("--set", "recovery.enabled=false", "--jars", "https://h/w.jar", "app.py").warnings == ()

@@ -24,10 +24,13 @@ from tests.journal.world import (
     write,
 )
 from yarnspec.core.journalrecords import EpochSealed, MapLost, SnapshotBegan, SnapshotEnded
+from yarnspec.errors import ClusterUnreachable
+from yarnspec.journal import directory as journal_directory
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import EpochTaken, Fenced, JournalStopped
 from yarnspec.journal.records import decode
 from yarnspec.journal.stores import AppendStore, PerFlushStore, Store
+from yarnspec.journal.writer import JournalOptions
 
 STORES = [AppendStore(), PerFlushStore()]
 
@@ -128,6 +131,28 @@ def test_of_two_epochs_that_begin_at_once_the_later_one_holds(tmp_path: Path) ->
     assert 53 in shuffles
     # What the earlier one was told to be durable before the later one began is not lost.
     assert (52 in shuffles) or outcomes[2] == "fenced"
+
+
+@pytest.mark.parametrize("operation", ["list", "open", "recover", "read"])
+def test_what_hdfs_does_not_do_at_once_is_tried_again(operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_directory, "_AGAIN_S", 0.0)
+    files = MemoryFiles()
+    directory = JournalDirectory(files, "/journal")
+    first = begin(directory, 1)
+    first.append_durable(registered(1)).result(PATIENCE_S)
+    failures = iter([ClusterUnreachable("the NameNode is in safe mode")] * 2)
+
+    def before(called: str, _path: str) -> None:
+        if called == operation:
+            for failure in failures:
+                raise failure
+
+    files.before = before
+    journal, past = directory.begin(began(2), options=JournalOptions(patience_s=PATIENCE_S))
+    assert next(failures, None) is None
+    assert list(past.recorded.shuffles) == [1]
+    assert journal.close(PATIENCE_S)
+    assert isinstance(decode(list(directory.entries(2))[1]), EpochSealed)
 
 
 def test_an_epoch_cannot_begin_after_a_later_one(tmp_path: Path) -> None:

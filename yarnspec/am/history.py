@@ -105,6 +105,10 @@ class ApplicationHistory:
         """Fenced when one has begun; what the file system raises when that cannot be told."""
         self._journal().check(epoch)
 
+    def say_unrecorded(self, epoch: int, why: str) -> None:
+        """Tell later epochs that the journal has not all of this one; what the file system raises when that fails."""
+        self._journal().say_stopped(epoch, why)
+
     def _journal(self, store: Store | None = None) -> JournalDirectory:
         path = f"{self._history.path(self._place.application_id)}/{JOURNAL_DIRECTORY}"
         return JournalDirectory(self._files, path, store, scratch=self._place.directory)

@@ -62,6 +62,7 @@ class KeptWork:
             epoch,
             begin=begin,
             look=lambda: history.look_for_later_epoch(epoch),
+            leave_word=lambda why: history.say_unrecorded(epoch, why),
             identify=lambda: identify(
                 plan,
                 properties.read_shipped(place.directory / SPARK_PROPERTIES_FILE),

@@ -14,8 +14,8 @@ import msgspec
 
 from yarnspec.core.journalrecords import ApplicationRegistered
 from yarnspec.plan import Plan
+from yarnspec.spark.properties import LOCAL_SCHEMES, PROGRAM_LISTS
 
-_LISTS = ("spark.submit.pyFiles", "spark.jars")
 _PIECE_BYTES = 1024 * 1024
 _PYTHON_S = 20.0
 
@@ -54,12 +54,12 @@ def identify(plan: Plan, properties: dict[str, str], *, application_id: str, dir
 
 
 def _listed(properties: dict[str, str]) -> Iterable[str]:
-    return [name.strip() for key in _LISTS for name in properties.get(key, "").split(",") if name.strip()]
+    return [name.strip() for key in PROGRAM_LISTS for name in properties.get(key, "").split(",") if name.strip()]
 
 
 def _path(name: str, directory: Path) -> Path:
     parts = urlsplit(name)
-    if parts.scheme not in ("", "local", "file"):
+    if parts.scheme not in LOCAL_SCHEMES:
         raise UnknownProgramError(f"{name} of the program may have changed, and nobody can tell here")
     return directory / parts.path
 

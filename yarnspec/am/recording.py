@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import msgspec
 import structlog
+import tenacity
 
 from yarnspec.am.past import write_saved
 from yarnspec.am.replies import Answering, Replies
@@ -60,6 +61,7 @@ from yarnspec.journal.writer import Stopped
 _log = structlog.get_logger()
 
 _NO_STAGE = -1
+_AGAIN_S = 2.0
 
 RECORDS = (
     commands.OfferSaved,
@@ -118,6 +120,7 @@ class Recording:
         epoch: this one.
         begin: opens the journal; called in a thread of its own.
         look: raises Fenced when a later epoch has begun, be the journal open or not. From any thread.
+        leave_word: tells later epochs, on disk, why nothing of this one is in the journal.
         identify: says which program this is; raises when that cannot be told.
         saved_file: where what the next driver gets is written.
     """
@@ -128,11 +131,13 @@ class Recording:
         *,
         begin: Begin,
         look: Callable[[], None],
+        leave_word: Callable[[str], None],
         identify: Callable[[], ApplicationRegistered],
         saved_file: Path,
     ) -> None:
         self._epoch = epoch
         self._begin = begin
+        self._leave_word = leave_word
         self._identify = identify
         self._saved_file = saved_file
         self._post: Callable[[Event], None] = lambda _: None
@@ -146,6 +151,7 @@ class Recording:
         self._first_told = False
         self._unsaved = ""
         self._saved = False
+        self._closing = threading.Event()
         self._opener = threading.Thread(target=self._open, name="journal-open", daemon=True)
 
     def start(self, post: Callable[[Event], None]) -> None:
@@ -219,6 +225,7 @@ class Recording:
 
     def begin_close(self) -> None:
         """The epoch is over: nothing more is recorded."""
+        self._closing.set()
         if self._opened is not None:
             self._opened.begin_close()
 
@@ -236,31 +243,45 @@ class Recording:
 
     def _open(self) -> None:
         try:
-            program = self._identify()
-        except Exception as error:  # whatever it is, what is recorded now can be recognized by nobody
-            _log.exception("the program cannot be identified")
-            self._post(rec.JournalReplayed(off=str(error)))
-            return
-        try:
             journal, past = self._begin(self._stopped)
         except Fenced as error:
             self._stopped(Stopped(error.message, fenced=True))
             return
         except Exception as error:  # the job goes on without a journal, whatever the file system says
             _log.exception("the journal could not be opened")
-            self._post(rec.JournalReplayed(off=f"the journal could not be opened: {error}"))
+            why = f"the journal could not be opened: {error}"
+            threading.Thread(target=self._say_unrecorded, args=(why,), name="journal-word", daemon=True).start()
+            self._post(rec.JournalReplayed(off=why))
             return
         self._opened = journal
         try:
+            program = self._identify()
+        except Exception as error:  # whatever it is, what is recorded now can be recognized by nobody
+            _log.exception("the program cannot be identified")
+            self._give_up(journal, str(error))
+            return
+        try:
             replayed = self._read(program, past)
         except Exception as error:  # what was put aside on this host cannot be read: nothing of this epoch is recorded
-            why = f"what earlier epochs recorded could not be read: {error}"
             _log.exception("the journal could not be read")
-            journal.stop(why)
-            self._post(rec.JournalReplayed(off=why))
+            self._give_up(journal, f"what earlier epochs recorded could not be read: {error}")
             return
         self._program, self._journal = program, journal
         self._post(replayed)
+
+    def _give_up(self, journal: OpenJournal, why: str) -> None:
+        """It stays open to none; but its directory shuts out earlier epochs, and tells later ones why it is empty."""
+        self._post(rec.JournalReplayed(off=why))
+        journal.stop(why)
+
+    def _say_unrecorded(self, why: str) -> None:
+        retrying = tenacity.Retrying(
+            wait=tenacity.wait_fixed(_AGAIN_S),
+            stop=tenacity.stop_when_event_set(self._closing),
+            sleep=tenacity.sleep_using_event(self._closing),
+        )
+        with contextlib.suppress(tenacity.RetryError):
+            retrying(self._leave_word, why)
 
     def _read(self, program: ApplicationRegistered, past: Past) -> rec.JournalReplayed:
         """What the journal says of earlier epochs; the map outputs themselves are in the driver's file then."""

@@ -52,6 +52,7 @@ class Outputs:
         self._recording = False
         self._writes = Writes()
         self._known = False
+        self._unread = False
         self._waiting: list[Any] = []
         self._declared: dict[int, wr.WriteDeclared] = {}
         self._skipped: dict[int, wr.SavedWrite] = {}
@@ -76,6 +77,11 @@ class Outputs:
             wr.WritesUnrecorded: self._unrecorded,
         }
         return routes
+
+    @property
+    def skips(self) -> bool:
+        """Whether this epoch has come to a write that an earlier one had committed."""
+        return bool(self._skipped)
 
     @property
     def lost(self) -> str:
@@ -111,6 +117,7 @@ class Outputs:
                 untold, self._untold = self._untold, []
                 commands += [self._record(one, job="", existed=True) for one in untold]
             return commands
+        self._unread = bool(off)
         self._lost = self._lost or problem
         if self._lost:
             # None is recognized, as what came after it is not known; but its files are, where they were moved to.
@@ -128,7 +135,10 @@ class Outputs:
 
     def unknown(self, why: str) -> list[Command]:
         """The journal cannot be read, or not in time."""
-        return [] if self._known else self._settle(self._lost or why)
+        if self._known:
+            return []
+        self._unread = True
+        return self._settle(self._lost or why)
 
     def _settle(self, problem: str) -> list[Command]:
         self._known = True
@@ -293,7 +303,9 @@ class Outputs:
 
     def _stop(self, question: int, why: str) -> list[Command]:
         said = f"the application cannot go on after a crash: {why}. Look at what is there before you submit it again"
-        return [AnswerWrite(question=question, action="stop", reason=why), *self._lifecycle.fail(EXIT_FAILED, said)]
+        # Another attempt may be able to read what this one could not.
+        end = self._lifecycle.abandon(said) if self._unread else self._lifecycle.fail(EXIT_FAILED, said)
+        return [AnswerWrite(question=question, action="stop", reason=why), *end]
 
 
 def _forget(writes: tuple[wr.SavedWrite, ...], why: str) -> ForgetWrites:

@@ -216,14 +216,17 @@ class Recovery:
         self._mute = bool(event.off)
         commands = self._stop(event.off) if event.off else []
         refused = self._why_unusable(event)
-        if refused:
-            said = f"nothing of {len(event.shuffles)} shuffles of earlier epochs is used again: {refused}"
+        # A later epoch that reads it in time may use it again.
+        late = self._lifecycle.epoch > 1 and not self._began
+        why = refused or ("their journal was read after the driver had started" if late else "")
+        if why:
+            said = f"nothing of {len(event.shuffles)} shuffles of earlier epochs is used again: {why}"
             commands += self._admit(said)
-            if event.shuffles and not self._off:
+            if refused and event.shuffles and not self._off:
                 commands.append(RefuseShuffles(shuffles=tuple(one.shuffle for one in event.shuffles), reason=said))
         if not self._off:
             commands.append(RecordProgram(reason=f"epoch {self._lifecycle.epoch} records what it finishes"))
-        if not refused:
+        if not why:
             commands += self._offer(event.shuffles)
         left_out, self._left_out = self._left_out, []
         for one in left_out:
@@ -247,10 +250,7 @@ class Recovery:
     def _why_unusable(self, event: rec.JournalReplayed) -> str:
         if event.problem:
             return event.problem
-        if event.changed:
-            return f"the program is not the same: {', '.join(event.changed)}"
-        late = self._lifecycle.started and self._lifecycle.epoch > 1 and not self._began
-        return "their journal was read after the driver had started" if late else ""
+        return f"the program is not the same: {', '.join(event.changed)}" if event.changed else ""
 
     def _fruitless(self, event: rec.JournalReplayed) -> tuple[int, ...]:
         """The epochs after which there is no use in another one; empty when there is."""
@@ -407,7 +407,8 @@ class Recovery:
 
     def _outputs_progress(self) -> list[Command]:
         """What is recorded is worth another life, unless this one could use nothing of what was recorded before."""
-        if self._progressed or not self._output_recorded or self._past == "offered":
+        no_use = self._past == "offered" and not self._outputs.skips
+        if self._progressed or not self._output_recorded or no_use:
             return []
         return self._progress("the first map output of this epoch is recorded")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import msgspec
 
 from yarnspec.gateway import shuffleservice
-from yarnspec.spark.properties import EPOCH_MAX, recovery_keys, recovery_off
+from yarnspec.spark.properties import EPOCH_MAX, LOCAL_SCHEMES, PROGRAM_LISTS, recovery_keys, recovery_off
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -31,6 +32,18 @@ def why_off(given: Mapping[str, str], options: Options, asked: Collection[str]) 
             "--set recovery.enabled=true keeps it all the same"
         )
     return recovery_off(given)
+
+
+def warnings(program: str, properties: Mapping[str, str], options: Options) -> list[str]:
+    """What of the program keeps finished work from being used again; the properties are those that the driver gets."""
+    if not options.recovery.enabled:
+        return []
+    named = [program, *(name for key in PROGRAM_LISTS for name in properties.get(key, "").split(","))]
+    return [
+        f"finished work is not used again by a next driver: {name} is on the web, and may be another file by then"
+        for name in named
+        if urlsplit(name).scheme not in LOCAL_SCHEMES
+    ]
 
 
 def switched_off(options: Options) -> Options:

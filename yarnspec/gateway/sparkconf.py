@@ -171,6 +171,7 @@ def translate(
     ours |= recovery.properties(translated, given)
     properties |= ours
     warnings += speculation.warnings(given, merged.origins, translated)
+    warnings += recovery.warnings(program, properties, translated)
     _ship_ivy_settings(properties, hold)
     properties["spark.app.name"] = _name(request, given)
     for key, value in (("spark.pyspark.python", python.workers), ("spark.pyspark.driver.python", python.driver)):

@@ -6,9 +6,13 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
+
+import tenacity
 
 from yarnspec.core.journalrecords import EpochBegan, EpochSealed, JournalRecord, SnapshotBegan, SnapshotEnded
 from yarnspec.core.savedwork import lost_record
+from yarnspec.errors import ClusterUnreachable
 from yarnspec.journal.errors import EpochTaken, Fenced, JournalDamaged
 from yarnspec.journal.layout import Layout
 from yarnspec.journal.records import MAGIC, Entry, encode, payload_of
@@ -20,6 +24,9 @@ from yarnspec.journal.writer import Journal, JournalOptions, Stopped, Written
 JOURNAL_DIRECTORY = "journal"
 """The name of this directory in that of the application's history."""
 _PIECE_BYTES = 1024 * 1024
+_AGAIN_S = 2.0
+
+Result = TypeVar("Result")
 
 
 class JournalDirectory:
@@ -54,19 +61,15 @@ class JournalDirectory:
         """Begin an epoch: shut out the writers of the earlier ones, and take over what they left.
 
         Takes as long as the file system needs for it, on HDFS some seconds when an earlier writer did not close its
-        file. Raises EpochTaken, Fenced, and what the file system raises; nothing is recorded in this epoch then.
+        file. What can be done twice is tried again for ``patience_s``. Raises EpochTaken, Fenced, and what the file
+        system raises; nothing is recorded in this epoch then.
         """
+        options = options or JournalOptions()
         epoch = began.epoch
-        self._layout.check(epoch)
-        self._layout.files.make_directories(self._layout.directory(epoch))
+        log = _again(lambda: self._claim(epoch), options.patience_s)
         try:
-            log = self._store.create(self._layout.files, self._layout.directory(epoch))
-        except FileExistsError as error:
-            raise EpochTaken(f"epoch {epoch} of the journal {self._layout.path} has begun already") from error
-        try:
-            earlier = [each for each in self.epochs() if each < epoch]
-            seals = [seal for each in earlier if (seal := self._seal_former(each, epoch)) is not None]
-            past = replay(self._layout, earlier, self._scratch)
+            seals: list[EpochSealed] = []
+            earlier, past = _again(lambda: self._take_over(epoch, seals), options.patience_s)
             written = _write(log, epoch, chain([began], seals, _snapshot(past, earlier)))
             # Of two epochs that begin at the same time one sees the other here: each first made its directory.
             self._layout.check(epoch)
@@ -77,11 +80,33 @@ class JournalDirectory:
             self._raise_fenced(epoch)
             raise
         hold = _Hold(self._layout, epoch)
-        return Journal(log, epoch, written, hold=hold, options=options or JournalOptions(), on_stopped=on_stopped), past
+        return Journal(log, epoch, written, hold=hold, options=options, on_stopped=on_stopped), past
 
     def check(self, epoch: int) -> None:
         """Fenced when a later epoch has begun; what the file system raises when that cannot be told."""
         self._layout.check(epoch)
+
+    def say_stopped(self, epoch: int, why: str) -> None:
+        """Leave word that the records of an epoch are not all, be there any or not."""
+        self._layout.say_stopped(epoch, why)
+
+    def _claim(self, epoch: int) -> LogWriter:
+        self._layout.check(epoch)
+        self._layout.files.make_directories(self._layout.directory(epoch))
+        try:
+            return self._store.create(self._layout.files, self._layout.directory(epoch))
+        except FileExistsError as error:
+            raise EpochTaken(f"epoch {epoch} of the journal {self._layout.path} has begun already") from error
+
+    def _take_over(self, epoch: int, seals: list[EpochSealed]) -> tuple[list[int], Past]:
+        """Shut out the writers of the earlier epochs, which are returned, and read them; adds each new seal."""
+        self._layout.check(epoch)
+        earlier = [each for each in self.epochs() if each < epoch]
+        for each in earlier:
+            seal = self._seal_former(each, epoch)
+            if seal is not None:
+                seals.append(seal)
+        return earlier, replay(self._layout, earlier, self._scratch)
 
     def _raise_fenced(self, epoch: int) -> None:
         """Fenced when it can be told that a later epoch has begun."""
@@ -131,6 +156,17 @@ class JournalDirectory:
             size_bytes = layout.log_bytes(layout.sizes(epoch))  # all of it, so that every reader meets the damage
         seal = layout.seal(epoch, by, Written(scan.records, size_bytes))
         return EpochSealed(sealed=epoch, by=by, size_bytes=size_bytes) if seal.by == by else None
+
+
+def _again(call: Callable[[], Result], patience_s: float) -> Result:
+    """What HDFS does not do now it may do in a moment: the host that died may have been one of its own."""
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(ClusterUnreachable),
+        wait=tenacity.wait_fixed(min(_AGAIN_S, patience_s)),
+        stop=tenacity.stop_after_delay(patience_s),
+        reraise=True,
+    )
+    return retrying(call)
 
 
 class _Hold:

@@ -18,6 +18,12 @@ SHUFFLE_MANAGER = "org.apache.spark.scheduler.cluster.yarnspec.ResumingShuffleMa
 EPOCH_MAX = 21
 """Task numbers begin at epoch times 10^8, and some of Spark's writers take them for 32-bit integers."""
 
+PROGRAM_LISTS = ("spark.submit.pyFiles", "spark.jars")
+"""Lists of files that are part of the program."""
+
+LOCAL_SCHEMES = ("", "local", "file")
+"""Of files that are in the driver's container or on its host."""
+
 _LIVE_SWEEP_MS = 3_000
 _SORT_MANAGERS = frozenset({"sort", "tungsten-sort", "org.apache.spark.shuffle.sort.SortShuffleManager"})
 
