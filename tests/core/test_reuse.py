@@ -147,11 +147,13 @@ def test_after_nothing_came_back_an_older_one_that_is_the_same_is_used() -> None
 def test_above_a_shuffle_of_which_nothing_came_back_only_what_is_the_same_again_is_used(
     fields: dict[str, Any], used: bool
 ) -> None:
-    world = second_epoch(saved(**fields), saved(OLD + 1, parents=(OLD,)))
+    saved_above = saved(OLD + 1, parents=(OLD,)), saved(OLD + 2, parents=(OLD + 1,))
+    world = second_epoch(saved(**fields), *saved_above)
     known = {name: fields[name] for name in fields if name == "determinism"}
     assert answer(world, declared(**known)).restore
     forgotten = [one.shuffle for one in of(cm.ForgetShuffle, world.tell(restored(count=0)))]
-    assert forgotten == ([OLD] if used else [OLD, OLD + 1])
+    # What tells that those above it are of no use is the last to go.
+    assert forgotten == ([OLD] if used else [OLD + 2, OLD + 1, OLD])
     world.tell(declared(question=9, **known))
     assert answer(world, declared(1, parents=(NEW,))).restore is used
 

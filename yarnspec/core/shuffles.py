@@ -84,7 +84,8 @@ class Shuffles:
     def restored(self, event: ShuffleRestored) -> tuple[int, ...]:
         """Take how much of a shuffle came back; the saved shuffles that are of no use to any epoch from now on.
 
-        One of which nothing came back is not used: the driver asks again, about the id that it goes on with.
+        One of which nothing came back is not used: the driver asks again, about the id that it goes on with. It is the
+        last of them, in case only some of that gets into the journal: it alone tells what is against those above it.
         """
         known = self._known.get(event.shuffle)
         if known is None or not known.reused:
@@ -93,12 +94,14 @@ class Shuffles:
         if event.restored:
             return ()
         del self._known[event.shuffle]
-        above: list[int] = []
+        useless = [event.shuffle]
         if known.varies or known.bounded:
-            above = [one.shuffle for one in self._offered.values() if event.shuffle in one.parents]
-        for shuffle in above:
-            del self._offered[shuffle]
-        return (event.shuffle, *above)
+            for below in useless:
+                above = [one.shuffle for one in self._offered.values() if below in one.parents]
+                for shuffle in above:
+                    del self._offered[shuffle]
+                useless += above
+        return tuple(reversed(useless))
 
     def record(self, shuffle: int) -> None:
         """The map outputs of a shuffle of this epoch go into the journal."""
