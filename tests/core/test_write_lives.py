@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from tests.core.writelives import Ending, Files, X, Y, program, run, steps_of
+from tests.core.writelives import Ending, Files, X, Y, program, run, run_beside, steps_of
 from yarnspec.core import writeevents as wr
 
 SEEDS = 50
@@ -60,3 +60,29 @@ def test_a_core_that_believes_only_in_recorded_commits_is_noticed(monkeypatch: p
     monkeypatch.setattr(wr.SavedWrite, "may_be_moved", property(lambda one: one.state == "committed"))
     with pytest.raises(AssertionError):
         check_all(waits=False)
+
+
+def beside_all() -> Counter[str]:
+    """Let many programs be taken for dead at each of their steps, and go on when the next life has ended."""
+    seen: Counter[str] = Counter()
+    for seed in range(SEEDS):
+        rng = random.Random(seed)  # noqa: S311 - the same each time
+        # What a program moves by itself nobody can refuse.
+        changes = program(rng, moves=())
+        whole, steps = run(changes, [], rng), steps_of(changes)
+        for sealed in range(1, steps + 1):
+            for awake, crash in ((0, 0), (rng.randint(1, 4), 0), (rng.randint(0, 4), rng.randint(1, steps))):
+                beside = run_beside(changes, sealed, awake, rng, crash)
+                check(beside.ending, whole, waits=True)
+                assert beside.how in {"refused", "failed", "ended"}, beside
+                # It may not have shown any file of its own since, nor taken any away but at that one moment.
+                assert beside.deleted or rows(beside.files) == rows(beside.ending.files), beside
+                seen[beside.how] += 1
+                seen["deleted"] += beside.deleted
+    return seen
+
+
+def test_a_driver_that_lives_on_beside_the_next_one_commits_nothing() -> None:
+    seen = beside_all()
+    assert seen["refused"] > 10 * SEEDS
+    assert 0 < seen["deleted"] < seen["refused"] / 10

@@ -2,11 +2,13 @@
 
 The core decides, as for a real driver; files, journal and driver are played here. A file's name holds the job that
 wrote it, its rows are the numbers of the changes that made them. A crash may come between any two steps, and cuts the
-journal somewhere behind what an answer has waited for.
+journal somewhere behind what an answer has waited for. A driver may also be taken for dead: then its journal is sealed,
+the next life runs from its start to its end between two steps of it, and it goes on.
 """
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
@@ -67,14 +69,21 @@ class FailedError(Exception):
     """The program ends with an error of its own."""
 
 
-def program(rng: random.Random) -> list[Change]:
+class RefusedError(Exception):
+    """A later epoch has begun, and the driver must not go on."""
+
+
+MOVES = ("swap", "swap", "publish")
+
+
+def program(rng: random.Random, moves: tuple[str, ...] = MOVES) -> list[Change]:
     """A few changes of two inputs; what is written lies beside them before it is in its place."""
-    return [_draw(number, rng) for number in range(1, rng.randint(2, 4))]
+    return [_draw(number, rng, moves) for number in range(1, rng.randint(2, 4))]
 
 
-def _draw(number: int, rng: random.Random) -> Change:
+def _draw(number: int, rng: random.Random, moves: tuple[str, ...]) -> Change:
     source = rng.choice(["x", "y"])
-    match rng.choice(["log", "out", "swap", "swap", "publish"]):
+    match rng.choice(["log", "out", *moves]):
         case "log":
             return Change(number, source, "log", "add")
         case "out":
@@ -107,21 +116,70 @@ def run(changes: list[Change], crashes: list[int], rng: random.Random, *, waits:
     for epoch, crash in enumerate([*crashes, 0], start=1):
         life = Life(changes, files, recorded, epoch, crash=crash, waits=waits)
         try:
-            life.run()
+            how, why = _end(life)
         except CrashedError:
             swapped |= life.swapped
             recorded = life.journal(rng)
             continue
-        except StoppedError as error:
-            return Ending("stopped", str(error), files, swapped | life.swapped)
-        except FailedError as error:
-            return Ending("failed", str(error), files, swapped | life.swapped)
-        return Ending("ended", "", files, swapped | life.swapped)
+        return Ending(how, why, files, swapped | life.swapped)
     raise AssertionError("the last life ends by itself")
 
 
+class Beside(NamedTuple):
+    """How the next life ended, what became of the one before it that lived on, and what the files are then.
+
+    ``deleted``: it was told that it may overwrite something while it was the only one, and did it when it was not.
+    """
+
+    ending: Ending
+    how: Literal["ended", "stopped", "failed", "refused"]
+    deleted: bool
+    files: Files
+
+
+def run_beside(changes: list[Change], sealed: int, awake: int, rng: random.Random, crash: int = 0) -> Beside:
+    """Run a life whose journal is sealed after so many steps, and which is frozen after so many more.
+
+    It goes on when the next life has come to its end. ``crash``: when the one before the two of them died; 0: none did.
+    """
+    files, recorded, before = inputs(changes), Recorded(), 0
+    if crash:
+        first = Life(changes, files, recorded, 1, crash=crash)
+        with contextlib.suppress(CrashedError):
+            first.run()
+        recorded, before = first.journal(rng), 1
+    endings: list[Ending] = []
+
+    def next_life() -> None:
+        how, why = _end(Life(changes, files, old.journal(rng), before + 2))
+        endings.append(Ending(how, why, {place: dict(named) for place, named in files.items()}, swapped=False))
+
+    old = Life(changes, files, recorded, before + 1, sealed=sealed, awake=awake, meanwhile=next_life)
+    how: Literal["ended", "stopped", "failed", "refused"]
+    try:
+        how, _ = _end(old)
+    except RefusedError:
+        how = "refused"
+    if not endings:
+        next_life()
+    return Beside(endings[0], how, old.deleted, files)
+
+
+def _end(life: Life) -> tuple[Literal["ended", "stopped", "failed"], str]:
+    try:
+        life.run()
+    except StoppedError as error:
+        return "stopped", str(error)
+    except FailedError as error:
+        return "failed", str(error)
+    return "ended", ""
+
+
 class Life:
-    """One life of the driver. ``crash``: after so many steps; 0: it does not."""
+    """One life of the driver. ``crash``: after so many steps; 0: it does not.
+
+    ``sealed``: after so many steps a later epoch begins. ``meanwhile``: what that one does, ``awake`` steps later.
+    """
 
     def __init__(
         self,
@@ -132,6 +190,9 @@ class Life:
         *,
         crash: int = 0,
         waits: bool = True,
+        sealed: int = 0,
+        awake: int = 0,
+        meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
         lifecycle = Lifecycle(Settings(initial_executors=1, executor_memory_mb=512), Timers())
         lifecycle.begin(epoch)
@@ -140,6 +201,11 @@ class Life:
         self._epoch = epoch
         self._crash = crash
         self._waits = waits
+        self._sealed_at = sealed
+        self._next_at = sealed + awake if sealed else 0
+        self._meanwhile = meanwhile
+        self._sealed = False
+        self._replaced = False
         self._core = Outputs(lifecycle, lambda _why: [])
         self._core.known(saved_writes(recorded), moved_writes(recorded), tuple(recorded.reads))
         self._past = list(recorded.live())
@@ -151,6 +217,7 @@ class Life:
         self._questions = 0
         self.steps = 0
         self.swapped = False
+        self.deleted = False
 
     def run(self) -> None:
         """Clean up, and run the program from its first line."""
@@ -210,6 +277,7 @@ class Life:
         job = f"j{self._epoch}.{number}"
         self._ask(wr.WriteBeginning, write=number, job=job, existed=existed)
         if change.mode == "replace":
+            self.deleted |= self._replaced
             self._files.pop(target, None)
         self._step()
         self._files.setdefault(target, {})
@@ -218,6 +286,8 @@ class Life:
         self._ask(wr.WriteCommitting, write=number, files=len(new), digest=_digest(new), read=told)
         for name, each in new.items():
             self._step()
+            if self._replaced:
+                raise FailedError("the next driver has removed first what was not shown yet")
             self._files[target][name] = each
         self._ask(wr.WriteFinished, write=number)
 
@@ -254,10 +324,13 @@ class Life:
         self._step()
         self._questions += 1
         answered = self._tell(question(question=self._questions, **fields))
-        self._step()
         answer = next(one for one in answered if isinstance(one, cm.AnswerWrite))
+        self._step()
+        if answer.fenced and self._sealed:
+            raise RefusedError
         if answer.fenced and (self._waits or question in (wr.WriteBeginning, wr.WriteCommitting)):
             self._durable = len(self._written)
+        self._step()
         ended = [one for one in answered if isinstance(one, cm.FinishApplication)]
         if ended:
             raise StoppedError(ended[0].reason)
@@ -267,13 +340,19 @@ class Life:
     def _tell(self, event: Any) -> list[cm.Command]:
         answered = self._core.routes[type(event)](event, 0)
         for command in answered:
-            self._written += records_of_write(command)
+            if not self._sealed:
+                self._written += records_of_write(command)
         return answered
 
     def _step(self) -> None:
         self.steps += 1
         if self.steps == self._crash:
             raise CrashedError
+        if self.steps == self._sealed_at:
+            self._sealed = True
+        if self.steps == self._next_at:
+            self._replaced = True
+            self._meanwhile()
 
 
 def _job(name: str) -> str:
