@@ -52,6 +52,7 @@ demo: jar
 
 soak: jar
 	$(BIN)/python -m integration.soak.journal
+	$(BIN)/python -m integration.soak.everystep
 	$(BIN)/python -m pytest integration -m soak
 	$(BIN)/python -m integration.soak
 

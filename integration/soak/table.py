@@ -76,6 +76,11 @@ def markdown(every: list[Run]) -> str:
         "process, container or staging directory stays; the events are whole; no more attempts than allowed (3).",
         "Times are seconds from the submission. A fault in brackets did nothing: no victim was left, or it was denied.",
         "",
+        "The parts before it: a journal cut at every byte and with its bits flipped (`integration.soak.journal`); a",
+        "thousand simulated programs whose driver or application master dies at every step, or is taken for dead there",
+        "and goes on beside the next life, and whose next life begins with every prefix of their journal",
+        "(`integration.soak.everystep`); the long tests on clusters.",
+        "",
         f"**{len(runs)} runs, {len(runs) - len(failed)} passed, {len(failed)} failed**; {done} faults that did "
         f"something, {again} attempts that had to begin again, "
         f"{sum(run.seconds for run in runs) / 60:.0f} minutes. Run on {' to '.join([*days[:1], *days[1:][-1:]])}.",

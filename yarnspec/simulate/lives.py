@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from yarnspec.core.journalrecords import Determinism, JournalRecord
 
@@ -84,15 +86,39 @@ class Plan:
         )
 
 
+@dataclass(frozen=True)
+class Crash:
+    """The end of a life: of the driver alone, or with its application master.
+
+    ``step``: after so many of its steps; of a driver those before its start do not count. ``lives_on``: so many steps
+    beyond that, while its next life is there.
+    """
+
+    step: int
+    who: Literal["driver", "master"]
+    lives_on: int = 0
+
+    def of(self, plan: Plan) -> Plan:
+        """The plan, with this crash and no other."""
+        if self.who == "master":
+            return replace(plan, crashes=1, in_place=0.0)
+        return replace(plan, crashes=1, in_place=1.0, restarts=max(1, plan.restarts))
+
+
 @dataclass
 class Result:
     """What came of a plan. ``ideal``: maps that would have run without any crash or loss.
 
-    ``epochs``: how many lives there were, ``in_place`` of them in the application master of the one before.
+    ``epochs``: how many lives there were, ``in_place`` of them in the application master of the one before, of which
+    there were ``attempts``. ``refused``: how often one whose journal was sealed was refused a record, ``refused_late``:
+    messages to a negotiator whose driver was another one by then.
     """
 
     epochs: int = 0
+    attempts: int = 0
     in_place: int = 0
+    refused: int = 0
+    refused_late: int = 0
     ran: int = 0
     ideal: int = 0
     restored: int = 0
@@ -103,9 +129,11 @@ class Result:
 class Disk:
     """What survives a driver: the journal's durable records, and the outputs on hosts."""
 
-    def __init__(self) -> None:
-        self.records: list[JournalRecord] = []
-        self.outputs: dict[tuple[int, int], Output] = {}
+    def __init__(
+        self, records: Iterable[JournalRecord] = (), outputs: Mapping[tuple[int, int], Output] | None = None
+    ) -> None:
+        self.records = list(records)
+        self.outputs = dict(outputs or {})
         """By shuffle and map id."""
 
     def suffer(self, plan: Plan, rng: random.Random) -> None:

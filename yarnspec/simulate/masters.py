@@ -23,19 +23,22 @@ class Tell(Protocol):
 
 
 class Masters:
-    """One negotiator for each attempt, and the number of the life that runs.
+    """One negotiator for each attempt, and the number of the life that runs; ``earlier``: attempts that were before.
 
     ``dies_alone``: that life's end, if it has one, is not that of its negotiator, which starts the driver again.
     """
 
-    def __init__(self, plan: Plan, rng: random.Random, core: Callable[[Settings], Negotiator]) -> None:
+    def __init__(
+        self, plan: Plan, rng: random.Random, core: Callable[[Settings], Negotiator], earlier: int = 0
+    ) -> None:
         self._plan = plan
         self._rng = rng
         self._core = core
         self._restarts = 0
-        self.attempt = 0
+        self.attempt = earlier
         self.epoch = 0
         self.in_place = 0
+        self.late = 0
         self.dies_alone = False
         self.next_life()
 
@@ -67,14 +70,22 @@ class Masters:
             )
             return
         answer = tell(ev.DriverLost(exit_code=-9, reason="killed"))
-        if self.negotiator.hears(self.epoch - 1):
-            raise BrokenRule(f"seed {self._plan.seed}: the driver of epoch {self.epoch - 1} is heard after its end")
+        self.hear_late()
         for one in answer:
             if isinstance(one, cm.SetTimer) and one.name == RESTART_TIMER:
                 answer = tell(ev.TimerFired(name=RESTART_TIMER, at_ms=one.at_ms), one.at_ms)
         began = [one.epoch for one in answer if isinstance(one, cm.BeginEpoch)]
         if began != [self.epoch] or not self.negotiator.hears(self.epoch):
             raise BrokenRule(f"seed {self._plan.seed}: after epoch {self.epoch - 1} began {began}")
+
+    def hear_late(self) -> None:
+        """The driver before this one, if it died alone, is still there and says something."""
+        if not self._restarts:
+            return
+        before = self.negotiator.refused_late
+        if self.negotiator.hears(self.epoch - 1):
+            raise BrokenRule(f"seed {self._plan.seed}: the driver of epoch {self.epoch - 1} is heard after its end")
+        self.late += self.negotiator.refused_late - before
 
     def _settings(self) -> Settings:
         return Settings(

@@ -4,9 +4,10 @@ A program is a list of shuffles, each computed from earlier ones. What a map giv
 inputs, and unless the shuffle is determinate from which run of it gave it. At the end every output must fit those that
 it was computed from: a mixture of two runs of something that varies is a wrong result.
 
-A crash cuts the journal somewhere behind the last record that was told to be durable. Hosts come and go between lives.
-A driver may also live on for a while after its journal was sealed: what it does then has no effect, and when it wants
-something durable it hears that it is over. One that dies alone has its next life under the same negotiator.
+A crash comes after any command that was obeyed and before or after anything that the driver does, and cuts the journal
+somewhere behind the last record that was told to be durable. Hosts come and go between lives. A driver may also live on
+after its journal was sealed, with its negotiator: what it does then has no effect, and when it wants something durable
+it hears that it is over. One that dies alone has its next life under the same negotiator, to which it goes on to speak.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from yarnspec.core.journalstate import Recorded
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.savedwork import Progress, Taken, progress_of, progress_record, saved_shuffles
 from yarnspec.core.settings import Settings
-from yarnspec.simulate.lives import Disk, Output, Plan, Result, ShufflePlan
+from yarnspec.simulate.lives import Crash, Disk, Output, Plan, Result, ShufflePlan
 from yarnspec.simulate.masters import Masters
 from yarnspec.simulate.rules import BrokenRule
 
@@ -42,19 +43,27 @@ class CrashedError(Exception):
     """The driver has died."""
 
 
-def resume(seed: int, core: Callable[[Settings], Negotiator] = Negotiator) -> Result:
-    """Run the plan of a seed to the end of its program. Raises BrokenRule when its result would be wrong."""
+def resume(
+    seed: int,
+    core: Callable[[Settings], Negotiator] = Negotiator,
+    crash: Crash | None = None,
+    disk: Disk | None = None,
+) -> Result:
+    """Run the plan of a seed to the end of its program. Raises BrokenRule when its result would be wrong.
+
+    ``crash``: the only one, in place of those of the plan. ``disk``: is given what is left at the end.
+    """
     plan = Plan.draw(seed)
+    if crash is not None:
+        plan = crash.of(plan)
     rng = random.Random(seed + (1 << 33))
-    disk = Disk()
+    disk = Disk() if disk is None else disk
     result = Result(ideal=sum(one.maps for one in plan.shuffles))
     masters = Masters(plan, rng, core)
     for number in range(1, plan.crashes + 2):
         result.epochs = number
         last = number == plan.crashes + 1
-        # Anywhere in a life, also before it has done anything.
-        steps = None if last else rng.randint(0, 2 * (len(plan.shuffles) + result.ideal))
-        life = Life(plan, masters, disk, rng, steps)
+        life = Life(plan, masters, disk, rng, None if last else crash or _draw(plan, rng, alone=masters.dies_alone))
         try:
             life.run()
         except CrashedError:
@@ -65,27 +74,37 @@ def resume(seed: int, core: Callable[[Settings], Negotiator] = Negotiator) -> Re
         finally:
             result.ran += life.ran
             result.restored += life.restored
+            result.refused += life.refused
             if number > 1:
                 result.durable.append(life.saved)
-        if last:
-            result.in_place = masters.in_place
-            return result
         life.die()
+        if last:
+            result.in_place, result.attempts, result.refused_late = masters.in_place, masters.attempt, masters.late
+            return result
         masters.next_life()
         disk.suffer(plan, rng)
     raise AssertionError("the last life ends by itself")
 
 
+def _draw(plan: Plan, rng: random.Random, *, alone: bool) -> Crash:
+    """A crash anywhere in a life, also before it has done anything."""
+    of_driver = 2 * (len(plan.shuffles) + sum(one.maps for one in plan.shuffles))
+    if alone:
+        return Crash(rng.randint(0, of_driver), "driver")
+    return Crash(rng.randint(0, of_driver * 3 // 2 + 8), "master", lives_on=rng.choice((0, 0, 10)))
+
+
 class Life:
     """One life of the driver: Spark as far as shuffles go, the journal's writer, and its negotiator."""
 
-    def __init__(self, plan: Plan, masters: Masters, disk: Disk, rng: random.Random, steps: int | None) -> None:
+    def __init__(self, plan: Plan, masters: Masters, disk: Disk, rng: random.Random, crash: Crash | None) -> None:
         self._plan = plan
         self._masters = masters
         self._epoch = epoch = masters.epoch
         self._disk = disk
         self._rng = rng
-        self._steps = steps
+        self._crash = crash
+        self._steps = 0
         self._core = masters.negotiator
         self._now_ms = 1_000_000 * epoch
         self._past = Recorded()
@@ -93,6 +112,7 @@ class Life:
             self._past.apply(record)
         self._written: list[JournalRecord] = []
         self._durable = 0
+        self._to_be_durable = 0
         self._taken = Taken()
         self._taken.past(self._past)
         self._questions = 0
@@ -102,7 +122,6 @@ class Life:
         self._ids: dict[int, int] = {}
         self._recorded: set[int] = set()
         self._stopped: set[int] = set()
-        self._lives_on = 0 if steps is None or masters.dies_alone else rng.choice((0, 0, 5))
         self._sealed = False
         self._abandoned = False
         self._there: dict[int, dict[int, Output]] = {}
@@ -111,12 +130,14 @@ class Life:
         self._next_map = epoch * _TASKS
         self.ran = 0
         self.restored = 0
+        self.refused = 0
         self.saved = sum(len(one.outputs) for one in self._past.shuffles.values())
 
     def run(self) -> None:
         """From the start of the negotiator to the end of the program. Raises CrashedError."""
         self._masters.begin(self._tell)
         self._write(EpochBegan(epoch=self._epoch, attempt=self._masters.attempt, host="h", time_ms=1), durable=True)
+        self._flush()
         self._tell(
             rec.JournalReplayed(
                 shuffles=saved_shuffles(self._past),
@@ -126,6 +147,7 @@ class Life:
         )
         if not self._started:
             raise BrokenRule(f"seed {self._plan.seed}: the driver of epoch {self._epoch} was not started")
+        self._step()
         self._tell(ev.DriverReady(driver_url="spark://CoarseGrainedScheduler@h:1"))
         for shuffle in self._plan.shuffles:
             self._declare(shuffle)
@@ -149,6 +171,28 @@ class Life:
     # the program
 
     def _declare(self, plan: ShufflePlan) -> None:
+        self._take_over(plan)
+        missed = self._certain(plan) - self._there[self._ids[plan.number]].keys()
+        if missed:
+            raise BrokenRule(f"seed {self._plan.seed}: maps {missed} of shuffle {plan.number} are there and run again")
+
+    def _certain(self, plan: ShufflePlan) -> set[int]:
+        """The maps whose outputs are saved and still there, and which nothing speaks against."""
+        below = self._below(plan.number)
+        signatures = {f"s{number}" for number in below}
+        saved = [one for one in self._past.shuffles.values() if one.registered.signature in signatures]
+        plans = [self._plan.shuffles[number] for number in below]
+        if any(one.determinism != "determinate" or one.bounded for one in plans) or any(
+            one.not_reusable for one in saved
+        ):
+            return set()
+        same = [one for one in saved if one.outputs and one.registered.signature == f"s{plan.number}"]
+        if len(same) != 1:
+            return set()
+        shuffle = same[0].registered.shuffle
+        return {index for index, one in same[0].outputs.items() if (shuffle, one.map_id) in self._disk.outputs}
+
+    def _take_over(self, plan: ShufflePlan) -> None:
         fresh = self._epoch * _IDS + plan.number
         answer = self._ask(plan, fresh)
         while answer.restore and answer.shuffle is not None:
@@ -284,6 +328,9 @@ class Life:
                 found.add(plan.number)
         return found
 
+    def _below(self, number: int) -> set[int]:
+        return {number}.union(*(self._below(parent) for parent in self._plan.shuffles[number].parents))
+
     def _stop_recording(self, number: int, why: str) -> None:
         shuffle = self._ids[number]
         if shuffle not in self._stopped:
@@ -299,12 +346,13 @@ class Life:
                     raise BrokenRule(message)
 
     def _step(self) -> None:
-        if self._steps is None:
+        self._masters.hear_late()
+        if self._crash is None:
             return
-        self._steps -= 1
-        if self._steps < 0:
+        self._steps += 1
+        if self._steps > self._crash.step:
             self.die()
-        if self._steps < -self._lives_on:
+        if self._steps > self._crash.step + self._crash.lives_on:
             raise CrashedError
 
     # the negotiator and the journal
@@ -314,6 +362,8 @@ class Life:
         answer = self._core.handle(event, self._now_ms)
         for command in answer:
             self._obey(command)
+            if not self._masters.dies_alone:
+                self._step()
         return answer
 
     def _obey(self, command: cm.Command) -> None:
@@ -342,25 +392,30 @@ class Life:
             case cm.RefuseShuffles(shuffles=refused):
                 for shuffle in refused:
                     self._taken.end(shuffle)
-                    self._write(ShuffleNotReusable(shuffle=shuffle, why=command.reason), durable=False)
+                    self._write(ShuffleNotReusable(shuffle=shuffle, why=command.reason), durable=True)
             case cm.ForgetShuffle(shuffle=shuffle):
                 self._taken.end(shuffle)
                 self._write(ShuffleDropped(shuffle=shuffle), durable=False)
             case cm.RecordProgress(epoch=epoch, jobs=jobs):
                 self._write(progress_record(Progress(epoch, jobs)), durable=False)
             case cm.AnswerShuffle(question=question):
-                self._durable = len(self._written)
+                self._flush()
                 self._answers[question] = command
 
     def _write(self, record: JournalRecord, *, durable: bool) -> None:
-        if self._sealed and durable:
+        self._written.append(record)
+        if durable:
+            self._to_be_durable = len(self._written)
+
+    def _flush(self) -> None:
+        """Wait until all is on disk that was to be durable."""
+        if self._sealed and self._to_be_durable > self._durable:
+            self.refused += 1
             self._tell(rec.RecordingEnded(why="a later epoch has begun", fenced=True))
             if not self._abandoned:
                 raise BrokenRule(f"seed {self._plan.seed}: epoch {self._epoch} goes on beside the next one")
             raise CrashedError
-        self._written.append(record)
-        if durable:
-            self._durable = len(self._written)
+        self._durable = self._to_be_durable
 
     def _record(self, shuffle: int, index: int, output: Output) -> None:
         if shuffle not in self._recorded or shuffle in self._stopped or not self._taken.recorded(shuffle):

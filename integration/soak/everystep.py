@@ -1,0 +1,61 @@
+"""`python -m integration.soak.everystep`: a thousand simulated programs, whose drivers and masters die at every step.
+
+And the next life begins with every prefix of their journals. `make test` tries a few of them. Needs no cluster; takes
+some minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from multiprocessing import Pool
+
+import click
+
+from yarnspec.simulate.everystep import WAYS, crash_everywhere, cut_everywhere
+from yarnspec.simulate.rules import BrokenRule
+
+SCENARIOS = 1_000
+AT_ONCE = 8
+"""How many a process takes at a time."""
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--scenarios", type=click.IntRange(min=1), default=SCENARIOS, show_default=True, help="Seeds from 0 on.")
+@click.option("--processes", type=click.IntRange(min=1), default=os.cpu_count(), show_default=True, help="At a time.")
+def main(*, scenarios: int, processes: int) -> None:
+    """Check that the program ends, and right, and that nothing that is saved and there is computed again."""
+    begun = time.monotonic()
+    seen: Counter[str] = Counter()
+    broken: list[str] = []
+    with Pool(processes) as pool:
+        for found, rules in pool.imap_unordered(_try, range(scenarios), AT_ONCE):
+            seen += found
+            broken += rules
+    deaths = ", ".join(f"{seen[way]:,} {way}" for way in WAYS)
+    click.echo(
+        f"{scenarios:,} scenarios, {time.monotonic() - begun:.0f} s: deaths: {deaths}; {seen['cuts']:,} cuts; "
+        f"refused: {seen['refused']:,} records, {seen['refused_late']:,} messages; {len(broken)} broken rules"
+    )
+    for text in broken[:10]:
+        click.echo(f"    {text}", err=True)
+    sys.exit(1 if broken else 0)
+
+
+def _try(seed: int) -> tuple[Counter[str], list[str]]:
+    seen: Counter[str] = Counter()
+    broken = []
+    checks: tuple[Callable[[int], Counter[str]], ...] = (crash_everywhere, cut_everywhere)
+    for check in checks:
+        try:
+            seen += check(seed)
+        except BrokenRule as rule:
+            broken.append(str(rule))
+    return seen, broken
+
+
+if __name__ == "__main__":
+    main()
