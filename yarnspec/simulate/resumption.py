@@ -151,7 +151,7 @@ class Life:
         self._tell(ev.DriverReady(driver_url="spark://CoarseGrainedScheduler@h:1"))
         for shuffle in self._plan.shuffles:
             self._declare(shuffle)
-        while any(len(self._there[self._ids[one.number]]) < one.maps for one in self._plan.shuffles):
+        while not all(self._complete(one.number) for one in self._plan.shuffles):
             for shuffle in self._plan.shuffles:
                 self._compute(shuffle.number)
         self._check()
@@ -258,12 +258,17 @@ class Life:
         )
         return bool(found)
 
+    def _complete(self, number: int) -> bool:
+        return len(self._there[self._ids[number]]) == self._plan.shuffles[number].maps
+
     def _compute(self, number: int) -> None:
         """Have all outputs of a shuffle; what is there is not computed again."""
         plan = self._plan.shuffles[number]
-        while len(self._there[self._ids[number]]) < plan.maps:
-            for parent in plan.parents:
-                self._compute(parent)
+        while not self._complete(number):
+            # While one is computed outputs of another may get lost.
+            while not all(map(self._complete, plan.parents)):
+                for parent in plan.parents:
+                    self._compute(parent)
             there = self._there[self._ids[number]]
             index = self._rng.choice([index for index in range(plan.maps) if index not in there])
             self._finish(plan, index)
