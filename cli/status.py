@@ -175,6 +175,9 @@ def _recovery(recovery: RecoveryStatus) -> str:
         words.append(f"nothing is recorded: {recovery.why_not}" if recovery.why_not else "nothing is recorded")
     if recovery.not_recorded:
         words.append(_not_recorded(recovery.not_recorded))
+    words += recovery.done_again[:_SHOWN_REASONS]
+    if len(recovery.done_again) > _SHOWN_REASONS:
+        words.append(f"{len(recovery.done_again) - _SHOWN_REASONS} more that would be done again (-o json)")
     if recovery.committed_writes:
         words.append(f"{recovery.committed_writes} writes recorded")
     if recovery.skipped_writes:

@@ -13,7 +13,7 @@ import pytest
 
 from integration.localshuffles import Shuffle
 from integration.localspark import HOSTS, Life, LocalSpark
-from integration.programs import resumes
+from integration.programs import keeps, resumes
 
 CASES = {
     # the program, adaptive execution, how many maps are recorded when the driver is killed
@@ -129,6 +129,25 @@ def test_an_input_that_has_changed_is_read_again(inputs: Path, directory: Path) 
     second = whole(application.run(command))
     assert second.restored == 0
     assert second.result == whole(LocalSpark(directory / "undisturbed").run(command)).result
+
+
+@pytest.mark.parametrize(
+    ("case", "kind", "result"),
+    [
+        ("cached", "cached", "RESULT 10 10"),
+        pytest.param("checkpoint", "cached", "RESULT 10 10", marks=pytest.mark.soak),
+        ("stream", "stream", "RESULT 10 2"),
+    ],
+)
+def test_what_no_next_driver_can_go_on_with_is_told_without_any_shuffle(
+    case: str, kind: str, result: str, directory: Path
+) -> None:
+    life = whole(LocalSpark(directory / "keeps").run([keeps.__file__, case, str(directory / "data")]))
+    assert life.result == result
+    assert life.of("shuffle_declared") == []
+    (told,) = life.of("unrecorded")
+    assert told["kind"] == kind
+    assert " at " in told["why"]
 
 
 @pytest.mark.soak

@@ -67,6 +67,7 @@ def test_what_came_back_and_what_executors_found() -> None:
             {"type": "live_adoption_ended", "executor_id": "1", "host": "h", "adopted": 2, "lost": 1, "why": "w"},
             rec.LiveAdoptionEnded(executor_id="1", host="h", adopted=2, lost=1, why="w"),
         ),
+        ({"type": "unrecorded", "kind": "cached", "why": "w"}, rec.Unrecorded(kind="cached", why="w")),
         ({"type": "outputs_kept", "executor_id": "1", "host": "h"}, rec.OutputsKept(executor_id="1", host="h")),
         ({"type": "backend_started", "driver_url": "x"}, None),
     ],

@@ -159,6 +159,12 @@ class TestStatus:
                 RecoveryStatus(recording=True, recorded_shuffles=2, why_not="there is no room"),
                 ("2 shuffles recorded (there is no room)",),
             ),
+            (
+                RecoveryStatus(
+                    recording=True, done_again=("cached data", "a writes", "b writes", "c writes", "d writes")
+                ),
+                ("0 shuffles recorded; cached data; a writes; b writes; 2 more that would be done again (-o json)",),
+            ),
             (RecoveryStatus(recording=False, why_not="the disk is full"), ("nothing is recorded: the disk is full",)),
         ],
     )

@@ -67,6 +67,7 @@ shuffle_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(rec.OutputsReported, executor_id=st.just("1"), host=_hosts, refused=_counts),
     st.builds(rec.OutputsKept, executor_id=st.just("1"), host=_hosts, outputs=_small),
     st.builds(rec.AdoptionOff, executor_id=st.sampled_from(("1", "")), host=_hosts, why=_text),
+    st.builds(rec.Unrecorded, kind=st.sampled_from(("writes", "cached", "stream")), why=_text),
     st.builds(rec.LiveAdoptionBegan, executor_id=st.sampled_from(("1", "2")), host=_hosts, outputs=_small),
     st.builds(rec.LiveAdoptionEnded, executor_id=st.sampled_from(("1", "2")), host=_hosts, adopted=_small, lost=_small),
 )

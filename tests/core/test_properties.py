@@ -234,7 +234,7 @@ def test_every_event_of_the_core_takes_part() -> None:
         "AdoptionOff", "LiveAdoptionBegan", "LiveAdoptionEnded",
         "HeldBlocksTold", "WritesAsked", "WriteResolved", "WriteDeclared", "WriteMissing",
         "WriteBeginning", "WriteCommitting", "WriteAborting", "WriteFinished", "WriteRefused", "InputRead",
-        "WritesUnrecorded",
+        "Unrecorded",
     }  # fmt: skip
 
 

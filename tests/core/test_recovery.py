@@ -322,6 +322,33 @@ def test_one_executor_that_keeps_nothing_is_told_and_where_none_does_nothing_is_
     assert none.reason.endswith("encrypted")
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("writes", "count at a.py:3: that is not recorded, and after a crash it would be done again"),
+        ("cached", "the next driver computes them again (count at a.py:3)"),
+        ("stream", "the next driver begins them again from their own checkpoints (count at a.py:3)"),
+    ],
+)
+def test_what_the_program_begins_to_do_and_no_next_driver_can_go_on_with_is_told(
+    kind: rec.Unrecoverable, said: str
+) -> None:
+    world = second_epoch()
+    told = only(cm.AdmitLimit, world.tell(rec.Unrecorded(kind=kind, why="count at a.py:3")))
+    assert (told.about, told.recording) == (kind, True)
+    assert told.reason.endswith(said)
+    world.tell(rec.AdoptionOff(executor_id="", host="", why="encrypted"))
+    assert not only(cm.AdmitLimit, world.tell(rec.Unrecorded(kind=kind, why="x"))).recording
+
+
+def test_that_the_program_is_not_the_same_is_told_also_where_no_shuffle_is_saved() -> None:
+    world = World(recovery=ON)
+    world.start(2)
+    told = only(cm.AdmitLimit, world.tell(replayed(changed=("its files", "Spark's version"))))
+    said = "nothing of earlier epochs is used again: the program is not the same: its files, Spark's version"
+    assert told.reason == said
+
+
 def test_where_nothing_is_kept_it_is_still_recorded_that_something_was_done() -> None:
     """Else two lives that did much would seem to be in vain."""
     world = second_epoch()

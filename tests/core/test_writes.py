@@ -593,8 +593,3 @@ def test_questions_wait_for_the_journal_and_no_longer_than_others() -> None:
     # Nobody knows which files are its own: the next epoch must not add to that path.
     late = only(cm.RecordWrite, world.tell(rec.JournalReplayed()))
     assert (late.ordinal, late.path, late.job) == (1, X, "")
-
-
-def test_a_commit_of_the_programs_own_is_told_of() -> None:
-    world = epoch()
-    assert "own.Protocol" in only(cm.AdmitLimit, world.tell(wr.WritesUnrecorded(why="own.Protocol commits it"))).reason

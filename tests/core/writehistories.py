@@ -52,5 +52,4 @@ write_events: st.SearchStrategy[ev.Event] = st.one_of(
         paths=st.lists(_paths, max_size=2).map(tuple),
         held=st.lists(st.builds(wr.Held, _paths, st.just(("j",))), max_size=2).map(tuple),
     ),
-    st.builds(wr.WritesUnrecorded, why=st.just("own.Protocol")),
 )

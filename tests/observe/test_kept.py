@@ -114,6 +114,35 @@ def test_a_limit_is_a_warning_and_ends_the_recording_if_it_says_so() -> None:
     assert folded(PROGRAM, used, ended).document().warnings == (used.reason, ended.reason)
 
 
+def test_what_ended_the_recording_stays_the_reason() -> None:
+    """It is told at the driver's start, by a program that encrypts, and the journal may be read later."""
+    ended = commands.AdmitLimit(recording=False, reason="spark.io.encryption.enabled is on")
+    later = commands.AdmitLimit(recording=False, reason="nothing of 3 shuffles of earlier epochs is used again")
+    found = folded(ended, later).document()
+    assert found.recovery is not None
+    assert (found.recovery.recording, found.recovery.why_not) == (False, ended.reason)
+    assert later.reason in found.warnings
+
+
+def test_what_would_be_done_again_is_told_beside_what_is_recorded() -> None:
+    in_turn: tuple[rec.Unrecoverable, ...] = ("writes", "cached", "writes", "stream")
+    said = [
+        commands.AdmitLimit(recording=True, about=about, reason=f"{about} at {line}")
+        for line, about in enumerate(in_turn, start=1)
+    ]
+    found = folded(PROGRAM, *said).document()
+    assert found.recovery is not None
+    assert (found.recovery.recording, found.recovery.why_not) == (True, "")
+    assert found.recovery.done_again == ("stream at 4", "cached at 2", "writes at 1", "writes at 3")
+    assert found.warnings == ("writes at 1", "writes at 3")
+
+
+def test_the_next_driver_has_not_begun_what_the_last_one_did() -> None:
+    cached = commands.AdmitLimit(recording=True, about="cached", reason="cached")
+    begun = commands.BeginEpoch(epoch=3, restart=1, reason="the driver has died")
+    assert status(PROGRAM, cached, begun, PROGRAM).done_again == ()
+
+
 def test_hosts_that_are_given_up_and_what_lies_on_others() -> None:
     kept = rec.OutputsKept(executor_id="1", host="h3", outputs=5, bytes=50, dropped=1)
     found = status(

@@ -19,6 +19,7 @@ _KINDS: dict[str, type[Event]] = {
     "outputs_reported": rec.OutputsReported,
     "outputs_kept": rec.OutputsKept,
     "adoption_off": rec.AdoptionOff,
+    "unrecorded": rec.Unrecorded,
     "live_adoption_began": rec.LiveAdoptionBegan,
     "live_adoption_ended": rec.LiveAdoptionEnded,
     "writes_asked": wr.WritesAsked,
@@ -30,7 +31,6 @@ _KINDS: dict[str, type[Event]] = {
     "write_aborting": wr.WriteAborting,
     "write_finished": wr.WriteFinished,
     "input_read": wr.InputRead,
-    "writes_unrecorded": wr.WritesUnrecorded,
 }
 
 

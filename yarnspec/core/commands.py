@@ -13,6 +13,7 @@ from yarnspec.core.carried import CarriedPart
 from yarnspec.core.events import Cause, Level
 from yarnspec.core.figures import LedgerFigures, StageSpeculation
 from yarnspec.core.journalrecords import Determinism, WriteMode
+from yarnspec.core.recoveryevents import Unrecoverable
 from yarnspec.core.writeevents import SavedWrite
 
 
@@ -397,10 +398,12 @@ class GiveUpHost(Command, frozen=True):
 class AdmitLimit(Command, frozen=True):
     """What of finished work is not kept or not used again, for the log and the status: nothing is to be done.
 
-    ``recording``: whether what finishes from now on is kept for a next driver.
+    ``recording``: whether what finishes from now on is kept for a next driver. ``about``: what the program does that
+    alone is not kept; empty where it is about all.
     """
 
     recording: bool
+    about: Unrecoverable | Literal[""] = ""
 
 
 class SetTimer(Command, frozen=True):

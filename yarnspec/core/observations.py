@@ -50,7 +50,7 @@ class Failure(IntEnum):
 
 
 class StageFlag(IntFlag):
-    """What has to be known of a stage before one of its tasks may be copied."""
+    """What has to be known of a stage before its tasks start: whether they may be copied, and what is kept of them."""
 
     MAP = 1  # its tasks write map outputs
     BARRIER = 2  # its tasks run together or not at all
@@ -59,6 +59,7 @@ class StageFlag(IntFlag):
     PYTHON = 16  # its tasks run Python, and the JVM reads ahead of it
     INDETERMINATE = 32  # its tasks may give other records when they run again
     STREAM = 64  # it belongs to a stream
+    CACHED = 128  # it makes or reads records that are cached, or kept as a checkpoint
 
 
 IntColumn = npt.NDArray[np.int64]

@@ -19,7 +19,6 @@ import msgspec
 from yarnspec.core import events as ev
 from yarnspec.core import writeevents as wr
 from yarnspec.core.commands import (
-    AdmitLimit,
     AnswerWrite,
     Command,
     ForgetWrites,
@@ -74,7 +73,6 @@ class Outputs:
             wr.WriteFinished: self._finished,
             wr.WriteRefused: lambda _event, _now_ms: [],
             wr.InputRead: self._input_read,
-            wr.WritesUnrecorded: self._unrecorded,
         }
         return routes
 
@@ -296,10 +294,6 @@ class Outputs:
             return self._stop(event.question, why)
         said = "no earlier epoch has changed it, or it is what this one would have written"
         return [AnswerWrite(question=event.question, pending=self._writes.pending, reason=said)]
-
-    def _unrecorded(self, event: wr.WritesUnrecorded, _now_ms: int) -> list[Command]:
-        said = f"{event.why}: that is not recorded, and after a crash it would be done again"
-        return [AdmitLimit(recording=self._recording, reason=said)]
 
     def _stop(self, question: int, why: str) -> list[Command]:
         said = f"the application cannot go on after a crash: {why}. Look at what is there before you submit it again"

@@ -44,6 +44,12 @@ from yarnspec.core.timers import Timers
 REPLAY_TIMER = "journal-replay"
 QUESTION_TIMER = "shuffle-question"
 
+_UNRECORDED: dict[rec.Unrecoverable, str] = {
+    "writes": "{}: that is not recorded, and after a crash it would be done again",
+    "cached": "cached data and checkpoints are not kept, the next driver computes them again ({})",
+    "stream": "of streams nothing is kept, the next driver begins them again from their own checkpoints ({})",
+}
+
 
 class Recovery:
     """Decides what is recorded and what is used again, for one epoch."""
@@ -94,11 +100,12 @@ class Recovery:
             rec.SavedUnreadable: self._saved_unreadable,
         }
         # No guard for writes: going on without an answer may be worse than any end.
-        journal: dict[type[ev.Event], Route] = {
+        unguarded: dict[type[ev.Event], Route] = {
             rec.JournalReplayed: self._replayed_too,
             rec.RecordingEnded: self._ended_too,
+            rec.Unrecorded: self._unrecorded,
         }
-        return {kind: partial(self._run, route) for kind, route in guarded.items()} | journal | self._outputs.routes
+        return {kind: partial(self._run, route) for kind, route in guarded.items()} | unguarded | self._outputs.routes
 
     @property
     def timers(self) -> dict[str, Callable[[int], list[Command]]]:
@@ -220,7 +227,8 @@ class Recovery:
         late = self._lifecycle.epoch > 1 and not self._began
         why = refused or ("their journal was read after the driver had started" if late else "")
         if why:
-            said = f"nothing of {len(event.shuffles)} shuffles of earlier epochs is used again: {why}"
+            past = f"{len(event.shuffles)} shuffles of earlier epochs" if event.shuffles else "earlier epochs"
+            said = f"nothing of {past} is used again: {why}"
             commands += self._admit(said)
             if refused and event.shuffles and not self._off:
                 commands.append(RefuseShuffles(shuffles=tuple(one.shuffle for one in event.shuffles), reason=said))
@@ -439,6 +447,10 @@ class Recovery:
         if not event.executor_id:
             return self._stop(event.why)  # no executor does, and the driver tells nothing
         return self._admit(f"executor {event.executor_id} on {event.host} keeps nothing for a next driver: {event.why}")
+
+    def _unrecorded(self, event: rec.Unrecorded, _now_ms: int) -> list[Command]:
+        said = _UNRECORDED[event.kind].format(event.why)
+        return [AdmitLimit(recording=not self._off, about=event.kind, reason=said)]
 
     def _saved_unreadable(self, event: rec.SavedUnreadable, _now_ms: int) -> list[Command]:
         return self._admit(f"nothing of earlier epochs is used again: the driver cannot read it: {event.why}")

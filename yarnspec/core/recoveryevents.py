@@ -6,6 +6,8 @@ the journal and from the journal to the next driver.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from yarnspec.core.carried import CarriedPart
@@ -14,6 +16,9 @@ from yarnspec.core.journalrecords import Determinism, InputsRead
 from yarnspec.core.writeevents import SavedWrite
 
 ALL_SHUFFLES = -1
+
+Unrecoverable = Literal["writes", "cached", "stream"]
+"""What programs do that no next driver can go on with: write by themselves, use cached data, run a stream."""
 
 
 class SavedShuffle(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,6 +177,17 @@ class AdoptionOff(Event, frozen=True):
 
     executor_id: str
     host: str
+    why: str
+
+
+class Unrecorded(Event, frozen=True):
+    """The program does something that no next driver can go on with; ``why`` names it.
+
+    ``writes``: it writes or commits in a way of its own, of which nothing is known here. ``cached`` and ``stream``,
+    once each: this is the first stage that uses cached data, or belongs to a stream.
+    """
+
+    kind: Unrecoverable
     why: str
 
 

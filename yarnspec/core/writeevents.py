@@ -141,9 +141,3 @@ class InputRead(Event, frozen=True):
     question: int
     paths: tuple[str, ...]
     held: tuple[Held, ...] = ()
-
-
-class WritesUnrecorded(Event, frozen=True):
-    """The program writes or commits in a way of its own, of which nothing is known here."""
-
-    why: str

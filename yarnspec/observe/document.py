@@ -180,9 +180,11 @@ class LiveAdoption(msgspec.Struct, frozen=True, kw_only=True):
 class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of finished work for a next driver, and what of earlier ones this driver goes on with.
 
-    ``why_not`` is what was last told to be impossible. ``carried_over``: what this attempt knows of hosts and copies
-    from earlier ones, or why it does not. ``saved_outputs`` were recorded by earlier epochs,
-    ``restored_outputs`` of them are used again, ``not_restored`` says of the others how many, and why.
+    ``why_not`` is what has ended the recording, or was last told to be impossible. ``done_again``: what the program
+    does that no next driver can go on with, told as it begins: cached data, streams, stages that write by themselves.
+    ``carried_over``: what this attempt knows of hosts and copies from earlier ones, or why it does not.
+    ``saved_outputs`` were recorded by earlier epochs, ``restored_outputs`` of them are used again,
+    ``not_restored`` says of the others how many, and why.
     ``not_recorded``: how many shuffles of this epoch are not recorded, by the reason; those above by its one.
     ``committed_writes`` of this epoch are recorded, ``skipped_writes`` of earlier ones are not done again.
     ``live``: the newest executors whose outputs were waited for in this epoch, by ``recovery.live_adoption``.
@@ -190,6 +192,7 @@ class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     recording: bool
     why_not: str = ""
+    done_again: tuple[str, ...] = ()
     carried_over: str = ""
     recorded_shuffles: int = 0
     not_recorded: dict[str, int] = {}

@@ -27,7 +27,9 @@ class Kept:
     def __init__(self) -> None:
         self._seen = False
         self._recording = False
+        self._ended = False
         self._why_not = ""
+        self._done_again: list[str] = []
         self._carried_over = ""
         self._recorded: set[int] = set()
         self._not_recorded: Counter[str] = Counter()
@@ -58,6 +60,7 @@ class Kept:
         return RecoveryStatus(
             recording=self._recording,
             why_not=self._why_not,
+            done_again=tuple(self._done_again),
             carried_over=self._carried_over,
             recorded_shuffles=len(self._recorded),
             not_recorded=dict(self._not_recorded),
@@ -79,8 +82,7 @@ class Kept:
                 self._seen = self._recording = True
             case commands.AdmitLimit():
                 self._seen = True
-                self._recording = self._recording and command.recording
-                self._why_not = command.reason
+                self._admitted(command)
             case commands.CarryOver(reason=reason):
                 self._carried_over = "; ".join(filter(None, (self._carried_over, reason)))
             case commands.RecordShuffle(shuffle=shuffle):
@@ -99,6 +101,18 @@ class Kept:
                 self._skipped += 1
             case commands.GiveUpHost(host=host, reason=reason):
                 self._lost_hosts[host] = reason
+
+    def _admitted(self, limit: commands.AdmitLimit) -> None:
+        if limit.about:
+            # Before the writes: of those there may be many.
+            place = len(self._done_again) if limit.about == "writes" else 0
+            self._done_again.insert(place, limit.reason)
+            return
+        # What has ended the recording is not hidden by what is told later of a part.
+        if not self._ended:
+            self._why_not = limit.reason
+        self._ended = self._ended or not limit.recording
+        self._recording = self._recording and limit.recording
 
     def _answered(self, answer: commands.AnswerShuffle) -> None:
         declared = self._declared.pop(answer.question, None)

@@ -48,6 +48,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private final Accumulated accumulated;
     private final Questions questions = new Questions(this::stopRecordingAll);
     private final Restoring restoring;
+    private final Unrecorded unrecorded;
     private final Map<Integer, ShuffleRecord> shuffles = new ConcurrentHashMap<>();
     private final Map<SavedOutputs.Key, MapResult> results = new ConcurrentHashMap<>();
     private SparkContext context;
@@ -64,6 +65,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         this.saved = saved;
         this.accumulated = new Accumulated(saved);
         this.restoring = new Restoring(saved, accumulated, outbox, windowMs);
+        this.unrecorded = new Unrecorded(outbox);
     }
 
     /**
@@ -110,7 +112,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     synchronized boolean attach(SparkContext newContext) {
         if (context == null) {
             context = newContext;
-            Writes ours = new Writes(newContext, outbox, signatures);
+            Writes ours = new Writes(newContext, outbox, signatures, unrecorded);
             writes = ours;
             served = Adoption.served(newContext.conf());
             if (!over && !served && newContext.conf().contains(LIVE_ADOPTION)) {
@@ -129,6 +131,10 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     /** Null before there is a SparkContext. */
     Writes writes() {
         return writes;
+    }
+
+    Unrecorded unrecorded() {
+        return unrecorded;
     }
 
     /** Null when the outputs of an executor that dies are lost while the driver lives, as in Spark. */

@@ -1,7 +1,6 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.concurrent.ConcurrentHashMap;
-import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.Stage;
 import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.scheduler.TaskSet;
@@ -29,20 +28,13 @@ final class StageFacts {
         int flags = stage == null ? StageFlags.WRITES : StageFlags.of(stage, tasks.properties());
         long[] inputBytes = stage == null ? new long[0] : inputs.of(stage, tasks.tasks());
         running.put(new Key(tasks.stageId(), tasks.stageAttemptId()), new Facts(flags, inputBytes));
-        if (stage != null) {
-            tell(stage.latestInfo(), tasks.stageAttemptId(), flags);
+        if (stage == null) {
+            return;
         }
-        boolean writes = (flags & (StageFlags.WRITES | StageFlags.STREAM)) == StageFlags.WRITES;
-        boolean onlySuspected = (flags & StageFlags.PYTHON) != 0 && StageFlags.marksGoAstray();
-        if (stage instanceof ResultStage && writes && !onlySuspected) {
-            tellUnrecorded(stage.name());
-        }
-    }
-
-    private static void tellUnrecorded(String stage) {
-        Writes writes = Writes.current();
-        if (writes != null) {
-            writes.byItself(stage);
+        tell(stage.latestInfo(), tasks.stageAttemptId(), flags);
+        Recovery recovery = Recovery.current();
+        if (recovery != null) {
+            recovery.unrecorded().begins(stage, flags);
         }
     }
 

@@ -1,20 +1,15 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
-import java.util.ArrayDeque;
-import java.util.HashSet;
 import java.util.Properties;
-import java.util.Set;
 import java.util.regex.Pattern;
-import org.apache.spark.Dependency;
-import org.apache.spark.NarrowDependency;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.rdd.DeterministicLevel$;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.Stage;
-import scala.collection.Iterator;
+import org.apache.spark.storage.StorageLevel$;
 
-/** What has to be known of a stage before one of its tasks may be copied: {@code StageFlag} of core/observations.py. */
+/** What has to be known of a stage before its tasks start: {@code StageFlag} of core/observations.py. */
 final class StageFlags {
     static final int MAP = 1;
     static final int BARRIER = 2;
@@ -23,6 +18,7 @@ final class StageFlags {
     static final int PYTHON = 16;
     static final int INDETERMINATE = 32;
     static final int STREAM = 64;
+    static final int CACHED = 128;
 
     private static final String PYTHON_RDDS = "org.apache.spark.api.python.";
     // How Spark names its operators that hand rows to Python workers: BatchEvalPython, MapInPandas, MapInArrow, …
@@ -53,10 +49,12 @@ final class StageFlags {
         if (stage.rdd().outputDeterministicLevel() == DeterministicLevel$.MODULE$.INDETERMINATE()) {
             flags |= INDETERMINATE;
         }
-        if (!runsPython(stage.rdd())) {
-            return flags;
+        boolean python = false;
+        for (RDD<?> rdd : Lineage.ofStage(stage.rdd())) {
+            python |= runsPython(rdd);
+            flags |= isKept(rdd) ? CACHED : 0;
         }
-        return flags | PYTHON | (stage instanceof ResultStage && marksGoAstray() ? WRITES : 0);
+        return python ? flags | PYTHON | (stage instanceof ResultStage && marksGoAstray() ? WRITES : 0) : flags;
     }
 
     /**
@@ -67,27 +65,16 @@ final class StageFlags {
         return SparkEnv.get().conf().getBoolean("spark.yarnspec.sharedThreads", false);
     }
 
-    /** Whether one of the RDDs that a task of the stage computes sends its records through a Python worker. */
-    private static boolean runsPython(RDD<?> last) {
-        Set<Integer> seen = new HashSet<>();
-        ArrayDeque<RDD<?>> left = new ArrayDeque<>();
-        left.push(last);
-        while (!left.isEmpty()) {
-            RDD<?> rdd = left.pop();
-            if (!seen.add(rdd.id())) {
-                continue;
-            }
-            if (rdd.getClass().getName().startsWith(PYTHON_RDDS)
-                    || rdd.scope().isDefined()
-                            && PYTHON_OPERATOR.matcher(rdd.scope().get().name()).find()) {
-                return true;
-            }
-            for (Iterator<Dependency<?>> all = rdd.dependencies().iterator(); all.hasNext(); ) {
-                if (all.next() instanceof NarrowDependency<?> narrow) {
-                    left.push(narrow.rdd());
-                }
-            }
-        }
-        return false;
+    /** Whether an RDD's own records go through a Python worker. */
+    private static boolean runsPython(RDD<?> rdd) {
+        return rdd.getClass().getName().startsWith(PYTHON_RDDS)
+                || rdd.scope().isDefined()
+                        && PYTHON_OPERATOR.matcher(rdd.scope().get().name()).find();
+    }
+
+    /** Whether its records are kept for the program's later jobs, or will be: cached, or as a checkpoint of whatever kind. */
+    private static boolean isKept(RDD<?> rdd) {
+        return !rdd.getStorageLevel().equals(StorageLevel$.MODULE$.NONE())
+                || rdd.checkpointData().isDefined();
     }
 }

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.conf.Configuration;
@@ -39,17 +38,15 @@ final class Writes {
     private static final String VALIDATES = "spark.hadoop.validateOutputSpecs";
     private static final String HIVE = "org.apache.spark.sql.hive.execution.InsertIntoHiveTable";
 
-    private static final int UNRECORDED_MAX = 20;
-
     private volatile SparkContext context;
     private final Signatures signatures;
     private final WriteQuestions questions;
+    private final Unrecorded unrecorded;
     private final PlaceNames names = new PlaceNames(this::conf);
     private final EarlierWrites earlier = new EarlierWrites(this::conf);
     private final InputQuestions inputs;
     private final AtomicInteger lastWrite = new AtomicInteger();
     private final Map<Key, Write> planned = new ConcurrentHashMap<>();
-    private final Set<String> unrecorded = ConcurrentHashMap.newKeySet();
 
     /** One write of this driver. */
     record Write(int number, Key key, Path output, boolean there) {}
@@ -57,9 +54,10 @@ final class Writes {
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
     private record Key(String execution, String path) {}
 
-    Writes(SparkContext context, Outbox outbox, Signatures signatures) {
+    Writes(SparkContext context, Outbox outbox, Signatures signatures, Unrecorded unrecorded) {
         this.context = context;
         this.signatures = signatures;
+        this.unrecorded = unrecorded;
         questions = new WriteQuestions(outbox);
         inputs = new InputQuestions(questions, names);
         install(context);
@@ -186,21 +184,10 @@ final class Writes {
     private boolean isRecorded(SparkSession session) {
         String protocol = session.sessionState().conf().fileCommitProtocolClass();
         if (!protocol.equals(RecordedCommitProtocol.class.getName())) {
-            tellUnrecorded("files are committed by " + protocol);
+            unrecorded.write("files are committed by " + protocol);
             return false;
         }
         return !isOnlyExplained(); // else the real one would find its place taken
-    }
-
-    /** A stage writes in another way than through Spark's commits: nobody can tell later what it has written. */
-    void byItself(String stage) {
-        tellUnrecorded(stage.replaceFirst(" at .*/", " at ") + " writes by itself"); // Python's names have whole paths
-    }
-
-    private void tellUnrecorded(String why) {
-        if (unrecorded.size() < UNRECORDED_MAX && unrecorded.add(why)) {
-            questions.tell("writes_unrecorded", event -> event.put("why", Failures.shortened(why)));
-        }
     }
 
     private boolean isOnlyExplained() {

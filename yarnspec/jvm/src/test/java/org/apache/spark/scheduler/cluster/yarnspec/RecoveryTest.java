@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.Partitioner;
 import org.apache.spark.api.java.JavaFutureAction;
+import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.scheduler.ExecutorProcessLost;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.util.AccumulatorV2;
@@ -84,10 +85,55 @@ class RecoveryTest {
             }
             numbers.countAsync();
             FakeCluster.await(() -> !life.cluster.offer().isEmpty(), "no task started");
-            List<String> told = new ArrayList<>();
-            life.cluster.events("writes_unrecorded").forEach(event -> told.add(event.get("why").asText()));
+            List<String> told = unrecorded(life);
             assertEquals(1, told.size(), () -> "" + told);
-            assertTrue(told.get(0).matches("foreachAsync at .* writes by itself"), told.get(0));
+            assertTrue(told.get(0).matches("writes: foreachAsync at .* writes by itself"), told.get(0));
+        }
+    }
+
+    private static List<String> unrecorded(DriverLife life) throws Exception {
+        List<String> told = new ArrayList<>();
+        life.cluster
+                .events("unrecorded")
+                .forEach(event -> told.add(event.get("kind").asText() + ": " + event.get("why").asText()));
+        return told;
+    }
+
+    private static void beginCount(DriverLife life, JavaRDD<Integer> numbers) throws InterruptedException {
+        numbers.countAsync();
+        FakeCluster.await(() -> !life.cluster.offer().isEmpty(), "no task started");
+    }
+
+    @Test
+    void theFirstStageThatUsesCachedDataIsTold() throws Exception {
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            life.cluster.slot("3", "a").slot("4", "b");
+            JavaRDD<Integer> plain = life.cluster.context.parallelize(List.of(1), 1);
+            JavaRDD<Integer> cached = plain.map(number -> number + 1).cache();
+            beginCount(life, plain);
+            assertEquals(List.of(), unrecorded(life));
+            beginCount(life, cached);
+            List<String> told = unrecorded(life);
+            assertTrue(told.size() == 1 && told.get(0).matches("cached: countAsync at .*"), () -> "" + told);
+            beginCount(life, cached.map(number -> number));
+            assertEquals(told, unrecorded(life));
+        }
+    }
+
+    @Test
+    void theFirstStageOfAStreamIsTold() throws Exception {
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            life.cluster.slot("3", "a");
+            life.cluster.context.setLocalProperty("sql.streaming.queryId", "q");
+            JavaRDD<Integer> cached =
+                    life.cluster.context.parallelize(List.of(1), 1).cache();
+            for (int batch = 0; batch < 2; batch++) {
+                beginCount(life, cached);
+            }
+            cached.foreachAsync(number -> {});
+            FakeCluster.await(() -> !life.cluster.offer().isEmpty(), "no task started");
+            List<String> told = unrecorded(life);
+            assertTrue(told.size() == 1 && told.get(0).matches("stream: countAsync at .*"), () -> "" + told);
         }
     }
 

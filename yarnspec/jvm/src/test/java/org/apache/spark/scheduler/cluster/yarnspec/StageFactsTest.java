@@ -257,6 +257,40 @@ class StageFactsTest {
     }
 
     @Test
+    void stagesThatMakeOrReadKeptRecordsAreMarked() throws Exception {
+        JavaRDD<String> kept = lines().map(line -> line + "!").cache();
+        assertEquals(StageFlags.CACHED, flagsOf(() -> kept.count()));
+        assertEquals(StageFlags.CACHED, flagsOf(() -> kept.map(line -> line).count()));
+        assertEquals(StageFlags.CACHED, flagsOf(() -> session.range(0, 10, 1, 2).cache().collectAsList()));
+        kept.unpersist(false);
+        assertEquals(0, flagsOf(() -> kept.count()));
+    }
+
+    @Test
+    void soAreThoseThatMakeCheckpoints() throws Exception {
+        cluster.context.setCheckpointDir(directory.resolve("checkpoints").toString());
+        JavaRDD<String> reliable = lines();
+        reliable.checkpoint();
+        assertEquals(StageFlags.CACHED, flagsOf(() -> reliable.map(line -> line).count()));
+        assertEquals(StageFlags.CACHED, flagsOf(() -> {
+            JavaRDD<String> local = lines();
+            local.rdd().localCheckpoint();
+            local.count();
+        }));
+        assertEquals(StageFlags.CACHED, flagsOf(() -> session.range(0, 10, 1, 2).localCheckpoint()));
+    }
+
+    @Test
+    void aStageAboveTheShuffleOfCachedDataIsNone() throws Exception {
+        int first = flagsOf(() ->
+                lines().cache().mapToPair(line -> new Tuple2<>(line, 1)).groupByKey(2).count());
+        assertEquals(StageFlags.CACHED | StageFlags.MAP, first);
+        finishMaps(new long[] {10, 10});
+        cluster.awaitStage(1, 0);
+        assertEquals(0, cluster.scheduler.stages().flags(1, 0));
+    }
+
+    @Test
     void filesTellHowMuchIsRead() throws Exception {
         Path file = Files.writeString(directory.resolve("input"), "x".repeat(1000) + "\n" + "y".repeat(1000) + "\n");
         flagsOf(() -> cluster.context.textFile(file.toString(), 2).count());
