@@ -71,6 +71,7 @@ ALIASES: dict[str, Alias] = {
     "jobmanager.adaptive-scheduler.submission.resource-wait-timeout": Alias("resources.wait_timeout", _duration),
     "execution.batch.job-recovery.enabled": Alias("recovery.enabled", _same),
     "execution.batch.job-recovery.previous-worker.recovery.timeout": Alias("recovery.window", _duration),
+    "taskmanager.registration.timeout": Alias("recovery.keep_for", _duration),
     "job-event.store.write-buffer.size": Alias("recovery.journal_buffer", _same),
     "job-event.store.write-buffer.flush-interval": Alias("recovery.flush_interval", _duration),
 }
@@ -78,9 +79,6 @@ ALIASES: dict[str, Alias] = {
 WITHOUT_COUNTERPART = {
     "execution.batch.job-recovery.operator-coordinator-snapshot.min-pause": (
         "Spark has no operator coordinators, so nothing of theirs is recorded"
-    ),
-    "taskmanager.registration.timeout": (
-        "no executor waits for the next driver; what it leaves stays on its host until the application ends"
     ),
 }
 """Names that are accepted because they belong to the rest, and why they mean nothing here."""

@@ -143,6 +143,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     journal_appends: bool
     verify_checksums: bool
     keep_per_host_mb: int
+    keep_for_ms: typing.Annotated[int, msgspec.Meta(ge=0)]
     driver_restarts: typing.Annotated[int, msgspec.Meta(ge=0, le=9)]
     live_adoption: bool
     live_adoption_deadline_ms: typing.Annotated[int, msgspec.Meta(ge=1)]

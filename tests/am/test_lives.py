@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -153,3 +154,21 @@ def test_a_life_that_is_over_before_its_journal_was_open_does_not_end_the_next_o
     third = told[3]
     assert isinstance(third, rec.JournalReplayed)
     assert (third.off, third.problem, third.epochs) == ("", "", (1, 2))
+
+
+def test_the_journal_says_when_the_life_before_had_ended(make: Make) -> None:
+    world = make(recovery=True)
+    began_ms = int(time.time() * 1000)
+    world.lives.begin(1, 1_234)
+    world.told()
+    world.lives.start()
+    world.ends[0](DriverExit(exit_code=-9, crashed=True))
+    world.told()
+    ended_ms = int(time.time() * 1000)
+    for epoch in (2, 3):  # the second one's driver is never started
+        world.lives.begin(epoch)
+        world.told()
+    replayed = world.history.journal.replay().recorded.epochs
+    said = [replayed[epoch].previous_ended_ms for epoch in (1, 2, 3)]
+    assert (said[0], said[2]) == (1_234, 0)
+    assert began_ms <= said[1] <= ended_ms

@@ -19,6 +19,7 @@ from yarnspec.core import writeevents as wr
 from yarnspec.core.carried import CarriedBlock, CarriedBlocks, CarriedHost, CarriedHosts
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import ApplicationRegistered, Carried, Determinism, EpochBegan, InputsRead
+from yarnspec.core.overdue import Wait
 from yarnspec.core.savedwork import changed
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.frames import read_frames
@@ -63,14 +64,19 @@ class Epoch:
         number: int,
         program: Callable[[], ApplicationRegistered] = lambda: PROGRAM,
         store: Store | None = None,
+        *,
+        began_ms: int = 1,
+        previous_ended_ms: int = 0,
     ) -> None:
         self.journal: Journal | None = None
         self.files = JournalDirectory(LocalFiles(), f"{directory}/journal", store)
-        self.number = number
+        self.began = EpochBegan(
+            epoch=number, attempt=number, host="h", time_ms=began_ms, previous_ended_ms=previous_ended_ms
+        )
         self.told: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self.bridge = Bridge()
         self.recording = Recording(
-            number,
+            self.began,
             begin=self._begin,
             look=lambda: self.files.check(number),
             leave_word=lambda why: self.files.say_stopped(number, why),
@@ -81,9 +87,8 @@ class Epoch:
         self.recording.connected(self.bridge)
 
     def _begin(self, on_stopped: Callable[[Stopped], None]) -> tuple[Journal, Past]:
-        began = EpochBegan(epoch=self.number, attempt=self.number, host="h", time_ms=1)
         options = JournalOptions(flush_interval_s=0.01)
-        opened = self.files.begin(began, options=options, on_stopped=on_stopped)
+        opened = self.files.begin(self.began, options=options, on_stopped=on_stopped)
         self.journal = opened[0]
         return opened
 
@@ -164,6 +169,44 @@ def test_what_one_epoch_records_the_next_one_offers_to_its_driver(tmp_path: Path
         **{"host": "h2", "epoch": 1, "bytes": 10},
     }
     second.end()
+
+
+def test_how_long_each_epoch_was_waited_for_is_known_to_all_later_ones(tmp_path: Path) -> None:
+    first = Epoch(tmp_path, 1)
+    assert first.replayed().waits == ()
+    first.end()
+    second = Epoch(tmp_path, 2, began_ms=5_000, previous_ended_ms=2_000)
+    assert second.replayed().waits == (Wait(epoch=2, waited_ms=3_000),)
+    second.declare(7)
+    second.finish(7, 0, 100)
+    second.end()
+    third = Epoch(tmp_path, 3, began_ms=9_000)  # nobody knows when the second one ended
+    assert third.replayed().waits == (Wait(epoch=2, waited_ms=3_000),)
+    third.end()
+    fourth = Epoch(tmp_path, 4, began_ms=9_000, previous_ended_ms=8_999)
+    past = fourth.replayed()  # from the third one's snapshot
+    assert past.waits == (Wait(epoch=2, waited_ms=3_000), Wait(epoch=4, waited_ms=1))
+    assert [(one.shuffle, one.epoch) for one in past.shuffles] == [(7, 2)]
+    fourth.end()
+
+
+def test_a_driver_for_which_nothing_is_of_use_gets_an_empty_file_and_no_later_one_gets_it(tmp_path: Path) -> None:
+    first = Epoch(tmp_path, 1)
+    first.replayed()
+    first.declare(7)
+    first.finish(7, 0, 100)
+    first.end()
+    second = Epoch(tmp_path, 2)
+    assert [one.outputs for one in second.replayed().shuffles] == [1]
+    second.recording.perform(commands.ForgetShuffle(shuffle=7, reason="it waited too long"))
+    second.recording.perform(commands.OfferSaved(shuffles=(), reason="nothing is of use"))
+    path = second.recording.saved_file
+    assert path is not None
+    assert path.read_bytes() == b""
+    second.end()
+    third = Epoch(tmp_path, 3)
+    assert third.replayed().shuffles == ()
+    third.end()
 
 
 def test_what_the_negotiator_knows_is_handed_to_the_next_one_the_newest_of_each_kind(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from yarnspec import options
 from yarnspec.am.__main__ import earlier_attempts, epoch_of, epochs_of, settings_of
-from yarnspec.am.attempts import taken_away
+from yarnspec.am.attempts import ended_before, taken_away
 from yarnspec.am.earlier import EarlierBlocks
 from yarnspec.core.restarts import Restarts
 from yarnspec.core.settings import BlockSettings, DetectorSettings, SpeculationSettings
@@ -115,6 +115,15 @@ def test_lives_that_yarn_took_away_are_not_held_against_the_program() -> None:
     spared = epochs_of(on, (1,))
     assert spared == (1, 2, 3, 4, 5)
     assert settings_of(on, EarlierBlocks(), epoch_of(on, 4), spared=spared).recovery.taken_away == spared
+
+
+def test_the_wait_for_an_attempt_counts_from_the_end_of_the_one_before() -> None:
+    attempts = [msgspec.structs.replace(ended_attempt(number), finished_ms=number * 1_000) for number in (1, 2)]
+    assert ended_before(attempts, 3) == 2_000
+    assert ended_before(attempts, 4) == 0  # the ResourceManager does not tell of the third
+    assert ended_before((), 2) == 0
+    on = plan("recovery.keep_for=7 min")
+    assert settings_of(on, EarlierBlocks(), 1).recovery.keep_for_ms == 420_000
 
 
 def test_of_earlier_attempts_the_newest_are_asked_for_first_and_what_was_heard_counts() -> None:

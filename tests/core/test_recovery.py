@@ -13,6 +13,7 @@ from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core import writeevents as wr
 from yarnspec.core.datahosts import WINDOW_TIMER
+from yarnspec.core.overdue import Wait
 from yarnspec.core.recovery import QUESTION_TIMER, REPLAY_TIMER
 from yarnspec.core.settings import RecoverySettings
 from yarnspec.core.shuffles import Shuffles
@@ -105,6 +106,72 @@ def test_another_program_or_a_damaged_journal_is_told_and_nothing_of_it_used(fie
     assert names(answered).index("RefuseShuffles") < names(answered).index("RecordProgram")
     found = answer(world, declared())
     assert (found.shuffle, found.restore, found.record) == (None, False, True)
+
+
+# what waited too long
+
+LATE = RecoverySettings(enabled=True, keep_for_ms=300_000)
+
+
+def third_epoch(
+    *shuffles: rec.SavedShuffle, waits: dict[int, int], recovery: RecoverySettings = LATE
+) -> tuple[World, list[cm.Command]]:
+    """With how many ms each epoch was waited for."""
+    world = World(recovery=recovery)
+    world.start(3)
+    waited = tuple(Wait(epoch=epoch, waited_ms=ms) for epoch, ms in waits.items())
+    return world, world.tell(replayed(*shuffles, epochs=(1, 2), progress=2, waits=waited))
+
+
+@pytest.mark.parametrize(
+    ("waits", "keep_for_ms"),
+    [
+        ({3: 300_000}, 300_000),
+        ({3: -2_000}, 300_000),  # of two clocks
+        ({}, 300_000),  # nobody knows when the epoch before ended
+        ({2: 300_001, 3: 1_000}, 300_000),  # the epoch that was too late has written it itself
+        ({3: 86_400_000}, 0),
+    ],
+)
+def test_what_has_not_waited_too_long_is_used(waits: dict[int, int], keep_for_ms: int) -> None:
+    recovery = msgspec.structs.replace(LATE, keep_for_ms=keep_for_ms)
+    world, answered = third_epoch(saved(epoch=2), waits=waits, recovery=recovery)
+    assert only(cm.OfferSaved, answered).shuffles == (OLD,)
+    assert not of(cm.AdmitLimit, answered)
+    assert answer(world, declared()).restore
+
+
+@pytest.mark.parametrize(
+    ("waits", "why"),
+    [
+        ({2: 1_000, 3: 420_000}, "kept work waited 420.0 s for this driver, longer than recovery.keep_for (300 s)"),
+        ({2: 420_000, 3: 1_000}, "kept work waited 420.0 s for the driver of epoch 2, longer"),
+        ({2: 600_000, 3: 420_000}, "420.0 s for this driver"),
+    ],
+)
+def test_what_has_waited_too_long_is_not_used_and_nobody_waits_for_its_hosts(waits: dict[int, int], why: str) -> None:
+    world, answered = third_epoch(saved(epoch=1), saved(OLD + 1, epoch=1), waits=waits)
+    assert why in only(cm.AdmitLimit, answered).reason
+    assert only(cm.AdmitLimit, answered).recording
+    assert [one.shuffle for one in of(cm.ForgetShuffle, answered)] == [OLD, OLD + 1]
+    # Executors are to delete it, and the journal has lost it before it gets anything new.
+    assert only(cm.OfferSaved, answered).shuffles == ()
+    assert names(answered).index("ForgetShuffle") < names(answered).index("RecordProgram")
+    assert names(answered).index("OfferSaved") < names(answered).index("StartDriver")
+    assert of(cm.RequestContainers, answered)
+    assert not any(placements(world).values())
+    ready = world.tell(ev.DriverReady(driver_url="spark://CoarseGrainedScheduler@h:1"))
+    assert WINDOW_TIMER not in {one.name for one in of(cm.SetTimer, ready)}
+    found = answer(world, declared())
+    assert (found.shuffle, found.restore, found.record) == (None, False, True)
+    # What is recorded now is worth another life.
+    assert of(cm.RecordProgress, world.tell(rec.MapOutputsRecorded()))
+
+
+def test_where_all_that_waited_too_long_is_forgotten_already_executors_still_delete_it() -> None:
+    _, answered = third_epoch(waits={2: 420_000, 3: 1_000})
+    assert only(cm.OfferSaved, answered).shuffles == ()
+    assert not of(cm.AdmitLimit, answered)
 
 
 def test_two_epochs_in_a_row_without_progress_end_the_application() -> None:

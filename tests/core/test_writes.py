@@ -12,6 +12,7 @@ from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core import writeevents as wr
 from yarnspec.core.journalrecords import InputsRead
+from yarnspec.core.overdue import Wait
 from yarnspec.core.recovery import REPLAY_TIMER
 from yarnspec.core.restarts import RESTART_TIMER
 from yarnspec.core.settings import RecoverySettings
@@ -581,6 +582,14 @@ def test_an_epoch_that_cannot_know_what_was_written_does_not_run() -> None:
 def test_a_changed_program_recognizes_nothing() -> None:
     world = epoch(write(1, mode="add"), changed=("its files",))
     assert says(world, declared("s1", mode="add")) == "stop"
+
+
+def test_what_was_written_is_known_however_long_the_next_driver_took() -> None:
+    lies = rec.SavedShuffle(shuffle=1, signature="s", maps=1, reduces=1, determinism="determinate", by_host={"h": 1})
+    world = epoch(write(1, mode="add"), shuffles=(lies,), waits=(Wait(epoch=2, waited_ms=ON.keep_for_ms + 1),))
+    assert of(cm.ForgetShuffle, world.commands)
+    assert says(world, declared("s1", mode="add")) == "skip"
+    assert says(world, reads(X)) == "run"
 
 
 def test_questions_wait_for_the_journal_and_no_longer_than_others() -> None:

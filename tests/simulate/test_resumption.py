@@ -27,11 +27,13 @@ def test_a_thousand_programs_end_right_however_often_their_drivers_die() -> None
         seen["epochs"] += result.epochs
         seen["in place"] += result.in_place
         seen["restored"] += result.restored
+        seen["late"] += result.late
         seen["ran"] += result.ran
         seen["whole again"] += sum(plan.determinism == "indeterminate" for plan in Plan.draw(seed).shuffles)
     assert seen["epochs"] > 2 * SEEDS
     assert seen["in place"] > SEEDS / 2
     assert seen["restored"] > SEEDS
+    assert seen["late"] > 100
 
 
 def test_where_nothing_is_lost_and_nothing_indeterminate_exactly_what_is_not_saved_runs() -> None:
@@ -43,7 +45,7 @@ def test_where_nothing_is_lost_and_nothing_indeterminate_exactly_what_is_not_sav
         if {one.determinism for one in plan.shuffles} & {"indeterminate"}:
             continue
         result = resume(seed)
-        if result.epochs == 2:
+        if result.epochs == 2 and not result.late:
             checked += 1
             assert result.restored == result.durable[0]
     assert checked > 10
@@ -78,6 +80,27 @@ class Careless(Negotiator):
         return super().handle(event, now_ms)
 
 
+class Forgiving(Negotiator):
+    """A core that knows only for how long what is kept has waited for its own epoch, or not even that."""
+
+    knows: Callable[[int, int], bool]
+
+    def handle(self, event: ev.Event, now_ms: int) -> list[cm.Command]:
+        if isinstance(event, rec.JournalReplayed):
+            now = max((one.epoch for one in event.waits), default=0)
+            waits = tuple(one for one in event.waits if self.knows(one.epoch, now))
+            event = msgspec.structs.replace(event, waits=waits)
+        return super().handle(event, now_ms)
+
+
+class ForgivingAll(Forgiving):
+    knows = staticmethod(lambda _epoch, _now: False)
+
+
+class ForgivingOthers(Forgiving):
+    knows = staticmethod(lambda epoch, now: epoch == now)
+
+
 def all_seeds(core: Callable[[Settings], Negotiator]) -> None:
     for seed in range(SEEDS):
         resume(seed, core)
@@ -86,6 +109,12 @@ def all_seeds(core: Callable[[Settings], Negotiator]) -> None:
 def test_the_simulation_finds_a_core_that_mixes_runs() -> None:
     with pytest.raises(BrokenRule):
         all_seeds(Careless)
+
+
+@pytest.mark.parametrize("core", [ForgivingAll, ForgivingOthers])
+def test_the_simulation_finds_a_core_that_uses_what_has_waited_too_long(core: type[Negotiator]) -> None:
+    with pytest.raises(BrokenRule, match="had waited too long"):
+        all_seeds(core)
 
 
 def test_a_journal_that_has_room_for_little_costs_work_and_no_result() -> None:

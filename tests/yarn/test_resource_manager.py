@@ -244,7 +244,10 @@ def test_how_an_attempt_ended() -> None:
 
 def test_attempts_and_containers() -> None:
     attempt = "appattempt_1795230379752_0002_000002"
-    first = {"appAttemptId": attempt[:-1] + "1", "containerId": "c1", "nodeId": "h1:1", "nodeHttpAddress": "h1:2"}
+    first = {
+        **{"appAttemptId": attempt[:-1] + "1", "containerId": "c1", "nodeId": "h1:1", "nodeHttpAddress": "h1:2"},
+        **{"startTime": 1_000, "finishedTime": 2_000},
+    }
     container = {
         "containerId": "container_1795230379752_0002_02_000003", "assignedNodeId": "h2:1", "allocatedMB": 256,
         "nodeHttpAddress": "http://h2:2", "containerState": "RUNNING", "containerExitStatus": 0,
@@ -252,12 +255,12 @@ def test_attempts_and_containers() -> None:
     with rm(
         {
             f"{CLUSTER}/apps/{APPLICATION}/appattempts": {
-                "appAttempts": {"appAttempt": [{**first, "appAttemptId": attempt}, first]}
+                "appAttempts": {"appAttempt": [{**first, "appAttemptId": attempt, "finishedTime": 0}, first]}
             },
             f"{CLUSTER}/apps/{APPLICATION}/appattempts/{attempt}/containers": {"container": [container]},
         }
     ) as (manager, _):
-        assert [item.number for item in manager.attempts(APPLICATION)] == [1, 2]
+        assert [(item.number, item.finished_ms) for item in manager.attempts(APPLICATION)] == [(1, 2_000), (2, 0)]
         (found,) = manager.containers(attempt)
     assert (found.host, found.http_address, found.memory_mb) == ("h2", "h2:2", 256)
 

@@ -16,7 +16,7 @@ import tenacity
 
 from yarnspec.am.allocations import Allocations
 from yarnspec.am.answers import Answers
-from yarnspec.am.attempts import CRASHED, ending_of, for_good, taken_away, unless_replaced, why_ended
+from yarnspec.am.attempts import CRASHED, ended_before, ending_of, for_good, taken_away, unless_replaced, why_ended
 from yarnspec.am.containers import ExecutorContainers
 from yarnspec.am.doors import Doors
 from yarnspec.am.earlier import EarlierBlocks
@@ -115,6 +115,7 @@ def settings_of(plan: Plan, earlier: EarlierBlocks, epoch: int = 1, *, spared: t
             off=plan.recovery_off or recovery_off,
             refused=recovery_off,
             window_ms=options.recovery.window_ms,
+            keep_for_ms=options.recovery.keep_for_ms,
             taken_away=spared,
             lives=restarts_of(plan) + 1,
             driver_restarts=max(0, min(restarts_of(plan), EPOCH_MAX - epoch)),
@@ -166,7 +167,7 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
 
     shared = SharedBlocks.of(conf, plan.options, shell.post)
     _begin(shell, plan, place, epoch, shared=shared, earlier=earlier, before=before)
-    driver.begin(epoch)
+    driver.begin(epoch, ended_before(before, place.attempt))
     watch = ClusterWatch(rm, place.application_id, shell.post, lambda: containers.waiting)
     allocations = Allocations(containers, shell.post)
     provider = ProviderEvents(place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon)

@@ -43,6 +43,14 @@ def why_ended(attempt: Attempt) -> str:
     return f"its application master {ended}: {why[:_MOST_CHARACTERS]}"
 
 
+def ended_before(attempts: Iterable[Attempt], attempt: int) -> int:
+    """When the attempt before this one had ended, in ms and by the ResourceManager's clock; 0: that is not known.
+
+    It is when the ResourceManager took note of that, never too early: for a lost host minutes later.
+    """
+    return next((each.finished_ms for each in attempts if each.number == attempt - 1), 0)
+
+
 def ending_of(shell: Shell) -> Ending:
     """Run the loop; a failure of the negotiator itself is the end of the attempt, and is told like one."""
     try:

@@ -40,14 +40,30 @@ class KeptWork:
 
     @classmethod
     def of(
-        cls, plan: Plan, place: Place, epoch: int, history: ApplicationHistory, *, after: KeptWork | None = None
+        cls,
+        plan: Plan,
+        place: Place,
+        epoch: int,
+        history: ApplicationHistory,
+        *,
+        after: KeptWork | None = None,
+        previous_ended_ms: int = 0,
     ) -> KeptWork:
-        """That of an epoch; ``after``: that of the one before in the same container, which is closed first."""
+        """That of an epoch; ``after``: that of the one before in the same container, which is closed first.
+
+        ``previous_ended_ms``: when the epoch before had ended; 0: that is not known.
+        """
         announcement = place.directory / bridge_file(epoch)
         options = plan.options.recovery
         if not options.enabled or why_off(epoch):
             return cls(None, announcement)
-        began = EpochBegan(epoch=epoch, attempt=place.attempt, host=place.host, time_ms=int(time.time() * 1000))
+        began = EpochBegan(
+            epoch=epoch,
+            attempt=place.attempt,
+            host=place.host,
+            time_ms=int(time.time() * 1000),
+            previous_ended_ms=previous_ended_ms,
+        )
         journal_options = JournalOptions(
             buffer_bytes=options.journal_buffer_mb * 1024**2, flush_interval_s=options.flush_interval_ms / 1000
         )
@@ -59,7 +75,7 @@ class KeptWork:
             return history.begin_journal(began, journal_options, on_stopped, store)
 
         recording = Recording(
-            epoch,
+            began,
             begin=begin,
             look=lambda: history.look_for_later_epoch(epoch),
             leave_word=lambda why: history.say_unrecorded(epoch, why),

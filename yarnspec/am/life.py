@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
@@ -35,6 +36,8 @@ class DriverLifeInContainer:
             plan, directory=place.directory, log_directory=place.log_directory, properties=self._properties
         )
         self._stopping = False
+        self.ended_ms = 0
+        """When it ended by itself; 0: it has not, or was never started."""
         self.saved: Callable[[], Path | None] = lambda: None
         self.post: Callable[[Event], None] = lambda event: None  # noqa: ARG005 - replaced by the shell's
 
@@ -82,6 +85,7 @@ class DriverLifeInContainer:
     def _ended(self, end: DriverExit) -> None:
         if self._stopping:
             return
+        self.ended_ms = int(time.time() * 1000)
         self.shut()
         if end.crashed:
             self.post(events.DriverLost(exit_code=end.exit_code, reason=_why(end)))

@@ -72,12 +72,22 @@ class DriverLives:
         """The journal of this life; None where nothing is recorded."""
         return self._now.kept.recording
 
-    def begin(self, epoch: int) -> None:
-        """A new life: its journal opens, as soon as the last one's is closed. The driver itself starts later."""
+    def begin(self, epoch: int, attempt_before_ended_ms: int = 0) -> None:
+        """A new life: its journal opens, as soon as the last one's is closed. The driver itself starts later.
+
+        ``attempt_before_ended_ms`` is for the first one: when the attempt before had ended; 0: that is not known.
+        """
         last = self._life
         driver = DriverLifeInContainer(self._plan, self._place, epoch, not_ports=self._ports)
         self._ports.add(driver.port)
-        kept = KeptWork.of(self._plan, self._place, epoch, self._history, after=last.kept if last is not None else None)
+        kept = KeptWork.of(
+            self._plan,
+            self._place,
+            epoch,
+            self._history,
+            after=last.kept if last is not None else None,
+            previous_ended_ms=last.driver.ended_ms if last is not None else attempt_before_ended_ms,
+        )
         assert self.listener is not None  # noqa: S101 - see the class
         self._life = _Life(driver, kept, self._containers, self._place.directory / bridge_file(epoch), self.listener)
         if last is not None:

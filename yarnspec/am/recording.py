@@ -28,6 +28,7 @@ from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import (
     ApplicationRegistered,
+    EpochBegan,
     InputsRead,
     JobCommitted,
     JournalRecord,
@@ -42,6 +43,7 @@ from yarnspec.core.journalrecords import (
     WriteForgotten,
 )
 from yarnspec.core.journalstate import Recorded
+from yarnspec.core.overdue import waits_of
 from yarnspec.core.savedwork import (
     Progress,
     Taken,
@@ -117,7 +119,7 @@ class Recording:
     """The journal of one epoch.
 
     Args:
-        epoch: this one.
+        began: this one's first record.
         begin: opens the journal; called in a thread of its own.
         look: raises Fenced when a later epoch has begun, be the journal open or not. From any thread.
         leave_word: tells later epochs, on disk, why nothing of this one is in the journal.
@@ -127,7 +129,7 @@ class Recording:
 
     def __init__(
         self,
-        epoch: int,
+        began: EpochBegan,
         *,
         begin: Begin,
         look: Callable[[], None],
@@ -135,7 +137,8 @@ class Recording:
         identify: Callable[[], ApplicationRegistered],
         saved_file: Path,
     ) -> None:
-        self._epoch = epoch
+        self._began = began
+        self._epoch = began.epoch
         self._begin = begin
         self._leave_word = leave_word
         self._identify = identify
@@ -174,7 +177,7 @@ class Recording:
         if isinstance(command, commands.AnswerShuffle | commands.AnswerWrite):
             self._replies.put(command, self._last)
         elif isinstance(command, commands.OfferSaved):
-            self._offer()
+            self._offer(command.shuffles)
         elif self._journal is not None:
             self._record(self._journal, command)
 
@@ -292,8 +295,9 @@ class Recording:
             self._taken.past(recorded)
         shuffles = saved_shuffles(recorded)
         other = changed(recorded.application, program)
-        if not other:
-            self._save(recorded, [one.shuffle for one in shuffles if one.outputs and not one.not_reusable])
+        usable = [] if other else [one.shuffle for one in shuffles if one.outputs and not one.not_reusable]
+        if usable:
+            self._save(recorded, usable)
         return rec.JournalReplayed(
             problem=past.problem,
             carried=carried,
@@ -301,6 +305,7 @@ class Recording:
             changed=other,
             shuffles=shuffles,
             epochs=tuple(sorted(epoch for epoch in recorded.epochs if epoch < self._epoch)),
+            waits=waits_of([*recorded.epochs.values(), self._began]),
             progress=progress.epoch,
             jobs=progress.jobs,
             writes=saved_writes(recorded),
@@ -311,7 +316,7 @@ class Recording:
 
     def _save(self, recorded: Recorded, shuffles: list[int]) -> None:
         try:
-            outputs = write_saved(self._saved_file, recorded, shuffles) if shuffles else 0
+            outputs = write_saved(self._saved_file, recorded, shuffles)
         except OSError as error:
             # The driver finds none of it and runs everything again.
             self._unsaved = f"{self._saved_file.name} cannot be written: {error.strerror}"
@@ -320,7 +325,9 @@ class Recording:
             return
         _log.info("saved map outputs are in the driver's file", shuffles=len(shuffles), outputs=outputs)
 
-    def _offer(self) -> None:
+    def _offer(self, shuffles: tuple[int, ...]) -> None:
+        if not shuffles:
+            self._save(Recorded(), [])
         if self._unsaved:
             self._post(rec.SavedUnreadable(why=self._unsaved))
         self._saved = not self._unsaved

@@ -254,7 +254,10 @@ class RemoveExecutor(Command, frozen=True):
 
 
 class OfferSaved(Command, frozen=True):
-    """Let the next driver have what is saved of these shuffles: it asks for each of them before it uses it."""
+    """Let the next driver have what is saved of these shuffles: it asks for each of them before it uses it.
+
+    None of them: it knows that nothing is of use, and its executors delete what they find of earlier epochs.
+    """
 
     shuffles: tuple[int, ...]
 

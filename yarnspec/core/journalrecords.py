@@ -24,12 +24,16 @@ WriteState = Literal["begun", "committing", "committed"]
 
 
 class EpochBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The first record of every epoch: who writes it. Summary."""
+    """The first record of every epoch: who writes it, since when, and when the one before had ended. Summary.
+
+    ``previous_ended_ms`` is 0 where that is not known. By the clocks of the hosts that saw it.
+    """
 
     epoch: int
     attempt: int
     host: str
     time_ms: int
+    previous_ended_ms: int = 0
 
 
 class ApplicationRegistered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -37,6 +37,7 @@ from yarnspec.core.driver import Route
 from yarnspec.core.guard import Guard
 from yarnspec.core.lifecycle import EXIT_FAILED, Lifecycle
 from yarnspec.core.outputs import Outputs
+from yarnspec.core.overdue import Wait, overdue_of
 from yarnspec.core.settings import RecoverySettings
 from yarnspec.core.shuffles import Shuffles
 from yarnspec.core.timers import Timers
@@ -232,21 +233,33 @@ class Recovery:
             commands += self._admit(said)
             if refused and event.shuffles and not self._off:
                 commands.append(RefuseShuffles(shuffles=tuple(one.shuffle for one in event.shuffles), reason=said))
+        overdue = overdue_of(event.waits, self._settings.keep_for_ms)
+        if not why:
+            self._shuffles.offer(event.shuffles)
+            commands += self._discard(overdue) if overdue is not None else []
         if not self._off:
             commands.append(RecordProgram(reason=f"epoch {self._lifecycle.epoch} records what it finishes"))
         if not why:
-            commands += self._offer(event.shuffles)
+            commands += self._offer(overdue)
         left_out, self._left_out = self._left_out, []
         for one in left_out:
             commands += self._leave_out(one, "the journal was not open yet when it began")
         answers = self._answer_all(now_ms)
         return [*commands, *self._start(), *answers]
 
-    def _offer(self, saved: tuple[rec.SavedShuffle, ...]) -> list[Command]:
-        self._shuffles.offer(saved)
+    def _discard(self, overdue: Wait) -> list[Command]:
+        """Use nothing that waited too long; in the journal it is gone before anything of this epoch is there."""
+        old = self._shuffles.discard_before(overdue.epoch)
+        if not old:
+            return []
+        said = overdue.told(self._lifecycle.epoch, self._settings.keep_for_ms)
+        forgotten = [] if self._off else [ForgetShuffle(shuffle=one, reason=said) for one in old]
+        return [*self._admit(said), *forgotten]
+
+    def _offer(self, overdue: Wait | None) -> list[Command]:
         offered = self._shuffles.offered
         if not offered:
-            return []
+            return [] if overdue is None else [OfferSaved(shuffles=(), reason="nothing of earlier epochs is of use")]
         self._past = "offered"
         by_host: Counter[str] = Counter()
         for one in offered:

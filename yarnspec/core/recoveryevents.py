@@ -13,6 +13,7 @@ import msgspec
 from yarnspec.core.carried import CarriedPart
 from yarnspec.core.events import Event
 from yarnspec.core.journalrecords import Determinism, InputsRead
+from yarnspec.core.overdue import Wait
 from yarnspec.core.writeevents import SavedWrite
 
 ALL_SHUFFLES = -1
@@ -25,8 +26,8 @@ class SavedShuffle(msgspec.Struct, frozen=True, kw_only=True):
     """A shuffle of an earlier epoch, as the journal has it. ``by_host``: on which hosts its map outputs were written.
 
     ``bounded``: it is sorted by bounds of its own. ``oldest`` and ``newest``: the numbers of the first and the last of
-    the tasks that wrote its map outputs. ``not_reusable`` says why nothing of it may be used; empty: nothing is known
-    against it.
+    the tasks that wrote its map outputs, ``epoch``: the first epoch in which one was written. ``not_reusable`` says why
+    nothing of it may be used; empty: nothing is known against it.
     """
 
     shuffle: int
@@ -40,6 +41,7 @@ class SavedShuffle(msgspec.Struct, frozen=True, kw_only=True):
     bounded: bool = False
     oldest: int = 0
     newest: int = 0
+    epoch: int = 0
     not_reusable: str = ""
 
     @property
@@ -59,6 +61,7 @@ class JournalReplayed(Event, frozen=True):
         changed: what differs from the program that the past was made by, for people.
         shuffles: what was recorded.
         epochs: the earlier epochs that began.
+        waits: how long they and this one were waited for, where the end of the one before is known.
         progress: the last of them that finished anything new; 0: none did.
         jobs: how many jobs of the program have ended in them.
         writes: what they wrote, in order.
@@ -74,6 +77,7 @@ class JournalReplayed(Event, frozen=True):
     changed: tuple[str, ...] = ()
     shuffles: tuple[SavedShuffle, ...] = ()
     epochs: tuple[int, ...] = ()
+    waits: tuple[Wait, ...] = ()
     progress: int = 0
     jobs: int = 0
     writes: tuple[SavedWrite, ...] = ()

@@ -44,9 +44,11 @@ def _saved(shuffle: RecordedShuffle) -> SavedShuffle:
     registered = shuffle.registered
     by_host: Counter[str] = Counter()
     tasks = array("q")
+    epochs: set[int] = set()
     for output in shuffle.outputs.values():
         by_host[output.host] += 1
         tasks.append(output.map_id)
+        epochs.add(output.epoch)
     return SavedShuffle(
         shuffle=registered.shuffle,
         signature=registered.signature,
@@ -59,6 +61,7 @@ def _saved(shuffle: RecordedShuffle) -> SavedShuffle:
         bounded=shuffle.facts is not None,
         oldest=min(tasks, default=0),
         newest=max(tasks, default=0),
+        epoch=min(epochs, default=0),
         not_reusable=shuffle.not_reusable,
     )
 

@@ -93,6 +93,7 @@ class RecoverySettings(msgspec.Struct, frozen=True, kw_only=True):
     often a driver that died is started again in the same attempt; the first time at once, the second after
     ``restart_first_ms``, each further time after twice as long, at most ``restart_max_ms``. ``live_adoption_ms``: how
     long the map outputs of an executor that died while its driver lives wait for another on its host; 0: not at all.
+    ``keep_for_ms``: how long what an epoch left waits for the next one to begin; 0: however long that takes.
     """
 
     enabled: bool = False
@@ -109,6 +110,7 @@ class RecoverySettings(msgspec.Struct, frozen=True, kw_only=True):
     restart_first_ms: int = 1_000
     restart_max_ms: int = 30_000
     live_adoption_ms: int = 0
+    keep_for_ms: int = 300_000
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

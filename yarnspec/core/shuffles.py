@@ -64,6 +64,13 @@ class Shuffles:
                 self._offered[one.shuffle] = one
                 self._by_signature.setdefault(one.signature, []).append(one.shuffle)
 
+    def discard_before(self, epoch: int) -> tuple[int, ...]:
+        """Offer nothing any more of what was written before an epoch; the shuffles that this concerns."""
+        old = tuple(one.shuffle for one in self._offered.values() if one.epoch < epoch)
+        for shuffle in old:
+            del self._offered[shuffle]
+        return old
+
     def declare(self, declared: ShuffleDeclared) -> tuple[SavedShuffle | None, str]:
         """The saved shuffle that the declared one takes over, or None, and the reason."""
         saved, why = self._match(declared)

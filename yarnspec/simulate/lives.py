@@ -38,6 +38,7 @@ class Plan:
     """A program, the hosts, and how often its driver dies.
 
     ``in_place``: how likely it dies alone, so that its application master starts it again, up to ``restarts`` times.
+    ``late``: how likely the next life begins so late that what the last one left must not be used.
     """
 
     seed: int
@@ -50,6 +51,7 @@ class Plan:
     recording_stops: float
     in_place: float
     restarts: int
+    late: float
 
     @classmethod
     def draw(cls, seed: int) -> Plan:
@@ -83,6 +85,7 @@ class Plan:
             recording_stops=rng.choice((0.0, 0.0, 0.0, 0.03)),
             in_place=rng.choice((0.0, 0.5, 1.0)),
             restarts=rng.randint(0, 4),
+            late=rng.choice((0.0, 0.0, 0.2)),
         )
 
 
@@ -110,8 +113,9 @@ class Result:
     """What came of a plan. ``ideal``: maps that would have run without any crash or loss.
 
     ``epochs``: how many lives there were, ``in_place`` of them in the application master of the one before, of which
-    there were ``attempts``. ``refused``: how often one whose journal was sealed was refused a record, ``refused_late``:
-    messages to a negotiator whose driver was another one by then.
+    there were ``attempts``, and ``late`` of them too late for what that one left. ``refused``: how often one whose
+    journal was sealed was refused a record, ``refused_late``: messages to a negotiator whose driver was another one by
+    then.
     """
 
     epochs: int = 0
@@ -122,6 +126,7 @@ class Result:
     ran: int = 0
     ideal: int = 0
     restored: int = 0
+    late: int = 0
     durable: list[int] = field(default_factory=list)
     """How many outputs were saved at the start of each later epoch."""
 

@@ -29,14 +29,16 @@ from yarnspec.core.journalrecords import (
 )
 from yarnspec.core.journalstate import Recorded
 from yarnspec.core.negotiator import Negotiator
+from yarnspec.core.overdue import waits_of
 from yarnspec.core.savedwork import Progress, Taken, progress_of, progress_record, saved_shuffles
-from yarnspec.core.settings import Settings
+from yarnspec.core.settings import RecoverySettings, Settings
 from yarnspec.simulate.lives import Crash, Disk, Output, Plan, Result, ShufflePlan
 from yarnspec.simulate.masters import Masters
 from yarnspec.simulate.rules import BrokenRule
 
 _IDS = 1_000_000
 _TASKS = 100_000_000
+_KEEP_FOR_MS = RecoverySettings().keep_for_ms
 
 
 class CrashedError(Exception):
@@ -75,6 +77,7 @@ def resume(
             result.ran += life.ran
             result.restored += life.restored
             result.refused += life.refused
+            result.late += life.late
             if number > 1:
                 result.durable.append(life.saved)
         life.die()
@@ -128,6 +131,10 @@ class Life:
         self._lost: set[tuple[int, int]] = set()
         self._bounds: dict[int, int] = {}
         self._next_map = epoch * _TASKS
+        self._began = self._first_record()
+        epochs = [*self._past.epochs.values(), self._began]
+        self._overdue = max((one.epoch for one in epochs if _is_late(one)), default=0)
+        self.late = self._overdue == epoch
         self.ran = 0
         self.restored = 0
         self.refused = 0
@@ -136,12 +143,13 @@ class Life:
     def run(self) -> None:
         """From the start of the negotiator to the end of the program. Raises CrashedError."""
         self._masters.begin(self._tell)
-        self._write(EpochBegan(epoch=self._epoch, attempt=self._masters.attempt, host="h", time_ms=1), durable=True)
+        self._write(self._began, durable=True)
         self._flush()
         self._tell(
             rec.JournalReplayed(
                 shuffles=saved_shuffles(self._past),
                 epochs=tuple(epoch for epoch in sorted(self._past.epochs) if epoch < self._epoch),
+                waits=waits_of([*self._past.epochs.values(), self._began]),
                 progress=progress_of(self._past).epoch,
             )
         )
@@ -168,6 +176,17 @@ class Life:
             kept = self._rng.randint(self._durable, len(self._written))
             self._disk.records += self._written[:kept]
 
+    def _first_record(self) -> EpochBegan:
+        late = self._plan.late > 0 and self._rng.random() < self._plan.late
+        ended_ms = self._now_ms - _KEEP_FOR_MS - late if self._past.epochs else 0
+        return EpochBegan(
+            epoch=self._epoch,
+            attempt=self._masters.attempt,
+            host="h",
+            time_ms=self._now_ms,
+            previous_ended_ms=ended_ms,
+        )
+
     # the program
 
     def _declare(self, plan: ShufflePlan) -> None:
@@ -189,8 +208,9 @@ class Life:
         same = [one for one in saved if one.outputs and one.registered.signature == f"s{plan.number}"]
         if len(same) != 1:
             return set()
-        shuffle = same[0].registered.shuffle
-        return {index for index, one in same[0].outputs.items() if (shuffle, one.map_id) in self._disk.outputs}
+        shuffle, there = same[0].registered.shuffle, self._disk.outputs
+        outputs = same[0].outputs.items()
+        return {index for index, one in outputs if one.epoch >= self._overdue and (shuffle, one.map_id) in there}
 
     def _take_over(self, plan: ShufflePlan) -> None:
         fresh = self._epoch * _IDS + plan.number
@@ -244,6 +264,8 @@ class Life:
         }
         if (whole and len(found) < plan.maps) or (plan.bounded and self._past.shuffles[shuffle].facts is None):
             found = {}
+        if any(one.epoch < self._overdue for one in saved.values()):
+            raise BrokenRule(f"seed {self._plan.seed}: shuffle {shuffle} had waited too long for epoch {self._overdue}")
         self._there[shuffle] = found
         self.restored += len(found)
         self._tell(
@@ -441,3 +463,7 @@ class Life:
             return
         self._write(finished, durable=False)
         self._tell(rec.MapOutputsRecorded())
+
+
+def _is_late(began: EpochBegan) -> bool:
+    return began.previous_ended_ms > 0 and began.time_ms - began.previous_ended_ms > _KEEP_FOR_MS

@@ -95,8 +95,8 @@ final class Claims {
             // Of this driver's own, or too late. Until their maps have run again a next driver could want them.
             return inUse(key.shuffle(), served && ownerEpoch == epoch);
         }
-        // Without any past the journal may just not have been readable.
-        return saved.hasPast() ? Verdict.GARBAGE : Verdict.KEEP;
+        // Without a file of the past the journal may just not have been readable.
+        return saved.isKnown() ? Verdict.GARBAGE : Verdict.KEEP;
     }
 
     private Verdict inUse(int shuffle, boolean given) {

@@ -137,6 +137,11 @@ public final class SavedOutputs {
         }
     }
 
+    /** Whether the negotiator has said what is saved, be it nothing: what is not among it nobody will ever need. */
+    boolean isKnown() {
+        return this != NONE;
+    }
+
     /** Whether there is anything to be found again. */
     public boolean hasPast() {
         return !outputs.isEmpty();

@@ -145,6 +145,17 @@ class ClaimsTest {
     }
 
     @Test
+    void whereNothingThatIsSavedIsOfUseAllOfEarlierEpochsIsGarbage() throws Exception {
+        SavedOutputs nothing = SavedOutputs.load(Files.createFile(directory.resolve("nothing")));
+        claims = new Claims(3, nothing, shuffles, false, null);
+        existing.add(3_000_001);
+        OutputName own = new OutputName(3_000_001, 300_000_005);
+        BlockManagerId who = executor("21", "a");
+        assertEquals(Verdict.GARBAGE, ask(who, FIRST));
+        assertEquals(Verdict.KEEP, ask(who, 3, "20", own));
+    }
+
+    @Test
     void whatExecutorsOfThisDriverLeftIsKeptAsLongAsItsShuffleExists() {
         existing.add(2_000_001);
         OutputName own = new OutputName(2_000_001, 200_000_005);
