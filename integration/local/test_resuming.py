@@ -28,6 +28,9 @@ CASES = {
     "subquery": ("subquery", "true", 9),
     "few": ("few", "true", 10),
     "observed": ("observed", "true", 5),
+    "observed-later": ("observed", "true", 12),
+    "observed-not-adaptive": ("observed", "false", 10),
+    "observed-sorted": ("observed", "true", 18),
 }
 
 

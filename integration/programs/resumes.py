@@ -140,14 +140,24 @@ def subquery(spark: SparkSession, directory: Path) -> Any:
 
 
 def observed(spark: SparkSession, directory: Path) -> Any:
-    """Counts rows with `observe`: below a shuffle, which is not recorded for it, and above one that is."""
+    """Counts rows with `observe`: in each of two stages, in one that is sampled first, and by aggregates of each kind."""
     facts = spark.read.parquet(str(directory / "facts")).withColumn("v", functions.udf(_pause, LongType())("v"))
-    below, above = Observation("below"), Observation("above")
-    first = facts.observe(below, functions.count("*").alias("n"), functions.sum("v").alias("v"))
-    rows = first.groupBy((functions.col("k") % 10).alias("k")).agg(functions.max("v")).collect()
-    sums = facts.groupBy("k").agg(functions.sum("v").alias("v")).observe(above, functions.sum("v").alias("v"))
-    more = sums.groupBy((functions.col("k") % 7).alias("k")).agg(functions.sum("v")).collect()
-    return [sorted([list(row) for row in rows]), sorted([list(row) for row in more]), below.get, above.get]
+    below, above, sorting = Observation("below"), Observation("above"), Observation()
+    total = functions.sum("v").alias("v")
+    first = facts.observe(
+        below,
+        functions.count("*").alias("n"),
+        total,
+        functions.max(functions.concat(functions.lit("k"), "k")).alias("name"),
+        functions.avg(functions.col("v").cast("decimal(20,3)")).cast("string").alias("mean"),
+        functions.approx_count_distinct("v").alias("distinct"),
+        functions.percentile(functions.col("k") % 7, 0.5).alias("middle"),
+    )
+    sums = first.groupBy("k").agg(total).observe(above, functions.count("*").alias("n"), total)
+    rows = sums.groupBy((functions.col("k") % 10).alias("k")).agg(functions.max("v")).collect()
+    ordered = facts.observe(sorting, total).orderBy("v", "k").select("v").collect()
+    seen = [each.get for each in (below, above, sorting)]
+    return [sorted([list(row) for row in rows]), sum(row.v * i for i, row in enumerate(ordered)) % 1_000_003, seen]
 
 
 def few(spark: SparkSession, directory: Path) -> Any:

@@ -20,6 +20,9 @@ import scala.jdk.javaapi.CollectionConverters;
  * a job first needs the shuffle, as the program would have seen them then; of those that run when Spark's tracker takes
  * their output. Spark itself counts whatever a result brings that it looks at, and some of those it never looks at: a map
  * whose executor is lost, or whose job is given up, before its result has come.
+ *
+ * <p>So it does with what {@code observe} counts in the maps of earlier drivers. Of those that run Spark counts that itself:
+ * it knows which map each update is from, and what a map gives replaces what it gave before.
  */
 final class Accumulated {
     private record CountedMap(int shuffle, int index) {}
@@ -58,19 +61,15 @@ final class Accumulated {
             int shuffle, long task, scala.collection.immutable.Seq<AccumulatorV2<?, ?>> updates) {
         Map<Boolean, List<AccumulatorV2<?, ?>>> byProgram = CollectionConverters.asJava(updates).stream()
                 .collect(Collectors.partitioningBy(each -> each instanceof PythonAccumulatorV2));
-        if (!byProgram.get(true).isEmpty()) {
-            waiting.put(new SavedOutputs.Key(shuffle, task), byProgram.get(true));
-        }
+        waiting.put(new SavedOutputs.Key(shuffle, task), byProgram.get(true)); // none, too: it has run here
         return CollectionConverters.asScala(byProgram.get(false)).toList();
     }
 
     /** Spark's tracker has an output: what its map counted is, unless another run of that map was counted before. */
     void accepted(int shuffle, int index, long task) {
         List<AccumulatorV2<?, ?>> updates = waiting.remove(new SavedOutputs.Key(shuffle, task));
-        synchronized (this) {
-            if (updates == null || !counted.add(new CountedMap(shuffle, index))) {
-                return;
-            }
+        if (updates == null || !first(shuffle, index)) {
+            return;
         }
         for (AccumulatorV2<?, ?> update : updates) {
             if (Scala.orNull(AccumulatorContext.get(update.id())) instanceof PythonAccumulatorV2 own) {
@@ -84,6 +83,10 @@ final class Accumulated {
         }
     }
 
+    private synchronized boolean first(int shuffle, int index) {
+        return counted.add(new CountedMap(shuffle, index));
+    }
+
     void forget(int shuffle) {
         waiting.keySet().removeIf(key -> key.shuffle() == shuffle);
     }
@@ -91,18 +94,19 @@ final class Accumulated {
     /**
      * Counts the updates of saved maps.
      *
-     * @param shuffle the number of the shuffle in this driver
+     * @param record the shuffle in this driver
      * @param indexes those maps, or null for all
      */
-    void count(int shuffle, SavedOutputs.SavedShuffle from, Set<Integer> indexes) throws IOException {
+    void count(ShuffleRecord record, SavedOutputs.SavedShuffle from, Set<Integer> indexes) throws IOException {
         List<byte[]> updates = new ArrayList<>();
         for (Map.Entry<Integer, SavedOutputs.Saved> entry : from.outputs().entrySet()) {
             int index = entry.getKey();
             if (indexes == null || indexes.contains(index)) {
-                List<byte[]> more = entry.getValue().content().accumulated();
-                synchronized (this) {
-                    if (!more.isEmpty() && counted.add(new CountedMap(shuffle, index))) {
-                        updates.addAll(more);
+                MapBlob map = entry.getValue().content();
+                if (map.counts() && first(record.id, index)) {
+                    updates.addAll(map.accumulated());
+                    for (Observed each : map.observed()) {
+                        each.count(record.signature.observers(), record.rdd(), index);
                     }
                 }
             }

@@ -17,19 +17,26 @@ import org.apache.spark.scheduler.MapStatus;
 
 /**
  * All that a finished map gave the driver, as bytes: where its output is and how large, the two SQL metrics that
- * adaptive execution plans with, and the updates of the program's Python accumulators.
+ * adaptive execution plans with, the updates of the program's Python accumulators, and what was counted by {@code observe}.
  *
- * <p>Layout 1: {@code u8 1 | u8 kind of status | u32 length, status | i64 data size | i64 records written | u32 count,
- * each u32 length, update}. The status is what Spark's own {@code writeExternal} writes; a metric that is not there is -1.
+ * <p>Layout 2: {@code u8 2 | u8 kind of status | u32 length, status | i64 data size | i64 records written | u32 count,
+ * each u32 length, update | u32 count, each u32 place, u32 length, row}. The status is what Spark's own
+ * {@code writeExternal} writes; a metric that is not there is -1.
  *
  * @param accumulated pickled {@code (id, value)} pairs, as Spark hands them to the program
  */
-record MapBlob(MapStatus status, long dataSize, long recordsWritten, List<byte[]> accumulated) {
+record MapBlob(
+        MapStatus status, long dataSize, long recordsWritten, List<byte[]> accumulated, List<Observed> observed) {
     static final long NO_METRIC = -1;
 
-    private static final int VERSION = 1;
+    private static final int VERSION = 2;
     private static final int COMPRESSED = 1;
     private static final int HIGHLY_COMPRESSED = 2;
+
+    /** Whether something of the program is to be counted again with it. */
+    boolean counts() {
+        return !accumulated.isEmpty() || !observed.isEmpty();
+    }
 
     byte[] encode() throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
@@ -46,6 +53,11 @@ record MapBlob(MapStatus status, long dataSize, long recordsWritten, List<byte[]
         out.writeInt(accumulated.size());
         for (byte[] update : accumulated) {
             write(out, update);
+        }
+        out.writeInt(observed.size());
+        for (Observed each : observed) {
+            out.writeInt(each.place());
+            write(out, each.row());
         }
         return bytes.toByteArray();
     }
@@ -87,7 +99,11 @@ record MapBlob(MapStatus status, long dataSize, long recordsWritten, List<byte[]
         for (int left = in.readInt(); left > 0; left--) {
             accumulated.add(read(in));
         }
-        return new MapBlob(status, dataSize, recordsWritten, accumulated);
+        List<Observed> observed = new ArrayList<>();
+        for (int left = in.readInt(); left > 0; left--) {
+            observed.add(new Observed(in.readInt(), read(in)));
+        }
+        return new MapBlob(status, dataSize, recordsWritten, accumulated, observed);
     }
 
     private static byte[] read(DataInputStream in) throws IOException {

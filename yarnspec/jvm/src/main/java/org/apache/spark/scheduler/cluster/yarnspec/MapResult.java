@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.InternalAccumulator$;
 import org.apache.spark.api.python.PythonAccumulatorV2;
+import org.apache.spark.sql.execution.LastAttemptAggregatingAccumulator;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.util.AccumulatorContext;
 import org.apache.spark.util.AccumulatorV2;
@@ -11,16 +12,20 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What a finished map counted: the two metrics of its exchange, and the updates of the program's Python accumulators.
+ * What a finished map counted: the two metrics of its exchange, the updates of the program's Python accumulators, and what
+ * rows were observed.
  *
  * @param other the class of an accumulator that cannot be counted again in another driver; empty when there is none
  */
-record MapResult(long dataSize, long recordsWritten, List<byte[]> accumulated, String other) {
-    static MapResult of(Seq<AccumulatorV2<?, ?>> updates, ShuffleMetrics metrics) {
+record MapResult(
+        long dataSize, long recordsWritten, List<byte[]> accumulated, List<Observed> observed, String other) {
+    /** Of a map of a shuffle with this signature. */
+    static MapResult of(Seq<AccumulatorV2<?, ?>> updates, ShuffleMetrics metrics, Signature signature) {
         // Spark leaves out counters that are 0.
         long dataSize = metrics.any() ? 0 : MapBlob.NO_METRIC;
         long records = dataSize;
         List<byte[]> accumulated = new ArrayList<>();
+        List<Observed> observed = new ArrayList<>();
         String other = "";
         for (AccumulatorV2<?, ?> each : CollectionConverters.asJava(updates)) {
             if (each instanceof SQLMetric metric) {
@@ -28,11 +33,23 @@ record MapResult(long dataSize, long recordsWritten, List<byte[]> accumulated, S
                 records = metrics.isRecords(metric.id()) ? metric.value() : records;
             } else if (each instanceof PythonAccumulatorV2 python) {
                 accumulated.addAll(python.value());
+            } else if (each instanceof LastAttemptAggregatingAccumulator update && placeOf(update, signature) >= 0) {
+                if (!update.isZero()) {
+                    observed.add(Observed.of(placeOf(update, signature), update));
+                }
             } else if (!isSparks(each) && !each.isZero()) {
                 other = each.getClass().getName();
             }
         }
-        return new MapResult(dataSize, records, accumulated, other);
+        int bytes = observed.stream().mapToInt(each -> each.row().length).sum();
+        if (bytes > Observed.BYTES_MAX) {
+            throw new IllegalStateException("observe() has " + bytes + " bytes, more than " + Observed.BYTES_MAX);
+        }
+        return new MapResult(dataSize, records, accumulated, observed, other);
+    }
+
+    private static int placeOf(LastAttemptAggregatingAccumulator update, Signature signature) {
+        return signature.observers().indexOf(update.id());
     }
 
     /** Whether it is one of the counters of every task. */
@@ -46,6 +63,6 @@ record MapResult(long dataSize, long recordsWritten, List<byte[]> accumulated, S
     }
 
     MapBlob with(org.apache.spark.scheduler.MapStatus status) {
-        return new MapBlob(status, dataSize, recordsWritten, accumulated);
+        return new MapBlob(status, dataSize, recordsWritten, accumulated, observed);
     }
 }

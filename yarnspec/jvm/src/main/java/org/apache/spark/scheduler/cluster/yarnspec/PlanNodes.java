@@ -22,6 +22,7 @@ import org.apache.spark.sql.execution.CoalescedMapperPartitionSpec;
 import org.apache.spark.sql.execution.CoalescedPartitionSpec;
 import org.apache.spark.sql.execution.CollectMetricsExec;
 import org.apache.spark.sql.execution.InSubqueryExec;
+import org.apache.spark.sql.execution.LastAttemptAggregatingAccumulator;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.PartialMapperPartitionSpec;
 import org.apache.spark.sql.execution.PartialReducerPartitionSpec;
@@ -57,6 +58,7 @@ final class PlanNodes {
 
     private final Values values;
     private final ShuffleIdentities shuffles;
+    private final List<Long> observers = new ArrayList<>();
 
     PlanNodes(Values values, ShuffleIdentities shuffles) {
         this.values = values;
@@ -65,6 +67,11 @@ final class PlanNodes {
 
     ShuffleIdentities shuffles() {
         return shuffles;
+    }
+
+    /** The accumulators of each {@code observe} so far. */
+    List<Long> observers() {
+        return observers;
     }
 
     void add(SparkPlan plan) {
@@ -76,8 +83,8 @@ final class PlanNodes {
             add(((QueryStageExec) plan).plan());
         } else if (plan instanceof InMemoryTableScanExec || plan instanceof TableCacheQueryStageExec) {
             throw new Unknown("it reads a cached table");
-        } else if (plan instanceof CollectMetricsExec) {
-            throw new Unknown("observe() is counted below it");
+        } else if (plan instanceof CollectMetricsExec observed) {
+            addObserved(observed);
         } else if (plan instanceof QueryStageExec || plan instanceof AdaptiveSparkPlanExec
                 || plan.getClass().getName().contains(".streaming.")) {
             throw Unknown.kind("a step of a query", plan);
@@ -91,6 +98,18 @@ final class PlanNodes {
     /** What the exchange does itself, and what is below it. */
     void addOwner(SparkPlan exchange) {
         values.addProduct((Product) exchange);
+    }
+
+    /** Which one it is its place tells: a name that Spark has made up is another one in each driver. */
+    private void addObserved(CollectMetricsExec observed) {
+        // It is there: what is below the exchange at hand has been made ready to run.
+        if (!(Fields.get(observed, "accumulator") instanceof LastAttemptAggregatingAccumulator counts)) {
+            throw new Unknown("observe() counts every attempt below it");
+        }
+        observers.add(counts.id());
+        values.into().add("observed");
+        values.add(observed.metricExpressions());
+        values.add(observed.child());
     }
 
     private void addShuffle(SparkPlan exchange) {

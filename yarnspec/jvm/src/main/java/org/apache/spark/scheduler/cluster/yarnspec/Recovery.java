@@ -260,7 +260,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         Fields.set(dependency, "shuffleId", id);
         signatures.registered(id, signature, RangeBounds.of(dependency));
         ShuffleMetrics metrics = wanted ? ShuffleMetrics.of(dependency) : null;
-        ShuffleRecord record = new ShuffleRecord(id, signature, metrics, wanted);
+        ShuffleRecord record = new ShuffleRecord(id, signature, metrics, dependency.rdd(), wanted);
         shuffles.put(id, record);
         boolean parentsRecordable = true;
         for (int parent : signature.parents()) {
@@ -309,9 +309,9 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private void keep(ShuffleRecord record, long task, DirectTaskResult<?> result) {
         MapResult counted;
         try {
-            counted = MapResult.of(result.accumUpdates(), record.metrics);
+            counted = MapResult.of(result.accumUpdates(), record.metrics, record.signature);
         } catch (RuntimeException | LinkageError e) {
-            poison(record, "what a map counted cannot be read: " + e);
+            poison(record, "what a map counted cannot be recorded: " + e);
             return;
         }
         if (!counted.other().isEmpty()) {
@@ -412,7 +412,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     private void count(ShuffleRecord record, SavedOutputs.SavedShuffle from, Set<Integer> indexes) {
         try {
-            accumulated.count(record.id, from, indexes);
+            accumulated.count(record, from, indexes);
         } catch (IOException | RuntimeException e) {
             // Going on would give the program a wrong count, and an error here leaves it waiting for its job for ever.
             System.err.println("yarnspec: the driver ends because it cannot count again what maps of shuffle " + record.id

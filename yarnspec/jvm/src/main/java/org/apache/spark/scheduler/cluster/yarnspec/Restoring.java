@@ -123,7 +123,7 @@ final class Restoring {
             Signature signature,
             ShuffleDependency<?, ?, ?> dependency,
             SavedOutputs.SavedShuffle there)
-            throws Declined {
+            throws Declined, IOException {
         boolean whole = answer.whole() || signature.determinism() == Signature.Determinism.INDETERMINATE;
         if (whole && restored.maps().size() < signature.maps()) {
             throw new Declined("its records are others each time, and not all of its maps are there");
@@ -135,6 +135,11 @@ final class Restoring {
                 throw new Declined("its rows were not counted");
             }
             counts |= !map.accumulated().isEmpty();
+            for (Observed each : map.observed()) {
+                if (!each.fits(signature.observers())) {
+                    throw new Declined("what it observes is not to be found");
+                }
+            }
         }
         if (counts && Accumulated.driversOwn() == null) {
             throw new Declined("its accumulators are not to be found");

@@ -1,9 +1,11 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import java.lang.ref.WeakReference;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import org.apache.spark.rdd.RDD;
 
 /** A shuffle of this driver: what it is, whether its maps are recorded, and what of it an earlier driver did. */
 final class ShuffleRecord {
@@ -13,15 +15,22 @@ final class ShuffleRecord {
     /** Those that read it. */
     final Collection<ShuffleRecord> children = new ConcurrentLinkedQueue<>();
 
+    private final WeakReference<RDD<?>> rdd;
     private final Set<Integer> restored = new HashSet<>();
     private boolean recording;
     private boolean poisoned;
 
-    ShuffleRecord(int id, Signature signature, ShuffleMetrics metrics, boolean recording) {
+    ShuffleRecord(int id, Signature signature, ShuffleMetrics metrics, RDD<?> rdd, boolean recording) {
         this.id = id;
+        this.rdd = new WeakReference<>(rdd);
         this.signature = signature;
         this.metrics = metrics;
         this.recording = recording;
+    }
+
+    /** What its maps compute; null when Spark has forgotten it. */
+    RDD<?> rdd() {
+        return rdd.get();
     }
 
     synchronized boolean recording() {

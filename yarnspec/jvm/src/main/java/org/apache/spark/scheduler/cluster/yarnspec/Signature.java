@@ -8,7 +8,8 @@ import java.util.List;
  * @param text equal for two shuffles of two drivers only when they hold the same records; empty when that is not known
  * @param whyNot why it is not known; empty when it is
  * @param parents the shuffles of this driver that it reads
- * @param accumulates whether functions of the program that run in it add to accumulators
+ * @param accumulates whether functions of the program that run in it add to accumulators, or rows are observed
+ * @param observers the accumulators of each {@code observe} in it, in the order of its plan; in this driver
  */
 record Signature(
         String text,
@@ -18,6 +19,7 @@ record Signature(
         Determinism determinism,
         List<Integer> parents,
         boolean accumulates,
+        List<Long> observers,
         String whyNot) {
     /** What Spark says of a stage that runs again: the same records, the same in another order, or others. */
     enum Determinism {
@@ -36,11 +38,11 @@ record Signature(
 
     /** A write of which nothing is known but its path. */
     static Signature ofUnknownWrite(String path) {
-        return new Signature("", path, 0, 0, Determinism.INDETERMINATE, List.of(), false, "its plan is not known");
+        return new Signature("", path, 0, 0, Determinism.INDETERMINATE, List.of(), false, List.of(), "its plan is not known");
     }
 
     /** The same, but never reused. */
     Signature unknown(String why) {
-        return new Signature("", description, maps, reduces, determinism, parents, accumulates, why);
+        return new Signature("", description, maps, reduces, determinism, parents, accumulates, observers, why);
     }
 }

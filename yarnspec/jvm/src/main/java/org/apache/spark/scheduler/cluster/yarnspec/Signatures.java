@@ -92,6 +92,7 @@ final class Signatures implements ShuffleIdentities {
                 determinism(dependency, values),
                 List.copyOf(values.rdds().parents()),
                 values.accumulates(),
+                List.copyOf(values.observers()),
                 whyNot);
     }
 
@@ -145,6 +146,7 @@ final class Signatures implements ShuffleIdentities {
                 Signature.Determinism.UNORDERED,
                 List.of(),
                 values.accumulates(),
+                List.copyOf(values.observers()),
                 whyNot);
     }
 

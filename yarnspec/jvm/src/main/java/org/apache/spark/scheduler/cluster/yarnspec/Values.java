@@ -73,9 +73,14 @@ final class Values {
         return deterministic;
     }
 
-    /** Whether one of the program's functions so far adds to an accumulator. */
+    /** Whether one of the program's functions so far adds to an accumulator, or rows are observed. */
     boolean accumulates() {
-        return accumulates;
+        return accumulates || !observers().isEmpty();
+    }
+
+    /** The accumulators of each {@code observe} so far, in the order of the plan. */
+    List<Long> observers() {
+        return plans.observers();
     }
 
     void add(Object value) {
@@ -225,6 +230,9 @@ final class Values {
         Values own = new Values(new Fingerprint(), this);
         for (Object each : values) {
             own.add(each);
+        }
+        if (!own.observers().isEmpty()) {
+            throw new Unknown("observe() is counted where there is no order");
         }
         deterministic &= own.deterministic;
         accumulates |= own.accumulates;

@@ -91,7 +91,7 @@ class AdoptionTest {
                 header.put("shuffle", shuffle).put("index", index++).put("map_id", name.mapId());
                 header.put("executor_id", "3").put("host", "gone").put("epoch", 1);
                 MapBlob blob = new MapBlob(
-                        MapStatus$.MODULE$.apply(where, output.getValue(), name.mapId(), 0), -1, -1, List.of());
+                        MapStatus$.MODULE$.apply(where, output.getValue(), name.mapId(), 0), -1, -1, List.of(), List.of());
                 out.write(Frames.encode(header, blob.encode()));
             }
         }

@@ -64,7 +64,7 @@ class ClaimsTest {
                 map.put("shuffle", 0).put("index", index++).put("map_id", name.mapId()).put("executor_id", "3");
                 map.put("host", "a").put("epoch", 1).put("bytes", 1_030);
                 MapBlob blob = new MapBlob(
-                        MapStatus$.MODULE$.apply(executor("3", "a"), SIZES, name.mapId(), 0), -1, -1, List.of());
+                        MapStatus$.MODULE$.apply(executor("3", "a"), SIZES, name.mapId(), 0), -1, -1, List.of(), List.of());
                 out.write(Frames.encode(map, blob.encode()));
             }
         }

@@ -215,6 +215,10 @@ final class FakeCluster implements AutoCloseable {
         return running.get(taskId).index();
     }
 
+    int partitionOf(long taskId) {
+        return running.get(taskId).partitionId();
+    }
+
     Set<Long> running() {
         return Set.copyOf(running.keySet());
     }

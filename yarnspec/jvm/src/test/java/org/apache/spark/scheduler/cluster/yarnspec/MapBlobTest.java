@@ -39,25 +39,34 @@ class MapBlobTest {
     @Test
     void bothKindsOfStatusComeBack() throws IOException {
         for (int reduces : new int[] {1, 5, 3_000}) {
-            MapBlob blob = new MapBlob(status(reduces), 12, 34, List.of(new byte[] {1, 2}, new byte[0]));
+            MapBlob blob = new MapBlob(
+                    status(reduces),
+                    12,
+                    34,
+                    List.of(new byte[] {1, 2}, new byte[0]),
+                    List.of(new Observed(3, new byte[] {4, 5}), new Observed(0, new byte[0])));
             MapBlob back = MapBlob.decode(blob.encode());
             assertSame(blob.status(), back.status(), reduces);
             assertEquals(12, back.dataSize());
             assertEquals(34, back.recordsWritten());
             assertEquals(2, back.accumulated().size());
             assertArrayEquals(new byte[] {1, 2}, back.accumulated().get(0));
+            assertEquals(2, back.observed().size());
+            assertEquals(3, back.observed().get(0).place());
+            assertArrayEquals(new byte[] {4, 5}, back.observed().get(0).row());
         }
         assertInstanceOf(HighlyCompressedMapStatus.class, status(3_000));
     }
 
     @Test
     void aCutOrForeignBlobIsAnError() throws IOException {
-        byte[] whole = new MapBlob(status(5), 1, 2, List.of(new byte[] {1})).encode();
+        byte[] whole = new MapBlob(status(5), 1, 2, List.of(new byte[] {1}), List.of(new Observed(0, new byte[] {2})))
+                .encode();
         for (int length = 0; length < whole.length; length++) {
             byte[] cut = Arrays.copyOf(whole, length);
             assertThrows(IOException.class, () -> MapBlob.decode(cut));
         }
-        whole[0] = 2;
+        whole[0] = 1;
         assertThrows(IOException.class, () -> MapBlob.decode(whole));
     }
 }

@@ -65,7 +65,7 @@ class SavedOutputsTest {
                         .put("host", index == 2 ? "b" : "a")
                         .put("epoch", 1)
                         .put("bytes", 71_000),
-                new MapBlob(status, -1, -1, List.of()).encode());
+                new MapBlob(status, -1, -1, List.of(), List.of()).encode());
     }
 
     private static BlockManagerId executor(String id, String host) {

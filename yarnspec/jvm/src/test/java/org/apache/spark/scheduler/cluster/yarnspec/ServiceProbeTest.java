@@ -70,7 +70,7 @@ class ServiceProbeTest {
                                 .put("host", where.host())
                                 .put("epoch", 1)
                                 .put("bytes", 1_500),
-                        new MapBlob(status, -1, -1, List.of()).encode()));
+                        new MapBlob(status, -1, -1, List.of(), List.of()).encode()));
             }
         }
         saved = SavedOutputs.load(file);

@@ -4,6 +4,7 @@ import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.count;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.rand;
+import static org.apache.spark.sql.functions.sum;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -25,6 +26,7 @@ import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.internal.SQLConf;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -320,7 +322,25 @@ class SignaturesTest {
     }
 
     @Test
-    void whatIsObservedIsNotReused() throws Exception {
+    void whatIsObservedCountsAndUnderWhichNameDoesNot() throws Exception {
+        String first = observing("first", "id");
+        assertEquals(first, observing("second", "id"));
+        assertNotEquals(first, observing("first", "n"));
+        assertNotEquals(first, signature(() -> pairs().repartition(2, col("id")).collectAsList()));
+    }
+
+    private Dataset<Row> pairs() {
+        return session.range(0, 10, 1, 2).select(col("id"), col("id").plus(1).as("n"));
+    }
+
+    private String observing(String name, String column) throws Exception {
+        return signature(
+                () -> pairs().observe(name, sum(col(column)).as("s")).repartition(2, col("id")).collectAsList());
+    }
+
+    @Test
+    void whatIsObservedInEachAttemptIsNotReused() throws Exception {
+        session.conf().set(SQLConf.LEGACY_OBSERVE_METRICS_AGGREGATE_ALL_ATTEMPTS().key(), "true");
         Dataset<Row> observed = session.range(0, 10, 1, 2).toDF().observe("seen", count(lit(1)).as("n"));
         assertTrue(whyNot(() -> observed.repartition(2, col("id")).collectAsList()).contains("observe()"));
     }
