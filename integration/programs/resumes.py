@@ -140,7 +140,7 @@ def subquery(spark: SparkSession, directory: Path) -> Any:
 
 
 def observed(spark: SparkSession, directory: Path) -> Any:
-    """Counts rows with `observe`: in each of two stages, in one that is sampled first, and by aggregates of each kind."""
+    """Counts rows with `observe` by aggregates of each kind: in two stages, and in one that is sampled first."""
     facts = spark.read.parquet(str(directory / "facts")).withColumn("v", functions.udf(_pause, LongType())("v"))
     below, above, sorting = Observation("below"), Observation("above"), Observation()
     total = functions.sum("v").alias("v")
