@@ -79,12 +79,15 @@ def command() -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="Where Hadoop's jars are kept, or fetched to.  [default: one directory in the user's cache]",
 )
+@click.option("--while-pid", type=click.IntRange(1), metavar="PID", help="Stop the cluster when this process ends.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(1), default=90, show_default=True, help="Seconds.")
 def start(
     home: Path | None,
     hadoop: Path | None,
     properties: tuple[str, ...],
     slow: tuple[str, ...],
+    *,
+    while_pid: int | None,
     timeout_s: float,
     **shape: Any,
 ) -> None:
@@ -92,11 +95,16 @@ def start(
 
     A slow host's containers are stopped and continued about ten times a second, so that they get a FACTOR-th of the
     time; its NodeManager is not. `host slow` changes it while the cluster runs.
+
+    A cluster runs until `stop`; with --while-pid at most as long as that process, however it ends. A script
+    takes its own: --while-pid $$
     """
     own = {"properties": dict(map(_property, properties)), "slow": dict(map(_slow, slow))}
     cluster = _cluster(home, hadoop_directory=hadoop, **own, **shape)
-    fresh = cluster.start(timeout_s)
+    fresh = cluster.start(timeout_s, while_pid=while_pid)
     _say(f"{'started' if fresh else 'was running already'}: {len(cluster.hosts)} hosts, {cluster.rm_url}")
+    if cluster.while_pid is not None:
+        _say(f"it ends with process {cluster.while_pid}")
     shown = f" --home {shlex.quote(str(home))}" if home is not None else ""
     _say(f'to use it in a shell: eval "$(yarnspec minicluster env{shown})"')
 
@@ -144,8 +152,8 @@ def _print_tables(document: dict[str, Any]) -> None:
     from rich.table import Table
 
     console = Console(highlight=False)
-    for key in ("home", "state", "resource_manager", "default_fs"):
-        if key in document:
+    for key in ("home", "state", "resource_manager", "default_fs", "while_pid"):
+        if document.get(key) is not None:
             console.print(f"{key.replace('_', ' ')}: {document[key]}", soft_wrap=True)
     for key, columns in (
         ("daemons", ("name", "state", "pid")),

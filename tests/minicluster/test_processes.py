@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from yarnspec.minicluster.processes import (
     is_alive,
     send,
     start_detached,
+    wait_ended,
     wait_gone,
     wait_until,
 )
@@ -113,6 +115,22 @@ def test_a_command_that_does_not_exist_is_not_alive(tmp_path: Path) -> None:
 def test_a_zombie_has_ended() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         assert wait_until(lambda: identify(child.pid) is None, WAIT_S)
+
+
+def test_the_end_of_a_process_is_waited_for_and_that_of_another_with_its_number_is_not(
+    tmp_path: Path, mark: str
+) -> None:
+    process = start(tmp_path, "sleep", "600")
+    wait_ended(ProcessIdentity(process.pid, process.started_ticks - 1))
+    waiting = threading.Thread(target=wait_ended, args=[process])
+    waiting.start()
+    assert is_alive(process)
+
+    send([process], signal.SIGKILL)
+    waiting.join(WAIT_S)
+    assert not waiting.is_alive()
+    wait_ended(process)
+    assert mark
 
 
 def test_waiting_ends_at_its_deadline() -> None:

@@ -17,6 +17,7 @@ from yarnspec.minicluster.classarchive import ClassArchives
 from yarnspec.minicluster.configuration import (
     DATA_NODE,
     NAME_NODE,
+    OWNER_WATCH,
     RESOURCE_MANAGER,
     SLOW_HOSTS,
     Ports,
@@ -26,13 +27,13 @@ from yarnspec.minicluster.configuration import (
     user_name,
     write_configuration,
 )
-from yarnspec.minicluster.daemons import container_mark, format_name_node, kind, log_tail, mark, start_daemon
+from yarnspec.minicluster.daemons import OF_OURS, container_mark, format_name_node, kind, log_tail, mark, start_daemon
 from yarnspec.minicluster.home import Home, default_home
 from yarnspec.minicluster.jars import ensure_jars
 from yarnspec.minicluster.java import find_java_home
 from yarnspec.minicluster.locks import locked
 from yarnspec.minicluster.ports import HeldPorts
-from yarnspec.minicluster.processes import end, find_marked, is_alive, send, wait_gone, wait_until
+from yarnspec.minicluster.processes import end, find_marked, identify, is_alive, send, wait_gone, wait_until
 from yarnspec.minicluster.record import Record, read_record, write_record
 from yarnspec.minicluster.scripts import write_scripts
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
+    from yarnspec.minicluster.processes import ProcessIdentity
+
 START_TIMEOUT_S = 90
 _LOCK_TIMEOUT_S = 180
 _MOST_NODES = 200
@@ -48,6 +51,8 @@ _MOST_NODES = 200
 
 class MiniCluster:
     """One cluster, living in one home directory; `with MiniCluster(home) as cluster:` starts and stops it.
+
+    Started by `with` it ends with this process, also when that is killed.
 
     >>> with MiniCluster("/tmp/c", nodes=4) as cluster:
     ...     subprocess.run(["yarn", "node", "-list"], env={**os.environ, **cluster.env()})
@@ -91,7 +96,7 @@ class MiniCluster:
         self._say = say
 
     def __enter__(self) -> MiniCluster:
-        self.start()
+        self.start(while_pid=os.getpid())
         return self
 
     def __exit__(
@@ -101,8 +106,16 @@ class MiniCluster:
 
     # -- the whole cluster ---------------------------------------------------------------------------------------------
 
-    def start(self, timeout_s: float = START_TIMEOUT_S) -> bool:
-        """Start every daemon and wait until the cluster takes work; False when it was there already."""
+    def start(self, timeout_s: float = START_TIMEOUT_S, *, while_pid: int | None = None) -> bool:
+        """Start every daemon and wait until the cluster takes work; False when it was there already.
+
+        With `while_pid` the cluster is stopped as soon as that process has ended, however it ends; one that was
+        there already stays as it was started.
+
+        Raises:
+            UsageError: another cluster runs in this home, or there is no such process.
+        """
+        owner = _owner(while_pid)
         java_home = find_java_home()
         jars = ensure_jars(self._hadoop_directory, self._say)
         with self._locked("starting the cluster"):
@@ -113,7 +126,7 @@ class MiniCluster:
                 return False
             self._end_everything()
             try:
-                self._start(before, java_home, jars, timeout_s)
+                self._start(before, owner, java_home, jars, timeout_s)
             except BaseException:
                 self._end_everything()
                 raise
@@ -152,6 +165,12 @@ class MiniCluster:
         """HDFS's address."""
         return f"hdfs://127.0.0.1:{self._record().ports.name_node}"
 
+    @property
+    def while_pid(self) -> int | None:
+        """The process with which the cluster ends; None when it runs until it is stopped."""
+        owner = self._record().owner
+        return owner.pid if owner is not None else None
+
     def status(self) -> dict[str, Any]:
         """Return what runs, as a document (`yarnspec minicluster status -o json`)."""
         record = read_record(self.home.record)
@@ -159,13 +178,14 @@ class MiniCluster:
             return {"schema": 1, "home": str(self.home.root), "state": "stopped", "daemons": [], "hosts": []}
         alive = {name: process for name, process in record.daemons.items() if is_alive(process)}
         reports = web.nodes(record.ports.rm_web) if RESOURCE_MANAGER in alive else None
-        expected = self._daemon_names(record.shape)
+        expected = self._daemon_names(record)
         return {
             "schema": 1,
             "home": str(self.home.root),
             "state": "running" if set(expected) == set(alive) else "partial" if alive else "stopped",
             "resource_manager": self.rm_url,
             "default_fs": self.default_fs,
+            "while_pid": self.while_pid,
             "daemons": [
                 {
                     "name": name,
@@ -257,21 +277,23 @@ class MiniCluster:
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _start(self, before: Record | None, java_home: Path, jars: Path, timeout_s: float) -> None:
+    def _start(
+        self, before: Record | None, owner: ProcessIdentity | None, java_home: Path, jars: Path, timeout_s: float
+    ) -> None:
         deadline = time.monotonic() + timeout_s
         shape = self._asked
         self.home.logs.mkdir(parents=True, exist_ok=True)
         for old in self.home.logs.glob("*.log"):
             old.unlink()
         with HeldPorts() as held:
-            record = Record(
-                shape=shape, ports=_take_ports(held, before, shape), java_home=str(java_home), jars=str(jars)
-            )
+            ports = _take_ports(held, before, shape)
+            record = Record(shape=shape, ports=ports, java_home=str(java_home), jars=str(jars), owner=owner)
             write_configuration(self.home, shape, record.ports, jars)
             write_scripts(self.home, jars, java_home)
             write_record(self.home.record, record)
         # The hosts first: they take longest. Only the NameNode has to wait, for its directory.
-        for name in self._daemon_names(shape):
+        names = self._daemon_names(record)
+        for name in names:
             if name not in (NAME_NODE, DATA_NODE):
                 self._start_daemon(record, name)
         format_name_node(self.home, record)
@@ -287,8 +309,8 @@ class MiniCluster:
                 del left[what]
             return not left
 
-        self._wait(record, self._daemon_names(shape), ready, deadline - time.monotonic())
-        running = {kind(name): process.pid for name, process in record.daemons.items() if name != SLOW_HOSTS}
+        self._wait(record, names, ready, deadline - time.monotonic())
+        running = {kind(name): process.pid for name, process in record.daemons.items() if name not in OF_OURS}
         ClassArchives(jars, java_home).make_missing(running)
 
     def _start_daemon(self, record: Record, name: str) -> None:
@@ -317,15 +339,20 @@ class MiniCluster:
         """End what is written down and what is found by its mark, until nothing is found; then tidy up."""
         record = read_record(self.home.record)
         hosts = record.shape.hosts if record is not None else []
-        if record is not None:
-            end(record.daemons.values(), patience_s=10)
-        end(find_marked([mark(self.home)]), patience_s=5)
+        daemons = dict(record.daemons) if record is not None else {}
+        # It comes last, for it goes on when we are killed here; and it may be ourselves.
+        watch = daemons.pop(OWNER_WATCH, None)
+        end(daemons.values(), patience_s=10)
+        end([each for each in find_marked([mark(self.home)]) if each != watch], patience_s=5)
         self._end_containers(hosts)
-        if record is not None:
-            record.daemons.clear()
-            write_record(self.home.record, record)
         for scratch in (self.home.rm_state, self.home.root / "hosts", self.home.root / "tmp"):
             shutil.rmtree(scratch, ignore_errors=True)
+        if record is not None:
+            record.daemons.clear()
+            record.owner = None
+            write_record(self.home.record, record)
+        if watch is not None and watch.pid != os.getpid():
+            end([watch], patience_s=5)
 
     def _end_containers(self, hosts: Iterable[str]) -> None:
         marks = [container_mark(self.home, host) for host in hosts]
@@ -357,12 +384,23 @@ class MiniCluster:
         return process is not None and is_alive(process)
 
     def _is_whole(self, record: Record) -> bool:
-        return all(self._runs(record, name) for name in self._daemon_names(record.shape))
+        ending = record.owner is not None and not is_alive(record.owner)
+        return not ending and all(self._runs(record, name) for name in self._daemon_names(record))
 
     @staticmethod
-    def _daemon_names(shape: Shape) -> list[str]:
-        slow = [SLOW_HOSTS] if shape.slow else []
-        return [RESOURCE_MANAGER, NAME_NODE, DATA_NODE, *map(node_manager, shape.hosts), *slow]
+    def _daemon_names(record: Record) -> list[str]:
+        """Return them as they are started: the watch before there is anything to end."""
+        watch = [OWNER_WATCH] if record.owner is not None else []
+        slow = [SLOW_HOSTS] if record.shape.slow else []
+        hosts = map(node_manager, record.shape.hosts)
+        return [*watch, RESOURCE_MANAGER, NAME_NODE, DATA_NODE, *hosts, *slow]
+
+
+def _owner(pid: int | None) -> ProcessIdentity | None:
+    owner = identify(pid) if pid is not None else None
+    if pid is not None and owner is None:
+        raise UsageError(f"there is no process {pid} that the cluster could end with")
+    return owner
 
 
 def _known(shape: Shape, host: str) -> None:

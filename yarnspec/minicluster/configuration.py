@@ -24,6 +24,7 @@ RESOURCE_MANAGER = "resourcemanager"
 NAME_NODE = "namenode"
 DATA_NODE = "datanode"
 SLOW_HOSTS = "slowhosts"
+OWNER_WATCH = "ownerwatch"
 EXPIRY_MS = 10_000
 _SLOWEST = 100
 _SCHEDULER_PREFIX = "yarn.scheduler.capacity."

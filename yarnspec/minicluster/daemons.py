@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.minicluster.classarchive import ClassArchives
-from yarnspec.minicluster.configuration import DATA_NODE, NAME_NODE, RESOURCE_MANAGER, SLOW_HOSTS
+from yarnspec.minicluster.configuration import DATA_NODE, NAME_NODE, OWNER_WATCH, RESOURCE_MANAGER, SLOW_HOSTS
 from yarnspec.minicluster.processes import ProcessIdentity, start_detached
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ _HEAP_MB = {RESOURCE_MANAGER: 384}
 _OPENED = ("java.lang", "java.util", "java.net", "java.nio")
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
 _MARK = "YARNSPEC_MINICLUSTER"
+OF_OURS = (SLOW_HOSTS, OWNER_WATCH)
+"""The daemons that are modules of this package; Hadoop's are JVMs."""
 
 
 def kind(name: str) -> str:
@@ -48,9 +50,10 @@ def container_mark(home: Home, host: str) -> str:
 def start_daemon(home: Home, record: Record, name: str) -> ProcessIdentity:
     """Start one daemon; it writes its log into the home's logs."""
     environment = _environment(home, record)
-    if name == SLOW_HOSTS:
-        command = [sys.executable, "-m", "yarnspec.minicluster.slowhosts", str(home.root)]
-        command += [f"{host}={factor}" for host, factor in sorted(record.shape.slow.items())]
+    if name in OF_OURS:
+        command = [sys.executable, "-m", f"yarnspec.minicluster.{name}", str(home.root)]
+        if name == SLOW_HOSTS:
+            command += [f"{host}={factor}" for host, factor in sorted(record.shape.slow.items())]
         environment["PYTHONPATH"] = str(Path(__file__).parents[2])
     else:
         command = _java(home, record, name)

@@ -8,6 +8,7 @@ starter died before it could write down what it had started.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import time
@@ -94,6 +95,22 @@ def wait_gone(processes: Iterable[ProcessIdentity], timeout_s: float) -> list[Pr
     left = list(processes)
     wait_until(lambda: not _keep_alive(left), timeout_s)
     return left
+
+
+def wait_ended(process: ProcessIdentity) -> None:
+    """Wait, however long it takes, until this very process has ended."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return
+    try:
+        ended = select.poll()
+        ended.register(descriptor, select.POLLIN)
+        # Only now: if it still runs, the descriptor is of it and not of a later process with its number.
+        if is_alive(process):
+            ended.poll()
+    finally:
+        os.close(descriptor)
 
 
 def end(processes: Iterable[ProcessIdentity], *, patience_s: float) -> None:

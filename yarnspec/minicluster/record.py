@@ -24,6 +24,8 @@ class Record(msgspec.Struct, kw_only=True):
     java_home: str
     jars: str
     daemons: dict[str, ProcessIdentity] = {}
+    owner: ProcessIdentity | None = None
+    """The process with which the cluster ends; without one it runs until it is stopped."""
 
 
 def read_record(path: Path) -> Record | None:
