@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import zipfile
 from collections.abc import Callable, Iterator
@@ -100,7 +101,7 @@ def cluster(
     kept = request.config.getoption("--cluster")
     home = Path(kept) if kept else tmp_path_factory.mktemp("minicluster")
     mini = mini_cluster(home)
-    mini.start()
+    mini.start(while_pid=None if kept else os.getpid())
     request.config.stash[CLUSTER] = running = Cluster(mini, user_environment)
     running.forget_former_staging()
     try:
@@ -220,7 +221,8 @@ def _nothing_left(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name our markers."""
+    """Name our markers; and tear everything down after a SIGTERM as after a SIGINT."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     config.addinivalue_line("markers", "leaves_staging: kills an application from outside, whose staging stays")
 
 

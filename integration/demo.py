@@ -25,6 +25,7 @@ from rich.text import Text
 
 from integration import killed_master_demo, slow_host_demo
 from integration.cluster import Cluster
+from integration.processes import ENDS_WITH_US
 from integration.submitting import PROGRAMS, YARNSPEC, base_environment
 from integration.tpch.data import tpch_data
 from integration.waiting import wait_for
@@ -76,7 +77,7 @@ def main() -> int:
 
 
 def _run(mini: MiniCluster) -> int:
-    _step(f"start a ResourceManager, {HOSTS} NodeManagers and HDFS", mini.start)
+    _step(f"start a ResourceManager, {HOSTS} NodeManagers and HDFS", lambda: mini.start(while_pid=os.getpid()))
     cluster = Cluster(mini, _environment())
     data = _step(f"make TPC-H data, scale {SCALE:g}", lambda: tpch_data(SCALE))
     uri = _step("put the data into HDFS", lambda: _in_hdfs(cluster, data))
@@ -91,7 +92,7 @@ def _run(mini: MiniCluster) -> int:
     ]  # fmt: skip
     console.print(Panel(_shown(command), title="a user submits, and keeps one host out", title_align="left"))
     begun = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=cluster.environment)
+    process = subprocess.Popen([*ENDS_WITH_US, *command], stdout=subprocess.PIPE, text=True, env=cluster.environment)
     try:
         wait_for(
             "the application", lambda: cluster.application_named(name) or process.poll() is not None, SUBMIT_TIMEOUT_S

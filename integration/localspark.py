@@ -25,6 +25,7 @@ from typing import Any
 from integration import localshuffles, quickjvm
 from integration.localshuffles import Shuffle
 from integration.localwrites import LocalWrites, Step
+from integration.processes import ENDS_WITH_US
 from yarnspec.core.journalstate import Recorded
 from yarnspec.feed.outputs import OUTPUTS_ERRORS, OutputsReader
 from yarnspec.jvm import jar_path
@@ -171,7 +172,7 @@ class _Run:
         log = self._directory / "driver.log"
         with log.open("wb") as err, (self._directory / "stdout").open("wb") as out:
             self._driver = subprocess.Popen(
-                self._driver_command(properties, program),
+                [*ENDS_WITH_US, *self._driver_command(properties, program)],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,

@@ -1,4 +1,4 @@
-"""The processes of a cluster's containers, read from /proc: every YARN process carries its CONTAINER_ID."""
+"""The processes of a cluster's containers, read from /proc (every YARN process carries its CONTAINER_ID), and ours."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
+
+ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+"""Before a command that may go on for ever: it is killed when the thread that starts it ends, or is killed itself."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from integration.cluster import Cluster
+from integration.processes import ENDS_WITH_US
 from integration.quickjvm import QUICK_TEXT
 from integration.waiting import PATIENCE, wait_for
 from yarnspec.gateway.application import Application
@@ -151,7 +152,7 @@ def start_submit(cluster: Cluster, name: str, arguments: list[str], directory: P
     output = directory / name
     with output.with_suffix(".out").open("wb") as out, output.with_suffix(".err").open("wb") as err:
         process = subprocess.Popen(
-            [YARNSPEC, "submit", "--name", name, *arguments],
+            [*ENDS_WITH_US, YARNSPEC, "submit", "--name", name, *arguments],
             stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=cluster.environment, cwd=directory,
         )  # fmt: skip
     return Submission(cluster, name, process, output)
@@ -163,8 +164,8 @@ def run_yarnspec(
     """Run a `yarnspec` command to its end."""
     begun = time.monotonic()
     done = subprocess.run(
-        [YARNSPEC, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s * PATIENCE,
-        env={**cluster.environment, **(environment or {})}, check=False,
+        [*ENDS_WITH_US, YARNSPEC, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        timeout=timeout_s * PATIENCE, env={**cluster.environment, **(environment or {})}, check=False,
     )  # fmt: skip
     seconds = time.monotonic() - begun
     return Result((YARNSPEC, *arguments), done.returncode, done.stdout, done.stderr, seconds)

@@ -11,6 +11,7 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import NUMBERS, Yarnspec
+from integration.processes import ENDS_WITH_US
 from integration.submitting import PROGRAMS, SMALL, YARNSPEC
 from integration.waiting import wait_for
 
@@ -23,7 +24,7 @@ WAIT_S = 120
 def test_a_reader_that_pauses_gets_all_of_it(cluster: Cluster, yarnspec: Yarnspec, tmp_path: Path) -> None:
     """Nobody reads the pipe until the application has ended: the end of 6 MB is then only in the log."""
     name = f"a-reader-that-pauses-{os.getpid()}-{next(NUMBERS)}"
-    command = [YARNSPEC, "submit", "--name", name, *SMALL, str(PROGRAMS / "wide.py"), str(LINES)]
+    command = [*ENDS_WITH_US, YARNSPEC, "submit", "--name", name, *SMALL, str(PROGRAMS / "wide.py"), str(LINES)]
     with (tmp_path / "err").open("wb") as err, subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=err, env=cluster.environment
     ) as submit:  # fmt: skip

@@ -5,6 +5,7 @@ It has a cluster of its own: `make soak` runs it.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +36,7 @@ def cluster(
     mini = MiniCluster(
         tmp_path_factory.mktemp("shuffleservice"), nodes=HOSTS, shuffle_service=True, properties=PROPERTIES
     )
-    mini.start()
+    mini.start(while_pid=os.getpid())
     request.config.stash[CLUSTER] = running = Cluster(mini, user_environment)
     try:
         yield running

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,7 +15,7 @@ from yarnspec.minicluster import MiniCluster
 from yarnspec.minicluster.daemons import container_mark, mark
 from yarnspec.minicluster.processes import ProcessIdentity, find_marked, send
 
-DAEMONS = ["resourcemanager", "namenode", "datanode", "nodemanager-127.0.0.2"]
+DAEMONS = ["ownerwatch", "resourcemanager", "namenode", "datanode", "nodemanager-127.0.0.2"]
 
 
 def test_clusters_in_different_homes_do_not_clash_and_stop_clean(
@@ -24,7 +25,8 @@ def test_clusters_in_different_homes_do_not_clash_and_stop_clean(
     homes = [tmp_path / name for name in ("one", "two")]
 
     def start(home: Path) -> None:
-        yarnspec("minicluster", "start", "--home", str(home), "--nodes", "1", timeout_s=120).expect(0)
+        options = ("--home", str(home), "--nodes", "1", "--while-pid", str(os.getpid()))
+        yarnspec("minicluster", "start", *options, timeout_s=120).expect(0)
 
     def stop(home: Path) -> None:
         yarnspec("minicluster", "stop", "--home", str(home)).expect(0)

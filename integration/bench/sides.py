@@ -13,6 +13,7 @@ import msgspec
 import pyspark
 
 from integration.cluster import Cluster
+from integration.processes import ENDS_WITH_US
 from integration.submitting import YARNSPEC
 
 Side = Literal["yarnspec", "spark-submit"]
@@ -71,7 +72,7 @@ def run(
         flags += ["--conf", f"{key}={value}"]
     if py_files is not None:
         flags += ["--py-files", str(py_files)]
-    command = [*_beginning(side), *flags, str(program), *arguments]
+    command = [*ENDS_WITH_US, *_beginning(side), *flags, str(program), *arguments]
     environment = dict(cluster.environment)
     if side == "spark-submit":
         environment["PYSPARK_PYTHON"] = sys.executable
