@@ -233,7 +233,7 @@ def test_every_event_of_the_core_takes_part() -> None:
         "ShuffleRestored", "ShuffleDropped", "RecordingStopped", "MapOutputsRecorded", "OutputsReported", "OutputsKept",
         "AdoptionOff", "LiveAdoptionBegan", "LiveAdoptionEnded",
         "HeldBlocksTold", "WritesAsked", "WriteResolved", "WriteDeclared", "WriteMissing",
-        "WriteBeginning", "WriteCommitting", "WriteAborting", "WriteFinished", "WriteRefused", "InputRead",
+        "WriteBeginning", "WriteDeleting", "WriteCommitting", "WriteAborting", "WriteFinished", "WriteRefused", "InputRead",
         "Unrecorded",
     }  # fmt: skip
 

@@ -364,9 +364,11 @@ def test_a_write_is_recorded_before_each_of_its_steps() -> None:
     record = only(cm.RecordWrite, begun)
     assert (record.ordinal, record.signature, record.path, record.mode) == (1, "s", X, "add")
     assert (record.job, record.epoch, record.existed) == ("j", 1, False)
+    deleting = world.tell(wr.WriteDeleting(question=8, write=1))
+    assert names(deleting) == ["AnswerWrite"]
     committing = world.tell(wr.WriteCommitting(question=3, write=1, files=4, digest="d"))
     assert names(committing) == ["RecordCommitting", "AnswerWrite"]
-    assert [one.fenced for one in of(cm.AnswerWrite, begun + committing)] == [True, True]
+    assert [one.fenced for one in of(cm.AnswerWrite, begun + deleting + committing)] == [True, True, True]
     finished = world.tell(wr.WriteFinished(question=4, write=1))
     assert names(finished) == ["RecordCommit", "RecordProgress", "AnswerWrite"]
     # After it the program may move the files.

@@ -68,6 +68,7 @@ class Outputs:
             wr.WriteDeclared: self._write_declared,
             wr.WriteMissing: self._missing,
             wr.WriteBeginning: self._beginning,
+            wr.WriteDeleting: lambda event, _now_ms: [self._go_on(event.question, "what is there may be removed")],
             wr.WriteCommitting: self._committing,
             wr.WriteAborting: self._aborting,
             wr.WriteFinished: self._finished,

@@ -104,6 +104,13 @@ class WriteCommitting(Event, frozen=True):
     read: tuple[str, ...] = ()
 
 
+class WriteDeleting(Event, frozen=True):
+    """Something at its path is about to be removed that may be a newer driver's."""
+
+    question: int
+    write: int
+
+
 class WriteAborting(Event, frozen=True):
     """It has failed, and what it has left at its path is about to be removed."""
 

@@ -44,7 +44,11 @@ final class EarlierWrites {
         int epoch = write.path("epoch").asInt();
         boolean committing = write.path("state").asText().equals("committing");
         // A shorter name could be a part of the name of somebody else's file.
-        if (!WrittenFiles.JOB.matcher(job).matches() || committing && write.path("digest").asText().isEmpty()) {
+        boolean known = WrittenFiles.JOB.matcher(job).matches();
+        if (known) {
+            Overwritten.shutOut(files, output, job); // first: its driver may be alive
+        }
+        if (!known || committing && write.path("digest").asText().isEmpty()) {
             throw new IOException("it is not known which files are its own");
         }
         if (committing && isThere(write)) {

@@ -1,13 +1,16 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.JobContext;
+import org.apache.hadoop.mapreduce.OutputCommitter;
+import org.apache.hadoop.mapreduce.TaskAttemptContext;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter;
 import org.apache.spark.internal.io.FileCommitProtocol;
 import org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol;
-import scala.Tuple2;
 import scala.collection.immutable.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Spark's own commit of the files that a DataFrame writes, which goes no step further before the journal has it.
@@ -19,12 +22,14 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     private static final WrittenFiles UNKNOWN = new WrittenFiles(0, "");
 
     private final String job;
+    private final boolean overwritesPartitions;
     private final transient Writes writes;
     private final transient Writes.Write write;
 
     public RecordedCommitProtocol(String jobId, String path, boolean dynamicPartitionOverwrite) {
         super(jobId, path, dynamicPartitionOverwrite);
         job = jobId;
+        overwritesPartitions = dynamicPartitionOverwrite;
         writes = Writes.current();
         write = writes == null ? null : writes.begin(jobId, path);
     }
@@ -35,36 +40,91 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
             super.commitJob(context, tasks);
             return;
         }
-        writes.committing(write, elsewhere(tasks) ? UNKNOWN : files(context));
-        super.commitJob(context, tasks);
+        StagedFiles staged = StagedFiles.of(tasks);
+        if (overwritesPartitions) {
+            overwrite(context, staged);
+        } else {
+            writes.committing(write, files(context, staged));
+            super.commitJob(context, tasks);
+        }
         writes.finished(write);
+    }
+
+    /** As Spark's own commit, but for how it deletes the partitions that are there. */
+    private void overwrite(JobContext context, StagedFiles staged) {
+        try {
+            FileSystem files = write.output().getFileSystem(context.getConfiguration());
+            Overwritten overwritten = overwritten(files, write.output());
+            writes.committing(write, files(context, staged));
+            committer().commitJob(context);
+            staged.show(files, stagingDir(), write.output(), overwritten);
+            overwritten.delete();
+            files.delete(stagingDir(), true);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public boolean deleteWithJob(FileSystem files, Path path, boolean recursive) {
+        if (write == null) {
+            return super.deleteWithJob(files, path, recursive);
+        }
+        try {
+            Path output = files.makeQualified(write.output());
+            Overwritten overwritten =
+                    overwritten(files, path.equals(output) && !output.isRoot() ? output.getParent() : output);
+            writes.deleting(write);
+            boolean deleted = overwritten.take(path);
+            overwritten.delete();
+            return deleted;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private Overwritten overwritten(FileSystem files, Path beside) throws IOException {
+        return new Overwritten(files, beside, job, () -> writes.deleting(write));
     }
 
     @Override
     public void abortJob(JobContext context) {
         if (write != null) {
             writes.aborting(write);
+            forget(context);
         }
         super.abortJob(context);
     }
 
-    /** Whether some files belong to partitions with a place of their own: Spark moves these when all others are shown. */
-    private static boolean elsewhere(Seq<FileCommitProtocol.TaskCommitMessage> tasks) {
-        return CollectionConverters.asJava(tasks).stream()
-                .anyMatch(task -> task.obj() instanceof Tuple2<?, ?> told
-                        && told._1() instanceof scala.collection.Map<?, ?> moved
-                        && !moved.isEmpty());
+    private void forget(JobContext context) {
+        try {
+            Overwritten.shutOut(write.output().getFileSystem(context.getConfiguration()), write.output(), job);
+        } catch (IOException e) {
+            System.err.println("yarnspec: what a write has overwritten is not deleted: " + e);
+        }
+    }
+
+    @Override
+    public OutputCommitter setupCommitter(TaskAttemptContext context) {
+        OutputCommitter committer = super.setupCommitter(context);
+        return write == null ? committer : OwnAttempts.of(committer, context, () -> writes.deleting(write));
     }
 
     /** Of a committer that keeps its files elsewhere nobody can tell later whether it had finished. */
-    private WrittenFiles files(JobContext context) {
+    private WrittenFiles files(JobContext context, StagedFiles staged) {
+        // Spark moves what belongs elsewhere when all others are shown.
+        if (!staged.elsewhere().isEmpty() || !(committer() instanceof FileOutputCommitter hadoops)) {
+            return UNKNOWN;
+        }
         try {
-            return Fields.get(this, "committer") instanceof FileOutputCommitter committer
-                    ? WrittenFiles.ofCommittedTasks(committer, context, job)
-                    : UNKNOWN;
+            return WrittenFiles.ofCommittedTasks(hadoops, context, job);
         } catch (IOException e) {
             System.err.println("yarnspec: it is not known which files a write has written: " + e);
             return UNKNOWN;
         }
+    }
+
+    private OutputCommitter committer() {
+        return (OutputCommitter) Fields.get(this, "committer");
     }
 }

@@ -294,6 +294,11 @@ final class Writes {
         return write;
     }
 
+    /** What is there, and may be a newer driver's by now, is about to be removed. */
+    void deleting(Write write) {
+        questions.ask("write_deleting", event -> event.put("write", write.number()));
+    }
+
     /** The files of a write are about to be shown. */
     void committing(Write write, WrittenFiles files) {
         questions.ask("write_committing", event -> {

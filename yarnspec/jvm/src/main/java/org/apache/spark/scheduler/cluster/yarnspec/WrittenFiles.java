@@ -144,7 +144,8 @@ record WrittenFiles(int count, String digest) {
         return name.startsWith(".") || name.startsWith("_") && !name.contains("=");
     }
 
-    private static FileStatus[] list(FileSystem files, Path directory) throws IOException {
+    /** What is in a directory; nothing when it is not there. */
+    static FileStatus[] list(FileSystem files, Path directory) throws IOException {
         try {
             return files.listStatus(directory);
         } catch (FileNotFoundException e) {

@@ -27,9 +27,15 @@ import scala.Option;
  */
 final class DriverLife implements AutoCloseable {
     private static final String TOKEN = "token";
+    private static final List<String> WRITES = List.of(
+            "writes_asked", "write_declared", "write_beginning", "write_deleting", "write_committing", "write_aborting",
+            "write_finished");
 
     final FakeCluster cluster;
     final Recovery recovery;
+    /** What every question about writes is answered: go on. */
+    volatile String aboutWrites = "{}";
+
     final Map<String, Frames.Frame> frames = new ConcurrentHashMap<>();
     private final int epoch;
     private final SavedOutputs saved;
@@ -62,9 +68,11 @@ final class DriverLife implements AutoCloseable {
     private void answerAll() {
         try {
             while (!ended) {
-                for (JsonNode event : FakeCluster.events(told, "writes_asked")) {
-                    if (writesTold.add(event.get("question").asInt())) {
-                        recovery.writes().answer(event.get("question").asInt(), "{}"); // nothing
+                for (String type : WRITES) {
+                    for (JsonNode event : FakeCluster.events(told, type)) {
+                        if (writesTold.add(event.get("question").asInt())) {
+                            recovery.writes().answer(event.get("question").asInt(), aboutWrites);
+                        }
                     }
                 }
                 for (JsonNode event : FakeCluster.events(told, "shuffle_declared")) {

@@ -1,0 +1,415 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.mapred.FileOutputFormat;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.JobContextImpl;
+import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.JobID;
+import org.apache.hadoop.mapreduce.lib.output.TextOutputFormat;
+import org.apache.parquet.hadoop.ParquetOutputCommitter;
+import org.apache.spark.internal.io.FileCommitProtocol.TaskCommitMessage;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import scala.Tuple2;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * A driver was told to go on, is frozen before it does, and wakes up when the next one has shown its files in the same
+ * place. The commits are Spark's and Hadoop's, driven as these do it.
+ */
+class FrozenDriverTest {
+    private static final int EPOCH = 3;
+    private static final String REFUSED = "{\"action\": \"stop\", \"reason\": \"a later epoch has begun\"}";
+
+    @TempDir
+    private Path directory;
+
+    private static DriverLife life;
+
+    private final String job = UUID.randomUUID().toString();
+    private Configuration conf;
+    private Path output;
+
+    @BeforeAll
+    static void begin() throws Exception {
+        String files = "spark.hadoop.fs.viewfs.impl";
+        life = new DriverLife(EPOCH, null, Map.of(
+                files, FrozenFiles.class.getName(),
+                files + ".disable.cache", "true",
+                "spark.hadoop.mapreduce.job.application.attempt.id", "" + EPOCH,
+                "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version", "1"));
+    }
+
+    @BeforeEach
+    void setUp() {
+        life.aboutWrites = "{}";
+        conf = new Configuration(life.cluster.context.hadoopConfiguration());
+        output = directory.resolve("table");
+    }
+
+    @AfterAll
+    static void end() {
+        life.close();
+    }
+
+    private static org.apache.hadoop.fs.Path remote(Path path) {
+        return new org.apache.hadoop.fs.Path(FrozenFiles.ROOT + path);
+    }
+
+    private FileSystem files() throws IOException {
+        return remote(output).getFileSystem(conf);
+    }
+
+    private static void write(Path file, String text) {
+        try {
+            Files.createDirectories(file.getParent());
+            Files.writeString(file, text);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** All files and empty directories below the test's. */
+    private TreeSet<String> found() throws IOException {
+        TreeSet<String> names = new TreeSet<>();
+        try (Stream<Path> all = Files.walk(directory)) {
+            for (Path each : all.toList()) {
+                if (!Files.isDirectory(each) || each.toFile().list().length == 0) {
+                    names.add(directory.relativize(each).toString());
+                }
+            }
+        }
+        return names;
+    }
+
+    private static TreeSet<String> names(String... names) {
+        return new TreeSet<>(List.of(names));
+    }
+
+    // what happens while it is frozen
+
+    /** The next driver begins, and clears away what is left of the write. */
+    private void clearAway(String id, String state, String mode) {
+        Outbox outbox = new Outbox();
+        WriteQuestions questions = new WriteQuestions(outbox);
+        var write = new ObjectMapper().createObjectNode();
+        write.putArray("unfinished")
+                .addObject()
+                .put("ordinal", 1)
+                .put("path", FrozenFiles.ROOT + output)
+                .put("mode", mode)
+                .put("job", id)
+                .put("epoch", EPOCH)
+                .put("state", state)
+                .put("files", 99)
+                .put("digest", "other than what is there")
+                .put("existed", true);
+        Thread next = new Thread(() -> new EarlierWrites(() -> conf).resume(questions), "next");
+        next.start();
+        try {
+            while (next.isAlive()) {
+                questions.answer(1, write.toString());
+                next.join(5);
+            }
+            assertEquals(
+                    "undone",
+                    FakeCluster.events(outbox, "write_resolved").get(0).get("outcome").asText());
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+        life.aboutWrites = REFUSED;
+    }
+
+    private void nextOverwrites(String state, String mode, String... shown) {
+        clearAway(job, state, mode);
+        for (String each : shown) {
+            write(output.resolve(each), "of the next driver");
+        }
+    }
+
+    // DataFrames
+
+    private Job hadoopJob(org.apache.hadoop.fs.Path path) throws IOException {
+        Job hadoops = Job.getInstance(conf);
+        hadoops.setJobID(new JobID("job", 1));
+        hadoops.setOutputFormatClass(TextOutputFormat.class);
+        org.apache.hadoop.mapreduce.lib.output.FileOutputFormat.setOutputPath(hadoops, path);
+        return hadoops;
+    }
+
+    private RecordedCommitProtocol protocol(boolean dynamic) {
+        return new RecordedCommitProtocol(job, FrozenFiles.ROOT + output, dynamic);
+    }
+
+    private static Seq<TaskCommitMessage> told(Map<String, String> elsewhere, String... partitions) {
+        Object told = new Tuple2<>(
+                scala.collection.immutable.Map.from(CollectionConverters.asScala(elsewhere)),
+                CollectionConverters.asScala(List.of(partitions)).toSet());
+        return CollectionConverters.asScala(List.of(new TaskCommitMessage(told), new TaskCommitMessage(told)))
+                .toSeq();
+    }
+
+    private String part() {
+        return "part-00000-" + job;
+    }
+
+    /** The tasks of an overwrite of partitions have committed. */
+    private Job staged(RecordedCommitProtocol protocol, String... partitions) throws IOException {
+        Job hadoops = hadoopJob(protocol.stagingDir());
+        protocol.setupJob(hadoops);
+        for (String partition : partitions) {
+            Path staging = Path.of(protocol.stagingDir().toUri().getPath());
+            write(staging.resolve("_temporary/" + EPOCH + "/task_0/" + partition + "/" + part()), "of this one");
+        }
+        return hadoops;
+    }
+
+    /** Those of any other write have. */
+    private Job written(RecordedCommitProtocol protocol) throws IOException {
+        Job hadoops = hadoopJob(remote(output));
+        protocol.setupJob(hadoops);
+        write(output.resolve("_temporary/" + EPOCH + "/task_0/" + part()), "of this one");
+        return hadoops;
+    }
+
+    @Test
+    void partitionsAreOverwritten() throws IOException {
+        for (String day : List.of("day=1/old", "day=2/old", "day=3/old")) {
+            write(output.resolve(day), "");
+        }
+        write(directory.resolve("own/old"), "");
+        RecordedCommitProtocol protocol = protocol(true);
+        Job hadoops = staged(protocol, "day=1", "day=2", "day=9/hour=1");
+        Path moved = output.resolve(".spark-staging-" + job + "/of-another-place");
+        write(moved, "of this one");
+        Map<String, String> elsewhere = Map.of("" + remote(moved), "" + remote(directory.resolve("own/" + part())));
+        protocol.commitJob(hadoops, told(elsewhere, "day=1", "day=2", "day=9/hour=1"));
+        assertEquals(
+                names(
+                        "own/" + part(), "table/day=1/" + part(), "table/day=2/" + part(), "table/day=3/old",
+                        "table/day=9/hour=1/" + part()),
+                found());
+    }
+
+    @Test
+    void aPartitionThatTheNextDriverHasShownStays() throws IOException {
+        write(output.resolve("day=1/old"), "");
+        write(output.resolve("day=2/old"), "");
+        RecordedCommitProtocol protocol = protocol(true);
+        Job hadoops = staged(protocol, "day=1", "day=2");
+        FrozenFiles.freeze("take", remote(output.resolve("day=2")), () -> {
+            nextOverwrites("committing", "amend", "day=2/new");
+        });
+        assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
+        assertTrue(FrozenFiles.hasFrozen());
+        assertEquals(names("table/day=2/new", "table/day=2/old"), found());
+    }
+
+    @Test
+    void aPartitionIsNotTakenAwayForOneThatIsGone() throws IOException {
+        write(output.resolve("day=1/old"), "");
+        RecordedCommitProtocol protocol = protocol(true);
+        Job hadoops = staged(protocol, "day=2");
+        assertThrows(UncheckedIOException.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
+        assertTrue(Files.exists(output.resolve("day=1/old")));
+        protocol.abortJob(hadoops);
+        assertEquals(names("table/day=1/old"), found());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"take", "mkdirs"})
+    void whatTheNextDriverHasPutInThePlaceOfAllStays(String operation) throws IOException {
+        write(output.resolve("old"), "");
+        RecordedCommitProtocol protocol = protocol(false);
+        Path gate = directory.resolve(".yarnspec-overwritten-" + job);
+        FrozenFiles.freeze(operation, remote(operation.equals("take") ? output : gate), () -> {
+            nextOverwrites("begun", "replace", "new");
+        });
+        assertThrows(IllegalStateException.class, () -> protocol.deleteWithJob(files(), remote(output), true));
+        assertTrue(FrozenFiles.hasFrozen());
+        assertTrue(Files.exists(output.resolve("new")));
+    }
+
+    @Test
+    void allIsOverwrittenOrOnePartition() throws IOException {
+        write(output.resolve("day=1/old"), "");
+        write(output.resolve("day=2/old"), "");
+        RecordedCommitProtocol protocol = protocol(false);
+        assertTrue(protocol.deleteWithJob(files(), remote(output.resolve("day=1")), true));
+        assertEquals(names("table/day=2/old"), found());
+        assertTrue(protocol.deleteWithJob(files(), remote(output), true));
+        assertEquals(names(""), found());
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatTheNextDriverIsWritingStays(boolean parquet) throws IOException {
+        if (parquet) {
+            conf.set("spark.sql.sources.outputCommitterClass", ParquetOutputCommitter.class.getName());
+        }
+        write(output.resolve("old"), "");
+        write(output.resolve("_temporary/0/task_0/left"), "by an application of before");
+        RecordedCommitProtocol protocol = protocol(false);
+        Job hadoops = written(protocol);
+        // The next driver has found all its files, and adds some.
+        String own = "table/_temporary/" + (EPOCH + 1) + "/task_0/new";
+        FrozenFiles.freeze("take", remote(output.resolve("_temporary/" + EPOCH)), () -> write(directory.resolve(own), ""));
+        protocol.commitJob(hadoops, told(Map.of()));
+        assertTrue(FrozenFiles.hasFrozen());
+        assertEquals(names("table/_SUCCESS", "table/old", "table/" + part(), own), found());
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whoCleansUpAsksBeforeItRemovesWhatMayBeTheNextDrivers(boolean aborts) throws IOException {
+        RecordedCommitProtocol protocol = protocol(false);
+        Job hadoops = written(protocol);
+        String own = "table/_temporary/" + (EPOCH + 1) + "/task_0/new";
+        FrozenFiles.freeze("list", remote(output.resolve("_temporary")), () -> {
+            write(directory.resolve(own), "");
+            life.aboutWrites = REFUSED;
+        });
+        assertThrows(IllegalStateException.class, () -> {
+            if (aborts) {
+                protocol.abortJob(hadoops);
+            } else {
+                protocol.commitJob(hadoops, told(Map.of()));
+            }
+        });
+        assertTrue(found().contains(own));
+    }
+
+    @Test
+    void whatADeadApplicationHasLeftIsCleanedUpAsByHadoop() throws IOException {
+        write(output.resolve("_temporary/" + (EPOCH + 1) + "/task_0/left"), "");
+        RecordedCommitProtocol protocol = protocol(false);
+        protocol.commitJob(written(protocol), told(Map.of()));
+        assertEquals(names("table/_SUCCESS", "table/" + part()), found());
+    }
+
+    @Test
+    void whereARenameMayCopyAllItIsAskedBeforeEachDelete() throws IOException {
+        write(output.resolve("day=1/old"), "");
+        int[] asked = new int[1];
+        FileSystem others = new CountedFiles();
+        others.initialize(others.getUri(), conf);
+        var place = new org.apache.hadoop.fs.Path("counted://" + output);
+        Overwritten overwritten = new Overwritten(others, place, job, () -> asked[0]++);
+        assertFalse(overwritten.take(new org.apache.hadoop.fs.Path(place, "day=2")));
+        assertTrue(overwritten.take(new org.apache.hadoop.fs.Path(place, "day=1")));
+        assertEquals(1, asked[0]);
+        assertEquals(names("table"), found());
+    }
+
+    // RDDs
+
+    private RecordedOutputCommitter saving(JobContextImpl context, String... shown) throws IOException {
+        RecordedOutputCommitter committer = new RecordedOutputCommitter();
+        committer.setupJob(context);
+        for (String each : shown) {
+            write(output.resolve("_temporary/" + EPOCH + "/" + each), "of this one");
+        }
+        return committer;
+    }
+
+    private JobContextImpl saveContext() {
+        JobConf all = new JobConf(conf);
+        FileOutputFormat.setOutputPath(all, remote(output));
+        return new JobContextImpl(all, new JobID("job", 1));
+    }
+
+    private String savedJob() {
+        try {
+            var begun = life.cluster.events("write_beginning");
+            return begun.get(begun.size() - 1).get("job").asText();
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void anRddIsSavedAsByHadoop() throws IOException {
+        JobContextImpl context = saveContext();
+        RecordedOutputCommitter committer =
+                saving(context, "task_0/part-00000", "task_0/a/b/one", "task_1/part-00001", "task_1/a/b/two");
+        committer.commitJob(context);
+        assertEquals(
+                names("table/_SUCCESS", "table/part-00000", "table/part-00001", "table/a/b/one", "table/a/b/two"), found());
+    }
+
+    @Test
+    void settingsOfHadoopsCommitHold() throws IOException {
+        conf.set("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false");
+        conf.set("mapreduce.fileoutputcommitter.cleanup.skipped", "true");
+        JobContextImpl context = saveContext();
+        saving(context, "task_0/part-00000").commitJob(context);
+        assertTrue(Files.exists(output.resolve("part-00000")));
+        assertTrue(Files.exists(output.resolve("_temporary")));
+        assertFalse(Files.exists(output.resolve("_SUCCESS")));
+    }
+
+    @Test
+    void theSecondAlgorithmHasNothingToMove() throws IOException {
+        conf.set("mapreduce.fileoutputcommitter.algorithm.version", "2");
+        JobContextImpl context = saveContext();
+        RecordedOutputCommitter committer = saving(context);
+        write(output.resolve("part-00000"), "moved by its task");
+        committer.commitJob(context);
+        assertEquals(names("table/_SUCCESS", "table/part-00000"), found());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"take", "listed"})
+    void aFileThatTheNextDriverHasSavedStays(String operation) throws IOException {
+        JobContextImpl context = saveContext();
+        RecordedOutputCommitter committer = saving(context, "task_0/part-00000", "task_1/part-00001");
+        Path task = output.resolve("_temporary/" + EPOCH + "/task_1");
+        Path at = operation.equals("take") ? task.resolve("part-00001") : task;
+        Runnable meanwhile = () -> {
+            clearAway(savedJob(), "committing", "save");
+            write(output.resolve("part-00000"), "of the next driver");
+            write(output.resolve("part-00001"), "of the next driver");
+        };
+        // The files are listed once for the journal before the question, and again for the commit.
+        Runnable listedAgain = () -> FrozenFiles.freeze(operation, remote(at), meanwhile);
+        FrozenFiles.freeze(operation, remote(at), operation.equals("listed") ? listedAgain : meanwhile);
+        assertThrows(IOException.class, () -> committer.commitJob(context));
+        assertTrue(FrozenFiles.hasFrozen());
+        assertEquals(names("table/part-00000", "table/part-00001"), found());
+    }
+
+    @Test
+    void aFileThatIsThereStays() throws IOException {
+        JobContextImpl context = saveContext();
+        RecordedOutputCommitter committer = saving(context, "task_0/part-00000");
+        write(output.resolve("part-00000"), "of somebody else");
+        IOException thrown = assertThrows(IOException.class, () -> committer.commitJob(context));
+        assertTrue(thrown.getMessage().contains("part-00000 is there already"), thrown.getMessage());
+        assertEquals("of somebody else", Files.readString(output.resolve("part-00000")));
+        committer.abortJob(context, 0);
+        assertEquals(names("table/part-00000"), found());
+    }
+}
