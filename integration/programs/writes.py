@@ -50,6 +50,11 @@ def parts(spark: SparkSession, directory: Path) -> Any:
     return _by_day(spark, directory, "overwrite", "dynamic")
 
 
+def replaced(spark: SparkSession, directory: Path) -> Any:
+    """The same; it overwrites all that is there."""
+    return _by_day(spark, directory, "overwrite", "static")
+
+
 def _by_day(spark: SparkSession, directory: Path, mode: str, overwrites: str) -> Any:
     days = spark.createDataFrame([(number, f"d{number % 3}") for number in range(30)], "n int, day string")
     plus = functions.udf(lambda number: number + 1, "int")
@@ -238,6 +243,7 @@ CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "steps": steps,
     "by-day": by_day,
     "parts": parts,
+    "replaced": replaced,
     "explained": explained,
     "own-input": own_input,
     "own-lines": own_lines,

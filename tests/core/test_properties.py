@@ -233,8 +233,8 @@ def test_every_event_of_the_core_takes_part() -> None:
         "ShuffleRestored", "ShuffleDropped", "RecordingStopped", "MapOutputsRecorded", "OutputsReported", "OutputsKept",
         "AdoptionOff", "LiveAdoptionBegan", "LiveAdoptionEnded",
         "HeldBlocksTold", "WritesAsked", "WriteResolved", "WriteDeclared", "WriteMissing",
-        "WriteBeginning", "WriteDeleting", "WriteCommitting", "WriteAborting", "WriteFinished", "WriteRefused", "InputRead",
-        "Unrecorded",
+        "WriteBeginning", "WriteDeleting", "WriteCommitting", "WriteAborting", "WriteFinished", "WriteRefused",
+        "InputRead", "Unrecorded",
     }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -66,11 +67,14 @@ final class Overwritten {
         }
     }
 
-    /** What the driver of that write has not overwritten yet it will not overwrite any more. */
+    /** What the driver of that write has not overwritten yet it cannot overwrite any more. */
     static void shutOut(FileSystem files, Path output, String job) throws IOException {
-        files.delete(directory(output, job), true);
-        if (output.getParent() != null) {
-            files.delete(directory(output.getParent(), job), true);
+        Path above = output.getParent();
+        for (Path beside : above == null ? List.of(output) : List.of(output, above)) {
+            Path directory = directory(beside, job);
+            if (files.exists(directory)) { // who may not write there may not delete what is not there either
+                files.delete(directory, true);
+            }
         }
     }
 }

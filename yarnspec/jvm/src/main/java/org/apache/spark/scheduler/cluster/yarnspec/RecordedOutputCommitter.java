@@ -17,7 +17,8 @@ import org.apache.spark.api.java.JavaRDDLike;
 
 /**
  * Hadoop's own commit of what an RDD is saved to through its older interface ({@code saveAsTextFile} and the like), which
- * in the driver goes no step further before the journal has it. In tasks it is Hadoop's in all it does.
+ * in the driver goes no step further before the journal has it, and deletes no file that is there. In tasks it is Hadoop's
+ * in all it does.
  */
 public final class RecordedOutputCommitter extends org.apache.hadoop.mapred.FileOutputCommitter {
     private Writes writes;
