@@ -127,7 +127,11 @@ final class PlanNodes {
         }
         try {
             BroadcastMode mode = (BroadcastMode) Fields.get(exchange, "mode");
-            values.into().add("broadcast").add(Relations.digest(((Broadcast<?>) future.get()).value()));
+            Object content = ((Broadcast<?>) future.get()).value();
+            values.into().add("broadcast").add(Relations.digest(content));
+            if (!Relations.ordered(content)) {
+                values.joinedInAnyOrder();
+            }
             values.add(exchange.output());
             values.add(mode);
         } catch (ExecutionException e) {

@@ -44,6 +44,13 @@ final class Relations {
         return known;
     }
 
+    /** Whether a join with it gives its rows in the same order whatever the order in which those of the table arrived. */
+    static boolean ordered(Object content) {
+        return content instanceof HashedRelation relation
+                ? relation.keyIsUnique()
+                : content instanceof InternalRow[] rows && rows.length <= 1;
+    }
+
     private static byte[] compute(Object content, long bytesMax) {
         Fingerprint whole = new Fingerprint();
         if (content == EmptyHashedRelation$.MODULE$ || content == HashedRelationWithAllNullKeys$.MODULE$) {

@@ -337,7 +337,8 @@ final class Signatures implements ShuffleIdentities {
                 || sparks.equals(DeterministicLevel$.MODULE$.INDETERMINATE())) {
             return Signature.Determinism.INDETERMINATE;
         }
-        return sparks.equals(DeterministicLevel$.MODULE$.DETERMINATE())
+        // To Spark a broadcast table is a constant, but the next driver's may have its rows in another order.
+        return sparks.equals(DeterministicLevel$.MODULE$.DETERMINATE()) && values.ordered()
                 ? Signature.Determinism.DETERMINATE
                 : Signature.Determinism.UNORDERED;
     }

@@ -44,6 +44,7 @@ final class Values {
     private final RddGraph rdds;
     private final Map<ExprId, Integer> columns;
     private boolean deterministic = true;
+    private boolean ordered = true;
     private boolean accumulates;
 
     Values(Fingerprint into, ShuffleIdentities shuffles, HadoopInputs inputs) {
@@ -71,6 +72,16 @@ final class Values {
     /** Whether every expression so far gives the same value for the same row each time. */
     boolean deterministic() {
         return deterministic;
+    }
+
+    /** Whether no table that is broadcast so far may give the rows that are joined with it another order each time. */
+    boolean ordered() {
+        return ordered;
+    }
+
+    /** A broadcast table may have its rows in another order in another driver, and what is joined with it as well. */
+    void joinedInAnyOrder() {
+        ordered = false;
     }
 
     /** Whether one of the program's functions so far adds to an accumulator, or rows are observed. */
@@ -235,6 +246,7 @@ final class Values {
             throw new Unknown("observe() is counted where there is no order");
         }
         deterministic &= own.deterministic;
+        ordered &= own.ordered;
         accumulates |= own.accumulates;
         return own.into.bytes();
     }

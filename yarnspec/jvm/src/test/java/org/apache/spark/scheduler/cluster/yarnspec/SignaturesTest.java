@@ -20,17 +20,21 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TimeZone;
+import java.util.concurrent.CompletableFuture;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec;
 import org.apache.spark.sql.internal.SQLConf;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import scala.runtime.BoxedUnit;
 
 /** When two shuffles are the same, and of which ones nobody can say. Nothing is run: a shuffle is declared before. */
 class SignaturesTest {
@@ -266,6 +270,34 @@ class SignaturesTest {
     }
 
     @Test
+    void rowsThatABroadcastTableGivesSeveralOfComeInAnyOrder() throws Exception {
+        session.conf().set("spark.sql.adaptive.enabled", "false"); // else the table has to be there before the plan is
+        for (String join : List.of("big.id = small.k", "big.id < small.k")) {
+            assertEquals("determinate", determinismOfJoin(join, row(1, 10)));
+            assertEquals("unordered", determinismOfJoin(join, row(1, 10), row(1, 20)));
+        }
+        assertEquals("determinate", determinismOfJoin("big.id = small.k", row(1, 10), row(2, 10)));
+    }
+
+    /** What is said of a join with a table that is broadcast with these rows. */
+    private String determinismOfJoin(String condition, InternalRow... rows) throws Exception {
+        Dataset<Row> joined = session.sql("select /*+ broadcast(small) */ big.id, small.v from range(0, 10, 1, 2) as big"
+                        + " left join (values (1L, 10L), (1L, 20L) as t(k, v)) as small on " + condition)
+                .repartition(3, col("id"));
+        joined.queryExecution().executedPlan().foreach(plan -> {
+            if (plan instanceof BroadcastExchangeExec exchange) {
+                exchange.relationFuture(); // its job is never run
+                var table = life.cluster.context.broadcast(exchange.mode().transform(rows));
+                Fields.set(exchange, "relationFuture", CompletableFuture.completedFuture(table));
+            }
+            return BoxedUnit.UNIT;
+        });
+        JsonNode event = declared(joined::collectAsList);
+        assertEquals("", event.get("why_not").asText());
+        return event.get("determinism").asText();
+    }
+
+    @Test
     void whatReadsACachedTableIsNotReused() throws Exception {
         session.conf().set("spark.sql.adaptive.enabled", "false"); // else a job fills the table first
         Dataset<Row> cached = session.range(0, 10, 1, 2).toDF().cache();
@@ -365,11 +397,11 @@ class SignaturesTest {
     void theRowsOfABroadcastTableCountAndTheirOrderDoesNot() {
         var a = row(1, 10);
         var b = row(2, 20);
-        byte[] content = Relations.digest(new org.apache.spark.sql.catalyst.InternalRow[] {a, b});
+        byte[] content = Relations.digest(new InternalRow[] {a, b});
         org.junit.jupiter.api.Assertions.assertArrayEquals(
-                content, Relations.digest(new org.apache.spark.sql.catalyst.InternalRow[] {b, a}));
+                content, Relations.digest(new InternalRow[] {b, a}));
         for (var other : List.of(List.of(a), List.of(a, a, b), List.of(a, row(2, 21)))) {
-            var rows = other.toArray(new org.apache.spark.sql.catalyst.InternalRow[0]);
+            var rows = other.toArray(new InternalRow[0]);
             assertNotEquals(java.util.Arrays.toString(content), java.util.Arrays.toString(Relations.digest(rows)));
         }
     }
@@ -377,9 +409,9 @@ class SignaturesTest {
     @Test
     void aBroadcastTableThatIsTooLargeIsNotReadToItsEnd() {
         int ofTwoRows = 2 * (24 + 64);
-        Relations.digest(new org.apache.spark.sql.catalyst.InternalRow[] {row(1, 10), row(2, 20)}, ofTwoRows);
+        Relations.digest(new InternalRow[] {row(1, 10), row(2, 20)}, ofTwoRows);
         // The last one would fail.
-        var large = new org.apache.spark.sql.catalyst.InternalRow[] {row(1, 10), row(2, 20), null};
+        var large = new InternalRow[] {row(1, 10), row(2, 20), null};
         for (int again = 0; again < 2; again++) {
             Unknown why = assertThrows(Unknown.class, () -> Relations.digest(large, ofTwoRows - 1));
             assertTrue(why.getMessage().contains("too large"));
