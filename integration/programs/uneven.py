@@ -1,4 +1,4 @@
-"""Two stages of tasks of very different sizes, each record a wait of 10 ms: `uneven.py START_FILE`.
+"""Stages of tasks of very different sizes, each record a wait of 10 ms, two a round: `uneven.py START_FILE ROUNDS`.
 
 Both read a shuffle, so that Spark knows how much each task reads. Says `{"ready": true}` when its Python workers are
 there, and begins when START_FILE appears.
@@ -20,8 +20,8 @@ SIZES = (20, 200, 25, 25, 100, 20, 25, 50, 20, 25, 20, 67, 20, 25, 40, 20, 150, 
 LONGEST_S = 360
 
 
-def main(start: Path) -> None:
-    """Run two stages with a shuffle between them that is as uneven."""
+def main(start: Path, rounds: int) -> None:
+    """Run the rounds, two stages each, with a shuffle before either that is as uneven."""
     context = SparkSession.builder.getOrCreate().sparkContext
 
     def work(records):  # type: ignore[no-untyped-def] # runs in Spark's workers
@@ -40,11 +40,13 @@ def main(start: Path) -> None:
     # Who writes them is even: of what such a task makes out of nothing nobody could know the size.
     places = [place for place, size in enumerate(SIZES) for _ in range(size)]
     numbered = context.parallelize(places, tasks).map(lambda place: (place, os.urandom(RECORD_BYTES)))
-    read_once = numbered.partitionBy(tasks, lambda place: place).mapPartitions(work)
-    count = read_once.partitionBy(tasks, lambda place: place).mapPartitions(work).count()
-    print(json.dumps({"right": count == sum(SIZES)}), flush=True)
+    counts = set()
+    for _ in range(rounds):
+        read_once = numbered.partitionBy(tasks, lambda place: place).mapPartitions(work)
+        counts.add(read_once.partitionBy(tasks, lambda place: place).mapPartitions(work).count())
+    print(json.dumps({"right": counts == {sum(SIZES)}}), flush=True)
     context.stop()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))
