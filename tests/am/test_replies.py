@@ -68,13 +68,22 @@ class Driver:
         self.bridge = Bridge(self.clock)
         self.told: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self.found: YarnspecError | None = None
-        self.replies = Replies(self.look, self.clock)
+        self.words: list[str] = []
+        self.no_room: YarnspecError | None = None
+        self.replies = Replies(self.look, self.leave_word, self.clock)
 
     def look(self) -> None:
         """For a later epoch, of which an error tells."""
         if self.found is not None:
             self.clock.now_s += 100
             raise self.found
+
+    def leave_word(self, why: str) -> None:
+        """For later epochs, where there is room for it."""
+        if self.no_room is not None:
+            self.clock.now_s += 100
+            raise self.no_room
+        self.words.append(why)
 
     def begin(self) -> None:
         self.replies.connected(self.bridge)
@@ -84,8 +93,8 @@ class Driver:
         answer = AnswerShuffle(question=question, shuffle=None, record=True, waited_ms=waited_ms, reason="new")
         self.replies.put(answer, durable)
 
-    def ask_to_write(self, question: int, durable: Future[int] | None) -> None:
-        self.replies.put(AnswerWrite(question=question, fenced=True, reason="go on"), durable)
+    def ask_to_write(self, question: int, durable: Future[int] | None, *, unrecorded: bool = False) -> None:
+        self.replies.put(AnswerWrite(question=question, fenced=True, unrecorded=unrecorded, reason="go on"), durable)
 
     def heard(self) -> tuple[int, Any, float]:
         return self.bridge.heard.get(timeout=DEADLINE_S)
@@ -177,8 +186,30 @@ def test_without_a_journal_a_write_goes_on_unless_a_later_epoch_has_begun(
     driver.replies.stopped()
     driver.begin()
     driver.ask_to_write(1, record)
-    assert driver.heard()[:2] == (1, action)
+    driver.ask_to_write(2, None, unrecorded=True)
+    for question in (1, 2):
+        assert driver.heard()[:2] == (question, action)
+        assert driver.words == ([] if fenced else ["it is over"])  # said once, before anything goes on
     assert driver.told.empty() is not fenced
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_what_no_later_epoch_could_know_to_be_missing_is_not_written(driver: Driver, opened: bool) -> None:
+    """Its next life would write it again: neither a record nor word that there is none can be left."""
+    if opened:
+        driver.replies.stopping(Stopped("the disk is full", fenced=False))
+        driver.replies.stopped()
+    driver.no_room = ClusterUnreachable("there is room for nothing")
+    driver.begin()
+    driver.ask_to_write(1, done(JournalStopped("the disk is full")) if opened else None, unrecorded=not opened)
+    assert driver.heard()[:2] == (1, "stop")
+    refused = driver.told.get(timeout=DEADLINE_S)
+    assert isinstance(refused, wr.WriteRefused)
+    assert "room for nothing" in refused.why
+    driver.no_room = None
+    driver.ask_to_write(2, None, unrecorded=True)
+    assert driver.heard()[:2] == (2, "run")
+    assert driver.words == ["the disk is full" if opened else "it was not open yet"]
 
 
 @pytest.mark.parametrize("error", [Fenced("epoch 2 has begun"), ClusterUnreachable("HDFS is away")])

@@ -56,7 +56,7 @@ from yarnspec.core.savedwork import (
     saved_shuffles,
     saved_writes,
 )
-from yarnspec.journal.errors import Fenced
+from yarnspec.journal.errors import Fenced, JournalStopped
 from yarnspec.journal.replay import Past
 from yarnspec.journal.writer import Stopped
 
@@ -150,7 +150,7 @@ class Recording:
         self._taken = Taken()
         self._lock = threading.Lock()  # of what is taken
         self._last: Future[int] | None = None
-        self._replies = Replies(look)
+        self._replies = Replies(look, leave_word)
         self._first_told = False
         self._unsaved = ""
         self._saved = False
@@ -179,7 +179,13 @@ class Recording:
         elif isinstance(command, commands.OfferSaved):
             self._offer(command.shuffles)
         elif self._journal is not None:
-            self._record(self._journal, command)
+            try:
+                self._record(self._journal, command)
+            except Exception as error:  # what rests on this record must not be found, or answered, without it
+                _log.exception("a record could not be made")
+                self._journal.stop(f"{type(command).__name__} cannot be recorded: {error}")
+                self._last = Future()
+                self._last.set_exception(JournalStopped(str(error)))
 
     def take(self, header: dict[str, Any], blob: bytes) -> None:
         """Record what the driver tells of map outputs. For the reader's thread."""
@@ -253,8 +259,10 @@ class Recording:
         except Exception as error:  # the job goes on without a journal, whatever the file system says
             _log.exception("the journal could not be opened")
             why = f"the journal could not be opened: {error}"
+            self._replies.stopping(Stopped(why, fenced=False))
             threading.Thread(target=self._say_unrecorded, args=(why,), name="journal-word", daemon=True).start()
             self._post(rec.JournalReplayed(off=why))
+            self._replies.stopped()
             return
         self._opened = journal
         try:

@@ -34,6 +34,7 @@ _TELL_S = 3.0
 _ENDING_S = 60.0
 _LOOK_PAUSE_S = 0.5
 _NOT_TOLD = f"within {_WRITE_S:g} s it could not be told whether a later epoch has begun"
+_NO_WORD = f"within {_WRITE_S:g} s no word could be left for a next driver that what is written is not recorded"
 _TELL_PAUSE_S = 0.2
 
 Answer: TypeAlias = commands.AnswerShuffle | commands.AnswerWrite
@@ -69,12 +70,20 @@ class Replies:
 
     Args:
         look: raises Fenced when a later epoch has begun; what the file system raises when that cannot be told.
+        leave_word: tells later epochs why not all of this one is in the journal; raises what the file system does.
         clock: seconds that only grow.
     """
 
-    def __init__(self, look: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        look: Callable[[], None],
+        leave_word: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._look = look
+        self._leave_word = leave_word
         self._clock = clock
+        self._word_left = False
         self._post: Callable[[Event], None] = lambda _: None
         self._bridge: Answering | None = None
         self._stopped: Stopped | None = None
@@ -147,32 +156,48 @@ class Replies:
         """Why the driver must not go on.
 
         A record that gets durable now shows that there is no later epoch. Without a journal the job goes on, but not
-        beside the one of a later epoch.
+        beside the one of a later epoch, and not before a later one can know that the journal does not have it all.
         """
         if not command.fenced:
             return ""
-        if waiting.durable is not None:
-            if self._stopped is None:
-                try:
-                    if waiting.durable.exception(self._left_s(waiting)) is None:
-                        return "" if waiting.fresh else self._later_epoch(waiting)
-                except TimeoutError:
-                    return _NOT_TOLD
+        lost = command.unrecorded or self._stopped is not None
+        if waiting.durable is not None and not lost:
+            try:
+                lost = waiting.durable.exception(self._left_s(waiting)) is not None
+            except TimeoutError:
+                return _NOT_TOLD
+            if waiting.fresh and not lost:
+                return ""
+        if lost and not command.unrecorded:
             self._ended.wait(min(_ENDING_S, self._left_s(waiting)))
             if self._stopped is None:
                 return "the journal is closed"
         stopped = self._stopped
-        return stopped.why if stopped is not None and stopped.fenced else self._later_epoch(waiting)
+        if stopped is not None and stopped.fenced:
+            return stopped.why
+        # In this order: a later epoch that was not there yet reads the word.
+        not_left = self._word(waiting, "" if stopped is None else stopped.why) if lost else ""
+        return not_left or self._persistently(self._look, waiting, _NOT_TOLD)
 
-    def _later_epoch(self, waiting: _Waiting) -> str:
+    def _word(self, waiting: _Waiting, why: str) -> str:
+        """Tell later epochs, once, that the journal does not have all that is written; returns why that failed."""
+        if not self._word_left:
+            why = why or "it was not open yet"
+            said = self._persistently(lambda: self._leave_word(why), waiting, _NO_WORD)
+            self._word_left = not said
+            return said
+        return ""
+
+    def _persistently(self, call: Callable[[], None], waiting: _Waiting, failed: str) -> str:
+        """Call until that succeeds or there is no time left; returns why not."""
         while True:
             try:
-                self._look()
+                call()
             except Fenced as fenced:
                 return fenced.message
             except Exception as error:
                 if not self._left_s(waiting):
-                    return f"{_NOT_TOLD}: {error}"
+                    return f"{failed}: {error}"
                 time.sleep(_LOOK_PAUSE_S)
             else:
                 return ""

@@ -106,7 +106,9 @@ class Carry:
     # taking over
 
     def _replayed(self, event: rec.JournalReplayed, now_ms: int) -> list[Command]:
-        first, self._first = self._first, False
+        first = self._first
+        # One that cannot be opened has given back nothing yet.
+        self._first = first and bool(event.off)
         self._recording = not event.off
         if not first or event.carried:
             # The newest that this journal knows may be older than what was recorded last.

@@ -280,7 +280,13 @@ class Outputs:
         return [*commands, self._go_on(event.question, "the write is over")]
 
     def _go_on(self, question: int, said: str) -> AnswerWrite:
-        return AnswerWrite(question=question, fenced=True, pending=self._writes.pending, reason=said)
+        return AnswerWrite(
+            question=question,
+            fenced=True,
+            unrecorded=not self._recording,
+            pending=self._writes.pending,
+            reason=said,
+        )
 
     def _never_declared(self, question: int, write: int) -> list[Command]:
         return self._stop(question, f"the driver goes on with a write of which nothing is known ({write})")

@@ -17,7 +17,7 @@ from yarnspec.journal.errors import EpochTaken, Fenced, JournalDamaged
 from yarnspec.journal.layout import Layout
 from yarnspec.journal.records import MAGIC, Entry, encode, payload_of
 from yarnspec.journal.replay import Past, replay
-from yarnspec.journal.stores import AppendStore, JournalFiles, LogWriter, Store
+from yarnspec.journal.stores import AppendStore, JournalFiles, LogWriter, PartsLog, Store
 from yarnspec.journal.verify import EpochReport, verify_epoch
 from yarnspec.journal.writer import Journal, JournalOptions, Stopped, Written
 
@@ -66,13 +66,13 @@ class JournalDirectory:
         """
         options = options or JournalOptions()
         epoch = began.epoch
-        log = _again(lambda: self._claim(epoch), options.patience_s)
+        log = _again(_Claim(self._layout, self._store, epoch), options.patience_s)
         try:
             seals: list[EpochSealed] = []
             earlier, past = _again(lambda: self._take_over(epoch, seals), options.patience_s)
             written = _write(log, epoch, chain([began], seals, _snapshot(past, earlier)))
             # Of two epochs that begin at the same time one sees the other here: each first made its directory.
-            self._layout.check(epoch)
+            self._layout.check(epoch, begun=True)
         except BaseException:
             with contextlib.suppress(Exception):
                 log.close()
@@ -89,14 +89,6 @@ class JournalDirectory:
     def say_stopped(self, epoch: int, why: str) -> None:
         """Leave word that the records of an epoch are not all, be there any or not."""
         self._layout.say_stopped(epoch, why)
-
-    def _claim(self, epoch: int) -> LogWriter:
-        self._layout.check(epoch)
-        self._layout.files.make_directories(self._layout.directory(epoch))
-        try:
-            return self._store.create(self._layout.files, self._layout.directory(epoch))
-        except FileExistsError as error:
-            raise EpochTaken(f"epoch {epoch} of the journal {self._layout.path} has begun already") from error
 
     def _take_over(self, epoch: int, seals: list[EpochSealed]) -> tuple[list[int], Past]:
         """Shut out the writers of the earlier epochs, which are returned, and read them; adds each new seal."""
@@ -169,6 +161,31 @@ def _again(call: Callable[[], Result], patience_s: float) -> Result:
     return retrying(call)
 
 
+class _Claim:
+    """Takes an epoch for this process; may be called again when HDFS did not answer."""
+
+    def __init__(self, layout: Layout, store: Store, epoch: int) -> None:
+        self._layout = layout
+        self._store = store
+        self._epoch = epoch
+        self._tried = False
+
+    def __call__(self) -> LogWriter:
+        layout, epoch = self._layout, self._epoch
+        directory = layout.directory(epoch)
+        layout.check(epoch)
+        layout.files.make_directories(directory)
+        tried, self._tried = self._tried, True
+        try:
+            return self._store.create(layout.files, directory)
+        except FileExistsError as error:
+            # What HDFS did not answer it may have done.
+            if tried and not layout.log_bytes(layout.sizes(epoch)):
+                layout.recover(epoch)
+                return PartsLog(layout.files, directory)
+            raise EpochTaken(f"epoch {epoch} of the journal {layout.path} has begun already") from error
+
+
 class _Hold:
     """What a writer may do in its epoch's directory."""
 
@@ -177,8 +194,8 @@ class _Hold:
         self._epoch = epoch
 
     def check(self) -> None:
-        """Fenced when a later epoch has begun."""
-        self._layout.check(self._epoch)
+        """Fenced when a later epoch has begun, JournalGone when this one's directory is not there any more."""
+        self._layout.check(self._epoch, begun=True)
 
     def seal(self, written: Written) -> None:
         """Nothing will be added any more."""

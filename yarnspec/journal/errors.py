@@ -25,5 +25,9 @@ class Fenced(YarnspecError):  # noqa: N818
     """A later epoch has begun: this one is over."""
 
 
+class JournalGone(YarnspecError):  # noqa: N818
+    """The directory of an epoch that is written is not there any more."""
+
+
 class JournalStopped(YarnspecError):  # noqa: N818
     """Nothing is recorded any more; the message says why."""

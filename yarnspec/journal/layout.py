@@ -19,7 +19,7 @@ import msgspec
 
 from yarnspec.core.journalrecords import JournalRecord
 from yarnspec.errors import YarnspecError
-from yarnspec.journal.errors import Fenced, JournalDamaged
+from yarnspec.journal.errors import Fenced, JournalDamaged, JournalGone
 from yarnspec.journal.frames import encode_frame, read_frames
 from yarnspec.journal.records import Entry, decode, type_name
 from yarnspec.journal.scan import LogBytes, Scan
@@ -58,11 +58,14 @@ class Layout:
             return []
         return sorted(int(found[1]) for entry in entries if (found := _EPOCH.fullmatch(entry.name)))
 
-    def check(self, epoch: int) -> None:
-        """Fenced when a later epoch has begun."""
-        last = max(self.epochs(), default=0)
+    def check(self, epoch: int, *, begun: bool = False) -> None:
+        """Fenced when a later epoch has begun; JournalGone when this one has ``begun`` and its directory is gone."""
+        epochs = self.epochs()
+        last = max(epochs, default=0)
         if last > epoch:
             raise Fenced(f"epoch {epoch} of the application is over: epoch {last} has begun")
+        if begun and epoch not in epochs:
+            raise JournalGone(f"somebody has deleted {self.directory(epoch)}")
 
     def directory(self, epoch: int) -> str:
         """Where an epoch is."""

@@ -84,15 +84,16 @@ class PerFlushStore:
 
     def create(self, files: JournalFiles, directory: str) -> LogWriter:
         """An empty file is the claim; the records follow in numbered ones."""
-        path = f"{directory}/{LOG_FILE}"
-        files.open_log(path).close()
-        return _Parts(files, path)
+        files.open_log(f"{directory}/{LOG_FILE}").close()
+        return PartsLog(files, directory)
 
 
-class _Parts:
-    def __init__(self, files: JournalFiles, path: str) -> None:
+class PartsLog:
+    """The numbered files of an epoch whose ``log`` is there, and empty."""
+
+    def __init__(self, files: JournalFiles, directory: str) -> None:
         self._files = files
-        self._path = path
+        self._path = f"{directory}/{LOG_FILE}"
         self._number = 0
         self._waiting = bytearray()
 

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 
 from yarnspec.core.journalrecords import JournalRecord
 from yarnspec.errors import YarnspecError
-from yarnspec.journal.errors import Fenced, JournalStopped
+from yarnspec.journal.errors import Fenced, JournalGone, JournalStopped
 from yarnspec.journal.records import RecordTooLargeError, encode, payload_of
 from yarnspec.journal.stores import LogWriter
 
@@ -33,7 +33,8 @@ class JournalOptions(NamedTuple):
     flush_interval_s: float = 1.0
     """or when the first of them is so old."""
     queue_bytes: int = 64 * 1024 * 1024
-    """Details that come while so much waits to be written are left out. Summaries, which are small, never are."""
+    """Details that come while so much waits to be written, beside a full buffer, are left out. Summaries, which are
+    small, never are."""
     patience_s: float = 60.0
     """How long a file system that took the bytes may take to tell that no later epoch has begun."""
 
@@ -56,7 +57,7 @@ class EpochHold(Protocol):
     """What the writer asks of, and leaves in, the directory of its epoch."""
 
     def check(self) -> None:
-        """Fenced when a later epoch has begun."""
+        """Fenced when a later epoch has begun, JournalGone when this one's directory is not there any more."""
 
     def seal(self, written: Written) -> None:
         """Nothing will be added any more; Fenced when another has sealed it."""
@@ -170,7 +171,7 @@ class Journal:
             if self._closing or self._stopped is not None:
                 self._turned_away += 1
                 return False
-            full = future is None and self._queued_bytes >= self._options.queue_bytes
+            full = future is None and self._queued_bytes >= self._options.queue_bytes + self._options.buffer_bytes
             if not full:
                 self._enqueue(number, payload, future)
         if full:
@@ -248,7 +249,7 @@ class Journal:
         while True:
             try:
                 return self._hold.check()
-            except Fenced:
+            except (Fenced, JournalGone):
                 raise
             except Exception:
                 with self._changed:
