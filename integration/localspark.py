@@ -155,7 +155,7 @@ class _Run:
         self._lock = threading.RLock()
         self._killed = False
         self._executors: list[subprocess.Popen[bytes]] = []
-        self._saved_ids: set[int] = set()
+        self._decisions = localshuffles.Decisions(application.shuffles, epoch)
         self._writes = writes
         self.executor_dies: Callable[[int], bool] = lambda _frames: False
         self.replaced = True
@@ -166,7 +166,6 @@ class _Run:
         self._directory.mkdir()
         (self._directory / "log").mkdir()
         saved = localshuffles.save(self._application.shuffles, self._directory / "saved", self._epoch)
-        self._saved_ids = {number for number, one in self._application.shuffles.items() if one.epoch < self._epoch}
         properties = self._properties(saved)
         began = time.monotonic()
         log = self._directory / "driver.log"
@@ -341,15 +340,16 @@ class _Run:
                     bridge.host_gone(host)
             case "shuffle_declared":
                 with self._lock:
-                    found = localshuffles.declare(self._application.shuffles, event, self._epoch, self._saved_ids)
-                localshuffles.answer(bridge, event, found)
+                    self._decisions.declare(event, bridge)
+            case "shuffle_restored":
+                with self._lock:
+                    self._decisions.restored(event)
             case "recording_stopped":
                 with self._lock:
-                    if event["shuffle"] in self._application.shuffles:
-                        self._application.shuffles[event["shuffle"]].stopped = event["why"]
+                    self._decisions.stopped(event["shuffle"], event["why"])
             case "shuffle_dropped":
                 with self._lock:
-                    self._application.shuffles.pop(event["shuffle"], None)
+                    self._decisions.dropped(event["shuffle"])
             case _:
                 if self._writes.handle(bridge, event):
                     self._kill()

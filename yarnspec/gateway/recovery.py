@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from yarnspec.options import Options
 
 _MIB = 1024**2
+_CHECKSUMS = "spark.shuffle.checksum.enabled"
 _FORGETS = "spark.yarn.am.attemptFailuresValidityInterval"
 
 
@@ -30,6 +31,11 @@ def why_off(given: Mapping[str, str], options: Options, asked: Collection[str]) 
         return (
             f"{_FORGETS} is for applications that live on and on, and there are numbers for {EPOCH_MAX} lives only; "
             "--set recovery.enabled=true keeps it all the same"
+        )
+    if options.recovery.verify_checksums and given.get(_CHECKSUMS, "true").strip().lower() == "false":
+        return (
+            f"without {_CHECKSUMS} nobody can tell whether a kept output is what was written; "
+            "--set recovery.verify_checksums=false uses it unseen"
         )
     return recovery_off(given)
 
@@ -53,7 +59,7 @@ def switched_off(options: Options) -> Options:
 
 def owned_keys(options: Options) -> tuple[str, ...]:
     """The properties of recovery that a program cannot override either."""
-    return ("spark.shuffle.manager", shuffleservice.ENABLED) if options.recovery.enabled else ()
+    return ("spark.shuffle.manager", shuffleservice.ENABLED, _CHECKSUMS) if options.recovery.enabled else ()
 
 
 def properties(options: Options, given: Mapping[str, str]) -> dict[str, str]:
@@ -69,4 +75,7 @@ def properties(options: Options, given: Mapping[str, str]) -> dict[str, str]:
         live_adoption_ms=recovery.live_adoption_deadline_ms if recovery.live_adoption else 0,
     )
     # Said here, so that no program can change it later. One that turns on encryption gets it, and nothing is kept.
-    return keys | {shuffleservice.ENABLED: str(shuffleservice.wanted(given)).lower()}
+    return keys | {
+        shuffleservice.ENABLED: str(shuffleservice.wanted(given)).lower(),
+        _CHECKSUMS: given.get(_CHECKSUMS, "true"),
+    }

@@ -5,8 +5,10 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
@@ -15,14 +17,16 @@ import org.apache.spark.SparkFiles;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The files and archives that the program gives to its executors while it runs ({@code addFile}, {@code addPyFile},
- * {@code addArchive}): functions read and import them, and the next driver may have made them anew with another content.
+ * What the program gives to its executors while it runs: functions read and import it, and the next driver may have made it
+ * anew with another content. Files and archives ({@code addFile}, {@code addPyFile}, {@code addArchive}) are known by it; of
+ * jars ({@code ADD JAR}) the driver has no copy.
  */
 final class AddedFiles {
     private final Map<String, byte[]> digests = new ConcurrentHashMap<>();
 
-    /** Adds the name and content of each; throws Unknown when one cannot be read. */
+    /** Adds the name and content of each; throws Unknown when one cannot be read, and for a jar. */
     void add(Fingerprint into, SparkContext context) {
+        checkJars(context);
         // Spark holds them under addresses of its driver, which are others in the next one.
         Map<String, Long> when = new TreeMap<>();
         CollectionConverters.asJava(context.allAddedFiles()).forEach((uri, time) -> when.put(uri, (Long) time));
@@ -30,6 +34,22 @@ final class AddedFiles {
         List<byte[]> each = new ArrayList<>();
         when.forEach((uri, time) -> each.add(digests.computeIfAbsent(uri + " " + time, key -> digest(uri))));
         into.addUnordered(each);
+    }
+
+    private static void checkJars(SparkContext context) {
+        Set<String> submitted = new HashSet<>();
+        for (String jar : context.getConf().get("spark.jars", "").split(",")) {
+            submitted.add(name(jar));
+        }
+        CollectionConverters.asJava(context.allAddedJars()).keySet().forEach(jar -> {
+            if (!submitted.contains(name(jar))) {
+                throw new Unknown("the program has added a jar while it ran: " + name(jar));
+            }
+        });
+    }
+
+    private static String name(String address) {
+        return address.substring(address.lastIndexOf('/') + 1).strip();
     }
 
     private static byte[] digest(String uri) {

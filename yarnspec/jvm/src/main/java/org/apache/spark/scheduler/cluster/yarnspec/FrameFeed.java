@@ -16,6 +16,7 @@ final class FrameFeed extends ClientFeed {
     private long waitingBytes;
     private long handedOver;
     private boolean ending;
+    private boolean full;
 
     private FrameFeed(String token, long waitingBytesMax) throws IOException {
         super(token, "yarnspec-outputs", SEND_BUFFER_BYTES);
@@ -32,9 +33,13 @@ final class FrameFeed extends ClientFeed {
         return feed;
     }
 
-    /** Takes a frame; false when too much waits already, and this one is not taken. */
+    /**
+     * Takes a frame; false when too much waits already, or waited once: this one is not taken, nor is any after it, as they
+     * may rest on it.
+     */
     synchronized boolean add(byte[] frame) {
-        if (waitingBytes + frame.length > waitingBytesMax) {
+        full |= waitingBytes + frame.length > waitingBytesMax;
+        if (full) {
             return false;
         }
         waiting.add(frame);

@@ -83,6 +83,9 @@ final class RddGraph {
             // What is kept may hold other records than those that the next driver would compute, and others read it too.
             throw new Unknown("it reads a cached RDD");
         }
+        if (!shuffles.keptAsWell() && rdd.checkpointData().isDefined()) {
+            throw new Unknown("it reads from a checkpoint, or what is to become one");
+        }
         addOwn(rdd, functions);
         if (rdd.dependencies().isEmpty()) {
             addSource(rdd);

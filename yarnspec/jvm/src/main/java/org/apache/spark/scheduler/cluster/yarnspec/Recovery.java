@@ -224,7 +224,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     private Signature described(ShuffleDependency<?, ?, ?> dependency) {
         Properties properties = dependency.rdd().context().getLocalProperties();
-        Signature signature = signatures.of(dependency);
+        Signature signature = signatures.of(dependency, writes == null ? "" : writes.target());
         return HostBlockingScheduler.isStream(properties)
                 ? signature.unknown("it belongs to a stream")
                 : signature;
@@ -379,6 +379,15 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         ShuffleRecord record = shuffles.get(shuffle);
         if (record != null && !over && record.signature.determinism() == Signature.Determinism.INDETERMINATE) {
             poison(record, "an output was lost, and its records are others each time");
+        }
+    }
+
+    /** What Spark has taken for the same each time is not: those above hold what was made of the former records. */
+    @Override
+    public void differs(int shuffle) {
+        ShuffleRecord record = shuffles.get(shuffle);
+        if (record != null && !over && record.signature.determinism() == Signature.Determinism.DETERMINATE) {
+            poison(record, "a map that ran again gave other records");
         }
     }
 

@@ -46,6 +46,9 @@ final class Signatures implements ShuffleIdentities {
     private static final List<String> NO_SETTINGS = List.of(
             "spark.sql.warehouse.dir", "spark.sql.artifact", "spark.hadoop.mapreduce.job.application.attempt.id");
 
+    /** Local properties of jobs that the program has not set, or that no function goes by. */
+    private static final List<String> SPARKS_PROPERTIES = List.of("spark.", "callSite.", "__is_continuous_processing");
+
     private static final Set<Class<?>> SERIALIZERS = Set.of(JavaSerializer.class, KryoSerializer.class);
 
     private static final char OCCURRENCE = '-';
@@ -64,8 +67,12 @@ final class Signatures implements ShuffleIdentities {
         this.inputs = inputs;
     }
 
-    /** What a shuffle is that is just being made. */
-    Signature of(ShuffleDependency<?, ?, ?> dependency) {
+    /**
+     * What a shuffle is that is just being made.
+     *
+     * @param target where the job writes for which it is made; empty when it does not, or that is not known
+     */
+    Signature of(ShuffleDependency<?, ?, ?> dependency, String target) {
         Fingerprint into = new Fingerprint();
         Values values = new Values(into, this, inputs);
         String whyNot = "";
@@ -73,6 +80,7 @@ final class Signatures implements ShuffleIdentities {
         try {
             SparkPlan exchange = add(dependency, values);
             description = exchange == null ? description : exchange.simpleString(10);
+            addCircumstances(values, dependency.rdd().context(), target);
         } catch (Unknown e) {
             whyNot = e.getMessage();
         } catch (Exception | LinkageError | StackOverflowError e) {
@@ -284,6 +292,25 @@ final class Signatures implements ShuffleIdentities {
         return exchange;
     }
 
+    /**
+     * What the program's functions can go by beside their input and their own values. A program that is started again and
+     * leaves out what it has done before makes the same shuffle for something else.
+     */
+    private static void addCircumstances(Values values, SparkContext context, String target) {
+        if (!values.runsFunctions()) {
+            return;
+        }
+        Map<String, String> properties = new TreeMap<>();
+        context.getLocalProperties().forEach((key, value) -> {
+            String name = key.toString();
+            if (SPARKS_PROPERTIES.stream().noneMatch(name::startsWith)) {
+                properties.put(name, value.toString());
+            }
+        });
+        values.into().add(target);
+        values.add(properties);
+    }
+
     /** Whoever sorts must have bounds that can be saved: what is above stands and falls with them. */
     private static void checkBounds(ShuffleDependency<?, ?, ?> dependency, SparkPlan exchange) {
         RangeBounds bounds = RangeBounds.of(dependency);
@@ -337,8 +364,10 @@ final class Signatures implements ShuffleIdentities {
                 || sparks.equals(DeterministicLevel$.MODULE$.INDETERMINATE())) {
             return Signature.Determinism.INDETERMINATE;
         }
-        // To Spark a broadcast table is a constant, but the next driver's may have its rows in another order.
-        return sparks.equals(DeterministicLevel$.MODULE$.DETERMINATE()) && values.ordered()
+        // To Spark a broadcast table is a constant, but the next driver's may have its rows in another order. And it takes
+        // functions for what gives the same each time; one that draws lots, or asks the clock, does not.
+        boolean repeats = values.ordered() && !values.runsFunctions();
+        return sparks.equals(DeterministicLevel$.MODULE$.DETERMINATE()) && repeats
                 ? Signature.Determinism.DETERMINATE
                 : Signature.Determinism.UNORDERED;
     }

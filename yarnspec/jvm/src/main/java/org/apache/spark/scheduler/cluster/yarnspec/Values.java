@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
@@ -45,6 +46,7 @@ final class Values {
     private final Map<ExprId, Integer> columns;
     private boolean deterministic = true;
     private boolean ordered = true;
+    private boolean functions;
     private boolean accumulates;
 
     Values(Fingerprint into, ShuffleIdentities shuffles, HadoopInputs inputs) {
@@ -82,6 +84,11 @@ final class Values {
     /** A broadcast table may have its rows in another order in another driver, and what is joined with it as well. */
     void joinedInAnyOrder() {
         ordered = false;
+    }
+
+    /** Whether functions of the program's run so far: what they give for the same row Spark does not know. */
+    boolean runsFunctions() {
+        return functions;
     }
 
     /** Whether one of the program's functions so far adds to an accumulator, or rows are observed. */
@@ -144,6 +151,7 @@ final class Values {
         } else if (value instanceof GenericArrayData array) {
             addArray(array.array());
         } else if (value instanceof PythonFunction function) {
+            functions = true;
             accumulates |= PythonFunctions.add(into, function);
         } else if (value instanceof SQLMetric) {
             into.add("metric"); // what is counted changes nothing of what is computed
@@ -166,6 +174,7 @@ final class Values {
         if (node instanceof Expression expression && !expression.deterministic()) {
             deterministic = false;
         }
+        functions |= node instanceof UserDefinedExpression;
         if (!plans.addExpression(node)) {
             addProduct((Product) node);
             into.add("and");
@@ -247,6 +256,7 @@ final class Values {
         }
         deterministic &= own.deterministic;
         ordered &= own.ordered;
+        functions |= own.functions;
         accumulates |= own.accumulates;
         return own.into.bytes();
     }

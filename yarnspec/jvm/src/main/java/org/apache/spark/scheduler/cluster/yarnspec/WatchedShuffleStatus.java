@@ -24,6 +24,9 @@ final class WatchedShuffleStatus extends ShuffleStatus {
     interface Watcher {
         void added(int shuffle, int index, MapStatus status);
 
+        /** By Spark's checksums a map that ran again has not given the same records. */
+        void differs(int shuffle);
+
         /** At least one output is gone, or is somewhere else. */
         void lost(int shuffle);
 
@@ -57,6 +60,9 @@ final class WatchedShuffleStatus extends ShuffleStatus {
     @Override
     public boolean addMapOutput(int index, MapStatus status) {
         boolean mismatch = super.addMapOutput(index, status);
+        if (mismatch) {
+            watcher.differs(shuffle);
+        }
         watcher.added(shuffle, index, status);
         return mismatch;
     }

@@ -47,6 +47,8 @@ final class Writes {
     private final InputQuestions inputs;
     private final AtomicInteger lastWrite = new AtomicInteger();
     private final Map<Key, Write> planned = new ConcurrentHashMap<>();
+    /** Where this thread is about to save an RDD. */
+    private final ThreadLocal<Path> saving = new ThreadLocal<>();
 
     /** One write of this driver. */
     record Write(int number, Key key, Path output, boolean there) {}
@@ -151,11 +153,31 @@ final class Writes {
         if (context.isStopped() || rdd.context() != context || !isOurs(context) || !validates(context.conf())) {
             return false;
         }
-        boolean there = declare(key(output), EarlierWrites.SAVE, signatures.ofSave(rdd, call), output).there();
+        saving.set(output); // all shuffles below it are made here
+        boolean there;
+        try {
+            there = declare(key(output), EarlierWrites.SAVE, signatures.ofSave(rdd, call), output).there();
+        } finally {
+            saving.remove();
+        }
         if (there) {
             inputs.reads(rdd);
         }
         return there;
+    }
+
+    /** Where the job writes that this thread makes ready; empty when it does not, or that is not known. */
+    String target() {
+        Path output = saving.get();
+        String execution = context.getLocalProperty(EXECUTION);
+        if (output == null && execution != null) {
+            output = planned.entrySet().stream()
+                    .filter(each -> each.getKey().execution().equals(execution))
+                    .map(each -> each.getValue().output())
+                    .findFirst()
+                    .orElse(null);
+        }
+        return output == null ? "" : names.of(output);
     }
 
     /** The call is over, whatever came of it. */

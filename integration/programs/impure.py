@@ -1,0 +1,90 @@
+"""Functions that do not give the same each time, or not by their input alone: `impure.py CASE DIRECTORY`.
+
+The last line of the output is `RESULT` and what came out.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pyspark import TaskContext
+from pyspark.sql import SparkSession, functions
+from pyspark.sql.types import LongType
+
+ROWS = 4_000
+SALTS = 50
+PARTS = 8
+DAYS = ("a", "b", "c")
+SLOW_S = 0.02
+
+
+def salted(spark: SparkSession, _directory: Path) -> Any:
+    """How many records there are, counted by a key with a random part first."""
+    numbers = spark.sparkContext.parallelize(range(ROWS), PARTS)
+    pairs = numbers.map(lambda n: ((n % 3, random.randrange(SALTS)), 1))  # noqa: S311 - as users do
+    counts = pairs.reduceByKey(lambda a, b: a + b, 5).map(_slowly).map(lambda pair: (pair[0][0], pair[1]))
+    return sum(count for _, count in counts.reduceByKey(lambda a, b: a + b, 5).collect())
+
+
+def salted_rows(spark: SparkSession, _directory: Path) -> Any:
+    """The same with a DataFrame."""
+    salt = functions.udf(lambda _: random.randrange(SALTS), LongType())  # noqa: S311
+    rows = spark.range(0, ROWS, 1, PARTS).select((functions.col("id") % 3).alias("k"), salt("id").alias("s"))
+    counts = rows.groupBy("k", "s").count().select("k", functions.udf(_slowly, LongType())("count").alias("n"))
+    return sum(row.n for row in counts.groupBy("k").agg(functions.sum("n").alias("n")).collect())
+
+
+def days(spark: SparkSession, directory: Path) -> Any:
+    """What each day's job is told besides its records, by a local property; days that are there are left out."""
+    context = spark.sparkContext
+
+    def of_day(number: int) -> tuple[int, str]:
+        time.sleep(SLOW_S)
+        return number % 4, str(TaskContext.get().getLocalProperty("day"))
+
+    return _each_day(directory, lambda day: context.setLocalProperty("day", day), context, of_day)
+
+
+def files(spark: SparkSession, directory: Path) -> Any:
+    """The same by a file that the functions read."""
+    model = directory / "model"
+
+    def of_day(number: int) -> tuple[int, str]:
+        time.sleep(SLOW_S)
+        return number % 4, model.read_text()
+
+    return _each_day(directory, model.write_text, spark.sparkContext, of_day)
+
+
+def _each_day(
+    directory: Path, tell: Callable[[str], Any], context: Any, of_day: Callable[[int], tuple[int, str]]
+) -> Any:
+    for day in DAYS:
+        if not (directory / day / "_SUCCESS").exists():
+            tell(day)
+            tagged = context.parallelize(range(40), 4).map(of_day)
+            tagged.groupByKey(4).mapValues(min).values().saveAsTextFile(str(directory / day))
+    return {
+        day: sorted({line for part in (directory / day).glob("part*") for line in part.read_text().split()})
+        for day in DAYS
+    }
+
+
+def _slowly(value: Any) -> Any:
+    time.sleep(SLOW_S)
+    return value
+
+
+CASES = {each.__name__: each for each in (salted, salted_rows, days, files)}
+
+if __name__ == "__main__":
+    session = SparkSession.builder.config("spark.sql.adaptive.enabled", "false").getOrCreate()
+    outcome = CASES[sys.argv[1]](session, Path(sys.argv[2]))
+    print("RESULT " + json.dumps(outcome), flush=True)
+    session.stop()
