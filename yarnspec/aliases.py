@@ -32,6 +32,12 @@ def _duration(value: Value) -> Value:
     return f"{text} ms" if text.isascii() and text.isdigit() else value
 
 
+def _size(value: Value) -> Value:
+    """A number without a unit is one of bytes."""
+    text = str(value).strip()
+    return f"{text}b" if text.isascii() and text.isdigit() else value
+
+
 def _one_more(value: Value) -> Value:
     """Copies beside the first attempt, as a number of attempts; the proposal has a number with a fraction there."""
     whole, _, fraction = str(value).strip().partition(".")
@@ -72,7 +78,7 @@ ALIASES: dict[str, Alias] = {
     "execution.batch.job-recovery.enabled": Alias("recovery.enabled", _same),
     "execution.batch.job-recovery.previous-worker.recovery.timeout": Alias("recovery.window", _duration),
     "taskmanager.registration.timeout": Alias("recovery.keep_for", _duration),
-    "job-event.store.write-buffer.size": Alias("recovery.journal_buffer", _same),
+    "job-event.store.write-buffer.size": Alias("recovery.journal_buffer", _size),
     "job-event.store.write-buffer.flush-interval": Alias("recovery.flush_interval", _duration),
 }
 

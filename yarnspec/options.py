@@ -1,7 +1,8 @@
 """yarnspec's own options: ``--set`` wins over the environment, that over ``--config FILE``, that over the defaults.
 
 The defaults stand in ``conf/yarnspec.yaml`` and nowhere else; the classes here give them types. A field's unit is the
-end of its name (``wait_timeout_ms``, ``skein_memory_mb``), the option's name is what is before it.
+end of its name (``wait_timeout_ms``, ``skein_memory_mb``, ``journal_buffer_bytes``), the option's name is what is
+before it.
 """
 
 from __future__ import annotations
@@ -138,9 +139,10 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     enabled: bool
     window_ms: int
-    journal_buffer_mb: int
+    journal_buffer_bytes: int
     flush_interval_ms: int
     journal_appends: bool
+    repeatable: bool
     verify_checksums: bool
     keep_per_host_mb: int
     keep_for_ms: typing.Annotated[int, msgspec.Meta(ge=0)]
@@ -194,7 +196,7 @@ class Field:
         self.bounds: object = kind
         self.kind = typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
         name, _, unit = attribute.rpartition("_")
-        self.unit = unit if unit in ("ms", "mb") else ""
+        self.unit = unit if unit in ("ms", "mb", "bytes") else ""
         self.key = f"{group}.{name if self.unit else attribute}"
 
     def get(self, options: Options) -> Value:
@@ -208,6 +210,8 @@ class Field:
             return format_duration(int(value))
         if self.unit == "mb":
             return format_size(int(value) * 1024**2)
+        if self.unit == "bytes":
+            return format_size(int(value))
         return value
 
     def read(self, value: Value) -> Value:
@@ -217,6 +221,8 @@ class Field:
             return self._read_duration(text)
         if self.unit == "mb":
             return _positive(parse_size_bytes(text) // 1024**2, text)
+        if self.unit == "bytes":
+            return _positive(parse_size_bytes(text), text)
         if self.kind is bool:
             return _read_bool(text)
         if self.kind in (int, float):

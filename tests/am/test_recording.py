@@ -505,7 +505,7 @@ def test_an_epoch_whose_journal_could_not_be_opened_leaves_word_of_it(
     first = Epoch(tmp_path, 1, store=Interrupted(fail))
     assert "Input/output error" in first.replayed().off
     assert go_on(first)["action"] == "run"
-    assert left.wait(DEADLINE_S)
+    assert left.is_set()  # before the answer
     first.end()
     second = Epoch(tmp_path, 2)
     assert "Input/output error" in second.replayed().writes_lost
@@ -569,6 +569,25 @@ def test_a_driver_that_was_replaced_must_not_commit_where_what_was_recorded_coul
     assert go_on(zombie)["action"] == "stop"
     second.end()
     zombie.recording.close(DEADLINE_S)
+
+
+def test_a_record_that_cannot_be_made_ends_the_recording_before_its_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next life must not take the write that follows for one that never was."""
+    epoch = Epoch(tmp_path, 1)
+    epoch.replayed()
+    assert go_on(epoch, BEGUN)["action"] == "run"
+    with monkeypatch.context() as patched:
+        patched.setattr(recording, "records_of_write", lambda _: 1 // 0)
+        assert go_on(epoch, COMMITTING)["action"] == "run"
+    ended = epoch.told.get(timeout=DEADLINE_S)
+    assert isinstance(ended, rec.RecordingEnded)
+    assert "RecordCommitting cannot be recorded" in ended.why
+    # That is on disk by now, whatever becomes of this process.
+    second = Epoch(tmp_path, 2)
+    assert "RecordCommitting cannot be recorded" in second.replayed().writes_lost
+    second.end()
 
 
 def test_a_program_that_cannot_be_told_from_another_is_not_recorded(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from tests.core.carrying import (
     H3,
     H4,
     H5,
+    KILLED,
     NEXT_EPOCH,
     SETTINGS,
     SETTLED_MS,
@@ -130,6 +131,26 @@ def test_a_journal_that_cannot_be_read_or_opened_is_a_clean_start(why: dict[str,
     assert next(iter(why.values())) in told.reason
     assert of(cm.StartDriver, answer)
     assert wide(second) == {}
+
+
+def test_what_could_not_be_read_in_an_attempt_s_first_life_is_taken_over_in_a_later_one() -> None:
+    first = slow_host()
+    first.block(H3)
+    parts = handed_over(first)
+    second = World(**SETTINGS)
+    second.now_ms = first.now_ms
+    second.start(NEXT_EPOCH)
+    second.tell(replayed(epochs=(1,), progress=1, off="the NameNode is away"))
+    second.block(H4)
+    second.tell(KILLED)
+    second.tell(replayed(carried=parts, epochs=(1, NEXT_EPOCH), progress=1))
+    assert set(wide(second)) == {H3, H4, H5}
+    assert factor(second, H5) > 2
+    # And none of it is taken over once more.
+    second.tell(ev.UnblockRequested(host=H3, by="ann"))
+    second.tell(KILLED)
+    second.tell(replayed(carried=parts, epochs=(1, NEXT_EPOCH, NEXT_EPOCH + 1), progress=NEXT_EPOCH))
+    assert set(wide(second)) == {H4, H5}
 
 
 def test_a_fault_of_ours_in_taking_it_over_costs_only_that() -> None:

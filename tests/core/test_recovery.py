@@ -47,7 +47,7 @@ def reported(host: str) -> rec.OutputsReported:
 
 def second_epoch(*shuffles: rec.SavedShuffle, **fields: Any) -> World:
     """A world in which the second epoch knows what the first one left."""
-    world = World(recovery=ON, **fields)
+    world = World(**{"recovery": ON, **fields})
     world.start(2)
     world.tell(replayed(*shuffles))
     return world

@@ -10,6 +10,7 @@ from tests.core.test_recovery import NEW, OLD, answer, declared, restored, saved
 from tests.core.world import HOSTS, names, of, only
 from yarnspec.core import commands as cm
 from yarnspec.core import recoveryevents as rec
+from yarnspec.core.settings import RecoverySettings
 
 
 def test_the_same_shuffle_is_recorded_and_then_answered_with_what_is_saved() -> None:
@@ -85,6 +86,23 @@ def test_what_is_above_an_unordered_shuffle_needs_exactly_that_one(count: int, u
     assert (found.restore, found.whole) == (True, False)
     world.tell(restored(count=count))
     assert answer(world, declared(1, parents=(OLD,))).restore is used
+
+
+@pytest.mark.parametrize(("determinism", "used"), [("unordered", True), ("indeterminate", False)])
+def test_where_somebody_says_that_maps_are_repeatable_what_is_above_lost_outputs_is_used(
+    determinism: str, used: bool
+) -> None:
+    """As Spark does while a driver lives; of what gives other records each time nobody can say so."""
+    repeatable = RecoverySettings(enabled=True, repeatable=True)
+    saved_above = saved(OLD + 1, parents=(OLD,)), saved(OLD + 2, parents=(OLD + 1,), determinism="unordered")
+    world = second_epoch(saved(determinism=determinism), *saved_above, recovery=repeatable)
+    assert answer(world, declared(determinism=determinism)).restore
+    world.tell(restored(count=3 if used else 0))
+    bottom = OLD if used else NEW
+    if not used:
+        world.tell(declared(question=9, determinism=determinism))
+    assert answer(world, declared(1, parents=(bottom,))).restore is used
+    assert answer(world, declared(2, parents=(OLD + 1 if used else NEW + 1,), determinism="unordered")).restore is used
 
 
 def test_an_unordered_shuffle_of_which_all_that_was_saved_came_back_need_not_be_whole() -> None:

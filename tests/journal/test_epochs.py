@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
 
@@ -24,12 +25,13 @@ from tests.journal.world import (
     write,
 )
 from yarnspec.core.journalrecords import EpochSealed, MapLost, SnapshotBegan, SnapshotEnded
+from yarnspec.core.savedwork import lost_of
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.journal import directory as journal_directory
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import EpochTaken, Fenced, JournalStopped
 from yarnspec.journal.records import decode
-from yarnspec.journal.stores import AppendStore, PerFlushStore, Store
+from yarnspec.journal.stores import AppendStore, JournalFiles, LogWriter, PerFlushStore, Store
 from yarnspec.journal.writer import JournalOptions
 
 STORES = [AppendStore(), PerFlushStore()]
@@ -153,6 +155,43 @@ def test_what_hdfs_does_not_do_at_once_is_tried_again(operation: str, monkeypatc
     assert list(past.recorded.shuffles) == [1]
     assert journal.close(PATIENCE_S)
     assert isinstance(decode(list(directory.entries(2))[1]), EpochSealed)
+
+
+def test_an_epoch_whose_creation_was_answered_too_late_is_this_writer_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HDFS has made the file; the one that asked for it hears of a timeout, and then that there is such a file."""
+    monkeypatch.setattr(journal_directory, "_AGAIN_S", 0.0)
+    files = MemoryFiles()
+    directory = JournalDirectory(files, "/journal")
+    assert begin(directory, 1).close(PATIENCE_S)
+
+    class Late(AppendStore):
+        def create(self, files: JournalFiles, directory: str) -> LogWriter:
+            super().create(files, directory)
+            raise ClusterUnreachable("no answer within 25 s")
+
+    late = JournalDirectory(files, "/journal", Late())
+    journal, _ = late.begin(began(2), options=AT_ONCE._replace(patience_s=PATIENCE_S))
+    assert journal.append_durable(registered(1)).exception(PATIENCE_S) is None
+    assert journal.close(PATIENCE_S)
+    assert "/journal/epoch-2/log" in files.recovered
+    assert list(directory.replay().recorded.shuffles) == [1]
+    with pytest.raises(EpochTaken):
+        begin(directory, 2)
+
+
+def test_nothing_is_durable_in_a_directory_that_was_deleted(tmp_path: Path) -> None:
+    """Somebody has cleaned up the history. The next epoch must not take what it finds for all that was written."""
+    directory = directory_in(tmp_path)
+    told = Told()
+    journal, _ = directory.begin(began(1), on_stopped=told)
+    assert journal.append_durable(registered(1)).exception(PATIENCE_S) is None
+    shutil.rmtree(tmp_path / "journal")
+    assert isinstance(journal.append_durable(registered(2)).exception(PATIENCE_S), JournalStopped)
+    assert "deleted" in told.wait().why
+    assert not journal.close(PATIENCE_S)
+    later, past = directory.begin(began(2))
+    assert lost_of(past.recorded)
+    assert later.close(PATIENCE_S)
 
 
 def test_an_epoch_cannot_begin_after_a_later_one(tmp_path: Path) -> None:

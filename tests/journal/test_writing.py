@@ -132,7 +132,9 @@ def test_what_does_not_fit_is_the_end_of_recording_and_nothing_later_is_found_wi
     files = Gate()
     directory = JournalDirectory(files, "/journal")
     told = Told()
-    journal, _ = directory.begin(began(1), options=AT_ONCE._replace(buffer_bytes=0, queue_bytes=10_000), on_stopped=told)
+    journal, _ = directory.begin(
+        began(1), options=AT_ONCE._replace(buffer_bytes=0, queue_bytes=10_000), on_stopped=told
+    )
     files.open.clear()
     first = journal.append_durable(registered(1))
     assert files.waiting.wait(PATIENCE_S)

@@ -116,6 +116,7 @@ def settings_of(plan: Plan, earlier: EarlierBlocks, epoch: int = 1, *, spared: t
             refused=recovery_off,
             window_ms=options.recovery.window_ms,
             keep_for_ms=options.recovery.keep_for_ms,
+            repeatable=options.recovery.repeatable,
             taken_away=spared,
             lives=restarts_of(plan) + 1,
             driver_restarts=max(0, min(restarts_of(plan), EPOCH_MAX - epoch)),

@@ -65,7 +65,7 @@ class KeptWork:
             previous_ended_ms=previous_ended_ms,
         )
         journal_options = JournalOptions(
-            buffer_bytes=options.journal_buffer_mb * 1024**2, flush_interval_s=options.flush_interval_ms / 1000
+            buffer_bytes=options.journal_buffer_bytes, flush_interval_s=options.flush_interval_ms / 1000
         )
 
         def begin(on_stopped: Callable[[Stopped], None]) -> tuple[Journal, Past]:

@@ -379,8 +379,9 @@ class AnswerWrite(Command, frozen=True):
     """Answer the driver's question about what it writes or reads, once everything before this is durable.
 
     ``action``: go on, take what is there for it, or end. ``fenced``: go on only when the journal shows that no later
-    epoch has begun; ``unrecorded``: and, as it takes nothing, when a later epoch can know that. ``saved``: the write that is there, whose files have to be compared when ``check``.
-    ``unfinished``: the writes that are to be looked at; ``pending``: whether to ask about inputs.
+    epoch has begun; ``unrecorded``: and, as it takes nothing, when a later epoch can know that. ``saved``: the write
+    that is there, whose files have to be compared when ``check``. ``unfinished``: the writes that are to be looked at;
+    ``pending``: whether to ask about inputs.
     """
 
     question: int

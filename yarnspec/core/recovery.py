@@ -68,7 +68,7 @@ class Recovery:
         self._lifecycle = lifecycle
         self._timers = timers
         self._data_hosts = data_hosts
-        self._shuffles = Shuffles()
+        self._shuffles = Shuffles(repeatable=settings.repeatable)
         self._began = ""
         self._replayed = False
         self._overdue = False

@@ -94,6 +94,7 @@ class RecoverySettings(msgspec.Struct, frozen=True, kw_only=True):
     ``restart_first_ms``, each further time after twice as long, at most ``restart_max_ms``. ``live_adoption_ms``: how
     long the map outputs of an executor that died while its driver lives wait for another on its host; 0: not at all.
     ``keep_for_ms``: how long what an epoch left waits for the next one to begin; 0: however long that takes.
+    ``repeatable``: a map that runs again gives the same rows, or their order makes no difference: somebody says so.
     """
 
     enabled: bool = False
@@ -111,6 +112,7 @@ class RecoverySettings(msgspec.Struct, frozen=True, kw_only=True):
     restart_max_ms: int = 30_000
     live_adoption_ms: int = 0
     keep_for_ms: int = 300_000
+    repeatable: bool = False
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

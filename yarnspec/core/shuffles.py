@@ -6,9 +6,10 @@ signature, and the same number of maps and reduces. Three things speak against i
 * *It is uncertain*: INDETERMINATE, or computed from something that is. Then a map that ran again would not fit those
   that did not: it comes back whole or not at all.
 * *What it was computed from may be something else today.* Where another run of a shuffle's maps may give other rows
-  (UNORDERED counts as well: which of two equal rows comes first is chance) what is above it is used only when exactly
-  that one is back as a whole, and none of its maps ran after one of those above. One that is sorted by bounds may have
-  other bounds today unless it is the same one, and so for all above it.
+  (UNORDERED counts as well, unless the user says otherwise: which of two equal rows comes first is chance, and what the
+  program's functions give nobody knows) what is above it is used only when exactly that one is back as a whole, and
+  none of its maps ran after one of those above. One that is sorted by bounds may have other bounds today unless it is
+  the same one, and so for all above it.
 * *It is not reusable*, or something that it was computed from is not: a part of what that computation does (the updates
   of accumulators, for example) is known to nobody and would be missing.
 * Its maps' outputs may be gone. That is no reason: what does not come back is computed again.
@@ -37,9 +38,13 @@ class Known:
 
 
 class Shuffles:
-    """The shuffles of earlier epochs that are offered, and those of this one."""
+    """The shuffles of earlier epochs that are offered, and those of this one.
 
-    def __init__(self) -> None:
+    ``repeatable``: somebody says that all but INDETERMINATE ones give the same when they run again, or what is as good.
+    """
+
+    def __init__(self, *, repeatable: bool = False) -> None:
+        self._repeatable = repeatable
         self._offered: dict[int, SavedShuffle] = {}
         self._by_signature: dict[str, list[int]] = {}
         self._refused: dict[str, str] = {}
@@ -143,7 +148,10 @@ class Shuffles:
     def _varies(self, declared: ShuffleDeclared) -> bool:
         """Whether another run of all its maps may give other rows to those above."""
         parents = [self._known.get(parent) for parent in declared.parents]
-        return declared.determinism != "determinate" or any(one is None or one.varies for one in parents)
+        itself = declared.determinism == "indeterminate" or (
+            declared.determinism == "unordered" and not self._repeatable
+        )
+        return itself or any(one is None or one.varies for one in parents)
 
     def _has_bounds(self, declared: ShuffleDeclared) -> bool:
         """Whether where its rows go follows from bounds that another run may not draw again."""

@@ -87,6 +87,7 @@ class FrameFeedTest {
         assertTrue(feed.add(frame(0)));
         assertTrue(feed.add(frame(1)));
         assertFalse(feed.add(frame(2))); // nobody reads
+        assertFalse(feed.add(new byte[1])); // there is room for it, but it may rest on what was not taken
         assertTrue(feed.finish(0));
     }
 }
