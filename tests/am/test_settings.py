@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from yarnspec import options
-from yarnspec.am.__main__ import earlier_attempts, epoch_of, epochs_of, settings_of
+from yarnspec.am.__main__ import attempt_of, earlier_attempts, epoch_of, epochs_of, settings_of
 from yarnspec.am.attempts import ended_before, taken_away
 from yarnspec.am.earlier import EarlierBlocks
 from yarnspec.core.restarts import Restarts
@@ -61,6 +61,7 @@ def test_options_reach_the_core() -> None:
 def test_an_attempt_has_a_range_of_epochs_only_while_recovery_is_on() -> None:
     on = plan()
     assert [epoch_of(on, attempt) for attempt in (1, 2, 3)] == [1, 6, 11]
+    assert [attempt_of(on, epoch) for epoch in (0, 1, 5, 6, 10, 11)] == [0, 1, 1, 2, 2, 3]
     assert [epoch_of(plan("recovery.driver_restarts=0"), each) for each in (1, 2)] == [1, 2]
     off = plan("recovery.enabled=false")
     assert [epoch_of(off, attempt) for attempt in (1, 2, 3)] == [1, 2, 3]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ from tests.journal.world import (
     story,
     write,
 )
-from yarnspec.core.journalrecords import EpochSealed, MapLost, SnapshotBegan, SnapshotEnded
+from yarnspec.core.journalrecords import EpochSealed, JournalRecord, MapLost, SnapshotBegan, SnapshotEnded
 from yarnspec.core.savedwork import lost_of
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.journal import directory as journal_directory
@@ -293,6 +294,17 @@ def test_a_crash_anywhere_in_a_snapshot_leaves_the_earlier_epochs_valid() -> Non
     later, past = directory.begin(began(3))
     assert [each for each in past.recorded.live() if each != began(2)] == expected
     assert later.close(PATIENCE_S)
+
+
+def test_a_snapshot_that_says_a_wrong_number_does_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = write(tmp_path, [registered(1), registered(2)])
+
+    def short(*_: object) -> Iterator[JournalRecord]:
+        yield from (SnapshotBegan(through_epoch=1), registered(3), SnapshotEnded(records=2))
+
+    monkeypatch.setattr(journal_directory, "_snapshot", short)
+    assert begin(directory, 2).close(PATIENCE_S)
+    assert sorted(directory.replay().recorded.shuffles) == [1, 2]
 
 
 def test_what_a_snapshot_took_back_stays_taken_back(tmp_path: Path) -> None:

@@ -60,6 +60,12 @@ def epoch_of(plan: Plan, attempt: int) -> int:
     return first_epoch(attempt, restarts_of(plan) if plan.options.recovery.enabled else 0)
 
 
+def attempt_of(plan: Plan, epoch: int) -> int:
+    """In which attempt that life was."""
+    lives = epoch_of(plan, 2) - epoch_of(plan, 1)
+    return (epoch - 1) // lives + 1
+
+
 def restarts_of(plan: Plan) -> int:
     """How often the driver is started again in one attempt: so that the lives in all attempts have numbers."""
     return max(0, min(plan.options.recovery.driver_restarts, EPOCH_MAX // plan.max_attempts - 1))
@@ -199,7 +205,10 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     doors.open()
 
     ending = unless_replaced(
-        for_good(ending_of(shell), plan, place.attempt - len(spared)), place.attempt, history.announced_attempt
+        for_good(ending_of(shell), plan, place.attempt - len(spared)),
+        place.attempt,
+        # It begins its journal before it says where it listens.
+        lambda: max(history.announced_attempt(), attempt_of(plan, history.newest_epoch())),
     )
     _log.info("ending", command=type(ending).__name__, reason=ending.reason)
     driver.stop()

@@ -77,16 +77,16 @@ def for_good(ending: Ending, plan: Plan, attempt: int) -> Ending:
     return FinishApplication(status="FAILED", exit_code=1, reason=reason, diagnostics=ending.diagnostics)
 
 
-def unless_replaced(ending: Ending, attempt: int, announced: Callable[[], int]) -> Ending:
+def unless_replaced(ending: Ending, attempt: int, newest: Callable[[], int]) -> Ending:
     """An attempt that YARN took for dead while it was only stopped has no say in how the application ends.
 
-    Its program may well have failed since, and what it would write and delete is the next attempt's. ``announced`` is
-    asked for the attempt that has said last where it listens.
+    Its program may well have failed since, and what it would write and delete is the next attempt's. ``newest`` is
+    asked for the last attempt that has begun.
     """
     if not isinstance(ending, FinishApplication):
         return ending
     try:
-        later = announced()
+        later = newest()
     except Exception:
         _log.exception("whether a later attempt has begun is not known")
         return ending

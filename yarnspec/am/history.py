@@ -45,6 +45,10 @@ class ApplicationHistory:
         """The attempt that has told so last: a later one, when YARN has replaced this one."""
         return msgspec.json.decode(self._files.read(self._endpoint_file), type=Endpoint).attempt
 
+    def newest_epoch(self) -> int:
+        """The last epoch that has begun, as far as the journal tells; 0 where there is none."""
+        return max(self._journal().epochs(), default=0)
+
     @property
     def _endpoint_file(self) -> str:
         return f"{staging_directory(self._files.home, self._place.application_id)}/{ENDPOINT_FILE}"

@@ -62,19 +62,18 @@ def _first_to_read(layout: Layout, epochs: list[int]) -> int:
     """The place of the newest epoch that begins with a whole snapshot; of the first one when there is none."""
     for place in range(len(epochs) - 1, 0, -1):
         with contextlib.suppress(JournalDamaged):
-            if _begins_with_snapshot(iter(layout.scan(epochs[place], layout.seal_of(epochs[place])))):
+            if _begins_with_snapshot(layout, iter(layout.scan(epochs[place], layout.seal_of(epochs[place])))):
                 return place
     return 0
 
 
-def _begins_with_snapshot(entries: Iterator[Entry]) -> bool:
-    inside = False
+def _begins_with_snapshot(layout: Layout, entries: Iterator[Entry]) -> bool:
     for entry in entries:
-        if inside:
-            if entry.type == NUMBERS[SnapshotEnded]:
-                return True
-        elif entry.type == NUMBERS[SnapshotBegan]:
-            inside = True
-        elif entry.type not in {NUMBERS[EpochBegan], NUMBERS[EpochSealed]}:
+        if entry.type == NUMBERS[SnapshotBegan]:
+            break
+        if entry.type not in {NUMBERS[EpochBegan], NUMBERS[EpochSealed]}:
             return False
+    for count, entry in enumerate(entries):
+        if entry.type == NUMBERS[SnapshotEnded]:
+            return layout.record(entry) == SnapshotEnded(records=count)
     return False

@@ -234,7 +234,8 @@ class HdfsFiles:
             return NotAllowed(f"HDFS at {self._url} refuses {self._user} to {what}: {line}")
         if "FileAlreadyExistsException" in text or "AlreadyExists" in text or "already exists" in text:
             return FileExistsError(line)
-        if "FileNotFoundException" in text or "not found" in text.lower():
+        # A DataNode says of a replica, too, that it is not found, while the file is there.
+        if "FileNotFoundException" in text or ("not found" in text.lower() and "eplica" not in text):
             return FileNotFoundError(line)
         java = "org.apache.hadoop." in text or "java." in text
         kind = ClusterUnreachable if java and not any(word in text for word in _PASSING) else _Passing
