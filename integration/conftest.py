@@ -72,11 +72,6 @@ Yarnspec = Callable[..., Result]
 Watch = Callable[[str], PlacementWatch]
 
 
-def pytest_report_header() -> str:
-    """Which tests are chosen by the day."""
-    return f"{turns.DAY}={os.environ[turns.DAY]}"
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a developer keep one cluster for many runs."""
     parser.addoption("--cluster", metavar="HOME", help="use (and leave running) the mini cluster in this directory")
@@ -228,11 +223,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """Show the last lines of the daemons' and containers' logs with a failure."""
+    """Show the day, and the last lines of the daemons' and containers' logs, with a failure."""
     outcome = yield
     report: pytest.TestReport = outcome.get_result()  # type: ignore[attr-defined] # pluggy's result
+    if not report.failed:
+        return
+    # A header would say it once, but there is none with -q, as in `make test`.
+    report.sections.append(("to choose the same tests on another day", f"{turns.DAY}={os.environ[turns.DAY]}"))
     cluster = item.config.stash.get(CLUSTER, None)
-    if not report.failed or cluster is None:
+    if cluster is None:
         return
     for path in sorted(cluster.mini.home.logs.glob("*.log")):
         report.sections.append((f"daemon {path.stem}", _tail(path, DAEMON_TAIL_LINES)))

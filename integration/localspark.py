@@ -161,6 +161,7 @@ class _Run:
         self.replaced = True
         self._executor_killed = False
         self._url = ""
+        self._bridge: DriverBridge | None = None
 
     def run(self, program: list[str]) -> Life:
         self._directory.mkdir()
@@ -297,10 +298,10 @@ class _Run:
         self._executors.append(process)
 
     def _negotiate(self, deadline: float) -> None:
-        bridge: DriverBridge | None = None
         seen = 0
         while time.monotonic() < deadline:
             try:
+                bridge = self._bridge
                 if bridge is None:
                     announced = DriverBridge.announced(self._bridge_file)
                     if announced is None:
@@ -308,7 +309,7 @@ class _Run:
                             return
                         time.sleep(0.02)
                         continue
-                    bridge = DriverBridge(announced)
+                    self._bridge = bridge = DriverBridge(announced)
                     if announced.outputs_port:
                         reader = OutputsReader(announced.outputs_port, announced.token, self._frame, lambda _n: None)
                         threading.Thread(target=_quietly, args=(reader.read,), daemon=True).start()
@@ -378,6 +379,8 @@ class _Run:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._driver.pid, signal.SIGKILL)
         self._driver.wait()
+        if self._bridge is not None:
+            self._bridge.close()
         for executor in self._executors:
             try:
                 executor.wait(timeout=30)  # ends by itself when the driver has gone

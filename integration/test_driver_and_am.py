@@ -110,15 +110,18 @@ def test_what_a_dead_driver_s_tasks_had_committed_is_not_published_by_the_next(
     assert sorted(number for table in tables for number in table["number"].to_pylist()) == list(range(ROWS))
 
 
+FORGETFUL = (
+    "--conf", "spark.yarn.maxAppAttempts=2", "--conf", "spark.yarn.am.attemptFailuresValidityInterval=2s",
+)  # fmt: skip
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize(
     "settings",
     [
-        pytest.param(("spark.yarn.maxAppAttempts=3",), id="three attempts"),
-        pytest.param(
-            ("spark.yarn.maxAppAttempts=2", "spark.yarn.am.attemptFailuresValidityInterval=2s"),
-            id="two, and old failures forgotten",
-        ),
+        pytest.param(("--conf", "spark.yarn.maxAppAttempts=3"), id="three attempts"),
+        pytest.param(FORGETFUL, id="two, and old failures forgotten"),
+        pytest.param((*FORGETFUL, "--set", "recovery.enabled=true"), id="two, forgotten and recovered"),
     ],
 )
 def test_as_many_attempts_as_were_asked_for(
@@ -126,8 +129,7 @@ def test_as_many_attempts_as_were_asked_for(
 ) -> None:
     """The negotiator is killed twice: Skein's AM lives, and must not take its second attempt for the last one."""
     stop = tmp_path / "stop"
-    options = [word for setting in settings for word in ("--conf", setting)]
-    submission = submit("rounds.py", str(stop), options=options)
+    submission = submit("rounds.py", str(stop), options=list(settings))
     application = submission.application_id()
     for attempt in (1, 2):
 

@@ -156,6 +156,29 @@ def test_what_is_left_of_an_rdd_job_is_not_computed_again(
         assert numbers == list(range(1, len(numbers) + 1))
     executors = {each: {one["executor_id"] for one in run.finished(each)} for each in (1, epoch)}
     assert not executors[1] & executors[epoch]
+    if victim == "skein-am":
+        check_what_is_told_after_the_end(run, block["host"], yarnspec)
+
+
+def check_what_is_told_after_the_end(run: Run, blocked_host: str, yarnspec: Yarnspec) -> None:
+    """The history directory has both attempts: the application's id is enough to see what was recorded, and why."""
+    application, epoch = run.application, run.status["epoch"]
+    verified = yarnspec("journal", "verify", application, "-o", "json").expect(0).document
+    assert [(one["epoch"], one["state"]) for one in verified["epochs"]] == [(1, f"sealed by {epoch}"), (epoch, "ended")]
+    flags = ["--epoch", "1", "--type", "MapFinished"]
+    maps = yarnspec("journal", "show", application, *flags, "-o", "json").expect(0).lines
+    assert len({(one["shuffle"], one["index"]) for one in maps}) == run.recovery["saved_outputs"]
+    # Stages are numbered anew in each life: this one is of the last.
+    task = run.finished(epoch)[-1]
+    name = f"{task['stage']}.{task['index']}"
+    explained = yarnspec("explain", application, "--task", name, "-o", "json").expect(0).document
+    ended = f"on {task['host']} (executor {task['executor_id']}) ended: success"
+    assert [one for one in explained["lines"] if ended in one], explained
+    explained = yarnspec("explain", application, "--host", blocked_host, "-o", "json").expect(0).document
+    assert explained["verdict"].endswith("and was at the end"), explained
+    # As it was made in the first attempt, and as the second one went on with it.
+    blocks = [one for one in explained["lines"] if "slow disk" in one]
+    assert ["carried over from epoch 1" in one for one in (blocks[0], blocks[-1])] == [False, True], explained
 
 
 def test_a_driver_whose_jvm_ran_out_of_memory_is_started_again_in_the_same_application_master(

@@ -170,6 +170,7 @@ def test_hdfs_is_away_then_the_master_dies_with_its_host_and_the_resource_manage
         before = len(output_files(cluster, application))
         wait_for("twenty seconds without HDFS", lambda: time.monotonic() >= begun + AWAY_S, AWAY_S + 5)
         assert len(output_files(cluster, application)) > before
+    by_then = output_files(cluster, application).keys()
     wait_for_outputs(cluster, application, 2 * order["tasks"] + 5)
     master = faults.master(cluster, application)
     lost = master[0].host
@@ -187,8 +188,10 @@ def test_hdfs_is_away_then_the_master_dies_with_its_host_and_the_resource_manage
 
     lives = Lives(cluster, application)
     assert done["right"], lives.said
-    saved = lives.saved(second_life)
-    assert outputs(saved) - gone, "what was recorded before and after HDFS was away, on the other hosts"
+    assert not lives.of("RecordingEnded", lives.epochs[0]), lives.said
+    saved = outputs(lives.saved(second_life)) - gone
+    assert saved & by_then, "nothing was saved, on the other hosts, of what was done before HDFS was back"
+    assert saved - by_then, "nothing was saved, on the other hosts, of what was done after HDFS was back"
     assert lives.of("GiveUpHost", second_life), lives.said
     assert lives.of("ResourceManagerReconnected", second_life), lives.said
     lives.check(tasks, gone)

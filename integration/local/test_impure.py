@@ -73,7 +73,10 @@ def test_what_spark_itself_has_undone_stays_undone(directory: Path) -> None:
     assert outcome(application.run(command("salted_rows", directory))) == impure.ROWS
 
 
-@pytest.mark.parametrize("case", ["days", pytest.param("files", marks=pytest.mark.soak)])
+OTHERS = [pytest.param(one, marks=pytest.mark.soak) for one in ("files", "written", "adaptive")]
+
+
+@pytest.mark.parametrize("case", ["days", *OTHERS])
 def test_what_looks_the_same_for_another_day_is_another(case: str, directory: Path) -> None:
     """The next life leaves out the days that are there, so that its first shuffle is the last one's third."""
     application = LocalSpark(directory / "killed")
@@ -82,3 +85,15 @@ def test_what_looks_the_same_for_another_day_is_another(case: str, directory: Pa
     second = application.run(command(case, directory))
     assert outcome(second) == {day: [day] for day in impure.DAYS}
     assert second.restored > 0
+
+
+@pytest.mark.soak
+def test_an_append_for_another_day_is_not_taken_for_one_that_is_there(directory: Path) -> None:
+    """Nobody knows whether its rows are there: the program ends and says so, and does not leave them out in silence."""
+    application = LocalSpark(directory / "killed")
+    killed = application.run(command("appended", directory), kill_when=lambda maps, _shuffles: maps >= 5)
+    assert killed.exit_code == -9
+    second = application.run(command("appended", directory))
+    assert second.skipped == 0
+    assert second.exit_code != 0
+    assert "may be there already" in second.stopped

@@ -62,6 +62,46 @@ def files(spark: SparkSession, directory: Path) -> Any:
     return _each_day(directory, model.write_text, spark.sparkContext, of_day)
 
 
+def written(spark: SparkSession, directory: Path) -> Any:
+    """The same with DataFrames."""
+    import pyarrow.parquet as pq  # with Spark it would be told that it reads what it has yet to write
+
+    model = directory / "model"
+
+    def of_day(_: int) -> str:
+        time.sleep(SLOW_S)
+        return model.read_text()
+
+    tagged = functions.udf(of_day)
+    for day in DAYS:
+        if not (directory / day / "_SUCCESS").exists():
+            model.write_text(day)
+            rows = spark.range(0, 40, 1, 4).select((functions.col("id") % 4).alias("k"), tagged("id").alias("day"))
+            rows.groupBy("k").agg(functions.min("day").alias("day")).write.parquet(str(directory / day))
+    return {day: sorted(set(pq.read_table(directory / day)["day"].to_pylist())) for day in DAYS}
+
+
+def adaptive(spark: SparkSession, directory: Path) -> Any:
+    """The same where other threads make the shuffles."""
+    spark.conf.set("spark.sql.adaptive.enabled", "true")
+    return written(spark, directory)
+
+
+def appended(spark: SparkSession, directory: Path) -> Any:
+    """Rows of each day, by a local property, all to one place; with a mark of its own for each day."""
+    import pyarrow.parquet as pq
+
+    tagged = functions.udf(lambda _: str(TaskContext.get().getLocalProperty("day")))
+    for day in DAYS:
+        if not (directory / f"{day}.done").exists():
+            spark.sparkContext.setLocalProperty("day", day)
+            rows = spark.range(0, 8, 1, 2).select((functions.col("id") % 2).alias("k"), tagged("id").alias("day"))
+            firsts = rows.groupBy("k").agg(functions.min("day").alias("day"))
+            firsts.write.mode("append").parquet(str(directory / "all"))
+            (directory / f"{day}.done").touch()
+    return sorted(pq.read_table(directory / "all")["day"].to_pylist())
+
+
 def _each_day(
     directory: Path, tell: Callable[[str], Any], context: Any, of_day: Callable[[int], tuple[int, str]]
 ) -> Any:
@@ -81,7 +121,7 @@ def _slowly(value: Any) -> Any:
     return value
 
 
-CASES = {each.__name__: each for each in (salted, salted_rows, days, files)}
+CASES = {each.__name__: each for each in (salted, salted_rows, days, files, written, adaptive, appended)}
 
 if __name__ == "__main__":
     session = SparkSession.builder.config("spark.sql.adaptive.enabled", "false").getOrCreate()

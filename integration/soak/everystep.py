@@ -1,7 +1,8 @@
-"""`python -m integration.soak.everystep`: a thousand simulated programs, whose drivers and masters die at every step.
+"""`python -m integration.soak.everystep`: a thousand simulated programs, whose first life dies at each of its steps.
 
-And the next life begins with every prefix of their journals. `make test` tries a few of them. Needs no cluster; takes
-some minutes.
+The driver alone does, or its master too, or it is only taken for dead and goes on between the steps of the next life.
+In another run of each program lives die at steps that are drawn, and a life begins with every prefix of the journal
+that they leave. `make test` tries a few of them. Needs no cluster; takes some minutes.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def main(*, scenarios: int, processes: int) -> None:
     deaths = ", ".join(f"{seen[way]:,} {way}" for way in WAYS)
     click.echo(
         f"{scenarios:,} scenarios, {time.monotonic() - begun:.0f} s: deaths: {deaths}; {seen['cuts']:,} cuts; "
-        f"refused: {seen['refused']:,} records, {seen['refused_late']:,} messages; {len(broken)} broken rules"
+        f"{seen['beside']:,} steps beside a next life; "
+        f"refused: {seen['fenced']:,} lives, {seen['refused']:,} records, {seen['refused_late']:,} messages; "
+        f"{len(broken)} broken rules"
     )
     for text in broken[:10]:
         click.echo(f"    {text}", err=True)

@@ -83,21 +83,22 @@ def test_a_programs_end_stays_what_it_is() -> None:
     assert for_good(done, plan(max_attempts=1), 1) is done
 
 
+def away() -> int:
+    raise TimeoutError
+
+
 def test_an_attempt_that_was_replaced_does_not_end_the_application() -> None:
     """It was stopped for so long that YARN started the next one; its program's failure is nobody's business."""
     failed = FinishApplication(status="FAILED", exit_code=1, reason="FileNotFoundException")
-    assert unless_replaced(failed, 2, lambda: 2) is failed
-    replaced = unless_replaced(failed, 2, lambda: 3)
-    assert isinstance(replaced, AbandonAttempt)
-    assert replaced.exit_code == CRASHED
-    assert replaced.reason == "attempt 2 is over: attempt 3 has begun (FileNotFoundException)"
-    assert unless_replaced(LOST, 2, lambda: 3) is LOST
+    assert unless_replaced(failed, 2, [lambda: 2, lambda: 1]) is failed
+    for newest in ([lambda: 3], [lambda: 2, lambda: 3], [away, lambda: 3]):
+        replaced = unless_replaced(failed, 2, newest)
+        assert isinstance(replaced, AbandonAttempt)
+        assert replaced.exit_code == CRASHED
+        assert replaced.reason == "attempt 2 is over: attempt 3 has begun (FileNotFoundException)"
+    assert unless_replaced(LOST, 2, [lambda: 3]) is LOST
 
 
 def test_a_file_system_that_does_not_answer_does_not_keep_an_application_from_its_end() -> None:
     done = FinishApplication(status="SUCCEEDED", exit_code=0, reason="r")
-
-    def away() -> int:
-        raise TimeoutError
-
-    assert unless_replaced(done, 1, away) is done
+    assert unless_replaced(done, 1, [away, away]) is done

@@ -79,6 +79,7 @@ def test_one_attempt_is_one_life(line: tuple[str, ...], restarts: int) -> None:
         "spark.io.encryption.enabled=true",
         "spark.shuffle.service.fetch.rdd.enabled=true",
         "spark.shuffle.manager=org.example.Manager",
+        "spark.shuffle.checksum.enabled=false",
     ],
 )
 def test_what_cannot_be_recovered_switches_it_off_by_name(pair: str) -> None:
@@ -89,6 +90,16 @@ def test_what_cannot_be_recovered_switches_it_off_by_name(pair: str) -> None:
     key, _, value = pair.partition("=")
     assert result.properties[key] == value
     assert "spark.yarnspec.recovery.enabled" not in result.properties
+
+
+def test_outputs_without_checksums_are_kept_only_for_who_wants_them_unseen() -> None:
+    unseen = (*ON, "--set", "recovery.verify_checksums=false")
+    result = with_conf("spark.shuffle.checksum.enabled=false", options=unseen)
+    assert result.options.recovery.enabled
+    assert result.properties["spark.shuffle.checksum.enabled"] == "false"
+    # Nor can a program turn them off in its code.
+    assert with_conf().properties["spark.shuffle.checksum.enabled"] == "true"
+    assert "spark.shuffle.checksum.enabled" in recovery.owned_keys(result.options)
 
 
 def test_sparks_own_shuffle_by_any_of_its_names_is_no_obstacle() -> None:

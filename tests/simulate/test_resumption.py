@@ -28,12 +28,16 @@ def test_a_thousand_programs_end_right_however_often_their_drivers_die() -> None
         seen["in place"] += result.in_place
         seen["restored"] += result.restored
         seen["late"] += result.late
+        seen["beside"] += result.beside
+        seen["fenced"] += result.fenced
         seen["ran"] += result.ran
         seen["whole again"] += sum(plan.determinism == "indeterminate" for plan in Plan.draw(seed).shuffles)
     assert seen["epochs"] > 2 * SEEDS
     assert seen["in place"] > SEEDS / 2
     assert seen["restored"] > SEEDS
     assert seen["late"] > 100
+    assert seen["beside"] > SEEDS
+    assert seen["fenced"] > 100
 
 
 def test_where_nothing_is_lost_and_nothing_indeterminate_exactly_what_is_not_saved_runs() -> None:

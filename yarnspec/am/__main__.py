@@ -208,7 +208,7 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
         for_good(ending_of(shell), plan, place.attempt - len(spared)),
         place.attempt,
         # It begins its journal before it says where it listens.
-        lambda: max(history.announced_attempt(), attempt_of(plan, history.newest_epoch())),
+        (history.announced_attempt, lambda: attempt_of(plan, history.newest_epoch())),
     )
     _log.info("ending", command=type(ending).__name__, reason=ending.reason)
     driver.stop()

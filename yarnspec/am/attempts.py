@@ -77,20 +77,21 @@ def for_good(ending: Ending, plan: Plan, attempt: int) -> Ending:
     return FinishApplication(status="FAILED", exit_code=1, reason=reason, diagnostics=ending.diagnostics)
 
 
-def unless_replaced(ending: Ending, attempt: int, newest: Callable[[], int]) -> Ending:
+def unless_replaced(ending: Ending, attempt: int, newest: Iterable[Callable[[], int]]) -> Ending:
     """An attempt that YARN took for dead while it was only stopped has no say in how the application ends.
 
-    Its program may well have failed since, and what it would write and delete is the next attempt's. ``newest`` is
-    asked for the last attempt that has begun.
+    Its program may well have failed since, and what it would write and delete is the next attempt's. ``newest`` are
+    asked for the last attempt that has begun; each may not know, and raise.
     """
     if not isinstance(ending, FinishApplication):
         return ending
-    try:
-        later = newest()
-    except Exception:
-        _log.exception("whether a later attempt has begun is not known")
-        return ending
-    if later <= attempt:
-        return ending
-    reason = f"attempt {attempt} is over: attempt {later} has begun ({ending.reason})"
-    return AbandonAttempt(exit_code=CRASHED, reason=reason, diagnostics=reason)
+    for ask in newest:
+        try:
+            later = ask()
+        except Exception:
+            _log.exception("whether a later attempt has begun is not known")
+            continue
+        if later > attempt:
+            reason = f"attempt {attempt} is over: attempt {later} has begun ({ending.reason})"
+            return AbandonAttempt(exit_code=CRASHED, reason=reason, diagnostics=reason)
+    return ending

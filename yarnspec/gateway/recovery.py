@@ -34,7 +34,7 @@ def why_off(given: Mapping[str, str], options: Options, asked: Collection[str]) 
         )
     if options.recovery.verify_checksums and given.get(_CHECKSUMS, "true").strip().lower() == "false":
         return (
-            f"without {_CHECKSUMS} nobody can tell whether a kept output is what was written; "
+            f"{_CHECKSUMS}=false leaves nobody to tell whether a kept output is what was written; "
             "--set recovery.verify_checksums=false uses it unseen"
         )
     return recovery_off(given)

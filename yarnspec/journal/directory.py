@@ -83,8 +83,8 @@ class JournalDirectory:
         return Journal(log, epoch, written, hold=hold, options=options, on_stopped=on_stopped), past
 
     def check(self, epoch: int) -> None:
-        """Fenced when a later epoch has begun; what the file system raises when that cannot be told."""
-        self._layout.check(epoch)
+        """Fenced when a later one has begun; JournalGone where this one has no directory."""
+        self._layout.check(epoch, begun=True)
 
     def say_stopped(self, epoch: int, why: str) -> None:
         """Leave word that the records of an epoch are not all, be there any or not."""
@@ -179,10 +179,11 @@ class _Claim:
         try:
             return self._store.create(layout.files, directory)
         except FileExistsError as error:
-            # What HDFS did not answer it may have done.
-            if tried and not layout.log_bytes(layout.sizes(epoch)):
+            # What HDFS did not answer it may have done. How long a file is it tells when its lease is recovered.
+            if tried:
                 layout.recover(epoch)
-                return PartsLog(layout.files, directory)
+                if not layout.log_bytes(layout.sizes(epoch)):
+                    return PartsLog(layout.files, directory)
             raise EpochTaken(f"epoch {epoch} of the journal {layout.path} has begun already") from error
 
 

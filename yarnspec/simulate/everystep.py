@@ -1,4 +1,8 @@
-"""Deaths everywhere: a driver, or its application master, that dies at each step, and a journal cut at each record."""
+"""Deaths everywhere: a first driver, or its application master, that dies at each step, and a journal cut anywhere.
+
+Only the first life dies at each of its steps, and then a next one goes on to the end. Where later lives die as well
+they do at steps that are drawn; the journal that they all leave is cut at each record.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,18 @@ from itertools import count
 
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.settings import Settings
+from yarnspec.simulate.driver import Life
 from yarnspec.simulate.lives import Crash, Disk, Plan
 from yarnspec.simulate.masters import Masters
-from yarnspec.simulate.resumption import Life, resume
+from yarnspec.simulate.resumption import resume
 from yarnspec.simulate.rules import BrokenRule
 
-_FOR_EVER = 1 << 60
 WAYS = {
     "driver": Crash(0, "driver"),
     "master": Crash(0, "master"),
-    "taken for dead": Crash(0, "master", lives_on=_FOR_EVER),
+    "taken for dead": Crash(0, "master", lives_on=True),
 }
-"""Who dies; the last one goes on beside the next life, to its end or until it is refused something."""
+"""Who dies; the last one goes on between the steps of the next life, to its end or until it is refused something."""
 
 
 def crash_everywhere(seed: int, core: Callable[[Settings], Negotiator] = Negotiator) -> Counter[str]:
@@ -39,7 +43,7 @@ def crash_everywhere(seed: int, core: Callable[[Settings], Negotiator] = Negotia
             if result.epochs == 1:
                 break
             seen[way] += 1
-            for name in ("restored", "refused", "refused_late"):
+            for name in ("restored", "beside", "refused", "fenced", "refused_late"):
                 seen[name] += getattr(result, name)
     return seen
 
@@ -56,9 +60,10 @@ def cut_everywhere(seed: int, core: Callable[[Settings], Negotiator] = Negotiato
         rng = random.Random((seed << 32) + records)
         disk = Disk(left.records[:records], left.outputs)
         disk.suffer(plan, rng)
-        life = Life(plan, Masters(plan, rng, core, earlier=attempts), disk, rng, None)
+        life = Life(plan, Masters(plan, rng, core, earlier=attempts).now, disk, rng)
         try:
-            life.run()
+            for _ in life.run():
+                pass
         except BrokenRule as rule:
             raise BrokenRule(f"{rule}, with {records} of {len(left.records)} records") from None
         seen["cuts"] += 1

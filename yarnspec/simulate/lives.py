@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeAlias, TypeVar
 
 from yarnspec.core.journalrecords import Determinism, JournalRecord
+
+T = TypeVar("T")
+Steps: TypeAlias = Generator[None, None, T]
+"""Something that is done step by step, and what comes of it: between two of them it may end, or others go on."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +97,13 @@ class Plan:
 class Crash:
     """The end of a life: of the driver alone, or with its application master.
 
-    ``step``: after so many of its steps; of a driver those before its start do not count. ``lives_on``: so many steps
-    beyond that, while its next life is there.
+    ``step``: after so many of its steps; of a driver those before its start do not count. ``lives_on``: it was
+    only taken for dead, and makes its further steps between those of later lives.
     """
 
     step: int
     who: Literal["driver", "master"]
-    lives_on: int = 0
+    lives_on: bool = False
 
     def of(self, plan: Plan) -> Plan:
         """The plan, with this crash and no other."""
@@ -113,15 +117,17 @@ class Result:
     """What came of a plan. ``ideal``: maps that would have run without any crash or loss.
 
     ``epochs``: how many lives there were, ``in_place`` of them in the application master of the one before, of which
-    there were ``attempts``, and ``late`` of them too late for what that one left. ``refused``: how often one whose
-    journal was sealed was refused a record, ``refused_late``: messages to a negotiator whose driver was another one by
-    then.
+    there were ``attempts``, and ``late`` of them too late for what that one left. ``beside``: the steps of lives whose
+    journal was sealed while another was under way, ``refused``: the records that they made after the seal, ``fenced``:
+    how many of them were told so. ``refused_late``: messages to a negotiator whose driver was another one by then.
     """
 
     epochs: int = 0
     attempts: int = 0
     in_place: int = 0
+    beside: int = 0
     refused: int = 0
+    fenced: int = 0
     refused_late: int = 0
     ran: int = 0
     ideal: int = 0

@@ -234,8 +234,8 @@ class HdfsFiles:
             return NotAllowed(f"HDFS at {self._url} refuses {self._user} to {what}: {line}")
         if "FileAlreadyExistsException" in text or "AlreadyExists" in text or "already exists" in text:
             return FileExistsError(line)
-        # A DataNode says of a replica, too, that it is not found, while the file is there.
-        if "FileNotFoundException" in text or ("not found" in text.lower() and "eplica" not in text):
+        # Replicas, blocks and servers are "not found", too, while the file is there.
+        if "FileNotFoundException" in text or "file not found" in text.lower():
             return FileNotFoundError(line)
         java = "org.apache.hadoop." in text or "java." in text
         kind = ClusterUnreachable if java and not any(word in text for word in _PASSING) else _Passing

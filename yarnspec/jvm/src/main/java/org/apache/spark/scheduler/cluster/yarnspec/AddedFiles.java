@@ -2,6 +2,8 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
 import java.net.URI;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -48,8 +50,15 @@ final class AddedFiles {
         });
     }
 
+    /** The file's own, by an address or a path: in an address Spark writes a space as %20. */
     private static String name(String address) {
-        return address.substring(address.lastIndexOf('/') + 1).strip();
+        String place = address.strip().split("#", 2)[0];
+        String name = place.substring(place.lastIndexOf('/') + 1);
+        try {
+            return URLDecoder.decode(name.replace("+", "%2B"), StandardCharsets.UTF_8);
+        } catch (IllegalArgumentException e) {
+            return name; // a path, with a % of its own
+        }
     }
 
     private static byte[] digest(String uri) {

@@ -126,11 +126,13 @@ final class HadoopInputs {
         }
 
         private void addFormat(RDD<?> rdd) {
-            if (rdd instanceof HadoopRDD<?, ?>) {
-                values.add(Fields.get(rdd, "inputFormatClass"));
+            boolean older = rdd instanceof HadoopRDD<?, ?>;
+            Class<?> format = (Class<?>) Fields.get(
+                    rdd, older ? "inputFormatClass" : "org$apache$spark$rdd$NewHadoopRDD$$inputFormatClass");
+            values.add(format);
+            values.readBy(format);
+            if (older) {
                 values.add(Fields.get(rdd, "initLocalJobConfFuncOpt"));
-            } else {
-                values.add(Fields.get(rdd, "org$apache$spark$rdd$NewHadoopRDD$$inputFormatClass"));
             }
             values.add(allSettings ? settings.of(rdd) : settings.ofFormats(rdd));
         }

@@ -47,7 +47,7 @@ final class Signatures implements ShuffleIdentities {
             "spark.sql.warehouse.dir", "spark.sql.artifact", "spark.hadoop.mapreduce.job.application.attempt.id");
 
     /** Local properties of jobs that the program has not set, or that no function goes by. */
-    private static final List<String> SPARKS_PROPERTIES = List.of("spark.", "callSite.", "__is_continuous_processing");
+    private static final List<String> SPARKS_PROPERTIES = List.of("spark.", "callSite.", "__");
 
     private static final Set<Class<?>> SERIALIZERS = Set.of(JavaSerializer.class, KryoSerializer.class);
 
@@ -119,6 +119,7 @@ final class Signatures implements ShuffleIdentities {
             addSettings(values, context.conf().getAllAsJavaMap());
             values.add(inputs.settings(context.hadoopConfiguration()));
             values.rdds().add(rdd, true);
+            addCircumstances(values, context, "");
             if (aboveIndeterminate(values)) {
                 // Other jobs read the same records of it, and when it runs again there are others.
                 throw new Unknown("it is computed from a shuffle that may give other records when it runs again");
@@ -175,6 +176,7 @@ final class Signatures implements ShuffleIdentities {
         LogicalPlan query = command.query();
         values.addQuery(query instanceof WriteFiles files ? files.child() : query);
         values.add(command.partitionColumns());
+        addCircumstances(values, session.sparkContext(), ""); // where it goes is known by its path
     }
 
     /** Whether functions do in a shuffle that will not be asked for when the write is skipped, as far as is known. */

@@ -91,6 +91,11 @@ final class Values {
         return functions;
     }
 
+    /** Such a class has a say in what is read. */
+    void readBy(Class<?> format) {
+        functions |= !format.getName().startsWith("org.apache.");
+    }
+
     /** Whether one of the program's functions so far adds to an accumulator, or rows are observed. */
     boolean accumulates() {
         return accumulates || !observers().isEmpty();
@@ -174,12 +179,17 @@ final class Values {
         if (node instanceof Expression expression && !expression.deterministic()) {
             deterministic = false;
         }
-        functions |= node instanceof UserDefinedExpression;
+        functions |= node instanceof UserDefinedExpression || isScript(node);
         if (!plans.addExpression(node)) {
             addProduct((Product) node);
             into.add("and");
             add(node.otherCopyArgs());
         }
+    }
+
+    /** {@code TRANSFORM … USING}, planned or about to be: a program of the user's sees each row. */
+    private static boolean isScript(TreeNode<?> node) {
+        return node.getClass().getSimpleName().contains("ScriptTransformation");
     }
 
     /** What a write stores. */
