@@ -216,6 +216,18 @@ class TestHost:
         extended = explain_host(records(block, over, block, block), "h4", SEED)
         assert extended is not None
         assert extended.verdict == "it was blocked 2 times, and was at the end"
+        # The next attempt goes on with it, as it learns from the events and then from the journal.
+        again = events.AttemptStarted(
+            application_id="a", attempt=2, epoch=2, container_id="c", host="h1", placement_mode="blacklist"
+        )
+        read = msgspec.structs.replace(block, until_ms=T0 + 60_030)
+        carried = explain_host(records(block, again, read, block), "h4", SEED)
+        assert carried is not None
+        assert carried.verdict == "it was blocked once, and was at the end"
+        anew = msgspec.structs.replace(block, until_ms=T0 + 90_000)
+        later = explain_host(records(block, again, anew), "h4", SEED)
+        assert later is not None
+        assert later.verdict == "it was blocked 2 times, and was at the end"
 
     def test_one_that_was_not_is_told_with_what_its_tasks_say(self) -> None:
         healthy = explain_host(records(*stages(3, None)), "h4", SEED)

@@ -20,6 +20,8 @@ from yarnspec.observe.records import Record, UnreadableRecordError
 from yarnspec.observe.replay import Replay
 
 _SUCCESS = frozenset({"SUCCESS", "SUCCEEDED", "FINISHED"})
+_SAME_MS = 1_000
+"""The next attempt learns of a block from the events first, which tell its end less exactly."""
 _LINES = 50
 _AGAIN = "judged again by time alone, without inputs"
 _ABOUT_TASKS = frozenset({"StageStarted", "StageFinished", "TaskFinished"})
@@ -221,8 +223,9 @@ class _HostStory:
         self._known = False
         self._blocks = 0
         self._spared = ""
-        self._blocked: set[str] = set()
-        self._slow: set[tuple[int, int]] = set()
+        self._blocked: dict[str, int | None] = {}  # by level, until when
+        self._before: dict[str, int | None] = {}  # those of the attempt before
+        self._slow: set[tuple[int, int, int]] = set()
         self._ended: Counter[str] = Counter()
         self._first_ms: int | None = None
         self._lines: list[str] = []
@@ -248,11 +251,13 @@ class _HostStory:
                 if message.host == self._host:
                     self._ended[message.state] += 1
             case events.AttemptStarted():
-                self._blocked.clear()
+                self._before, self._blocked = self._before | self._blocked, {}
             case events.HostsReported():
                 self._known = self._known or any(one.host == self._host for one in message.hosts)
             case commands.JudgeTasks():
-                self._slow |= {(one.stage, one.index) for one in message.verdicts if one.host == self._host}
+                self._slow |= {
+                    (self._epoch, one.stage, one.index) for one in message.verdicts if one.host == self._host
+                }
             case _:
                 if getattr(message, "host", None) == self._host:
                     self._decided(message, time_ms)
@@ -260,21 +265,29 @@ class _HostStory:
     def _decided(self, message: Any, time_ms: int) -> None:
         match message:
             case commands.BlockHost() | commands.BlockExecutor():
-                wide = isinstance(message, commands.BlockHost) and message.level in ("application", "cluster")
-                if wide:
-                    # A block that is extended is still the same one.
-                    self._blocks += message.level not in self._blocked
-                    self._blocked.add(message.level)
+                if isinstance(message, commands.BlockHost) and message.level in ("application", "cluster"):
+                    # A block that is extended, or that the next attempt goes on with, is still the same one.
+                    self._blocks += not (message.level in self._blocked or self._went_on(message))
+                    self._blocked[message.level] = message.until_ms
                 what = f"executor {message.executor_id}" if isinstance(message, commands.BlockExecutor) else "blocked"
                 self._note(time_ms, f"{what} ({message.level}, {message.cause}) by {message.by}: {message.reason}")
             case commands.UnblockHost():
-                self._blocked.discard(message.level)
+                self._blocked.pop(message.level, None)
+                self._before.pop(message.level, None)
                 self._note(time_ms, f"unblocked ({message.level}): {message.reason}")
             case commands.RefuseBlock():
                 self._note(time_ms, f"not {message.kind}ed: {message.reason}")
             case commands.SpareHost():
                 self._spared = message.reason
                 self._note(time_ms, f"slow, but not blocked: {message.reason}")
+
+    def _went_on(self, block: commands.BlockHost) -> bool:
+        if block.level not in self._before:
+            return False
+        until_ms = self._before[block.level]
+        if until_ms is None or block.until_ms is None:
+            return until_ms is block.until_ms
+        return abs(until_ms - block.until_ms) < _SAME_MS
 
     def _note(self, time_ms: int, text: str) -> None:
         self._lines.append(f"at {(time_ms - (self._first_ms or time_ms)) / 1000:.1f} s: {text}")
