@@ -96,4 +96,4 @@ def test_an_append_for_another_day_is_not_taken_for_one_that_is_there(directory:
     second = application.run(command("appended", directory))
     assert second.skipped == 0
     assert second.exit_code != 0
-    assert "may be there already" in second.stopped
+    assert "the program adds to" in second.stopped
