@@ -380,7 +380,8 @@ class _Run:
             os.killpg(self._driver.pid, signal.SIGKILL)
         self._driver.wait()
         if self._bridge is not None:
-            self._bridge.close()
+            with contextlib.suppress(*BRIDGE_ERRORS):
+                self._bridge.close()
         for executor in self._executors:
             try:
                 executor.wait(timeout=30)  # ends by itself when the driver has gone

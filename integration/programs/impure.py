@@ -91,7 +91,11 @@ def appended(spark: SparkSession, directory: Path) -> Any:
     """Rows of each day, by a local property, all to one place; with a mark of its own for each day."""
     import pyarrow.parquet as pq
 
-    tagged = functions.udf(lambda _: str(TaskContext.get().getLocalProperty("day")))
+    def of_day(_: int) -> str:
+        time.sleep(10 * SLOW_S)
+        return str(TaskContext.get().getLocalProperty("day"))
+
+    tagged = functions.udf(of_day)
     for day in DAYS:
         if not (directory / f"{day}.done").exists():
             spark.sparkContext.setLocalProperty("day", day)

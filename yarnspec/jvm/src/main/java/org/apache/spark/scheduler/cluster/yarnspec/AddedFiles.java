@@ -40,6 +40,8 @@ final class AddedFiles {
 
     private static void checkJars(SparkContext context) {
         Set<String> submitted = new HashSet<>();
+        // yarnspec.sink brings it where nobody else has.
+        submitted.add(name(AddedFiles.class.getProtectionDomain().getCodeSource().getLocation().toString()));
         for (String jar : context.getConf().get("spark.jars", "").split(",")) {
             submitted.add(name(jar));
         }

@@ -46,8 +46,9 @@ final class Signatures implements ShuffleIdentities {
     private static final List<String> NO_SETTINGS = List.of(
             "spark.sql.warehouse.dir", "spark.sql.artifact", "spark.hadoop.mapreduce.job.application.attempt.id");
 
-    /** Local properties of jobs that the program has not set, or that no function goes by. */
-    private static final List<String> SPARKS_PROPERTIES = List.of("spark.", "callSite.", "__");
+    /** Local properties of jobs that Spark has set, or that are for its log lines. */
+    private static final List<String> SPARKS_PROPERTIES = List.of(
+            "spark.", "callSite.", "mdc.", "__fetch_continuous_blocks_in_batch_enabled", "__is_continuous_processing");
 
     private static final Set<Class<?>> SERIALIZERS = Set.of(JavaSerializer.class, KryoSerializer.class);
 
@@ -203,6 +204,7 @@ final class Signatures implements ShuffleIdentities {
             added.add(into, rdd.context());
             addSettings(values, rdd.context().conf().getAllAsJavaMap());
             values.rdds().add(rdd, true);
+            addCircumstances(values, rdd.context(), "");
         } catch (Exception | LinkageError | StackOverflowError e) {
             Failures.keepInterrupt(e);
             return "";
