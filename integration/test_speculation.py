@@ -215,6 +215,8 @@ class Rounds:
         assert self._submission.wait().expect(0).lines[-1]["wrong"] == 0
 
 
+# Where the block comes before any copy has won none is wanted any more, and the wait for both is in vain.
+@pytest.mark.soak
 def test_the_next_application_master_knows_the_slow_host_and_counts_copies_on(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
