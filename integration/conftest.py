@@ -118,6 +118,15 @@ def _hosts_back(cluster: Cluster) -> None:
 
 
 @pytest.fixture
+def fast_hosts(cluster: Cluster) -> Iterator[None]:
+    """After the test no host is slow."""
+    yield
+    for host in cluster.mini.status()["hosts"]:
+        if host["slow"] != 1:
+            cluster.mini.host_slow(host["host"], 1)
+
+
+@pytest.fixture
 def submit(cluster: Cluster, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Submit]:
     """Starts `yarnspec submit [options] PROGRAM [arguments]` with small containers; ended with the test.
 

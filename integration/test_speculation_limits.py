@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from integration.conftest import Submit, Yarnspec
+from integration.slowhosts import SPREAD
 from integration.waiting import wait_for
 
-SPREAD = ["--executor-memory", "4g"]
 # Late is what takes longer than a second, whichever host it runs on.
 BY_TIME = [
     "--set", "detector.kind=execution-time", "--set", "detector.baseline_lower_bound=1s",
