@@ -53,7 +53,8 @@ demo: jar
 soak: jar
 	$(BIN)/python -m integration.soak.journal
 	$(BIN)/python -m integration.soak.everystep
-	$(BIN)/python -m pytest integration -m soak
+	$(BIN)/python -m integration.bench journal
+	$(BIN)/python -m pytest integration -m 'soak or turn'
 	$(BIN)/python -m integration.soak
 
 bench: jar

@@ -27,7 +27,7 @@ from yarnspec.gateway.application import Application
 from yarnspec.gateway.journals import journal_at, journal_of
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import JournalDamaged
-from yarnspec.journal.records import TYPES, Entry, decode, type_name
+from yarnspec.journal.records import TYPES, Entry, NotOfItsTypeError, decode, type_name
 from yarnspec.journal.verify import EpochReport
 from yarnspec.observe.progress import visible
 from yarnspec.options import Options
@@ -129,7 +129,7 @@ def _of_record(entry: Entry) -> dict[str, Any]:
     """The fields of a record, with sizes instead of bytes."""
     try:
         record = decode(entry)
-    except msgspec.DecodeError:
+    except NotOfItsTypeError:
         return {"payload_bytes": len(entry.payload), "problem": "the payload is none of this type"}
     if isinstance(record, UnknownRecord):
         return {"payload_bytes": len(record.payload)}

@@ -45,8 +45,9 @@ Examples:
 def command(*, application: str, form: Form, settings: Options) -> None:
     """Show what an application is doing, and where.
 
-    State, attempt, containers by host, blocked hosts, progress and links, while it runs and after its end. Fields of
-    the JSON and YAML forms are only ever added. The exit code is 0 for an application that failed, too.
+    State, attempt, containers by host, blocked hosts, progress, what is kept for a next driver, and links, while it runs
+    and after its end. Fields of the JSON and YAML forms are only ever added. The exit code is 0 for an application that
+    failed, too.
     """
     with Application.from_id(application, settings=settings) as found:
         document = found.status()
@@ -104,12 +105,13 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
         row("driver", document.driver_restarts.why, "yellow")
     if document.recovery is not None:
         row("kept work", _recovery(document.recovery))
+    if document.refused_late:
+        row("refused", f"{document.refused_late} messages of a driver that was taken for dead", "yellow")
     if document.dropped_containers:
         row("released", f"{document.dropped_containers} containers that came on a blocked host, before launch")
-    if document.links.resource_manager:
-        row("YARN", document.links.resource_manager)
-    if document.links.spark_ui:
-        row("Spark", document.links.spark_ui)
+    for name, link in (("YARN", document.links.resource_manager), ("Spark", document.links.spark_ui)):
+        if link:
+            row(name, link)
     return table
 
 

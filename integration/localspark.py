@@ -116,7 +116,8 @@ class LocalSpark:
             gone: hosts that do not come back.
             kill_at: a kind of question about writes, which of them, and how far its answer has come.
             lost_from: a kind of what is said of writes, and which of them: what is recorded from then on is lost.
-            executor_dies: told how many frames came so far: whether the first executor is killed now, once.
+            executor_dies: told how many frames came so far, when one comes or a shuffle is back: whether the first
+                executor is killed now, once.
             replaced: another one comes to its host; else that host is given up as the negotiator would.
         """
         self._epoch += 1
@@ -345,6 +346,7 @@ class _Run:
             case "shuffle_restored":
                 with self._lock:
                     self._decisions.restored(event)
+                    self._maybe_kill_executor()
             case "recording_stopped":
                 with self._lock:
                     self._decisions.stopped(event["shuffle"], event["why"])
@@ -371,9 +373,12 @@ class _Run:
             self._frames += header["kind"] == "map_finished"
             if self._kill_when(self._frames, self._application.shuffles):
                 self._kill()
-            if not self._executor_killed and self.executor_dies(self._frames):
-                self._executor_killed = True
-                self._executors[0].kill()
+            self._maybe_kill_executor()
+
+    def _maybe_kill_executor(self) -> None:
+        if not self._executor_killed and self.executor_dies(self._frames):
+            self._executor_killed = True
+            self._executors[0].kill()
 
     def _end(self) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -39,10 +39,14 @@ def test_a_failing_program_is_final_and_shows_its_traceback(
     document = second.wait().expect(1).document
     assert document["exit_code"] == 1
     assert "3" in document["status"]["final"]["reason"]
+    fourth = submit("fails.py", "input", options=[*ONE_EXECUTOR])
     assert "ZeroDivisionError" in third.wait().expect(1).stderr
+    assert "PATH_NOT_FOUND" in fourth.wait().expect(1).stderr
 
-    for each in (submission, second, third):
+    for each in (submission, second, third, fourth):
         assert len(cluster.attempts(each.application_id())) == 1
+        run = yarnspec("status", each.application_id(), "-o", "json").expect(0).document
+        assert (run["epoch"], run["driver_restarts"]) == (1, None)
         left = each.application_id()
         wait_for("nothing left", lambda: not leftovers(cluster, left), 20)  # noqa: B023 - used at once
 

@@ -17,7 +17,7 @@ from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
 from integration.kinds import KINDS, Kinds, result
 from integration.lives import Lives, Output, output_files, outputs
-from integration.turns import turn
+from integration.turns import marks, turn
 from integration.waiting import wait_for
 
 FLUSH_MS = 1_000
@@ -31,9 +31,7 @@ QUICK = {turn(SEEDS), turn(SEEDS[::-1])}
 """Two of them, others each day."""
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(seed, marks=[] if seed in QUICK else pytest.mark.soak) for seed in SEEDS]
-)
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=marks(quick=seed in QUICK)) for seed in SEEDS])
 def test_killed_at_a_random_moment(seed: int, submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
     dice = random.Random(seed)  # noqa: S311 - repeatable on purpose
     kind = KINDS[seed % len(KINDS)]

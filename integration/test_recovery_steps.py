@@ -16,7 +16,7 @@ from integration.lives import Lives, Output, journal_of, output_files, outputs
 from integration.processes import ContainerProcess
 from integration.programs import stages
 from integration.submitting import run_yarnspec
-from integration.turns import turn
+from integration.turns import marks, turn
 from integration.waiting import wait_for
 
 FLUSH_MS = 500
@@ -141,7 +141,7 @@ class Steps:
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(one, marks=[] if one in QUICK else pytest.mark.soak, id=" ".join(one)) for one in CASES]
+    "case", [pytest.param(one, marks=marks(quick=one in QUICK), id=" ".join(one)) for one in CASES]
 )
 def test_killed_at_every_step(
     case: tuple[str, str], submit: Submit, cluster: Cluster, tmp_path: Path, commit_steps: Path

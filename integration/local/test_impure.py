@@ -10,6 +10,7 @@ import pytest
 from integration.local.test_resuming import any_on, whole
 from integration.localshuffles import Shuffle
 from integration.localspark import HOSTS, Life, LocalSpark
+from integration.localwrites import Step
 from integration.programs import impure
 
 
@@ -22,7 +23,8 @@ def command(case: str, directory: Path) -> list[str]:
 def second_stage_runs(_maps: int, shuffles: dict[int, Shuffle]) -> bool:
     """All maps of one shuffle are recorded, and some of the one above it; there are some on both hosts."""
     counts = {number: len(one.maps) for number, one in shuffles.items()}
-    return impure.PARTS in counts.values() and sorted(counts.values())[0] >= 2 and any_on(HOSTS[1], shuffles)
+    first, above = sorted(counts.values(), reverse=True)[:2] if len(counts) > 1 else (0, 0)
+    return first == impure.PARTS and above >= 2 and any_on(HOSTS[1], shuffles)
 
 
 def outcome(life: Life) -> object:
@@ -73,7 +75,50 @@ def test_what_spark_itself_has_undone_stays_undone(directory: Path) -> None:
     assert outcome(application.run(command("salted_rows", directory))) == impure.ROWS
 
 
-OTHERS = [pytest.param(one, marks=pytest.mark.soak) for one in ("files", "written", "adaptive")]
+def test_nothing_is_mixed_with_what_ran_again_before_it_was_asked_for(directory: Path) -> None:
+    """All of the first shuffle is back, then an executor dies; the second one stands on the former records."""
+    application = LocalSpark(directory / "killed")
+    killed = application.run(command("counted", directory), kill_when=second_stage_runs)
+    assert killed.exit_code == -9
+    second = application.run(command("counted", directory), executor_dies=lambda _frames: True)
+    assert outcome(second) == impure.ROWS
+    first, above = sorted(second.of("shuffle_restored"), key=lambda event: int(event["shuffle"]))
+    assert (first["restored"], above["restored"]) == (impure.PARTS, 0)
+    assert "run again in this epoch" in str(above["not_restored"])
+
+
+SECOND_HALF: tuple[str, int, Step] = ("write_committing", 2, "asked")
+
+
+@pytest.mark.soak
+def test_what_was_written_goes_with_what_is_still_to_be_written(directory: Path) -> None:
+    application = LocalSpark(directory / "killed")
+    killed = application.run(command("split", directory), kill_at=SECOND_HALF)
+    assert killed.exit_code == -9
+    second = application.run(command("split", directory))
+    assert second.skipped == 1
+    assert outcome(second) == [impure.ROWS, impure.ROWS]
+
+
+@pytest.mark.parametrize("repeatable", [False, pytest.param(True, marks=pytest.mark.soak)])
+def test_what_cannot_go_with_what_was_written_is_not_written(repeatable: bool, directory: Path) -> None:
+    """A host is lost with the driver: the second half would be drawn again, and the first one is there."""
+    conf = {"spark.yarnspec.recovery.repeatable": str(repeatable).lower()}
+    application = LocalSpark(directory / "killed", conf=conf)
+    killed = application.run(command("split", directory), kill_at=SECOND_HALF)
+    assert killed.exit_code == -9
+    second = application.run(command("split", directory), hosts=HOSTS[:1], gone=HOSTS[1:])
+    assert second.skipped == 1
+    said = second.log.read_text()
+    if repeatable:
+        assert outcome(second)
+    else:
+        assert second.exit_code == 1
+        assert "half-0 was written by an earlier life of the program and is kept" in said
+        assert not (directory / "data" / "half-1" / "_SUCCESS").exists()
+
+
+OTHERS = [pytest.param(one, marks=pytest.mark.soak) for one in ("files", "written", "rows", "adaptive")]
 
 
 @pytest.mark.parametrize("case", ["days", *OTHERS])

@@ -14,6 +14,7 @@ import pytest
 from integration.localshuffles import Shuffle
 from integration.localspark import HOSTS, Life, LocalSpark
 from integration.programs import keeps, resumes
+from integration.turns import marks
 
 CASES = {
     # the program, adaptive execution, how many maps are recorded when the driver is killed
@@ -63,9 +64,7 @@ QUICK = ("tables",)
 """What says most; the others are run by `make soak`."""
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.soak) for name in CASES]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks(quick=name in QUICK)) for name in CASES])
 def test_the_next_driver_goes_on(name: str, inputs: Path, directory: Path) -> None:
     case, adaptive, kill_at = CASES[name]
     command = program(case, inputs, adaptive)

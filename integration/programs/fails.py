@@ -1,4 +1,4 @@
-"""Runs a job and then fails: `fails.py exception | exit N | task`."""
+"""Runs a job and then fails: `fails.py exception | exit N | task | input`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ def main(how: str, code: int) -> None:
         sys.exit(code)
     elif how == "task":
         spark.sparkContext.parallelize(range(4), 4).map(lambda number: 1 // (number - 2)).collect()
+    elif how == "input":
+        spark.read.parquet("/nobody/has/written/this").count()
 
 
 if __name__ == "__main__":

@@ -40,6 +40,28 @@ def salted_rows(spark: SparkSession, _directory: Path) -> Any:
     return sum(row.n for row in counts.groupBy("k").agg(functions.sum("n").alias("n")).collect())
 
 
+def counted(spark: SparkSession, _directory: Path) -> Any:
+    """The salted count, after the first half of it has been counted by a job of its own."""
+    numbers = spark.sparkContext.parallelize(range(ROWS), PARTS)
+    pairs = numbers.map(lambda n: ((n % 3, random.randrange(SALTS)), 1))  # noqa: S311
+    salts = pairs.reduceByKey(lambda a, b: a + b, 5).map(_slowly)
+    salts.count()
+    counts = salts.map(lambda pair: (pair[0][0], pair[1]))
+    return sum(count for _, count in counts.reduceByKey(lambda a, b: a + b, 5).collect())
+
+
+def split(spark: SparkSession, directory: Path) -> Any:
+    """Each record goes to one of two files by lot, and all are in them once."""
+    numbers = spark.sparkContext.parallelize(range(ROWS), PARTS)
+    drawn = numbers.map(lambda n: (random.randrange(2), n)).partitionBy(2)  # noqa: S311
+    found: list[str] = []
+    for half in (0, 1):
+        output = directory / f"half-{half}"
+        drawn.filter(lambda pair, half=half: pair[0] == half).values().saveAsTextFile(str(output))
+        found += (line for part in output.glob("part*") for line in part.read_text().split())
+    return [len(found), len(set(found))]
+
+
 def days(spark: SparkSession, directory: Path) -> Any:
     """What each day's job is told besides its records, by a local property; days that are there are left out."""
     context = spark.sparkContext
@@ -78,6 +100,24 @@ def written(spark: SparkSession, directory: Path) -> Any:
             model.write_text(day)
             rows = spark.range(0, 40, 1, 4).select((functions.col("id") % 4).alias("k"), tagged("id").alias("day"))
             rows.groupBy("k").agg(functions.min("day").alias("day")).write.parquet(str(directory / day))
+    return {day: sorted(set(pq.read_table(directory / day)["day"].to_pylist())) for day in DAYS}
+
+
+def rows(spark: SparkSession, directory: Path) -> Any:
+    """The same with DataFrames that are made of RDDs."""
+    import pyarrow.parquet as pq
+
+    model = directory / "model"
+
+    def of_day(number: int) -> tuple[int, str]:
+        time.sleep(SLOW_S)
+        return number % 4, model.read_text()
+
+    for day in DAYS:
+        if not (directory / day / "_SUCCESS").exists():
+            model.write_text(day)
+            tagged = spark.sparkContext.parallelize(range(40), 4).map(of_day).groupByKey(4).mapValues(min)
+            spark.createDataFrame(tagged, "k int, day string").write.parquet(str(directory / day))
     return {day: sorted(set(pq.read_table(directory / day)["day"].to_pylist())) for day in DAYS}
 
 
@@ -125,7 +165,10 @@ def _slowly(value: Any) -> Any:
     return value
 
 
-CASES = {each.__name__: each for each in (salted, salted_rows, days, files, written, adaptive, appended)}
+CASES = {
+    each.__name__: each
+    for each in (salted, salted_rows, counted, split, days, files, written, rows, adaptive, appended)
+}
 
 if __name__ == "__main__":
     session = SparkSession.builder.config("spark.sql.adaptive.enabled", "false").getOrCreate()

@@ -15,6 +15,7 @@ from yarnspec.am import history
 from yarnspec.am.history import ApplicationHistory
 from yarnspec.core.commands import FinishApplication
 from yarnspec.observe.document import StatusDocument
+from yarnspec.observe.history import Result
 from yarnspec.yarn.hadoop_conf import HadoopConf
 from yarnspec.yarn.local_files import LocalFiles
 
@@ -37,11 +38,16 @@ def attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Of:
     return of
 
 
+def ended_before(attempt: ApplicationHistory) -> Result | None:
+    """What it knows, where each attempt has two epochs."""
+    return attempt.ended_before(lambda number: 2 * number - 1)
+
+
 def test_the_next_attempt_knows_how_it_ended_and_so_does_the_one_after(attempt: Of) -> None:
-    assert attempt(2).ended_before() is None
+    assert ended_before(attempt(2)) is None
     attempt(1).finish(SUCCEEDED, DOCUMENT)
     for number in (2, 3):
-        ended = attempt(number).ended_before()
+        ended = ended_before(attempt(number))
         assert ended is not None
         assert ended.status == "SUCCEEDED"
 
@@ -49,4 +55,14 @@ def test_the_next_attempt_knows_how_it_ended_and_so_does_the_one_after(attempt: 
 def test_what_an_attempt_says_that_another_has_followed_does_not_count(attempt: Of) -> None:
     """It was only stopped, and went on when the next one was at work."""
     attempt(1).finish(SUCCEEDED, DOCUMENT)
-    assert attempt(3).ended_before() is None
+    attempt(2).open_events(3).close()
+    assert ended_before(attempt(3)) is None
+
+
+def test_an_attempt_that_never_began_changes_nothing(attempt: Of) -> None:
+    """The second one was taken back before it could say anything; the first one's last life was its second."""
+    attempt(1).open_events(2).close()
+    attempt(1).finish(SUCCEEDED, DOCUMENT)
+    ended = ended_before(attempt(3))
+    assert ended is not None
+    assert ended.status == "SUCCEEDED"

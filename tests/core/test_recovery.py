@@ -586,6 +586,18 @@ def test_a_fault_of_ours_costs_the_recovery_and_not_the_job(method: str) -> None
     assert not world.tell(rec.ShuffleDropped(shuffle=NEW))
 
 
+def test_what_must_not_be_used_is_refused_after_a_fault_of_ours_too() -> None:
+    """What was recorded before is used again by the next life."""
+    world = World(recovery=ON)
+    world.start(1)
+    world.tell(rec.JournalReplayed())
+    assert answer(world, declared(1)).record
+    world.negotiator._recovery._shuffles = Broken("declare")
+    assert not answer(world, declared(2)).record
+    told = world.tell(rec.RecordingStopped(shuffle=NEW + 1, why="a map that ran again gave other records"))
+    assert only(cm.RefuseShuffles, told).shuffles == (NEW + 1,)
+
+
 # off
 
 

@@ -274,6 +274,21 @@ def test_what_was_moved_is_known_although_the_journal_does_not_go_to_its_end(sta
     assert says(world, finds(X, "j1")) == "stop"
 
 
+@pytest.mark.parametrize("read_first", [False, True])
+def test_what_was_moved_is_known_although_the_journal_opens_late(read_first: bool) -> None:
+    """Another attempt may read it in time."""
+    world = World(recovery=ON)
+    due = next(one for one in of(cm.SetTimer, world.start(2)) if one.name == REPLAY_TIMER)
+    world.fire(REPLAY_TIMER, due.at_ms)
+    if read_first:
+        assert says(world, finds(X, "j1")) == "run"
+    told = world.tell(rec.JournalReplayed(epochs=(1,), writes=(write(1, TMP),), reads=(had_read(X),)))
+    if not read_first:
+        told = world.tell(finds(X, "j1"))
+        assert only(cm.AnswerWrite, told).action == "stop"
+    assert "would apply its change twice" in only(cm.AbandonAttempt, told).reason
+
+
 def test_what_never_came_to_its_commit_was_not_moved() -> None:
     world = epoch(write(1, TMP, "create", state="begun", existed=False, digest=""), reads=(had_read(X),))
     assert only(cm.ForgetWrites, world.tell(wr.WriteResolved(ordinal=1, outcome="undone"))).moved == ()

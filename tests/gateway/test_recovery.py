@@ -107,6 +107,12 @@ def test_sparks_own_shuffle_by_any_of_its_names_is_no_obstacle() -> None:
         assert with_conf(f"spark.shuffle.manager={manager}").options.recovery.enabled
 
 
+def test_that_functions_give_the_same_each_time_is_said_to_the_driver_where_it_is_so() -> None:
+    key = "spark.yarnspec.recovery.repeatable"
+    assert key not in with_conf(options=ON).properties
+    assert with_conf(options=(*ON, "--set", "recovery.repeatable=true")).properties[key] == "true"
+
+
 def test_with_a_shuffle_service_it_is_kept_too() -> None:
     result = with_conf("spark.shuffle.service.enabled=true")
     assert result.options.recovery.enabled

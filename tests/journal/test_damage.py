@@ -15,7 +15,7 @@ from yarnspec.core.journalrecords import UnknownRecord
 from yarnspec.core.savedwork import lost_of
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import JournalDamaged
-from yarnspec.journal.records import HEAD, MAGIC, MAX_PAYLOAD_BYTES, encode
+from yarnspec.journal.records import HEAD, MAGIC, MAX_PAYLOAD_BYTES, encode, type_name
 
 SEED = 20_261_121
 PLACES = 500
@@ -50,6 +50,18 @@ def test_the_seal_of_another_epoch_is_none() -> None:
     files.contents["/journal/epoch-2/sealed"] = contents[damage.SEAL]
     with pytest.raises(JournalDamaged, match="no seal of epoch 2"):
         list(JournalDirectory(files, "/journal").entries(2))
+
+
+def test_a_damaged_seal_is_no_reason_not_to_look_at_the_others(tmp_path: Path) -> None:
+    """Of an application that has ended: who reads makes all of it readable first."""
+    directory = directory_in(tmp_path)
+    for epoch in (1, 2):
+        journal, _ = directory.begin(began(epoch))
+        assert journal.close(10)
+    seal = tmp_path / "journal" / "epoch-1" / "sealed"
+    seal.write_bytes(seal.read_bytes()[:-1])
+    directory.close_for_dead_writers()
+    assert [report.damage is None for report in directory.verify()] == [False, True]
 
 
 def test_what_is_taken_over_from_a_cut_journal_is_what_its_records_add_up_to() -> None:
@@ -141,9 +153,18 @@ def test_a_record_in_the_wrong_place_is_damage() -> None:
     assert damage.read(damage.opened(MAGIC + first + second, None))[1] is None
 
 
-def test_a_payload_that_is_none_is_damage_in_spite_of_its_checksum() -> None:
-    directory = damage.opened(MAGIC + encode(1, 1, 32, b"\x80"), None)
-    assert "MapFinished" in directory.replay().problem
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [
+        (32, b"\x80"),
+        (36, b"\x82\xa4kind\xa1\xff\xa7payload\xc4\x00"),
+        (36, b"\x81\xa4deep" + b"\x91" * 100_000 + b"\xc0"),
+    ],
+    ids=["no-fields", "no-utf-8", "too-deep"],
+)
+def test_a_payload_that_is_none_is_damage_in_spite_of_its_checksum(kind: int, payload: bytes) -> None:
+    directory = damage.opened(MAGIC + encode(1, 1, kind, payload), None)
+    assert type_name(kind) in directory.replay().problem
     assert directory.verify()[0].damage is not None
 
 

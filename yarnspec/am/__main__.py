@@ -8,6 +8,7 @@ import secrets
 import sys
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -137,7 +138,7 @@ def negotiate(place: Place) -> int:
     os.environ["HADOOP_CONF_DIR"] = str(place.unpack_hadoop_configuration())
     conf = HadoopConf.read()
     history = ApplicationHistory(conf, plan, place)
-    ended = _PERSISTENTLY(history.ended_before) if place.attempt > 1 else None
+    ended = _PERSISTENTLY(history.ended_before, partial(epoch_of, plan)) if place.attempt > 1 else None
     if ended is not None:
         _log.warning("an earlier attempt had ended the application", status=ended.status, reason=ended.reason)
         placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)

@@ -53,15 +53,21 @@ class ApplicationHistory:
     def _endpoint_file(self) -> str:
         return f"{staging_directory(self._files.home, self._place.application_id)}/{ENDPOINT_FILE}"
 
-    def ended_before(self) -> Result | None:
-        """How the attempt before this one has ended the application; None when it has not.
+    def ended_before(self, first_epoch: Callable[[int], int]) -> Result | None:
+        """How an attempt before this one has ended the application; None when it has not.
 
-        What an attempt long gone says does not count: one after it has run the program again, as it had to. Said once
-        more in this attempt's name, for the next. Raises what the file system does: to go on without an answer may be
-        to run a program again that has ended.
+        What an attempt says that another has followed does not count: that one has run the program again, as it had
+        to. One that ended before it began an epoch has not. Said once more in this attempt's name, for the next.
+        Raises what the file system does: to go on without an answer may be to run a program again that has ended.
+
+        Args:
+            first_epoch: the number of an attempt's first epoch.
         """
         result = self._history.result(self._place.application_id)
-        if result is None or result.attempt != self._place.attempt - 1:
+        if result is None or result.attempt >= self._place.attempt:
+            return None
+        newest = max((self.newest_epoch(), *self._history.epochs(self._place.application_id)))
+        if newest >= first_epoch(result.attempt + 1):
             return None
         self._history.say_again(
             self._place.application_id, msgspec.structs.replace(result, attempt=self._place.attempt)

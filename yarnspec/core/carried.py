@@ -108,6 +108,6 @@ def parts_of(recorded: Recorded) -> tuple[tuple[CarriedPart, ...], str]:
             continue
         try:
             parts.append(msgspec.msgpack.decode(payload, type=part))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             problems.append(f"{kind}: {error}")
     return tuple(parts), "; ".join(problems)

@@ -110,17 +110,19 @@ class Outputs:
         commands: list[Command] = []
         if self._lost and recording:
             commands.append(RecordLost(reason=self._lost))
+        maybe_moved = (*moved, *(one for one in saved if one.may_be_moved))
         if self._known:
             # Too late: the driver has been answered without it, and may have written something.
             if recording:
                 untold, self._untold = self._untold, []
                 commands += [self._record(one, job="", existed=True) for one in untold]
-            return commands
+            why = self._writes.learn(maybe_moved, reads)
+            return commands + (self._end(why) if why else [])
         self._unread = bool(off)
         self._lost = self._lost or problem
         if self._lost:
             # None is recognized, as what came after it is not known; but its files are, where they were moved to.
-            self._writes.offer((), (*moved, *(one for one in saved if one.may_be_moved)), reads)
+            self._writes.offer((), maybe_moved, reads)
         else:
             self._writes.offer(saved, moved, reads, recognize=same_program)
         return commands + self._settle(self._lost or off)
@@ -303,10 +305,12 @@ class Outputs:
         return [AnswerWrite(question=event.question, pending=self._writes.pending, reason=said)]
 
     def _stop(self, question: int, why: str) -> list[Command]:
+        return [AnswerWrite(question=question, action="stop", reason=why), *self._end(why)]
+
+    def _end(self, why: str) -> list[Command]:
         said = f"the application cannot go on after a crash: {why}. Look at what is there before you submit it again"
         # Another attempt may be able to read what this one could not.
-        end = self._lifecycle.abandon(said) if self._unread else self._lifecycle.fail(EXIT_FAILED, said)
-        return [AnswerWrite(question=question, action="stop", reason=why), *end]
+        return self._lifecycle.abandon(said) if self._unread else self._lifecycle.fail(EXIT_FAILED, said)
 
 
 def _forget(writes: tuple[wr.SavedWrite, ...], why: str) -> ForgetWrites:

@@ -92,7 +92,6 @@ class Recovery:
             rec.ShuffleDeclared: self._declared,
             rec.ShuffleRestored: self._restored,
             rec.ShuffleDropped: self._dropped,
-            rec.RecordingStopped: self._recording_stopped,
             rec.MapOutputsRecorded: self._map_outputs_recorded,
             rec.OutputsReported: self._outputs_reported,
             rec.AdoptionOff: self._adoption_off,
@@ -102,6 +101,8 @@ class Recovery:
         }
         # No guard for writes: going on without an answer may be worse than any end.
         unguarded: dict[type[ev.Event], Route] = {
+            # What is recorded by then is used again also after a fault of ours.
+            rec.RecordingStopped: self._recording_stopped,
             rec.JournalReplayed: self._replayed_too,
             rec.RecordingEnded: self._ended_too,
             rec.Unrecorded: self._unrecorded,
@@ -413,9 +414,9 @@ class Recovery:
 
     def _recording_stopped(self, event: rec.RecordingStopped, _now_ms: int) -> list[Command]:
         if event.shuffle == rec.ALL_SHUFFLES:
-            return self._stop(event.why)
+            return self._guard.run(self._stop, event.why)
         self._shuffles.refuse(event.shuffle)
-        if self._off:
+        if self._off and not self._guard.fault:
             return []
         said = f"the driver tells no more of shuffle {event.shuffle}: {event.why}"
         return [RefuseShuffles(shuffles=(event.shuffle,), reason=said)]

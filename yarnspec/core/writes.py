@@ -56,6 +56,7 @@ class Writes:
         self._last = 0
         self._unknown = ""
         self._read: set[str] = set()
+        self._held: dict[str, Held] = {}
         self._own: set[str] = set()
         self._recognize = True
 
@@ -84,6 +85,12 @@ class Writes:
     def lose(self, why: str) -> None:
         """There were earlier epochs, and nobody knows what they wrote."""
         self._unknown = why
+
+    def learn(self, moved: Iterable[SavedWrite], reads: tuple[InputsRead, ...]) -> str:
+        """Take what is known late of writes that may be elsewhere; why what has been read since must not have been."""
+        self._moved += moved
+        self._reads += reads
+        return self._read_moved(self._held.values())
 
     @property
     def pending(self) -> bool:
@@ -183,9 +190,10 @@ class Writes:
 
     def read(self, paths: Iterable[str], held: Iterable[Held] = ()) -> str:
         """Why these must not be read; empty when they may. ``held``: what files are there."""
-        paths = tuple(paths)
+        paths, held = tuple(paths), tuple(held)
         if self._unknown:
             self._read.update(path for path in paths if not self._is_own(path))
+            self._held.update((each.place, each) for each in held)
         touched = self._touching(paths)
         if not touched:
             return self._read_moved(held)

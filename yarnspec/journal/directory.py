@@ -127,8 +127,9 @@ class JournalDirectory:
         Never to be called while it may still write: that shuts it out.
         """
         for epoch in self.epochs():
-            if self._layout.seal_of(epoch) is None:
-                self._layout.recover(epoch)
+            with contextlib.suppress(JournalDamaged):  # who reads this epoch will say so
+                if self._layout.seal_of(epoch) is None:
+                    self._layout.recover(epoch)
 
     def _seal_former(self, epoch: int, by: int) -> EpochSealed | None:
         """From now on its writer cannot write, or nothing that it writes counts; None when that was so already."""

@@ -21,7 +21,7 @@ from yarnspec.core.journalrecords import JournalRecord
 from yarnspec.errors import YarnspecError
 from yarnspec.journal.errors import Fenced, JournalDamaged, JournalGone
 from yarnspec.journal.frames import encode_frame, read_frames
-from yarnspec.journal.records import Entry, decode, type_name
+from yarnspec.journal.records import Entry, NotOfItsTypeError, decode
 from yarnspec.journal.scan import LogBytes, Scan
 from yarnspec.journal.stores import LOG_FILE, JournalFiles, log_files
 from yarnspec.journal.writer import Written
@@ -135,9 +135,8 @@ class Layout:
         """What an entry says; JournalDamaged when its payload is none of its type."""
         try:
             return decode(entry)
-        except msgspec.DecodeError as error:
-            message = f"a payload that fits its checksum is no {type_name(entry.type)}: {error}"
-            raise JournalDamaged(f"{self.directory(entry.epoch)}/{LOG_FILE}", entry.offset, message) from error
+        except NotOfItsTypeError as error:
+            raise JournalDamaged(f"{self.directory(entry.epoch)}/{LOG_FILE}", entry.offset, str(error)) from error
 
     def recover(self, epoch: int) -> None:
         """Shut the writer of an epoch out, where the file system can, and make all that it synced readable."""

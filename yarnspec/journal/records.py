@@ -54,6 +54,10 @@ class RecordTooLargeError(ValueError):
     """A payload is larger than a reader takes."""
 
 
+class NotOfItsTypeError(ValueError):
+    """A payload with a right checksum is none of its record's type."""
+
+
 class Entry(NamedTuple):
     """One record as it lies in its epoch; ``offset`` is that of its head."""
 
@@ -90,8 +94,11 @@ def encode(epoch: int, seq: int, number: int, payload: bytes) -> bytes:
 
 
 def decode(entry: Entry) -> JournalRecord:
-    """The record of an entry; ValueError when a payload with a right checksum is none of its type."""
+    """The record of an entry; or NotOfItsTypeError."""
     decoder = _decoders.get(entry.type)
     if decoder is None:
         return UnknownRecord(type=entry.type, payload=entry.payload)
-    return decoder(entry.payload)
+    try:
+        return decoder(entry.payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise NotOfItsTypeError(f"a payload that fits its checksum is no {type_name(entry.type)}: {error}") from error

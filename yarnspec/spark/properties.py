@@ -110,6 +110,7 @@ def recovery_keys(
     verify_checksums: bool,
     keep_bytes: int | None = None,
     live_adoption_ms: int = 0,
+    repeatable: bool = False,
 ) -> dict[str, str]:
     """What the driver's properties say when the next driver is to go on where this one ends.
 
@@ -119,6 +120,7 @@ def recovery_keys(
         verify_checksums: whether they are read as a whole before they are taken over.
         keep_bytes: how much of ended executors is kept on each host; None for the executors' own default.
         live_adoption_ms: how long what an executor had waits for another one while the driver lives; 0: not at all.
+        repeatable: functions of the program's give the same each time.
     """
     keys = {
         "spark.shuffle.manager": SHUFFLE_MANAGER,
@@ -128,6 +130,8 @@ def recovery_keys(
     }
     if keep_bytes is not None:
         keys["spark.yarnspec.recovery.keep_bytes"] = str(keep_bytes)
+    if repeatable:
+        keys["spark.yarnspec.recovery.repeatable"] = "true"
     if live_adoption_ms:
         keys["spark.yarnspec.recovery.live_adoption_ms"] = str(live_adoption_ms)
         # Executors that live on the same host take over as well.

@@ -48,6 +48,11 @@ final class Fingerprint {
         return add('b', bytes);
     }
 
+    /** No value, which is none of any other kind. */
+    Fingerprint addNone() {
+        return add('0', new byte[0]);
+    }
+
     private Fingerprint add(char kind, byte[] bytes) {
         digest.update(ByteBuffer.allocate(5).put((byte) kind).putInt(bytes.length).array());
         digest.update(bytes);

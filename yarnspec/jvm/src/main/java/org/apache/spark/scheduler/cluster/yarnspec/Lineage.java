@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Set;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.storage.StorageLevel$;
 import scala.runtime.BoxedUnit;
 
 /** The RDDs that one is computed from. */
@@ -20,6 +21,16 @@ final class Lineage {
     /** Itself and all below it, without those that are known and what is below these. */
     static Set<RDD<?>> ofAll(RDD<?> last, Set<RDD<?>> known) {
         return walk(last, true, known);
+    }
+
+    /** Whether its records are kept in executors for the program's later jobs, or will be. */
+    static boolean isCached(RDD<?> rdd) {
+        return !rdd.getStorageLevel().equals(StorageLevel$.MODULE$.NONE());
+    }
+
+    /** Whether it is read from a checkpoint of whatever kind, or is to become one. */
+    static boolean isCheckpointed(RDD<?> rdd) {
+        return rdd.checkpointData().isDefined();
     }
 
     private static Set<RDD<?>> walk(RDD<?> last, boolean belowShuffles, Set<RDD<?>> known) {

@@ -10,6 +10,7 @@ import org.apache.spark.ShuffleDependency;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.paths.SparkPath;
 import org.apache.spark.sql.catalyst.expressions.DynamicPruningExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.plans.logical.CollectMetrics;
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
@@ -41,6 +42,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeLike;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike;
+import org.apache.spark.util.collection.BitSet;
 import scala.Product;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.BoxedUnit;
@@ -190,6 +192,12 @@ final class PlanNodes {
             values.into().add("subquery");
             values.add(subquery.dataType());
             values.add(Fields.get(subquery, "result"));
+        } else if (node instanceof NamedLambdaVariable variable) {
+            // Its name has a number that counts all variables of the driver; what it holds is of the row at hand.
+            values.into().add("variable");
+            values.add(variable.dataType());
+            values.add(variable.nullable());
+            values.add(variable.exprId());
         } else if (node instanceof DynamicPruningExpression) {
             values.into().add("pruning"); // leaves out files; the splits tell which are read
         } else if (node instanceof InSubqueryExec) {
@@ -213,6 +221,12 @@ final class PlanNodes {
             into.add("mapper").add(spec.mapIndex()).add(spec.startReducerIndex()).add(spec.endReducerIndex());
         } else if (part instanceof CoalescedMapperPartitionSpec spec) {
             into.add("mappers").add(spec.startMapIndex()).add(spec.endMapIndex()).add(spec.numReducers());
+        } else if (part instanceof BitSet bits) {
+            into.add("bits").add(bits.capacity());
+            for (int bit = bits.nextSetBit(0); bit >= 0; bit = bits.nextSetBit(bit + 1)) {
+                into.add(bit);
+            }
+            into.add("end");
         } else if (part instanceof SparkPath path) {
             into.add(path.urlEncoded());
         } else {

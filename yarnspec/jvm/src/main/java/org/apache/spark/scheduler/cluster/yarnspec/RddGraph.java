@@ -26,7 +26,6 @@ import org.apache.spark.sql.execution.ShuffledRowRDDPartition;
 import org.apache.spark.sql.execution.datasources.FilePartition;
 import org.apache.spark.sql.execution.datasources.FileScanRDD;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
-import org.apache.spark.storage.StorageLevel$;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -79,11 +78,11 @@ final class RddGraph {
         if (rdd.isBarrier()) {
             throw new Unknown("a barrier stage is below it");
         }
-        if (!shuffles.keptAsWell() && !rdd.getStorageLevel().equals(StorageLevel$.MODULE$.NONE())) {
+        if (!shuffles.keptAsWell() && Lineage.isCached(rdd)) {
             // What is kept may hold other records than those that the next driver would compute, and others read it too.
             throw new Unknown("it reads a cached RDD");
         }
-        if (!shuffles.keptAsWell() && rdd.checkpointData().isDefined()) {
+        if (!shuffles.keptAsWell() && Lineage.isCheckpointed(rdd)) {
             throw new Unknown("it reads from a checkpoint, or what is to become one");
         }
         addOwn(rdd, functions);

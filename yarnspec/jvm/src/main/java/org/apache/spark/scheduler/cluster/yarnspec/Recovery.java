@@ -44,7 +44,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private final Outbox outbox;
     private final FrameFeed frames;
     private final SavedOutputs saved;
-    private final Signatures signatures = new Signatures();
+    private final Signatures signatures;
     private final Accumulated accumulated;
     private final Questions questions = new Questions(this::stopRecordingAll);
     private final Restoring restoring;
@@ -53,18 +53,20 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private final Map<SavedOutputs.Key, MapResult> results = new ConcurrentHashMap<>();
     private SparkContext context;
     private volatile Writes writes;
+    private volatile StaleShuffles stale;
     /** Whether nothing of shuffles is recorded, any more or at all. */
     private volatile boolean over;
     private volatile boolean served;
     private volatile LiveAdoption live;
 
-    Recovery(int epoch, Outbox outbox, FrameFeed frames, SavedOutputs saved, long windowMs) {
+    Recovery(int epoch, Outbox outbox, FrameFeed frames, SavedOutputs saved, long windowMs, boolean repeatable) {
         this.epoch = epoch;
+        this.signatures = new Signatures(repeatable);
         this.outbox = outbox;
         this.frames = frames;
         this.saved = saved;
         this.accumulated = new Accumulated(saved);
-        this.restoring = new Restoring(saved, accumulated, outbox, windowMs);
+        this.restoring = new Restoring(saved, signatures::varies, accumulated, outbox, windowMs);
         this.unrecorded = new Unrecorded(outbox);
     }
 
@@ -90,7 +92,8 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         }
         SavedOutputs.set(saved);
         long windowMs = conf.getLong("spark.yarnspec.recovery.window_ms", WINDOW_MS);
-        Recovery recovery = new Recovery(epoch, outbox, FrameFeed.open(token), saved, windowMs);
+        boolean repeatable = conf.getBoolean("spark.yarnspec.recovery.repeatable", false);
+        Recovery recovery = new Recovery(epoch, outbox, FrameFeed.open(token), saved, windowMs, repeatable);
         recovery.over = !keeps;
         return recovery;
     }
@@ -112,7 +115,8 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     synchronized boolean attach(SparkContext newContext) {
         if (context == null) {
             context = newContext;
-            Writes ours = new Writes(newContext, outbox, signatures, unrecorded);
+            stale = new StaleShuffles(newContext, signatures);
+            Writes ours = new Writes(newContext, outbox, signatures, stale, unrecorded);
             writes = ours;
             served = Adoption.served(newContext.conf());
             if (!over && !served && newContext.conf().contains(LIVE_ADOPTION)) {
@@ -399,6 +403,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     /** A job needs a shuffle: what maps of an earlier driver counted counts now. */
     @Override
     public void used(int shuffle) {
+        stale.used(shuffle);
         ShuffleRecord record = shuffles.get(shuffle);
         if (record != null && !record.restored().isEmpty() && accumulated.first(shuffle)) {
             count(record, saved.shuffle(shuffle), record.restored());
@@ -454,6 +459,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     void dropped(int shuffle) {
         ShuffleRecord record = shuffles.remove(shuffle);
         signatures.forget(shuffle);
+        stale.forget(shuffle);
         accumulated.forget(shuffle);
         if (record != null && !over) {
             results.keySet().removeIf(key -> key.shuffle() == shuffle);

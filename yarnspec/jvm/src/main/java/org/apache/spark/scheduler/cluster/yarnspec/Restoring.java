@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntPredicate;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.ShuffleStatus;
@@ -20,6 +21,7 @@ final class Restoring {
     private static final int WINDOWS_MAX = 10;
 
     private final SavedOutputs saved;
+    private final IntPredicate varies;
     private final Accumulated accumulated;
     private final Outbox outbox;
     private final long windowMs;
@@ -43,8 +45,14 @@ final class Restoring {
         }
     }
 
-    Restoring(SavedOutputs saved, Accumulated accumulated, Outbox outbox, long windowMs) {
+    /**
+     * What is saved, and when it may be used.
+     *
+     * @param varies whether another run of the maps of a shuffle of this driver may give other rows to those above it
+     */
+    Restoring(SavedOutputs saved, IntPredicate varies, Accumulated accumulated, Outbox outbox, long windowMs) {
         this.saved = saved;
+        this.varies = varies;
         this.accumulated = accumulated;
         this.outbox = outbox;
         this.windowMs = windowMs;
@@ -105,6 +113,17 @@ final class Restoring {
         if (!accumulated.known(below)) {
             throw new Declined("what maps below it counted in accumulators is not saved");
         }
+        checkParents(there, signature);
+    }
+
+    /** The application master compares only what was saved: since that came back executors may have died. */
+    private void checkParents(SavedOutputs.SavedShuffle there, Signature signature) throws Declined {
+        long oldest = there.outputs().values().stream().mapToLong(SavedOutputs.Saved::mapId).min().orElse(0);
+        for (int parent : signature.parents()) {
+            if (varies.test(parent) && !StaleShuffles.isAsBefore(parent, oldest)) {
+                throw new Declined("maps of a shuffle below it run again in this epoch, and may give other rows");
+            }
+        }
     }
 
     private Restored take(SavedOutputs.SavedShuffle there, SavedOutputs.Outcome outcome) throws IOException {
@@ -124,6 +143,7 @@ final class Restoring {
             ShuffleDependency<?, ?, ?> dependency,
             SavedOutputs.SavedShuffle there)
             throws Declined, IOException {
+        checkParents(there, signature); // once more: it was waited for
         boolean whole = answer.whole() || signature.determinism() == Signature.Determinism.INDETERMINATE;
         if (whole && restored.maps().size() < signature.maps()) {
             throw new Declined("its records are others each time, and not all of its maps are there");

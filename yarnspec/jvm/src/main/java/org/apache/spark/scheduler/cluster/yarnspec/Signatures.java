@@ -1,5 +1,6 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -58,14 +59,16 @@ final class Signatures implements ShuffleIdentities {
     private final Map<Integer, String> identities = new ConcurrentHashMap<>();
     private final Map<Integer, Signature> known = new ConcurrentHashMap<>();
     private final AddedFiles added = new AddedFiles();
-    private final HadoopInputs inputs;
+    private final HadoopInputs inputs = new HadoopInputs();
+    private final boolean repeatable;
 
-    Signatures() {
-        this(new HadoopInputs());
-    }
-
-    Signatures(HadoopInputs inputs) {
-        this.inputs = inputs;
+    /**
+     * What a driver's shuffles are.
+     *
+     * @param repeatable somebody says that functions of the program's give the same each time
+     */
+    Signatures(boolean repeatable) {
+        this.repeatable = repeatable;
     }
 
     /**
@@ -126,7 +129,7 @@ final class Signatures implements ShuffleIdentities {
                 throw new Unknown("it is computed from a shuffle that may give other records when it runs again");
             }
             for (RDD<?> each : Lineage.ofAll(rdd, Set.of())) {
-                if (each.checkpointData().isDefined()) {
+                if (Lineage.isCheckpointed(each)) {
                     throw new Unknown("it is to be checkpointed, or is computed from what is");
                 }
             }
@@ -154,7 +157,7 @@ final class Signatures implements ShuffleIdentities {
                 0,
                 0,
                 Signature.Determinism.UNORDERED,
-                List.of(),
+                List.copyOf(values.rdds().parents()),
                 values.accumulates(),
                 List.copyOf(values.observers()),
                 whyNot);
@@ -256,6 +259,33 @@ final class Signatures implements ShuffleIdentities {
         Set<Signature> all = new LinkedHashSet<>();
         addBelow(signature, all);
         return List.copyOf(all);
+    }
+
+    /** The same by their numbers in this driver; of a write as well. */
+    Set<Integer> shufflesBelow(Signature signature) {
+        Set<Integer> all = new LinkedHashSet<>();
+        ArrayDeque<Integer> left = new ArrayDeque<>(signature.parents());
+        while (!left.isEmpty()) {
+            Signature below = all.add(left.peek()) ? known.get(left.peek()) : null;
+            left.pop();
+            if (below != null) {
+                left.addAll(below.parents());
+            }
+        }
+        return all;
+    }
+
+    /** Whether another run of its maps may give other rows to those above: it itself, or one below it. As in core/shuffles.py. */
+    boolean varies(int shuffle) {
+        Signature signature = known.get(shuffle);
+        return signature == null
+                || variesItself(signature)
+                || shufflesBelow(signature).stream().map(known::get).anyMatch(each -> each == null || variesItself(each));
+    }
+
+    private boolean variesItself(Signature signature) {
+        return signature.determinism() == Signature.Determinism.INDETERMINATE
+                || signature.determinism() == Signature.Determinism.UNORDERED && !repeatable;
     }
 
     private void addBelow(Signature signature, Set<Signature> all) {

@@ -7,7 +7,6 @@ import org.apache.spark.rdd.DeterministicLevel$;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.Stage;
-import org.apache.spark.storage.StorageLevel$;
 
 /** What has to be known of a stage before its tasks start: {@code StageFlag} of core/observations.py. */
 final class StageFlags {
@@ -52,7 +51,7 @@ final class StageFlags {
         boolean python = false;
         for (RDD<?> rdd : Lineage.ofStage(stage.rdd())) {
             python |= runsPython(rdd);
-            flags |= isKept(rdd) ? CACHED : 0;
+            flags |= Lineage.isCached(rdd) || Lineage.isCheckpointed(rdd) ? CACHED : 0;
         }
         return python ? flags | PYTHON | (stage instanceof ResultStage && marksGoAstray() ? WRITES : 0) : flags;
     }
@@ -70,11 +69,5 @@ final class StageFlags {
         return rdd.getClass().getName().startsWith(PYTHON_RDDS)
                 || rdd.scope().isDefined()
                         && PYTHON_OPERATOR.matcher(rdd.scope().get().name()).find();
-    }
-
-    /** Whether its records are kept for the program's later jobs, or will be: cached, or as a checkpoint of whatever kind. */
-    private static boolean isKept(RDD<?> rdd) {
-        return !rdd.getStorageLevel().equals(StorageLevel$.MODULE$.NONE())
-                || rdd.checkpointData().isDefined();
     }
 }

@@ -18,7 +18,6 @@ import org.apache.spark.scheduler.Task;
 import org.apache.spark.sql.execution.datasources.FilePartition;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceRDDPartition;
-import org.apache.spark.storage.StorageLevel$;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -69,7 +68,7 @@ final class TaskInputs {
 
         private long[] lookAt(RDD<?> rdd, int depth) throws IOException, InterruptedException {
             Partition[] partitions = rdd.partitions();
-            if (!rdd.getStorageLevel().equals(StorageLevel$.MODULE$.NONE())) {
+            if (Lineage.isCached(rdd)) {
                 return unknown(partitions.length); // cached: what is read depends on what was kept, and where
             }
             if (rdd.dependencies().isEmpty()) {

@@ -13,16 +13,20 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.catalyst.util.MapData;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.ObjectType;
+import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.Enumeration;
 import scala.Option;
@@ -108,7 +112,7 @@ final class Values {
 
     void add(Object value) {
         if (value == null) {
-            into.add("null");
+            into.addNone();
         } else if (value instanceof String text) {
             into.add(text);
         } else if (value instanceof Number || value instanceof Boolean || value instanceof Character
@@ -138,6 +142,8 @@ final class Values {
     private boolean addSql(Object value) {
         if (value instanceof ExprId id) {
             into.add("column").add(columns.computeIfAbsent(id, each -> columns.size()));
+        } else if (value instanceof ObjectType type) {
+            into.add("object").add(type.cls().getName());
         } else if (value instanceof DataType type) {
             into.add(type.json());
         } else if (value instanceof Metadata metadata) {
@@ -155,6 +161,12 @@ final class Values {
             into.add("no row");
         } else if (value instanceof GenericArrayData array) {
             addArray(array.array());
+        } else if (value instanceof UnsafeArrayData array) {
+            into.add("array").add(bytesOf(array));
+        } else if (value instanceof MapData map) {
+            into.add("map");
+            add(map.keyArray());
+            add(map.valueArray());
         } else if (value instanceof PythonFunction function) {
             functions = true;
             accumulates |= PythonFunctions.add(into, function);
@@ -172,6 +184,13 @@ final class Values {
             return plans.addPart(value);
         }
         return true;
+    }
+
+    private static byte[] bytesOf(UnsafeArrayData array) {
+        byte[] bytes = new byte[array.getSizeInBytes()];
+        Platform.copyMemory(
+                array.getBaseObject(), array.getBaseOffset(), bytes, Platform.BYTE_ARRAY_OFFSET, bytes.length);
+        return bytes;
     }
 
     /** An expression or a logical plan: all that its constructor was given. */

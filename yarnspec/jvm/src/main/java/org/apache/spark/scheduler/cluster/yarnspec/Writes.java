@@ -40,6 +40,7 @@ final class Writes {
 
     private volatile SparkContext context;
     private final Signatures signatures;
+    private final StaleShuffles stale;
     private final WriteQuestions questions;
     private final Unrecorded unrecorded;
     private final PlaceNames names = new PlaceNames(this::conf);
@@ -47,7 +48,7 @@ final class Writes {
     private final InputQuestions inputs;
     private final AtomicInteger lastWrite = new AtomicInteger();
     private final Map<Key, Write> planned = new ConcurrentHashMap<>();
-    /** Where this thread is about to save an RDD. */
+    /** Where this thread is about to write, while it is found out what. */
     private final ThreadLocal<Path> saving = new ThreadLocal<>();
 
     /** One write of this driver. */
@@ -56,9 +57,10 @@ final class Writes {
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
     private record Key(String execution, String path) {}
 
-    Writes(SparkContext context, Outbox outbox, Signatures signatures, Unrecorded unrecorded) {
+    Writes(SparkContext context, Outbox outbox, Signatures signatures, StaleShuffles stale, Unrecorded unrecorded) {
         this.context = context;
         this.signatures = signatures;
+        this.stale = stale;
         this.unrecorded = unrecorded;
         questions = new WriteQuestions(outbox);
         inputs = new InputQuestions(questions, names);
@@ -123,7 +125,12 @@ final class Writes {
         Key key = key(command.outputPath());
         Write known = planned.get(key); // adaptive execution plans again
         if (known == null) {
-            known = declare(key, mode(command), signatures.of(session, command), command.outputPath());
+            saving.set(command.outputPath()); // shuffles of RDDs that the query reads are made here
+            try {
+                known = declare(key, mode(command), signatures.of(session, command), command.outputPath());
+            } finally {
+                saving.remove();
+            }
             if (known.there()) {
                 readRdds(command.query());
             }
@@ -252,6 +259,7 @@ final class Writes {
         Write write = new Write(number, key, output, isSkip(answer));
         planned.put(key, write);
         if (write.there()) {
+            stale.skipped(signature, path, answer.path("saved").path("epoch").asInt());
             if (mode.equals("add") || mode.equals("amend")) {
                 inputs.notAddedAgain(path, context.newRddId());
             }

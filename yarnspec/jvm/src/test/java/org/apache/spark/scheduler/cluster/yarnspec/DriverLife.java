@@ -52,7 +52,7 @@ final class DriverLife implements AutoCloseable {
         saved = past == null ? SavedOutputs.NONE : SavedOutputs.load(past);
         SavedOutputs.set(saved);
         FrameFeed feed = FrameFeed.open(TOKEN);
-        recovery = new Recovery(epoch, told, feed, saved, 200);
+        recovery = new Recovery(epoch, told, feed, saved, 200, false);
         Recovery.set(recovery);
         Map<String, String> all = new HashMap<>(settings);
         all.put("spark.shuffle.manager", ResumingShuffleManager.class.getName());

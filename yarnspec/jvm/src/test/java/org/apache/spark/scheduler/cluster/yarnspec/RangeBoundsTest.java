@@ -92,7 +92,7 @@ class RangeBoundsTest {
     /** What stands for a sort in the signatures of those above it, if that were all in which two differ. */
     private static String identity(RangeBounds bounds) {
         var sort = new Signature("text-1", "sort", 2, 4, Signature.Determinism.DETERMINATE, List.of(), false, List.of(), "");
-        Signatures signatures = new Signatures();
+        Signatures signatures = new Signatures(false);
         signatures.registered(1, sort, bounds);
         return signatures.of(1);
     }

@@ -1,10 +1,14 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import static org.apache.spark.sql.functions.array;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.count;
+import static org.apache.spark.sql.functions.element_at;
 import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.map;
 import static org.apache.spark.sql.functions.rand;
 import static org.apache.spark.sql.functions.sum;
+import static org.apache.spark.sql.functions.transform;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -24,12 +28,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.ObjectType;
+import org.apache.spark.util.collection.BitSet;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -107,6 +115,52 @@ class SignaturesTest {
 
     private Dataset<Row> numbers(int above) {
         return session.range(0, 100, 1, 3).toDF().where(col("id").gt(above)).groupBy(col("id").mod(7)).agg(count(lit(1)));
+    }
+
+    /** A shuffle above a column that is made of an array by a function of Spark's, which calls its function for each element. */
+    private Dataset<Row> plus(int number) {
+        Column each = transform(array(col("id"), lit(7)), element -> element.plus(number));
+        return session.range(0, 100, 1, 3).select(each.alias("all")).groupBy(col("all")).agg(count(lit(1)));
+    }
+
+    /** A shuffle above a column that is looked up in a table in the plan. */
+    private Dataset<Row> lookedUp(int value) {
+        Column table = map(lit(0L), lit(value), lit(1L), lit(9));
+        return session.range(0, 100, 1, 3).groupBy(element_at(table, col("id").mod(2))).agg(count(lit(1)));
+    }
+
+    @Test
+    void functionsOfElementsAndConstantMapsAreKnown() throws Exception {
+        String one = signature(() -> plus(1).collect());
+        assertEquals(one, signature(() -> plus(1).collect()));
+        assertNotEquals(one, signature(() -> plus(2).collect()));
+        String looked = signature(() -> lookedUp(1).collect());
+        assertEquals(looked, signature(() -> lookedUp(1).collect()));
+        assertNotEquals(looked, signature(() -> lookedUp(2).collect()));
+    }
+
+    @Test
+    void noValueIsNoText() {
+        assertNotEquals(digest((Object) null), digest("null"));
+        assertNotEquals(digest(new ObjectType(String.class)), digest(new ObjectType(Integer.class)));
+    }
+
+    private static String digest(Object value) {
+        Fingerprint into = new Fingerprint();
+        new Values(into, shuffle -> "none", new HadoopInputs()).add(value);
+        return into.hex();
+    }
+
+    @Test
+    void bucketsAndArraysAreKnownByWhatIsInThem() {
+        BitSet first = new BitSet(8);
+        first.set(3);
+        BitSet second = new BitSet(8);
+        second.set(4);
+        assertNotEquals(digest(first), digest(second));
+        assertNotEquals(
+                digest(UnsafeArrayData.fromPrimitiveArray(new long[] {1, 2})),
+                digest(UnsafeArrayData.fromPrimitiveArray(new long[] {1, 3})));
     }
 
     @Test
