@@ -45,8 +45,8 @@ Examples:
 def command(*, application: str, form: Form, settings: Options) -> None:
     """Show what an application is doing, and where.
 
-    State, attempt, containers by host, blocked hosts, progress, what is kept for a next driver, and links, while it runs
-    and after its end. Fields of the JSON and YAML forms are only ever added. The exit code is 0 for an application that
+    State, attempt, containers by host, blocked hosts, progress, what is kept for a next driver, and links, while it
+    runs and after its end. Fields of the JSON and YAML forms are only ever added. The exit code is 0 for an application that
     failed, too.
     """
     with Application.from_id(application, settings=settings) as found:
@@ -79,8 +79,9 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
 
-    def row(name: str, value: object, style: str = "") -> None:
-        table.add_row(name, plain(value, style))
+    def row(name: str, value: str | None, style: str = "") -> None:
+        if value:
+            table.add_row(name, plain(value, style))
 
     row("application", document.application_id)
     row("name", document.name)
@@ -91,12 +92,10 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
     if document.started_ms is not None:
         end_ms = document.finished_ms if document.finished_ms is not None else now_ms
         row("started", f"{at_time(document.started_ms)}, {_ran(document)} {span(end_ms - document.started_ms)}")
-    if document.placement_mode:
-        row("placement", document.placement_mode)
+    row("placement", document.placement_mode)
     if not document.ended:
         row("executors", f"{document.running_containers} of {document.wanted_containers} run")
-        if document.pending_reason:
-            row("waiting for", document.pending_reason, "yellow")
+        row("waiting for", document.pending_reason, "yellow")
     if document.tasks.total:
         row("tasks", _tasks(document))
     if document.speculation is not None:
@@ -109,9 +108,8 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
         row("refused", f"{document.refused_late} messages of a driver that was taken for dead", "yellow")
     if document.dropped_containers:
         row("released", f"{document.dropped_containers} containers that came on a blocked host, before launch")
-    for name, link in (("YARN", document.links.resource_manager), ("Spark", document.links.spark_ui)):
-        if link:
-            row(name, link)
+    row("YARN", document.links.resource_manager)
+    row("Spark", document.links.spark_ui)
     return table
 
 
