@@ -91,23 +91,31 @@ SECOND_HALF: tuple[str, int, Step] = ("write_committing", 2, "asked")
 
 
 @pytest.mark.soak
-def test_what_was_written_goes_with_what_is_still_to_be_written(directory: Path) -> None:
+@pytest.mark.parametrize("case", ["split", "split_above"])
+def test_what_was_written_goes_with_what_is_still_to_be_written(case: str, directory: Path) -> None:
     application = LocalSpark(directory / "killed")
-    killed = application.run(command("split", directory), kill_at=SECOND_HALF)
+    killed = application.run(command(case, directory), kill_at=SECOND_HALF)
     assert killed.exit_code == -9
-    second = application.run(command("split", directory))
+    second = application.run(command(case, directory))
     assert second.skipped == 1
     assert outcome(second) == [impure.ROWS, impure.ROWS]
 
 
-@pytest.mark.parametrize("repeatable", [False, pytest.param(True, marks=pytest.mark.soak)])
-def test_what_cannot_go_with_what_was_written_is_not_written(repeatable: bool, directory: Path) -> None:
+@pytest.mark.parametrize(
+    ("case", "repeatable"),
+    [
+        ("split_above", False),
+        pytest.param("split", False, marks=pytest.mark.soak),
+        pytest.param("split", True, marks=pytest.mark.soak),
+    ],
+)
+def test_what_cannot_go_with_what_was_written_is_not_written(case: str, repeatable: bool, directory: Path) -> None:
     """A host is lost with the driver: the second half would be drawn again, and the first one is there."""
     conf = {"spark.yarnspec.recovery.repeatable": str(repeatable).lower()}
     application = LocalSpark(directory / "killed", conf=conf)
-    killed = application.run(command("split", directory), kill_at=SECOND_HALF)
+    killed = application.run(command(case, directory), kill_at=SECOND_HALF)
     assert killed.exit_code == -9
-    second = application.run(command("split", directory), hosts=HOSTS[:1], gone=HOSTS[1:])
+    second = application.run(command(case, directory), hosts=HOSTS[:1], gone=HOSTS[1:])
     assert second.skipped == 1
     said = second.log.read_text()
     if repeatable:

@@ -52,12 +52,28 @@ def counted(spark: SparkSession, _directory: Path) -> Any:
 
 def split(spark: SparkSession, directory: Path) -> Any:
     """Each record goes to one of two files by lot, and all are in them once."""
+    drawn = _drawn(spark)
+    return _written(directory, drawn.filter(lambda pair: pair[0] == 0), drawn.filter(lambda pair: pair[0] == 1))
+
+
+def split_above(spark: SparkSession, directory: Path) -> Any:
+    """The same, where the second file has a shuffle of its own, which has run before the first one is written."""
+    drawn = _drawn(spark)
+    second = drawn.filter(lambda pair: pair[0] == 1).map(lambda pair: pair[::-1]).partitionBy(3).map(lambda n: n[::-1])
+    second.count()
+    return _written(directory, drawn.filter(lambda pair: pair[0] == 0), second)
+
+
+def _drawn(spark: SparkSession) -> Any:
     numbers = spark.sparkContext.parallelize(range(ROWS), PARTS)
-    drawn = numbers.map(lambda n: (random.randrange(2), n)).partitionBy(2)  # noqa: S311
+    return numbers.map(lambda n: (random.randrange(2), n)).partitionBy(2)  # noqa: S311
+
+
+def _written(directory: Path, *halves: Any) -> list[int]:
     found: list[str] = []
-    for half in (0, 1):
-        output = directory / f"half-{half}"
-        drawn.filter(lambda pair, half=half: pair[0] == half).values().saveAsTextFile(str(output))
+    for number, half in enumerate(halves):
+        output = directory / f"half-{number}"
+        half.values().saveAsTextFile(str(output))
         found += (line for part in output.glob("part*") for line in part.read_text().split())
     return [len(found), len(set(found))]
 
@@ -167,7 +183,7 @@ def _slowly(value: Any) -> Any:
 
 CASES = {
     each.__name__: each
-    for each in (salted, salted_rows, counted, split, days, files, written, rows, adaptive, appended)
+    for each in (salted, salted_rows, counted, split, split_above, days, files, written, rows, adaptive, appended)
 }
 
 if __name__ == "__main__":

@@ -282,6 +282,7 @@ def test_what_was_moved_is_known_although_the_journal_opens_late(read_first: boo
     world.fire(REPLAY_TIMER, due.at_ms)
     if read_first:
         assert says(world, finds(X, "j1")) == "run"
+        assert says(world, finds(X, "j2")) == "run"  # of that place, in addition
     told = world.tell(rec.JournalReplayed(epochs=(1,), writes=(write(1, TMP),), reads=(had_read(X),)))
     if not read_first:
         told = world.tell(finds(X, "j1"))

@@ -56,7 +56,7 @@ def test_the_next_life_ends_right_with_any_prefix_of_the_journal() -> None:
 def test_a_cut_between_shuffles_that_are_forgotten_together_leaves_none_of_them_to_mix_with_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    seed = 2375
+    seed = 613
     cut_everywhere(seed)
     restored = Shuffles.restored
 
@@ -176,7 +176,7 @@ class AllEars(Negotiator):
 @pytest.mark.parametrize(
     ("core", "said"),
     [
-        pytest.param(Careless, "is of something else", id="mixes runs"),
+        pytest.param(Careless, "is of something else|had waited too long", id="mixes runs"),
         pytest.param(Wasteful, "are there and run again", id="leaves out what is saved"),
         pytest.param(Stubborn, "goes on beside the next one", id="is not fenced"),
         pytest.param(AllEars, "is heard after its end", id="hears a dead driver"),

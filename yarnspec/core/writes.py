@@ -56,7 +56,7 @@ class Writes:
         self._last = 0
         self._unknown = ""
         self._read: set[str] = set()
-        self._held: dict[str, Held] = {}
+        self._held: list[Held] = []
         self._own: set[str] = set()
         self._recognize = True
 
@@ -90,7 +90,7 @@ class Writes:
         """Take what is known late of writes that may be elsewhere; why what has been read since must not have been."""
         self._moved += moved
         self._reads += reads
-        return self._read_moved(self._held.values())
+        return self._read_moved(self._held)
 
     @property
     def pending(self) -> bool:
@@ -193,7 +193,7 @@ class Writes:
         paths, held = tuple(paths), tuple(held)
         if self._unknown:
             self._read.update(path for path in paths if not self._is_own(path))
-            self._held.update((each.place, each) for each in held)
+            self._held += held  # of a place the driver tells what it has not told yet
         touched = self._touching(paths)
         if not touched:
             return self._read_moved(held)

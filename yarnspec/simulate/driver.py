@@ -31,6 +31,8 @@ from yarnspec.simulate.masters import Master
 from yarnspec.simulate.rules import BrokenRule
 
 _IDS = 1_000_000
+_MORE = 6
+"""So many times as often an output is lost right after a job."""
 _TASKS = 100_000_000
 _KEEP_FOR_MS = RecoverySettings().keep_for_ms
 
@@ -121,6 +123,11 @@ class Life:
     def _run_program(self) -> Steps[None]:
         for shuffle in self._plan.shuffles:
             yield from self._declare(shuffle)
+            if self._plan.jobs and self._rng.random() < self._plan.jobs:
+                yield from self._compute(shuffle.number)
+                if self._rng.random() < self._plan.output_loss * _MORE:
+                    yield from self._lose_one()
+                    yield from self._compute(shuffle.number)
         while not all(self._complete(one.number) for one in self._plan.shuffles):
             for shuffle in self._plan.shuffles:
                 yield from self._compute(shuffle.number)
@@ -138,9 +145,10 @@ class Life:
         signatures = {f"s{number}" for number in below}
         saved = [one for one in self._past.shuffles.values() if one.registered.signature in signatures]
         plans = [self._plan.shuffles[number] for number in below]
-        if any(one.determinism != "determinate" or one.bounded for one in plans) or any(
-            one.not_reusable for one in saved
-        ):
+        stopped = any(self._ids[number] in self._stopped for number in below)
+        if stopped or any(one.determinism != "determinate" or one.bounded for one in plans):
+            return set()
+        if any(one.not_reusable for one in saved):
             return set()
         same = [one for one in saved if one.outputs and one.registered.signature == f"s{plan.number}"]
         if len(same) != 1:
@@ -199,7 +207,12 @@ class Life:
             for index, one in saved.items()
             if (shuffle, one.map_id) in self._disk.outputs
         }
-        if (whole and len(found) < plan.maps) or (plan.bounded and self._past.shuffles[shuffle].facts is None):
+        ran_again = any(self._ran_again(parent, min(one.map_id for one in saved.values())) for parent in plan.parents)
+        if (
+            ran_again
+            or (whole and len(found) < plan.maps)
+            or (plan.bounded and self._past.shuffles[shuffle].facts is None)
+        ):
             found = {}
         if any(one.epoch < self._overdue for one in saved.values()):
             raise BrokenRule(f"seed {self._plan.seed}: shuffle {shuffle} had waited too long for epoch {self._overdue}")
@@ -216,6 +229,13 @@ class Life:
             )
         )
         return bool(found)
+
+    def _ran_again(self, number: int, before: int) -> bool:
+        """Whether another run of its maps may give other rows, and not all that there is ran before that map."""
+        if all(self._plan.shuffles[each].determinism == "determinate" for each in self._below(number)):
+            return False
+        there = self._there[self._ids[number]]
+        return not self._complete(number) or any(one.map_id >= before for one in there.values())
 
     def _complete(self, number: int) -> bool:
         return len(self._there[self._ids[number]]) == self._plan.shuffles[number].maps
@@ -245,7 +265,8 @@ class Life:
         if (shuffle, index) in self._lost and plan.determinism != "determinate":
             # Spark sees that its checksum is another one, and makes again what was computed from it.
             for each in self._above(plan.number) - {plan.number}:
-                self._there[self._ids[each]] = {}
+                if each in self._ids:
+                    self._there[self._ids[each]] = {}
         if self._rng.random() < self._plan.recording_stops:
             yield from self._stop_recording(plan.number, "the queue was full")
         yield from self._record(shuffle, index, output)
@@ -270,7 +291,7 @@ class Life:
 
     def _lose_one(self) -> Steps[None]:
         """An output of some shuffle is lost while the driver lives."""
-        plan = self._rng.choice(self._plan.shuffles)
+        plan = self._rng.choice([one for one in self._plan.shuffles if one.number in self._ids])
         there = self._there.get(self._ids[plan.number], {})
         if not there:
             return
@@ -281,7 +302,7 @@ class Life:
             del there[index]
             return
         # Spark makes all of it again, and all that was computed from it; whose records nobody can use any more.
-        for each in self._above(plan.number):
+        for each in sorted(self._above(plan.number) & self._ids.keys()):
             self._there[self._ids[each]] = {}
             yield from self._stop_recording(each, "an output was lost, and its records are others each time")
 

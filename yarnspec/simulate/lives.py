@@ -42,7 +42,8 @@ class Plan:
     """A program, the hosts, and how often its driver dies.
 
     ``in_place``: how likely it dies alone, so that its application master starts it again, up to ``restarts`` times.
-    ``late``: how likely the next life begins so late that what the last one left must not be used.
+    ``late``: how likely the next life begins so late that what the last one left must not be used. ``jobs``: how
+    likely a shuffle is computed, by a job of its own, before the program makes the next one.
     """
 
     seed: int
@@ -56,6 +57,7 @@ class Plan:
     in_place: float
     restarts: int
     late: float
+    jobs: float
 
     @classmethod
     def draw(cls, seed: int) -> Plan:
@@ -90,6 +92,7 @@ class Plan:
             in_place=rng.choice((0.0, 0.5, 1.0)),
             restarts=rng.randint(0, 4),
             late=rng.choice((0.0, 0.0, 0.2)),
+            jobs=rng.choice((0.0, 0.5)),
         )
 
 

@@ -53,7 +53,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private final Map<SavedOutputs.Key, MapResult> results = new ConcurrentHashMap<>();
     private SparkContext context;
     private volatile Writes writes;
-    private volatile StaleShuffles stale;
+    private final StaleShuffles stale;
     /** Whether nothing of shuffles is recorded, any more or at all. */
     private volatile boolean over;
     private volatile boolean served;
@@ -62,6 +62,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     Recovery(int epoch, Outbox outbox, FrameFeed frames, SavedOutputs saved, long windowMs, boolean repeatable) {
         this.epoch = epoch;
         this.signatures = new Signatures(repeatable);
+        this.stale = new StaleShuffles(signatures);
         this.outbox = outbox;
         this.frames = frames;
         this.saved = saved;
@@ -115,7 +116,6 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     synchronized boolean attach(SparkContext newContext) {
         if (context == null) {
             context = newContext;
-            stale = new StaleShuffles(newContext, signatures);
             Writes ours = new Writes(newContext, outbox, signatures, stale, unrecorded);
             writes = ours;
             served = Adoption.served(newContext.conf());
@@ -403,7 +403,6 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     /** A job needs a shuffle: what maps of an earlier driver counted counts now. */
     @Override
     public void used(int shuffle) {
-        stale.used(shuffle);
         ShuffleRecord record = shuffles.get(shuffle);
         if (record != null && !record.restored().isEmpty() && accumulated.first(shuffle)) {
             count(record, saved.shuffle(shuffle), record.restored());

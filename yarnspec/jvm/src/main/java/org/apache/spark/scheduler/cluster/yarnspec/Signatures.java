@@ -275,6 +275,17 @@ final class Signatures implements ShuffleIdentities {
         return all;
     }
 
+    /** The shuffles of this driver that read one, directly or not. */
+    Set<Integer> shufflesAbove(int shuffle) {
+        Set<Integer> all = new LinkedHashSet<>();
+        known.forEach((number, signature) -> {
+            if (shufflesBelow(signature).contains(shuffle)) {
+                all.add(number);
+            }
+        });
+        return all;
+    }
+
     /** Whether another run of its maps may give other rows to those above: it itself, or one below it. As in core/shuffles.py. */
     boolean varies(int shuffle) {
         Signature signature = known.get(shuffle);

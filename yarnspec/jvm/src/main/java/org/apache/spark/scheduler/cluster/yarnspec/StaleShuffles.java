@@ -1,30 +1,32 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import java.util.Collection;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.MapOutputTrackerMaster;
-import org.apache.spark.SparkContext;
+import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkEnv;
-import org.apache.spark.scheduler.DAGScheduler;
-import scala.Option;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.scheduler.ShuffleMapStage;
+import org.apache.spark.scheduler.Stage;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Which shuffles hold, or will hold, other records than what an earlier driver made a write of that is not done again.
  *
- * <p>The program's functions may give other rows when a map runs again. What is computed from such a shuffle now does not
- * go with what was written: rows would be in both, or in none. So the job that reads it fails, and says why.
+ * <p>The program's functions may give other rows when a map runs again. What is computed from such a shuffle does not go
+ * with what was written: rows would be in both, or in none. So stages that read it do not run, nor is committed what was
+ * made of it, and it is said why.
  */
 final class StaleShuffles {
-    private final SparkContext context;
     private final Signatures signatures;
     private final Map<Integer, String> why = new ConcurrentHashMap<>();
 
-    StaleShuffles(SparkContext context, Signatures signatures) {
-        this.context = context;
+    StaleShuffles(Signatures signatures) {
         this.signatures = signatures;
     }
 
-    /** Whether all map outputs of a shuffle are there, and none is of a later driver or of a later task than that. */
+    /** Whether all map outputs of a shuffle are there, and of none the task had that number or a later one. */
     static boolean isAsBefore(int shuffle, long task) {
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
         return tracker.shuffleStatuses().get(shuffle).exists(status -> status.withMapStatuses(all -> {
@@ -37,27 +39,55 @@ final class StaleShuffles {
         }));
     }
 
-    /** A write of an earlier epoch is not done again: what it is computed from must be what it was then. */
+    /**
+     * A write of an earlier epoch is not done again: what it is computed from must be what it was then, and with it what
+     * this driver has made of that already.
+     */
     void skipped(Signature write, String output, int epoch) {
+        long later = (epoch + 1) * Recovery.TASKS_PER_EPOCH;
         for (int shuffle : signatures.shufflesBelow(write)) {
-            if (signatures.varies(shuffle) && !isAsBefore(shuffle, (epoch + 1) * Recovery.TASKS_PER_EPOCH)) {
-                why.put(shuffle, "yarnspec: " + output + " was written by an earlier life of the program and is kept, but a "
-                        + "part of what it was computed from is lost, and may be other rows when it is computed again; this job "
-                        + "would mix the two. Remove the output and submit the program again, or say that its functions "
-                        + "always give the same: --set recovery.repeatable=true");
+            if (signatures.varies(shuffle) && !isAsBefore(shuffle, later)) {
+                mark(shuffle, output);
+                for (int above : signatures.shufflesAbove(shuffle)) {
+                    if (!isAsBefore(above, later)) {
+                        mark(above, output);
+                    }
+                }
             }
         }
     }
 
-    /** In Spark's scheduler, when a job needs a shuffle and before anything runs for that. */
-    void used(int shuffle) {
-        String reason = why.get(shuffle);
-        if (reason != null) {
-            DAGScheduler scheduler = context.dagScheduler();
-            scheduler.shuffleIdToMapStage().get(shuffle).foreach(stage -> {
-                scheduler.cancelStage(stage.id(), Option.apply(reason));
-                return null;
-            });
+    private void mark(int shuffle, String output) {
+        why.put(shuffle, "yarnspec: " + output + " was written by an earlier life of the program and is kept, but a part of "
+                + "what it was computed from is lost, and may be other rows when it is computed again; this would mix the two. "
+                + "Remove the output and submit the program again, or say that its functions always give the same: "
+                + "--set recovery.repeatable=true");
+    }
+
+    /** Why a stage must not run; empty when it may. */
+    String refusalOf(Stage stage) {
+        if (why.isEmpty()) {
+            return "";
+        } else if (stage instanceof ShuffleMapStage maps && why.containsKey(maps.shuffleDep().shuffleId())) {
+            return why.get(maps.shuffleDep().shuffleId());
+        }
+        for (RDD<?> rdd : Lineage.ofStage(stage.rdd())) { // those that are cached as well: what is kept was read from it
+            for (var each : CollectionConverters.asJava(rdd.dependencies())) {
+                String reason = each instanceof ShuffleDependency<?, ?, ?> read ? why.get(read.shuffleId()) : null;
+                if (reason != null) {
+                    return reason;
+                }
+            }
+        }
+        return "";
+    }
+
+    /** What was made of such shuffles, before it was known, must not be shown. */
+    void check(Collection<Integer> shuffles) {
+        for (int each : shuffles) {
+            if (why.containsKey(each)) {
+                throw new IllegalStateException(why.get(each));
+            }
         }
     }
 

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.conf.Configuration;
@@ -51,8 +52,8 @@ final class Writes {
     /** Where this thread is about to write, while it is found out what. */
     private final ThreadLocal<Path> saving = new ThreadLocal<>();
 
-    /** One write of this driver. */
-    record Write(int number, Key key, Path output, boolean there) {}
+    /** One write of this driver; {@code below}: the shuffles that it is computed from, as far as they are RDDs'. */
+    record Write(int number, Key key, Path output, boolean there, Set<Integer> below) {}
 
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
     private record Key(String execution, String path) {}
@@ -256,7 +257,7 @@ final class Writes {
         if (isSkip(answer) && answer.path("check").asBoolean()) {
             answer = compare(number, answer);
         }
-        Write write = new Write(number, key, output, isSkip(answer));
+        Write write = new Write(number, key, output, isSkip(answer), signatures.shufflesBelow(signature));
         planned.put(key, write);
         if (write.there()) {
             stale.skipped(signature, path, answer.path("saved").path("epoch").asInt());
@@ -331,6 +332,7 @@ final class Writes {
 
     /** The files of a write are about to be shown. */
     void committing(Write write, WrittenFiles files) {
+        stale.check(write.below());
         questions.ask("write_committing", event -> {
             event.put("write", write.number()).put("files", files.count()).put("digest", files.digest());
             var array = event.putArray("read");
@@ -355,7 +357,11 @@ final class Writes {
 
     /** Why a stage must not run; empty when it may. */
     String refusalOf(Stage stage) {
-        return stage == null || stage.rdd().context() != context ? "" : inputs.refusalOf(stage.rdd());
+        if (stage == null || stage.rdd().context() != context) {
+            return "";
+        }
+        String mixed = stale.refusalOf(stage);
+        return mixed.isEmpty() ? inputs.refusalOf(stage.rdd()) : mixed;
     }
 
     private Key key(Path output) {
