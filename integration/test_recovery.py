@@ -202,6 +202,23 @@ def test_a_driver_whose_jvm_ran_out_of_memory_is_started_again_in_the_same_appli
     assert story == ["StartDriver", "DriverLost", "BeginEpoch", "StartDriver"]
 
 
+def test_a_driver_that_finishes_nothing_is_not_started_for_ever(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """Two such lives end the attempt, perhaps on a bad host, and one more the application, with the reason."""
+    starts = tmp_path / "starts"
+    submission = submit("dies.py", str(starts), options=ON)
+    application = submission.application_id()
+    ended = submission.wait(180).expect(1)
+    why = "ended without a map output or a job that was not finished before: another one would end like them"
+    assert why in ended.stderr
+    status = yarnspec("status", application, "-o", "json").expect(0).document
+    assert (status["state"], status["attempt"]) == ("FAILED", 2)
+    assert why in status["final"]["reason"]
+    assert len(starts.read_text().splitlines()) == 3
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
 def test_a_driver_that_outgrows_its_container_goes_on_in_the_next_attempt(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

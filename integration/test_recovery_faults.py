@@ -120,6 +120,20 @@ def test_what_was_recorded_before_the_journal_could_not_be_written(submit: Submi
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
+def test_what_has_waited_too_long_is_not_used(submit: Submit, cluster: Cluster) -> None:
+    """The next attempt begins later than it is to be kept; all runs again, and the status says why."""
+    submission = submit(shuffles.__file__, str(SEED), options=[*OPTIONS, *APART, "--set", "recovery.keep_for=1s"])
+    application = submission.application_id()
+    wait_for_outputs(cluster, application, shuffles.TASKS + 5)
+    faults.kill(faults.master(cluster, application))
+    ended = submission.wait(180).expect(0)
+    assert ended.lines[-1]["result"] == shuffles.expected(SEED)
+    recovery = run_yarnspec(cluster, "status", application, "-o", "json").document["recovery"]
+    assert recovery["saved_outputs"] == recovery["restored_outputs"] == 0
+    assert "longer than recovery.keep_for (1 s): not used" in recovery["why_not"]
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
 @contextlib.contextmanager
 def no_next_life(cluster: Cluster) -> Iterator[None]:
     """There is no ResourceManager meanwhile: the next life begins when everything is as it shall be."""
