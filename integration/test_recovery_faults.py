@@ -129,7 +129,7 @@ def test_what_has_waited_too_long_is_not_used(submit: Submit, cluster: Cluster) 
     ended = submission.wait(180).expect(0)
     assert ended.lines[-1]["result"] == shuffles.expected(SEED)
     recovery = run_yarnspec(cluster, "status", application, "-o", "json").document["recovery"]
-    assert recovery["saved_outputs"] == recovery["restored_outputs"] == 0
+    assert recovery["saved_outputs"] > recovery["restored_outputs"] == 0
     assert "longer than recovery.keep_for (1 s): not used" in recovery["why_not"]
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
