@@ -104,7 +104,8 @@ def test_what_was_written_goes_with_what_is_still_to_be_written(case: str, direc
 @pytest.mark.parametrize(
     ("case", "repeatable"),
     [
-        ("split_above", False),
+        ("split_cached", False),
+        pytest.param("split_above", False, marks=pytest.mark.soak),
         pytest.param("split", False, marks=pytest.mark.soak),
         pytest.param("split", True, marks=pytest.mark.soak),
     ],

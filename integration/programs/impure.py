@@ -59,9 +59,19 @@ def split(spark: SparkSession, directory: Path) -> Any:
 def split_above(spark: SparkSession, directory: Path) -> Any:
     """The same, where the second file has a shuffle of its own, which has run before the first one is written."""
     drawn = _drawn(spark)
-    second = drawn.filter(lambda pair: pair[0] == 1).map(lambda pair: pair[::-1]).partitionBy(3).map(lambda n: n[::-1])
-    second.count()
-    return _written(directory, drawn.filter(lambda pair: pair[0] == 0), second)
+    return _split_above(directory, drawn, drawn.filter(lambda pair: pair[0] == 1))
+
+
+def split_cached(spark: SparkSession, directory: Path) -> Any:
+    """The same, where what that shuffle is made of is cached, so that nobody can say what it is."""
+    drawn = _drawn(spark)
+    return _split_above(directory, drawn, drawn.filter(lambda pair: pair[0] == 1).cache())
+
+
+def _split_above(directory: Path, drawn: Any, second: Any) -> list[int]:
+    spread = second.map(lambda pair: pair[::-1]).partitionBy(3).map(lambda pair: pair[::-1])
+    spread.count()
+    return _written(directory, drawn.filter(lambda pair: pair[0] == 0), spread)
 
 
 def _drawn(spark: SparkSession) -> Any:
@@ -183,7 +193,20 @@ def _slowly(value: Any) -> Any:
 
 CASES = {
     each.__name__: each
-    for each in (salted, salted_rows, counted, split, split_above, days, files, written, rows, adaptive, appended)
+    for each in (
+        salted,
+        salted_rows,
+        counted,
+        split,
+        split_above,
+        split_cached,
+        days,
+        files,
+        written,
+        rows,
+        adaptive,
+        appended,
+    )
 }
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.ArrayDeque;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.ShuffleDependency;
@@ -16,6 +17,20 @@ final class Lineage {
     /** Itself and those below it up to shuffles, which is what a stage computes. */
     static Set<RDD<?>> ofStage(RDD<?> last) {
         return walk(last, false, Set.of());
+    }
+
+    /** The shuffles that it is computed from, without those below these. */
+    static Set<Integer> shufflesOf(RDD<?> last) {
+        Set<Integer> found = new LinkedHashSet<>();
+        for (RDD<?> rdd : ofStage(last)) {
+            rdd.dependencies().foreach(each -> {
+                if (each instanceof ShuffleDependency<?, ?, ?> shuffle) {
+                    found.add(shuffle.shuffleId());
+                }
+                return BoxedUnit.UNIT;
+            });
+        }
+        return found;
     }
 
     /** Itself and all below it, without those that are known and what is below these. */

@@ -1,6 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -20,6 +21,8 @@ import org.apache.spark.serializer.Serializer;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.ExternalRDD;
+import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnsafeRowSerializer;
@@ -29,6 +32,7 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.internal.SQLConf;
 import scala.Enumeration;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.BoxedUnit;
 
 /**
  * Works out what each shuffle of this driver is, from all that its records depend on: how they are spread and written,
@@ -102,7 +106,7 @@ final class Signatures implements ShuffleIdentities {
                 dependency.rdd().getNumPartitions(),
                 dependency.partitioner().numPartitions(),
                 determinism(dependency, values),
-                List.copyOf(values.rdds().parents()),
+                parents(values, whyNot, List.of(dependency.rdd())),
                 values.accumulates(),
                 List.copyOf(values.observers()),
                 whyNot);
@@ -111,12 +115,12 @@ final class Signatures implements ShuffleIdentities {
     /** What a write is that is just being planned; the same write twice has the same signature. */
     Signature of(SparkSession session, InsertIntoHadoopFsRelationCommand command) {
         String description = command.fileFormat() + " in " + command.outputPath();
-        return ofWrite(description, values -> add(session, command, values));
+        return ofWrite(description, rddsOf(command.query()), values -> add(session, command, values));
     }
 
     /** What an RDD is saved as; {@code call}: by which call, and how. */
     Signature ofSave(RDD<?> rdd, String call) {
-        return ofWrite(call, values -> {
+        return ofWrite(call, List.of(rdd), values -> {
             SparkContext context = rdd.context();
             values.into().add(call);
             added.add(values.into(), context);
@@ -136,7 +140,7 @@ final class Signatures implements ShuffleIdentities {
         });
     }
 
-    private Signature ofWrite(String description, Consumer<Values> parts) {
+    private Signature ofWrite(String description, List<RDD<?>> last, Consumer<Values> parts) {
         Fingerprint into = new Fingerprint();
         Values values = new Values(into, this, inputs);
         String whyNot = "";
@@ -157,10 +161,33 @@ final class Signatures implements ShuffleIdentities {
                 0,
                 0,
                 Signature.Determinism.UNORDERED,
-                List.copyOf(values.rdds().parents()),
+                parents(values, whyNot, last),
                 values.accumulates(),
                 List.copyOf(values.observers()),
                 whyNot);
+    }
+
+    /** The RDDs that a query reads. */
+    static List<RDD<?>> rddsOf(LogicalPlan query) {
+        List<RDD<?>> found = new ArrayList<>();
+        query.foreachWithSubqueries(node -> {
+            if (node instanceof LogicalRDD rows) {
+                found.add(rows.rdd());
+            } else if (node instanceof ExternalRDD<?> objects) {
+                found.add(objects.rdd());
+            }
+            return BoxedUnit.UNIT;
+        });
+        return found;
+    }
+
+    /** The shuffles that are read; where the description came to no end, by a walk of its own. */
+    private static List<Integer> parents(Values values, String whyNot, List<RDD<?>> last) {
+        Set<Integer> found = new LinkedHashSet<>(values.rdds().parents());
+        if (!whyNot.isEmpty()) {
+            last.forEach(rdd -> found.addAll(Lineage.shufflesOf(rdd)));
+        }
+        return List.copyOf(found);
     }
 
     private void add(SparkSession session, InsertIntoHadoopFsRelationCommand command, Values values) {

@@ -2,14 +2,13 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.Collection;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.MapOutputTrackerMaster;
-import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkEnv;
-import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.ShuffleMapStage;
 import org.apache.spark.scheduler.Stage;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Which shuffles hold, or will hold, other records than what an earlier driver made a write of that is not done again.
@@ -21,6 +20,7 @@ import scala.jdk.javaapi.CollectionConverters;
 final class StaleShuffles {
     private final Signatures signatures;
     private final Map<Integer, String> why = new ConcurrentHashMap<>();
+    private final Set<Integer> shown = ConcurrentHashMap.newKeySet();
 
     StaleShuffles(Signatures signatures) {
         this.signatures = signatures;
@@ -42,11 +42,13 @@ final class StaleShuffles {
     /**
      * A write of an earlier epoch is not done again: what it is computed from must be what it was then, and with it what
      * this driver has made of that already.
+     *
+     * @throws IllegalStateException something that was made of it has been shown by this driver
      */
     void skipped(Signature write, String output, int epoch) {
         long later = (epoch + 1) * Recovery.TASKS_PER_EPOCH;
         for (int shuffle : signatures.shufflesBelow(write)) {
-            if (signatures.varies(shuffle) && !isAsBefore(shuffle, later)) {
+            if (!why.containsKey(shuffle) && signatures.varies(shuffle) && !isAsBefore(shuffle, later)) {
                 mark(shuffle, output);
                 for (int above : signatures.shufflesAbove(shuffle)) {
                     if (!isAsBefore(above, later)) {
@@ -55,6 +57,7 @@ final class StaleShuffles {
                 }
             }
         }
+        refuse(shown);
     }
 
     private void mark(int shuffle, String output) {
@@ -68,30 +71,37 @@ final class StaleShuffles {
     String refusalOf(Stage stage) {
         if (why.isEmpty()) {
             return "";
-        } else if (stage instanceof ShuffleMapStage maps && why.containsKey(maps.shuffleDep().shuffleId())) {
-            return why.get(maps.shuffleDep().shuffleId());
         }
-        for (RDD<?> rdd : Lineage.ofStage(stage.rdd())) { // those that are cached as well: what is kept was read from it
-            for (var each : CollectionConverters.asJava(rdd.dependencies())) {
-                String reason = each instanceof ShuffleDependency<?, ?, ?> read ? why.get(read.shuffleId()) : null;
-                if (reason != null) {
-                    return reason;
-                }
-            }
+        Set<Integer> involved = Lineage.shufflesOf(stage.rdd()); // below what is cached as well: that was read from it
+        if (stage instanceof ShuffleMapStage maps) {
+            involved.add(maps.shuffleDep().shuffleId());
         }
-        return "";
+        return whyNot(involved);
     }
 
-    /** What was made of such shuffles, before it was known, must not be shown. */
-    void check(Collection<Integer> shuffles) {
-        for (int each : shuffles) {
-            if (why.containsKey(each)) {
-                throw new IllegalStateException(why.get(each));
-            }
+    private String whyNot(Collection<Integer> shuffles) {
+        return shuffles.stream().map(why::get).filter(Objects::nonNull).findFirst().orElse("");
+    }
+
+    private void refuse(Collection<Integer> shuffles) {
+        String reason = whyNot(shuffles);
+        if (!reason.isEmpty()) {
+            throw new IllegalStateException(reason);
         }
+    }
+
+    /**
+     * What was made of these shuffles is about to be shown.
+     *
+     * @throws IllegalStateException they turned out to be such ones since it was begun
+     */
+    void showing(Collection<Integer> shuffles) {
+        shown.addAll(shuffles); // before the look: another thread may just find out
+        refuse(shuffles);
     }
 
     void forget(int shuffle) {
         why.remove(shuffle);
+        shown.remove(shuffle);
     }
 }

@@ -18,13 +18,10 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.execution.ExternalRDD;
-import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
-import scala.runtime.BoxedUnit;
 
 /**
  * What the program writes to files, told to the negotiator step by step, and what it must not do again.
@@ -52,7 +49,7 @@ final class Writes {
     /** Where this thread is about to write, while it is found out what. */
     private final ThreadLocal<Path> saving = new ThreadLocal<>();
 
-    /** One write of this driver; {@code below}: the shuffles that it is computed from, as far as they are RDDs'. */
+    /** One write of this driver; {@code below}: the shuffles of RDDs that it reads. */
     record Write(int number, Key key, Path output, boolean there, Set<Integer> below) {}
 
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
@@ -141,14 +138,7 @@ final class Writes {
 
     /** No stage will read what a write is computed from that is not done again. */
     private void readRdds(LogicalPlan query) {
-        query.foreachWithSubqueries(node -> {
-            if (node instanceof LogicalRDD rows) {
-                inputs.reads(rows.rdd());
-            } else if (node instanceof ExternalRDD<?> objects) {
-                inputs.reads(objects.rdd());
-            }
-            return BoxedUnit.UNIT;
-        });
+        Signatures.rddsOf(query).forEach(inputs::reads);
     }
 
     /**
@@ -257,7 +247,7 @@ final class Writes {
         if (isSkip(answer) && answer.path("check").asBoolean()) {
             answer = compare(number, answer);
         }
-        Write write = new Write(number, key, output, isSkip(answer), signatures.shufflesBelow(signature));
+        Write write = new Write(number, key, output, isSkip(answer), Set.copyOf(signature.parents()));
         planned.put(key, write);
         if (write.there()) {
             stale.skipped(signature, path, answer.path("saved").path("epoch").asInt());
@@ -332,7 +322,7 @@ final class Writes {
 
     /** The files of a write are about to be shown. */
     void committing(Write write, WrittenFiles files) {
-        stale.check(write.below());
+        stale.showing(write.below());
         questions.ask("write_committing", event -> {
             event.put("write", write.number()).put("files", files.count()).put("digest", files.digest());
             var array = event.putArray("read");
