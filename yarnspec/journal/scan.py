@@ -14,7 +14,9 @@ from yarnspec.journal.errors import JournalDamaged
 from yarnspec.journal.records import CHECKED_BYTES, HEAD, MAGIC, MAX_PAYLOAD_BYTES, Entry
 from yarnspec.journal.stores import LOG_FILE, JournalFiles, log_files
 
-_PIECE_BYTES = 512 * 1024
+_PIECE_BYTES = 256 * 1024
+_PIECE_BYTES_MAX = 1024 * 1024
+"""Each reading on HDFS opens the file anew: what turns out to be long is read in larger pieces."""
 
 
 class LogBytes:
@@ -33,9 +35,10 @@ class LogBytes:
         for name in self._names:
             path = f"{self._directory}/{name}"
             self._starts.append((total, path))
-            offset = 0
-            while piece := self._files.read(path, offset=offset, size_bytes=_PIECE_BYTES):
+            offset, wanted = 0, _PIECE_BYTES
+            while piece := self._files.read(path, offset=offset, size_bytes=wanted):
                 offset += len(piece)
+                wanted = min(2 * wanted, _PIECE_BYTES_MAX)
                 total += len(piece)
                 yield piece
 
