@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -436,9 +437,13 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     /** Stops recording a shuffle and all that read it, now or later: what they hold cannot be had again. */
     private void poison(ShuffleRecord record, String why) {
-        if (record.poison()) {
-            stopRecording(record, why);
-            record.children.forEach(child -> poison(child, "below it: " + why));
+        ArrayDeque<ShuffleRecord> left = new ArrayDeque<>(List.of(record));
+        while (!left.isEmpty()) {
+            ShuffleRecord each = left.pop();
+            if (each.poison()) {
+                stopRecording(each, each == record ? why : "below it: " + why);
+                left.addAll(each.children);
+            }
         }
     }
 

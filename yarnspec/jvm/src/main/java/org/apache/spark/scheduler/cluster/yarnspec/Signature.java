@@ -38,7 +38,12 @@ record Signature(
 
     /** A write of which nothing is known but its path. */
     static Signature ofUnknownWrite(String path) {
-        return new Signature("", path, 0, 0, Determinism.INDETERMINATE, List.of(), false, List.of(), "its plan is not known");
+        return ofUnknownWrite(path, List.of());
+    }
+
+    /** The same, and the shuffles of RDDs that it reads. */
+    static Signature ofUnknownWrite(String path, List<Integer> parents) {
+        return new Signature("", path, 0, 0, Determinism.INDETERMINATE, parents, false, List.of(), "its plan is not known");
     }
 
     /** The same, but never reused. */

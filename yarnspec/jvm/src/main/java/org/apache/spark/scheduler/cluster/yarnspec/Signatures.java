@@ -3,6 +3,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -11,6 +12,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.DeterministicLevel$;
@@ -26,6 +28,7 @@ import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnsafeRowSerializer;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.WriteFiles;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
@@ -106,7 +109,7 @@ final class Signatures implements ShuffleIdentities {
                 dependency.rdd().getNumPartitions(),
                 dependency.partitioner().numPartitions(),
                 determinism(dependency, values),
-                parents(values, whyNot, List.of(dependency.rdd())),
+                parents(values, whyNot, () -> List.of(dependency.rdd())),
                 values.accumulates(),
                 List.copyOf(values.observers()),
                 whyNot);
@@ -115,12 +118,12 @@ final class Signatures implements ShuffleIdentities {
     /** What a write is that is just being planned; the same write twice has the same signature. */
     Signature of(SparkSession session, InsertIntoHadoopFsRelationCommand command) {
         String description = command.fileFormat() + " in " + command.outputPath();
-        return ofWrite(description, rddsOf(command.query()), values -> add(session, command, values));
+        return ofWrite(description, () -> rddsOf(command.query()), values -> add(session, command, values));
     }
 
     /** What an RDD is saved as; {@code call}: by which call, and how. */
     Signature ofSave(RDD<?> rdd, String call) {
-        return ofWrite(call, List.of(rdd), values -> {
+        return ofWrite(call, () -> List.of(rdd), values -> {
             SparkContext context = rdd.context();
             values.into().add(call);
             added.add(values.into(), context);
@@ -140,7 +143,7 @@ final class Signatures implements ShuffleIdentities {
         });
     }
 
-    private Signature ofWrite(String description, List<RDD<?>> last, Consumer<Values> parts) {
+    private Signature ofWrite(String description, Supplier<List<RDD<?>>> last, Consumer<Values> parts) {
         Fingerprint into = new Fingerprint();
         Values values = new Values(into, this, inputs);
         String whyNot = "";
@@ -167,7 +170,7 @@ final class Signatures implements ShuffleIdentities {
                 whyNot);
     }
 
-    /** The RDDs that a query reads. */
+    /** The RDDs that a query reads, also those that a cached table was made of. */
     static List<RDD<?>> rddsOf(LogicalPlan query) {
         List<RDD<?>> found = new ArrayList<>();
         query.foreachWithSubqueries(node -> {
@@ -175,6 +178,8 @@ final class Signatures implements ShuffleIdentities {
                 found.add(rows.rdd());
             } else if (node instanceof ExternalRDD<?> objects) {
                 found.add(objects.rdd());
+            } else if (node instanceof InMemoryRelation cached) {
+                found.addAll(rddsOf(cached.cacheBuilder().logicalPlan()));
             }
             return BoxedUnit.UNIT;
         });
@@ -182,12 +187,23 @@ final class Signatures implements ShuffleIdentities {
     }
 
     /** The shuffles that are read; where the description came to no end, by a walk of its own. */
-    private static List<Integer> parents(Values values, String whyNot, List<RDD<?>> last) {
+    private static List<Integer> parents(Values values, String whyNot, Supplier<List<RDD<?>>> last) {
         Set<Integer> found = new LinkedHashSet<>(values.rdds().parents());
         if (!whyNot.isEmpty()) {
-            last.forEach(rdd -> found.addAll(Lineage.shufflesOf(rdd)));
+            found.addAll(shufflesOf(last));
         }
         return List.copyOf(found);
+    }
+
+    /** The shuffles that RDDs are computed from; as many as can be found. */
+    static Set<Integer> shufflesOf(Supplier<List<RDD<?>>> last) {
+        Set<Integer> found = new LinkedHashSet<>();
+        try {
+            last.get().forEach(rdd -> found.addAll(Lineage.shufflesOf(rdd)));
+        } catch (Exception | LinkageError | StackOverflowError e) { // an input that is not there, and nobody will read
+            Failures.keepInterrupt(e);
+        }
+        return found;
     }
 
     private void add(SparkSession session, InsertIntoHadoopFsRelationCommand command, Values values) {
@@ -302,11 +318,11 @@ final class Signatures implements ShuffleIdentities {
         return all;
     }
 
-    /** The shuffles of this driver that read one, directly or not. */
-    Set<Integer> shufflesAbove(int shuffle) {
+    /** The shuffles of this driver that read one of these, directly or not. */
+    Set<Integer> shufflesAbove(Set<Integer> shuffles) {
         Set<Integer> all = new LinkedHashSet<>();
         known.forEach((number, signature) -> {
-            if (shufflesBelow(signature).contains(shuffle)) {
+            if (!Collections.disjoint(shufflesBelow(signature), shuffles)) {
                 all.add(number);
             }
         });

@@ -1,6 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -47,24 +48,31 @@ final class StaleShuffles {
      */
     void skipped(Signature write, String output, int epoch) {
         long later = (epoch + 1) * Recovery.TASKS_PER_EPOCH;
+        Set<Integer> mixed = new HashSet<>();
         for (int shuffle : signatures.shufflesBelow(write)) {
-            if (!why.containsKey(shuffle) && signatures.varies(shuffle) && !isAsBefore(shuffle, later)) {
-                mark(shuffle, output);
-                for (int above : signatures.shufflesAbove(shuffle)) {
-                    if (!isAsBefore(above, later)) {
-                        mark(above, output);
-                    }
-                }
+            if (signatures.varies(shuffle) && !isAsBefore(shuffle, later)) {
+                mixed.add(shuffle);
             }
         }
-        refuse(shown);
+        if (mixed.isEmpty()) {
+            return;
+        }
+        for (int above : signatures.shufflesAbove(mixed)) {
+            if (!isAsBefore(above, later)) {
+                mixed.add(above);
+            }
+        }
+        mixed.forEach(shuffle -> mark(shuffle, output));
+        mixed.retainAll(shown);
+        refuse(mixed);
     }
 
     private void mark(int shuffle, String output) {
-        why.put(shuffle, "yarnspec: " + output + " was written by an earlier life of the program and is kept, but a part of "
-                + "what it was computed from is lost, and may be other rows when it is computed again; this would mix the two. "
-                + "Remove the output and submit the program again, or say that its functions always give the same: "
-                + "--set recovery.repeatable=true");
+        String said = "yarnspec: " + output + " was written by an earlier life of the program and is kept, but a part of what it "
+                + "was computed from is lost, and may be other rows when it is computed again; this would mix the two. Remove "
+                + "the output and submit the program again, or say that its functions always give the same: "
+                + "--set recovery.repeatable=true";
+        why.putIfAbsent(shuffle, said);
     }
 
     /** Why a stage must not run; empty when it may. */
@@ -96,8 +104,9 @@ final class StaleShuffles {
      * @throws IllegalStateException they turned out to be such ones since it was begun
      */
     void showing(Collection<Integer> shuffles) {
-        shown.addAll(shuffles); // before the look: another thread may just find out
         refuse(shuffles);
+        shown.addAll(shuffles);
+        refuse(shuffles); // another thread may just have found out
     }
 
     void forget(int shuffle) {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -193,7 +194,8 @@ final class Writes {
         boolean all = table.partitionColumnNames().isEmpty();
         String mode = Boolean.TRUE.equals(Fields.get(insert, "overwrite")) ? all ? "replace" : "amend" : "add";
         Path output = new Path(table.location());
-        declare(key, mode, Signature.ofUnknownWrite(output.toString()), output);
+        Set<Integer> read = Signatures.shufflesOf(() -> Signatures.rddsOf(insert));
+        declare(key, mode, Signature.ofUnknownWrite(output.toString(), List.copyOf(read)), output);
     }
 
     static boolean isIntoHive(LogicalPlan plan) {
