@@ -59,7 +59,7 @@ class Decisions:
         """Answer the driver, which makes a shuffle."""
         declared = shuffle_event(told)
         assert isinstance(declared, ShuffleDeclared)
-        saved, why = self._core.declare(declared)
+        saved, why, _ = self._core.declare(declared)
         if saved is None:
             self._all[declared.shuffle] = Shuffle(declared=told, epoch=self._epoch)
         else:

@@ -127,6 +127,18 @@ def test_what_cannot_go_with_what_was_written_is_not_written(case: str, repeatab
         assert not (directory / "data" / "half-1" / "_SUCCESS").exists()
 
 
+@pytest.mark.soak
+def test_a_half_that_was_written_is_not_taken_for_that_of_another_draw(directory: Path) -> None:
+    """The next life leaves out the first day: its first draw is that day's, and one half of the other is there."""
+    application = LocalSpark(directory / "killed")
+    killed = application.run(command("looped", directory), kill_at=("write_committing", 4, "asked"))
+    assert killed.exit_code == -9
+    second = application.run(command("looped", directory))
+    assert (second.skipped, second.exit_code) == (0, 1)
+    assert "half-0 is in the way" in second.log.read_text()
+    assert not (directory / "data" / "b" / "half-1" / "_SUCCESS").exists()
+
+
 OTHERS = [pytest.param(one, marks=pytest.mark.soak) for one in ("files", "written", "rows", "adaptive")]
 
 

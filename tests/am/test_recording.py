@@ -608,7 +608,14 @@ def test_a_program_that_cannot_be_told_from_another_is_not_recorded(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("program_digest", "its files"), ("arguments_digest", "its arguments"), ("spark_version", "Spark")],
+    [
+        ("application_id", "the application"),
+        ("program_digest", "its files"),
+        ("arguments_digest", "its arguments"),
+        ("spark_version", "Spark"),
+        ("python_version", "Python"),
+        ("yarnspec_version", "yarnspec"),
+    ],
 )
 def test_what_has_changed_is_named(name: str, told: str) -> None:
     (found,) = changed(PROGRAM, msgspec.structs.replace(PROGRAM, **{name: "x"}))

@@ -72,7 +72,7 @@ def test_show_filters_by_type_and_epoch(journal: Path, yarnspec: Run) -> None:
 
 
 def test_show_says_when_there_is_nothing(journal: Path, yarnspec: Run) -> None:
-    ran = yarnspec("journal", "show", str(journal), "--type", "MapLost")
+    ran = yarnspec("journal", "show", str(journal), "--type", "ShuffleDropped")
     assert (ran.code, ran.out, ran.err) == (0, "", "no such records\n")
     ran = yarnspec("journal", "show", str(journal), "--type", "MapFinish")
     assert ran.code == 2

@@ -14,7 +14,6 @@ from yarnspec.core.journalrecords import (
     JobCommitted,
     JournalRecord,
     MapFinished,
-    MapLost,
     ShuffleDropped,
     ShuffleFacts,
     ShuffleNotReusable,
@@ -50,7 +49,6 @@ OTHERS = st.one_of(
     st.builds(InputsRead, epoch=FEW, ordinal=FEW, places=st.just(("f:/x",))),
     st.builds(WriteForgotten, ordinal=FEW, moved=st.booleans()),
     st.builds(JobCommitted, ordinal=FEW, plan=TEXTS),
-    st.builds(MapLost, shuffle=FEW, index=FEW, map_id=FEW),
     st.builds(ShuffleFacts, shuffle=FEW, blob=st.binary(max_size=2)),
     st.builds(ShuffleDropped, shuffle=FEW),
     st.builds(Carried, kind=TEXTS, payload=st.binary(max_size=2)),
@@ -120,11 +118,6 @@ def outputs(*records: JournalRecord) -> list[int]:
 
 def test_the_newest_output_of_an_index_holds() -> None:
     assert outputs(registered(), finished(5), finished(9)) == [9]
-
-
-def test_what_is_lost_is_the_output_that_is_named() -> None:
-    assert outputs(registered(), finished(5), MapLost(shuffle=1, index=0, map_id=5)) == []
-    assert outputs(registered(), finished(5), finished(9), MapLost(shuffle=1, index=0, map_id=5)) == [9]
 
 
 def test_the_same_shuffle_again_keeps_its_outputs_and_another_one_does_not() -> None:

@@ -16,7 +16,7 @@ from yarnspec.core.datahosts import WINDOW_TIMER
 from yarnspec.core.overdue import Wait
 from yarnspec.core.recovery import QUESTION_TIMER, REPLAY_TIMER
 from yarnspec.core.settings import RecoverySettings
-from yarnspec.core.shuffles import Shuffles
+from yarnspec.core.shuffles import Match, Shuffles
 
 OLD = 1_000_000
 NEW = 2_000_000
@@ -563,7 +563,7 @@ class Broken(Shuffles):
             raise ZeroDivisionError("nobody thought of this")
         super().offer(saved)
 
-    def declare(self, declared: rec.ShuffleDeclared) -> tuple[rec.SavedShuffle | None, str]:
+    def declare(self, declared: rec.ShuffleDeclared) -> Match:
         if self.method == "declare":
             raise ZeroDivisionError("nobody thought of this")
         return super().declare(declared)

@@ -69,6 +69,7 @@ def test_nothing_is_used_above_an_indeterminate_shuffle_that_runs_again() -> Non
     found = answer(world, declared(1, parents=(NEW,)))
     assert not found.restore
     assert "may hold something else" in found.reason
+    assert found.unused == ((OLD + 1, "what it was computed from may be other rows today"),)
     # Nor two above it, whatever Spark calls it.
     assert not answer(world, declared(2, parents=(NEW + 1,))).restore
 

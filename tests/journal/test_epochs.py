@@ -25,7 +25,7 @@ from tests.journal.world import (
     story,
     write,
 )
-from yarnspec.core.journalrecords import EpochSealed, JournalRecord, MapLost, SnapshotBegan, SnapshotEnded
+from yarnspec.core.journalrecords import EpochSealed, JournalRecord, ShuffleDropped, SnapshotBegan, SnapshotEnded
 from yarnspec.core.savedwork import lost_of
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.journal import directory as journal_directory
@@ -308,9 +308,9 @@ def test_a_snapshot_that_says_a_wrong_number_does_nothing(tmp_path: Path, monkey
 
 
 def test_what_a_snapshot_took_back_stays_taken_back(tmp_path: Path) -> None:
-    directory = write(
-        tmp_path, [registered(1), finished(1, 1), finished(1, 2), MapLost(shuffle=1, index=1, map_id=101)]
-    )
+    dropped = ShuffleDropped(shuffle=1)
+    told: list[JournalRecord] = [registered(1), finished(1, 1), dropped, registered(1), finished(1, 2)]
+    directory = write(tmp_path, told)
     assert begin(directory, 2).close(PATIENCE_S)
     third = begin(directory, 3)
     third.append(finished(1, 3))

@@ -12,7 +12,6 @@ from yarnspec.core.journalrecords import (
     JobCommitted,
     JournalRecord,
     MapFinished,
-    MapLost,
     ShuffleDropped,
     ShuffleFacts,
     ShuffleNotReusable,
@@ -101,8 +100,6 @@ def story(count: int) -> list[JournalRecord]:
                 records.append(registered(shuffle, signature=f"s{number // 350}"))
             case 2:
                 records.append(ShuffleFacts(shuffle=shuffle, blob=b"bounds" * (number % 5)))
-            case 3:
-                records.append(MapLost(shuffle=shuffle, index=(number - 7) % 90, map_id=100 + (number - 7) % 90))
             case 4:
                 records.append(ShuffleDropped(shuffle=shuffle))
             case 5:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from yarnspec.core import commands, events
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core import writeevents as wr
@@ -54,6 +56,54 @@ def test_what_came_back_and_what_did_not() -> None:
     assert found.not_restored == {"checksum differs": 1}
     (one,) = found.reused
     assert (one.shuffle, one.description, one.maps, one.restored, one.waited_ms) == (1_000_000, "sum by key", 4, 2, 7)
+
+
+def another(shuffle: int, signature: str = "t", **fields: Any) -> rec.SavedShuffle:
+    """A saved shuffle of 8 maps."""
+    return rec.SavedShuffle(
+        shuffle=shuffle, signature=signature, maps=8, reduces=3, determinism="determinate", by_host={"h1": 8}, **fields
+    )
+
+
+OFFERED = (
+    rec.JournalReplayed(shuffles=(SAVED, another(1_000_001), another(1_000_002, not_reusable="it was drawn by lot"))),
+    PROGRAM,
+    commands.OfferSaved(shuffles=(1_000_000, 1_000_001), reason="11 map outputs"),
+)
+
+
+def test_what_nobody_has_asked_for_yet_is_said() -> None:
+    found = status(*OFFERED)
+    assert (found.saved_outputs, found.restored_outputs) == (19, 0)
+    assert found.not_restored == {"not asked for so far": 11, "it was drawn by lot": 8}
+
+
+def test_what_is_asked_for_and_not_used_has_a_reason() -> None:
+    above = rec.ShuffleDeclared(
+        question=2, shuffle=2_000_001, signature="t", maps=8, reduces=3, determinism="determinate"
+    )
+    why = "what it was computed from may be other rows today"
+    refused = commands.AnswerShuffle(question=2, shuffle=None, record=True, unused=((1_000_001, why),), reason="none")
+    found = status(*OFFERED, DECLARED, RECORDED, ANSWERED, RESTORED, above, refused)
+    assert found.not_restored == {"checksum differs": 1, why: 8, "it was drawn by lot": 8}
+    taken = commands.AnswerShuffle(question=2, shuffle=1_000_001, restore=True, record=True, reason="8 of 8")
+    assert why not in status(*OFFERED, above, refused, above, taken).not_restored
+
+
+def test_what_is_above_something_that_did_not_come_back_has_a_reason() -> None:
+    none = rec.ShuffleRestored(
+        shuffle=1_000_000, wanted=3, restored=0, waited_ms=7, by_host={}, not_restored={"its host is gone": 3}
+    )
+    gone = [commands.ForgetShuffle(shuffle=each, reason="nothing below") for each in (1_000_001, 1_000_000)]
+    found = status(*OFFERED, DECLARED, RECORDED, ANSWERED, none, *gone)
+    assert found.not_restored == {"its host is gone": 3, "nothing below": 8, "it was drawn by lot": 8}
+
+
+def test_nothing_is_asked_for_where_nothing_is_offered() -> None:
+    changed = "nothing of 1 shuffles of earlier epochs is used again: the program is not the same"
+    refused = commands.RefuseShuffles(shuffles=(1_000_000,), reason=changed)
+    assert status(rec.JournalReplayed(shuffles=(SAVED,)), refused, PROGRAM).not_restored == {changed: 3}
+    assert status(rec.JournalReplayed(shuffles=(SAVED,)), PROGRAM).not_restored == {}
 
 
 def test_what_is_recorded_grows_and_shrinks() -> None:

@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from yarnspec.observe.document import (
     BlockedHost,
     BlockStatus,
+    DriverRestarts,
     KeptOnHost,
     Ledger,
     RecoveryStatus,
@@ -115,6 +116,12 @@ def test_what_is_kept() -> None:
     assert found["yarnspec_outputs_not_restored", (("why", "truncated"),)] == 2
     assert found["yarnspec_kept_bytes", (("host", "h1"),)] == 500
     assert not [name for name, _ in scraped(DOCUMENT) if "outputs" in name or "kept" in name]
+
+
+def test_how_often_the_driver_was_started_again() -> None:
+    again = DriverRestarts(count=3, why="the driver has died")
+    assert scraped(msgspec.structs.replace(DOCUMENT, driver_restarts=again))["yarnspec_driver_restarts", ()] == 3
+    assert "yarnspec_driver_restarts" not in {name for name, _ in scraped(DOCUMENT)}
 
 
 def test_an_application_without_speculation() -> None:

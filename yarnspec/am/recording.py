@@ -33,7 +33,6 @@ from yarnspec.core.journalrecords import (
     JobCommitted,
     JournalRecord,
     MapFinished,
-    MapLost,
     ShuffleDropped,
     ShuffleFacts,
     ShuffleNotReusable,
@@ -217,8 +216,6 @@ class Recording:
                 elif journal.append(finished) and not self._first_told:
                     self._first_told = True
                     self._post(rec.MapOutputsRecorded())
-            case "map_lost":
-                journal.append(MapLost(shuffle=shuffle, index=header["index"], map_id=header["map_id"]))
             case "shuffle_facts":
                 journal.append(ShuffleFacts(shuffle=shuffle, blob=blob))
 

@@ -318,7 +318,8 @@ class AnswerShuffle(Command, frozen=True):
 
     ``shuffle``: use this saved one (None: Spark's own id, nothing is saved). ``restore``: wait for its map outputs;
     ``whole``: all of them or none. ``record``: tell of those that finish. ``declared``: Spark's own id.
-    ``waited_ms``: so long ago it was asked.
+    ``waited_ms``: so long ago it was asked. ``unused``: saved ones of the same computation that are not used, and why,
+    in the words of ``shuffles.Objection.short``.
     """
 
     question: int
@@ -328,6 +329,7 @@ class AnswerShuffle(Command, frozen=True):
     record: bool = False
     declared: int = 0
     waited_ms: int = 0
+    unused: tuple[tuple[int, str], ...] = ()
 
 
 class RecordWrite(Command, frozen=True):

@@ -156,14 +156,6 @@ class MapFinished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     blob: bytes
 
 
-class MapLost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """That output is gone; of a newer one of the same index this says nothing. Detail."""
-
-    shuffle: int
-    index: int
-    map_id: int
-
-
 class ShuffleFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What the driver's JVM needs to know of a shuffle as a whole, such as range bounds. Detail."""
 
@@ -205,7 +197,6 @@ JournalRecord: TypeAlias = (
     | InputsRead
     | JobCommitted
     | MapFinished
-    | MapLost
     | ShuffleFacts
     | ShuffleDropped
     | Carried

@@ -13,7 +13,6 @@ from yarnspec.core.journalrecords import (
     JobCommitted,
     JournalRecord,
     MapFinished,
-    MapLost,
     ShuffleDropped,
     ShuffleFacts,
     ShuffleNotReusable,
@@ -143,12 +142,6 @@ class Recorded:
         if known is not None and not known.not_reusable:
             known.outputs.put(record)
 
-    def _lost(self, record: MapLost) -> None:
-        known = self.shuffles.get(record.shuffle)
-        output = None if known is None else known.outputs.get(record.index)
-        if known is not None and output is not None and output.map_id == record.map_id:
-            known.outputs.remove(record.index)
-
     def _facts(self, record: ShuffleFacts) -> None:
         known = self.shuffles.get(record.shuffle)
         if known is not None and not known.not_reusable:
@@ -198,7 +191,6 @@ _APPLIED: dict[type, Callable[[Recorded, Any], None]] = {
     ShuffleRegistered: Recorded._registered,
     ShuffleNotReusable: Recorded._not_reusable,
     MapFinished: Recorded._finished,
-    MapLost: Recorded._lost,
     ShuffleFacts: Recorded._facts,
     ShuffleDropped: Recorded._dropped,
     WriteBegan: Recorded._write_began,

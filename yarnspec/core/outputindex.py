@@ -58,12 +58,6 @@ class OutputIndex(Mapping[int, MapFinished]):
         self._count += self._places[record.index] == _NOWHERE
         self._places[record.index] = self._records.put(record)
 
-    def remove(self, index: int) -> None:
-        """Forget the record of an index, if there is one."""
-        if index in self:
-            self._places[index] = _NOWHERE
-            self._count -= 1
-
     def clear(self) -> None:
         """Forget all of them."""
         self._places = array("q")

@@ -350,7 +350,7 @@ class Recovery:
         return commands
 
     def _answer(self, declared: rec.ShuffleDeclared, waited_ms: int) -> list[Command]:
-        saved, why = self._shuffles.declare(declared)
+        saved, why, unused = self._shuffles.declare(declared)
         shuffle = declared.shuffle if saved is None else saved.shuffle
         unrecorded = self._why_unrecorded(declared.maps, known=saved is not None)
         recorded = declared.reusable and not unrecorded
@@ -372,6 +372,7 @@ class Recovery:
             record=recorded,
             declared=declared.shuffle,
             waited_ms=waited_ms,
+            unused=unused,
             reason=why,
         )
         return [*commands, answer]
@@ -405,7 +406,9 @@ class Recovery:
         if self._off:
             return []
         # A later epoch may find its outputs again, while what is computed from now on is another run.
-        return [ForgetShuffle(shuffle=one, reason=f"nothing of shuffle {event.shuffle} came back") for one in useless]
+        said = {event.shuffle: "nothing of it came back"}
+        above = "nothing came back of what it was computed from"
+        return [ForgetShuffle(shuffle=one, reason=said.get(one, above)) for one in useless]
 
     def _dropped(self, event: rec.ShuffleDropped, _now_ms: int) -> list[Command]:
         if not self._shuffles.forget(event.shuffle) or self._off:

@@ -27,6 +27,7 @@ LOST = "writes-lost"
 
 _NOT_YET = -1
 _TOLD = {
+    "application_id": "the application",
     "program_digest": "its files",
     "arguments_digest": "its arguments",
     "spark_version": "Spark's version",

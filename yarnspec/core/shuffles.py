@@ -18,8 +18,24 @@ signature, and the same number of maps and reduces. Three things speak against i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from yarnspec.core.recoveryevents import SavedShuffle, ShuffleDeclared, ShuffleRestored
+
+
+class Objection(NamedTuple):
+    """Why a saved shuffle is not taken over: in words that are the same for many, and in full."""
+
+    short: str
+    full: str
+
+
+class Match(NamedTuple):
+    """The saved shuffle that a declared one takes over, or None, and the reason; and why other saved ones are not."""
+
+    saved: SavedShuffle | None
+    why: str
+    unused: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -76,9 +92,10 @@ class Shuffles:
             del self._offered[shuffle]
         return old
 
-    def declare(self, declared: ShuffleDeclared) -> tuple[SavedShuffle | None, str]:
-        """The saved shuffle that the declared one takes over, or None, and the reason."""
-        saved, why = self._match(declared)
+    def declare(self, declared: ShuffleDeclared) -> Match:
+        """The saved shuffle that the declared one takes over, if there is one."""
+        match = self._match(declared)
+        saved = match.saved
         self._known[declared.shuffle if saved is None else saved.shuffle] = Known(
             maps=declared.maps,
             uncertain=self.uncertain(declared),
@@ -91,7 +108,7 @@ class Shuffles:
         )
         if saved is not None:
             del self._offered[saved.shuffle]
-        return saved, why
+        return match
 
     def restored(self, event: ShuffleRestored) -> tuple[int, ...]:
         """Take how much of a shuffle came back; the saved shuffles that are of no use to any epoch from now on.
@@ -162,47 +179,68 @@ class Shuffles:
         parents = [self._known.get(parent) for parent in declared.parents]
         return any(one is not None and not one.reusable for one in parents)
 
-    def _match(self, declared: ShuffleDeclared) -> tuple[SavedShuffle | None, str]:
+    def _match(self, declared: ShuffleDeclared) -> Match:
         if not declared.reusable:
-            return None, declared.why_not or "it cannot be recorded"
+            return Match(None, declared.why_not or "it cannot be recorded")
         if declared.signature in self._refused:
-            return None, f"what is saved of it is not reusable: {self._refused[declared.signature]}"
+            return Match(None, f"what is saved of it is not reusable: {self._refused[declared.signature]}")
         same = self._by_signature.get(declared.signature, ())
         candidates = [self._offered[one] for one in same if one in self._offered]
         if not candidates:
-            return None, "nothing is saved of it"
-        objections = []
+            return Match(None, "nothing is saved of it")
+        objections: dict[int, Objection] = {}
         for saved in reversed(candidates):  # the newest first
-            why = self._objection(saved, declared)
-            if not why:
-                return saved, f"{saved.outputs} of its {saved.maps} map outputs are saved as shuffle {saved.shuffle}"
-            objections.append(f"shuffle {saved.shuffle} is no match: {why}")
-        return None, "; ".join(objections)
+            found = self._objection(saved, declared)
+            if found is None:
+                why = f"{saved.outputs} of its {saved.maps} map outputs are saved as shuffle {saved.shuffle}"
+                return Match(saved, why, _shortly(objections))
+            objections[saved.shuffle] = found
+        why = "; ".join(f"shuffle {shuffle} is no match: {one.full}" for shuffle, one in objections.items())
+        return Match(None, why, _shortly(objections))
 
-    def _objection(self, saved: SavedShuffle, declared: ShuffleDeclared) -> str:
+    def _objection(self, saved: SavedShuffle, declared: ShuffleDeclared) -> Objection | None:
         for name in ("maps", "reduces", "determinism"):
             if getattr(saved, name) != getattr(declared, name):
-                return f"its {name} were {getattr(saved, name)}, now they are {getattr(declared, name)}"
-        if len(saved.parents) != len(declared.parents):
-            return f"it was computed from {len(saved.parents)} shuffles, now from {len(declared.parents)}"
-        for before, now in zip(saved.parents, declared.parents, strict=True):
-            why = self._objection_to_parent(saved, before, now)
-            if why:
-                return why
+                full = f"its {name} were {getattr(saved, name)}, now they are {getattr(declared, name)}"
+                return Objection(f"its {name} are not what they were", full)
+        before, now = len(saved.parents), len(declared.parents)
+        if before != now:
+            full = f"it was computed from {before} shuffles, now from {now}"
+            return Objection("it is computed from other shuffles", full)
+        for parents in zip(saved.parents, declared.parents, strict=True):
+            found = self._objection_to_parent(saved, *parents)
+            if found is not None:
+                return found
         if saved.outputs < saved.maps and self.uncertain(declared):
-            return f"it comes back whole or not at all, and {saved.outputs} of {saved.maps} map outputs are saved"
-        return ""
+            short = "it comes back whole or not at all"
+            return Objection(short, f"{short}, and {saved.outputs} of {saved.maps} map outputs are saved")
+        return None
 
-    def _objection_to_parent(self, saved: SavedShuffle, before: int, now: int) -> str:
+    def _objection_to_parent(self, saved: SavedShuffle, before: int, now: int) -> Objection | None:
         parent = self._known.get(now)
         if parent is None:
-            return f"it is computed from shuffle {now}, of which nothing is known"
+            return Objection(
+                "it is computed from something unknown", f"it is computed from shuffle {now}, of which nothing is known"
+            )
         if not parent.reusable:
-            return f"it is computed from shuffle {now}, which has to run again in full"
+            return Objection(
+                "what it is computed from has to run again in full",
+                f"it is computed from shuffle {now}, which has to run again in full",
+            )
         same = before == now
         if (parent.bounded and not same) or (parent.varies and not (same and parent.whole)):
-            return f"it was computed from shuffle {before}, and shuffle {now} of today may hold something else"
+            return Objection(
+                "what it was computed from may be other rows today",
+                f"it was computed from shuffle {before}, and shuffle {now} of today may hold something else",
+            )
         # Numbers of tasks grow, from epoch to epoch as well.
         if parent.varies and parent.newest > saved.oldest:
-            return f"a map of shuffle {now} ran again after it was computed from that"
-        return ""
+            return Objection(
+                "what it was computed from ran again since",
+                f"a map of shuffle {now} ran again after it was computed from that",
+            )
+        return None
+
+
+def _shortly(objections: dict[int, Objection]) -> tuple[tuple[int, str], ...]:
+    return tuple((shuffle, one.short) for shuffle, one in objections.items())

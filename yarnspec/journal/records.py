@@ -39,7 +39,6 @@ TYPES: Mapping[int, type[JournalRecord]] = {
     11: records.WriteForgotten,
     12: records.InputsRead,
     32: records.MapFinished,
-    33: records.MapLost,
     34: records.ShuffleFacts,
     35: records.ShuffleDropped,
     36: records.Carried,

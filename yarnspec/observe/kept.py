@@ -19,6 +19,7 @@ _MOST_LIVE = 20
 _OTHER_REASONS = "other reasons"
 _BELOW = "below it: "
 _UNRECORDED = "it is not recorded: "
+_NOT_ASKED = "not asked for so far"
 
 
 class Kept:
@@ -33,8 +34,10 @@ class Kept:
         self._carried_over = ""
         self._recorded: set[int] = set()
         self._not_recorded: Counter[str] = Counter()
-        self._saved_shuffles = 0
-        self._saved_outputs = 0
+        self._saved: dict[int, int] = {}
+        self._offered: set[int] = set()
+        self._taken: set[int] = set()
+        self._unused: dict[int, str] = {}
         self._declared: dict[int, rec.ShuffleDeclared] = {}
         self._reused: dict[int, ReusedShuffle] = {}
         self._restored = 0
@@ -66,10 +69,10 @@ class Kept:
             not_recorded=dict(self._not_recorded),
             committed_writes=self._committed,
             skipped_writes=self._skipped,
-            saved_shuffles=self._saved_shuffles,
-            saved_outputs=self._saved_outputs,
+            saved_shuffles=sum(1 for outputs in self._saved.values() if outputs),
+            saved_outputs=sum(self._saved.values()),
             restored_outputs=self._restored,
-            not_restored=dict(self._not_restored),
+            not_restored=self._all_not_restored(),
             reused=tuple(self._reused.values()),
             lost_hosts=dict(self._lost_hosts),
             kept=tuple(one for one in self._kept.values() if one.outputs),
@@ -87,10 +90,14 @@ class Kept:
                 self._carried_over = "; ".join(filter(None, (self._carried_over, reason)))
             case commands.RecordShuffle(shuffle=shuffle):
                 self._recorded.add(shuffle)
-            case commands.RefuseShuffles(shuffles=shuffles):
+            case commands.OfferSaved(shuffles=shuffles):
+                self._offered.update(shuffles)
+            case commands.RefuseShuffles(shuffles=shuffles, reason=reason):
                 self._recorded.difference_update(shuffles)
-            case commands.ForgetShuffle(shuffle=shuffle):
+                self._leave(shuffles, reason)
+            case commands.ForgetShuffle(shuffle=shuffle, reason=reason):
                 self._recorded.discard(shuffle)
+                self._leave((shuffle,), reason)
             case commands.AnswerShuffle():
                 self._answered(command)
             case commands.RecordWrite(ordinal=ordinal):
@@ -101,6 +108,17 @@ class Kept:
                 self._skipped += 1
             case commands.GiveUpHost(host=host, reason=reason):
                 self._lost_hosts[host] = reason
+
+    def _leave(self, shuffles: tuple[int, ...], reason: str) -> None:
+        self._unused.update((one, reason) for one in shuffles if one in self._saved)
+
+    def _all_not_restored(self) -> dict[str, int]:
+        every = Counter(self._not_restored)
+        for shuffle in self._saved.keys() - self._taken:
+            why = self._unused.get(shuffle) or (_NOT_ASKED if shuffle in self._offered else "")
+            if why and self._saved[shuffle]:
+                every[why] += self._saved[shuffle]
+        return dict(every)
 
     def _admitted(self, limit: commands.AdmitLimit) -> None:
         if limit.about:
@@ -120,8 +138,10 @@ class Kept:
             return
         if not answer.record:
             self._leave_out(declared.why_not or answer.reason.rpartition(_UNRECORDED)[2])
+        self._unused.update(answer.unused)
         if answer.shuffle is None:
             return
+        self._taken.add(answer.shuffle)
         self._reused[answer.shuffle] = ReusedShuffle(
             shuffle=answer.shuffle, description=declared.description, maps=declared.maps
         )
@@ -138,8 +158,8 @@ class Kept:
         match event:
             case rec.JournalReplayed(shuffles=shuffles):
                 self._seen = True
-                self._saved_shuffles = sum(1 for one in shuffles if one.outputs)
-                self._saved_outputs = sum(one.outputs for one in shuffles)
+                self._saved = {one.shuffle: one.outputs for one in shuffles}
+                self._unused = {one.shuffle: one.not_reusable for one in shuffles if one.not_reusable}
             case rec.ShuffleDeclared(question=question):
                 self._declared[question] = event
             case rec.RecordingStopped(shuffle=shuffle, why=why) if shuffle in self._recorded:

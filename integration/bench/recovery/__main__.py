@@ -39,7 +39,10 @@ REPEATS, PAIRS = 3, 10
 @click.option("--fresh", is_flag=True, help="Forget the runs that were made before.")
 @click.option("--show", is_flag=True, help="Only print what is there.")
 def main(*, repeats: int, pairs: int, shares: tuple[float, ...], path: Path, fresh: bool, show: bool) -> None:
-    """Kill masters and executors in the middle of a job, with recovery and without; and compare jobs without kills."""
+    """Kill masters and executors in the middle of a job, with recovery and without; and compare jobs without kills.
+
+    Exit code 1 when an aim is missed or a result is wrong.
+    """
     begun = time.monotonic()
     # Whoever ends us by a signal must not leave a cluster behind.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
@@ -61,7 +64,7 @@ def main(*, repeats: int, pairs: int, shares: tuple[float, ...], path: Path, fre
         finally:
             shutil.rmtree(workspace, ignore_errors=True)
         console.print(f"measured for {(time.monotonic() - begun) / 60:.1f} min")
-    print_results(results, console)
+    sys.exit(0 if print_results(results, console) else 1)
 
 
 def _kill(

@@ -22,10 +22,11 @@ HEADINGS = (
 MOST_TWICE = 1.1
 MOST_COST = 1.01
 ENOUGH_PAIRS = 5
+_NOT_MET = "NOT MET"
 
 
-def print_results(results: Results, console: Console) -> None:
-    """Print what the kills and the journal cost, and how the aims are met."""
+def print_results(results: Results, console: Console) -> bool:
+    """Print what the kills and the journal cost, and how the aims are met; whether they are, and all results right."""
     rows = [row for way in Way for share in SHARES if (row := _row(results, way, share))]
     title = (
         f"the application master, or an executor, killed in a job of {STAGES} stages, {TASKS} tasks of "
@@ -40,8 +41,11 @@ def print_results(results: Results, console: Console) -> None:
     lines = [title, "", "| " + " | ".join(HEADINGS) + " |", "|" + "---:|" * len(HEADINGS)]
     # Markdown is for copying: it must not be wrapped.
     console.out("\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]), highlight=False)
-    for line in [*_kills(results), *_cost(results)]:
+    found = [*_kills(results), *_cost(results)]
+    for line in found:
         console.print(f"  {line}", markup=False)
+    right = all(one.right for one in results.kills) and all(one.right for one in results.pairs)
+    return right and not any(line.startswith(_NOT_MET) for line in found)
 
 
 def _row(results: Results, way: Way, share: float) -> tuple[str, ...] | None:
@@ -69,7 +73,7 @@ def _kills(results: Results) -> list[str]:
         return []
     worst = max(with_recovery, key=lambda one: one.twice.ratio)
     value = median(one.twice.ratio for one in with_recovery)
-    verdict = "met" if value <= MOST_TWICE else "NOT MET"
+    verdict = "met" if value <= MOST_TWICE else _NOT_MET
     return [
         f"{verdict}: done twice, to what was in flight {value:.2f}, aim ≤ {MOST_TWICE}; worst {worst.twice.ratio:.2f}",
         f"{sum(one.restored for one in with_recovery)} of {sum(one.saved for one in with_recovery)} saved map outputs "
@@ -86,7 +90,7 @@ def _cost(results: Results) -> list[str]:
     if len(results.pairs) < ENOUGH_PAIRS:
         return [f"too few for a ratio: {said}"]
     ratio = paired_ratio(with_s, without_s)
-    verdict = "met" if ratio.value <= MOST_COST and not wrong else "NOT MET"
+    verdict = "met" if ratio.value <= MOST_COST and not wrong else _NOT_MET
     interval = f"{ratio.value:.4f} [{ratio.low:.4f}, {ratio.high:.4f}]"
     return [f"{verdict}: the journal's cost, with to without {interval}, aim ≤ {MOST_COST}; {said}"]
 

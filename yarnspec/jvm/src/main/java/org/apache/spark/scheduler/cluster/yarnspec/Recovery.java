@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -214,6 +215,9 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             outbox.add("recording_stopped", event -> event.put("shuffle", each)
                     .put("why", Failures.shortened("it could not be begun: " + fault)));
         }
+        // Which shuffles it reads is asked for those above it.
+        List<Integer> below = List.copyOf(Signatures.shufflesOf(() -> List.of(dependency.rdd())));
+        signatures.registered(number, Signature.ofUnknownShuffle(below, "it could not be begun"), null);
         return number;
     }
 
@@ -275,8 +279,8 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
                 parentsRecordable &= !below.poisoned();
             }
         }
-        if (wanted && !parentsRecordable) {
-            stopRecording(record, "a shuffle below it is not recorded");
+        if (!parentsRecordable) {
+            poison(record, "a shuffle below it is not recorded");
         } else if (wanted) {
             sendFacts(record, dependency);
         }
@@ -417,8 +421,11 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     private void countAll(Signature below) {
         SavedOutputs.SavedShuffle there = below.accumulates() ? saved.shuffle(below.text()) : null;
+        if (there == null) {
+            return;
+        }
         for (ShuffleRecord record : shuffles.values()) {
-            if (there != null && record.signature == below) {
+            if (record.signature == below) {
                 count(record, there, null);
             }
         }
@@ -462,6 +469,12 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     void dropped(int shuffle) {
         ShuffleRecord record = shuffles.remove(shuffle);
+        if (record != null && record.children.isEmpty()) { // else those above it are reached by way of it
+            record.signature.parents().stream()
+                    .map(shuffles::get)
+                    .filter(Objects::nonNull)
+                    .forEach(below -> below.children.remove(record));
+        }
         signatures.forget(shuffle);
         stale.forget(shuffle);
         accumulated.forget(shuffle);

@@ -4,7 +4,7 @@ import java.lang.ref.WeakReference;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.Set;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.rdd.RDD;
 
 /** A shuffle of this driver: what it is, whether its maps are recorded, and what of it an earlier driver did. */
@@ -13,7 +13,7 @@ final class ShuffleRecord {
     final Signature signature;
     final ShuffleMetrics metrics;
     /** Those that read it. */
-    final Collection<ShuffleRecord> children = new ConcurrentLinkedQueue<>();
+    final Set<ShuffleRecord> children = ConcurrentHashMap.newKeySet();
 
     private final WeakReference<RDD<?>> rdd;
     private final Set<Integer> restored = new HashSet<>();

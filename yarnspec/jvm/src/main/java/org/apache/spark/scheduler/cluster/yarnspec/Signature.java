@@ -46,6 +46,11 @@ record Signature(
         return new Signature("", path, 0, 0, Determinism.INDETERMINATE, parents, false, List.of(), "its plan is not known");
     }
 
+    /** A shuffle of which nothing is known but what it reads. */
+    static Signature ofUnknownShuffle(List<Integer> parents, String why) {
+        return new Signature("", "", 0, 0, Determinism.INDETERMINATE, parents, true, List.of(), why);
+    }
+
     /** The same, but never reused. */
     Signature unknown(String why) {
         return new Signature("", description, maps, reduces, determinism, parents, accumulates, observers, why);

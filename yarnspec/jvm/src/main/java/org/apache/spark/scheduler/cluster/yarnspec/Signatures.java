@@ -4,10 +4,10 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -65,6 +65,7 @@ final class Signatures implements ShuffleIdentities {
     private final Map<String, Integer> occurrences = new ConcurrentHashMap<>();
     private final Map<Integer, String> identities = new ConcurrentHashMap<>();
     private final Map<Integer, Signature> known = new ConcurrentHashMap<>();
+    private final Set<Integer> varying = ConcurrentHashMap.newKeySet();
     private final AddedFiles added = new AddedFiles();
     private final HadoopInputs inputs = new HadoopInputs();
     private final boolean repeatable;
@@ -149,9 +150,11 @@ final class Signatures implements ShuffleIdentities {
         String whyNot = "";
         try {
             parts.accept(values);
-            if (values.accumulates() || accumulateBelow(values.rdds().parents(), new HashSet<>())) {
+            Set<Integer> below = shufflesBelow(values.rdds().parents());
+            if (values.accumulates() || below.stream().anyMatch(this::mayAccumulate)) {
                 whyNot = "its functions add to accumulators";
             }
+            addWhichOfThem(into, below);
         } catch (Unknown e) {
             whyNot = e.getMessage();
         } catch (Exception | LinkageError | StackOverflowError e) {
@@ -227,16 +230,14 @@ final class Signatures implements ShuffleIdentities {
     }
 
     /** Whether functions do in a shuffle that will not be asked for when the write is skipped, as far as is known. */
-    private boolean accumulateBelow(Collection<Integer> shuffles, Set<Integer> seen) {
-        for (int shuffle : shuffles) {
-            if (seen.add(shuffle)) {
-                Signature each = known.get(shuffle);
-                if (each == null || each.accumulates() || accumulateBelow(each.parents(), seen)) {
-                    return true;
-                }
-            }
-        }
-        return false;
+    private boolean mayAccumulate(int shuffle) {
+        Signature signature = known.get(shuffle);
+        return signature == null || signature.accumulates();
+    }
+
+    /** Of two shuffles that are made alike each has its own rows where functions may give others each time. */
+    private void addWhichOfThem(Fingerprint into, Set<Integer> below) {
+        below.stream().filter(this::varies).map(known::get).filter(Objects::nonNull).map(Signature::text).sorted().forEach(into::add);
     }
 
     /**
@@ -268,6 +269,9 @@ final class Signatures implements ShuffleIdentities {
      * @param bounds those of its ranges, after saved ones were put back; null when it does not sort
      */
     void registered(int shuffle, Signature signature, RangeBounds bounds) {
+        if (variesItself(signature) || signature.parents().stream().anyMatch(this::varies)) {
+            varying.add(shuffle);
+        }
         known.put(shuffle, signature);
         if (!signature.known()) {
             return;
@@ -299,15 +303,13 @@ final class Signatures implements ShuffleIdentities {
 
     /** The shuffles below, which need not run when this one is there as a whole, and itself. */
     List<Signature> below(Signature signature) {
-        Set<Signature> all = new LinkedHashSet<>();
-        addBelow(signature, all);
-        return List.copyOf(all);
+        return shufflesBelow(signature.parents()).stream().map(known::get).filter(Objects::nonNull).toList();
     }
 
-    /** The same by their numbers in this driver; of a write as well. */
-    Set<Integer> shufflesBelow(Signature signature) {
+    /** The same by their numbers in this driver, with these. */
+    Set<Integer> shufflesBelow(Collection<Integer> shuffles) {
         Set<Integer> all = new LinkedHashSet<>();
-        ArrayDeque<Integer> left = new ArrayDeque<>(signature.parents());
+        ArrayDeque<Integer> left = new ArrayDeque<>(shuffles);
         while (!left.isEmpty()) {
             Signature below = all.add(left.peek()) ? known.get(left.peek()) : null;
             left.pop();
@@ -322,7 +324,7 @@ final class Signatures implements ShuffleIdentities {
     Set<Integer> shufflesAbove(Set<Integer> shuffles) {
         Set<Integer> all = new LinkedHashSet<>();
         known.forEach((number, signature) -> {
-            if (!Collections.disjoint(shufflesBelow(signature), shuffles)) {
+            if (!Collections.disjoint(shufflesBelow(signature.parents()), shuffles)) {
                 all.add(number);
             }
         });
@@ -331,10 +333,7 @@ final class Signatures implements ShuffleIdentities {
 
     /** Whether another run of its maps may give other rows to those above: it itself, or one below it. As in core/shuffles.py. */
     boolean varies(int shuffle) {
-        Signature signature = known.get(shuffle);
-        return signature == null
-                || variesItself(signature)
-                || shufflesBelow(signature).stream().map(known::get).anyMatch(each -> each == null || variesItself(each));
+        return varying.contains(shuffle) || !known.containsKey(shuffle);
     }
 
     private boolean variesItself(Signature signature) {
@@ -342,17 +341,9 @@ final class Signatures implements ShuffleIdentities {
                 || signature.determinism() == Signature.Determinism.UNORDERED && !repeatable;
     }
 
-    private void addBelow(Signature signature, Set<Signature> all) {
-        for (int parent : signature.parents()) {
-            Signature below = known.get(parent);
-            if (below != null && all.add(below)) {
-                addBelow(below, all);
-            }
-        }
-    }
-
     void forget(int shuffle) {
         known.remove(shuffle);
+        varying.remove(shuffle);
         identities.remove(shuffle);
     }
 

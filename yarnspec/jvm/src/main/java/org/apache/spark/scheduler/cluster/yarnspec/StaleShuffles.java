@@ -1,6 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
@@ -22,6 +23,7 @@ final class StaleShuffles {
     private final Signatures signatures;
     private final Map<Integer, String> why = new ConcurrentHashMap<>();
     private final Set<Integer> shown = ConcurrentHashMap.newKeySet();
+    private final Map<Integer, Kept> kept = new HashMap<>();
 
     StaleShuffles(Signatures signatures) {
         this.signatures = signatures;
@@ -42,29 +44,52 @@ final class StaleShuffles {
 
     /**
      * A write of an earlier epoch is not done again: what it is computed from must be what it was then, and with it what
-     * this driver has made of that already.
+     * this driver has made of that already, or an epoch in between.
      *
-     * @throws IllegalStateException something that was made of it has been shown by this driver
+     * @throws IllegalStateException something that was made of it has been shown by this driver, or is kept as well
      */
     void skipped(Signature write, String output, int epoch) {
         long later = (epoch + 1) * Recovery.TASKS_PER_EPOCH;
-        Set<Integer> mixed = new HashSet<>();
-        for (int shuffle : signatures.shufflesBelow(write)) {
-            if (signatures.varies(shuffle) && !isAsBefore(shuffle, later)) {
-                mixed.add(shuffle);
-            }
-        }
-        if (mixed.isEmpty()) {
-            return;
-        }
-        for (int above : signatures.shufflesAbove(mixed)) {
-            if (!isAsBefore(above, later)) {
-                mixed.add(above);
+        Set<Integer> below = new HashSet<>(signatures.shufflesBelow(write.parents()));
+        below.removeIf(shuffle -> !signatures.varies(shuffle));
+        Set<Integer> mixed = new HashSet<>(below);
+        mixed.removeIf(shuffle -> isAsBefore(shuffle, later));
+        if (!mixed.isEmpty()) {
+            for (int above : signatures.shufflesAbove(mixed)) {
+                if (!isAsBefore(above, later)) {
+                    mixed.add(above);
+                }
             }
         }
         mixed.forEach(shuffle -> mark(shuffle, output));
+        synchronized (kept) {
+            below.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new Kept()).readIn(epoch));
+            mixed.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new Kept()).changedSince(epoch));
+            below.removeIf(shuffle -> !kept.get(shuffle).isMixed());
+        }
+        refuse(below);
         mixed.retainAll(shown);
         refuse(mixed);
+    }
+
+    /** In which epochs the writes were done that are kept, of all that read a shuffle. */
+    private static final class Kept {
+        private int newest;
+        private int oldestBefore = Integer.MAX_VALUE;
+
+        void readIn(int epoch) {
+            newest = Math.max(newest, epoch);
+        }
+
+        /** The shuffle is not what it was for a write of this epoch. */
+        void changedSince(int epoch) {
+            oldestBefore = Math.min(oldestBefore, epoch);
+        }
+
+        /** Whether one was done by an epoch in which it may have been computed again, and another one before. */
+        boolean isMixed() {
+            return newest > oldestBefore;
+        }
     }
 
     private void mark(int shuffle, String output) {
@@ -112,5 +137,8 @@ final class StaleShuffles {
     void forget(int shuffle) {
         why.remove(shuffle);
         shown.remove(shuffle);
+        synchronized (kept) {
+            kept.remove(shuffle);
+        }
     }
 }

@@ -22,6 +22,15 @@ final class WriteQuestions {
     private static final long PATIENCE_S = 600;
     private static final ObjectMapper JSON = new ObjectMapper();
 
+    /** The answer was that the program must not go on. */
+    static final class Refused extends IllegalStateException {
+        private static final long serialVersionUID = 1;
+
+        Refused(String message) {
+            super(message);
+        }
+    }
+
     private final Outbox outbox;
     private final Map<Integer, CompletableFuture<JsonNode>> open = new ConcurrentHashMap<>();
     private int last;
@@ -52,7 +61,8 @@ final class WriteQuestions {
     /**
      * Asks, and waits.
      *
-     * @throws IllegalStateException the program must not go on
+     * @throws Refused the program must not go on
+     * @throws IllegalStateException there was no answer
      */
     JsonNode ask(String type, Consumer<ObjectNode> fields) {
         CompletableFuture<JsonNode> waiting = new CompletableFuture<>();
@@ -71,7 +81,7 @@ final class WriteQuestions {
                     System.err.println("yarnspec: the driver ends: " + answer.path("reason").asText());
                     NegotiatorWatch.halt();
                 }
-                throw new IllegalStateException("yarnspec: " + answer.path("reason").asText());
+                throw new Refused("yarnspec: " + answer.path("reason").asText());
             }
             return answer;
         } catch (TimeoutException | ExecutionException e) {

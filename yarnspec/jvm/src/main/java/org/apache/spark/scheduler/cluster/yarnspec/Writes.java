@@ -47,6 +47,8 @@ final class Writes {
     private final InputQuestions inputs;
     private final AtomicInteger lastWrite = new AtomicInteger();
     private final Map<Key, Write> planned = new ConcurrentHashMap<>();
+    /** Why nothing may be written to these paths: the negotiator may hold a write there for not done again by now. */
+    private final Map<String, String> undecided = new ConcurrentHashMap<>();
     /** Where this thread is about to write, while it is found out what. */
     private final ThreadLocal<Path> saving = new ThreadLocal<>();
 
@@ -126,12 +128,10 @@ final class Writes {
         if (known == null) {
             saving.set(command.outputPath()); // shuffles of RDDs that the query reads are made here
             try {
-                known = declare(key, mode(command), signatures.of(session, command), command.outputPath());
+                Signature signature = signatures.of(session, command);
+                known = declare(key, mode(command), signature, command.outputPath(), () -> readRdds(command.query()));
             } finally {
                 saving.remove();
-            }
-            if (known.there()) {
-                readRdds(command.query());
             }
         }
         return known.there();
@@ -153,16 +153,12 @@ final class Writes {
             return false;
         }
         saving.set(output); // all shuffles below it are made here
-        boolean there;
         try {
-            there = declare(key(output), EarlierWrites.SAVE, signatures.ofSave(rdd, call), output).there();
+            Signature signature = signatures.ofSave(rdd, call);
+            return declare(key(output), EarlierWrites.SAVE, signature, output, () -> inputs.reads(rdd)).there();
         } finally {
             saving.remove();
         }
-        if (there) {
-            inputs.reads(rdd);
-        }
-        return there;
     }
 
     /** Where the job writes that this thread makes ready; empty when it does not, or that is not known. */
@@ -235,27 +231,57 @@ final class Writes {
         return part ? "amend" : "replace";
     }
 
+    /** One of which nothing is known, so that it is always done. */
     private Write declare(Key key, String mode, Signature signature, Path output) {
+        return declare(key, mode, signature, output, () -> {});
+    }
+
+    /**
+     * Asks what is to become of a write.
+     *
+     * @param skipping what follows when it is not done again
+     * @throws IllegalStateException the program must not go on, or an earlier question about this path came to no end
+     */
+    private Write declare(Key key, String mode, Signature signature, Path output, Runnable skipping) {
         int number = lastWrite.incrementAndGet();
         String path = names.of(output);
-        boolean existed = exists(output);
-        JsonNode answer = questions.ask("write_declared", event -> event.put("write", number)
-                .put("path", path)
-                .put("mode", mode)
-                .put("existed", existed)
-                .put("signature", signature.text())
-                .put("description", signature.description())
-                .put("why_not", Failures.shortened(signature.whyNot())));
-        if (isSkip(answer) && answer.path("check").asBoolean()) {
-            answer = compare(number, answer);
+        String failed = undecided.get(path);
+        if (failed != null) {
+            throw new IllegalStateException(failed);
         }
-        Write write = new Write(number, key, output, isSkip(answer), Set.copyOf(signature.parents()));
+        boolean existed = exists(output);
+        boolean there = false;
+        JsonNode answer;
+        try {
+            answer = questions.ask("write_declared", event -> event.put("write", number)
+                    .put("path", path)
+                    .put("mode", mode)
+                    .put("existed", existed)
+                    .put("signature", signature.text())
+                    .put("description", signature.description())
+                    .put("why_not", Failures.shortened(signature.whyNot())));
+            if (isSkip(answer) && answer.path("check").asBoolean()) {
+                answer = compare(number, answer);
+            }
+            there = isSkip(answer);
+            if (there) {
+                stale.skipped(signature, path, answer.path("saved").path("epoch").asInt());
+                if (mode.equals("add") || mode.equals("amend")) {
+                    inputs.notAddedAgain(path, context.newRddId());
+                }
+                skipping.run();
+            }
+        } catch (RuntimeException | Error e) {
+            if (there || !(e instanceof WriteQuestions.Refused)) { // which is asked again when the program tries again
+                undecided.put(path, "yarnspec: whether " + path + " was written by an earlier life of the program was not found"
+                        + " out, so that it must not be written now: " + Failures.shortened(e.toString()) + ". The program has"
+                        + " to end");
+            }
+            throw e;
+        }
+        Write write = new Write(number, key, output, there, Set.copyOf(signature.parents()));
         planned.put(key, write);
         if (write.there()) {
-            stale.skipped(signature, path, answer.path("saved").path("epoch").asInt());
-            if (mode.equals("add") || mode.equals("amend")) {
-                inputs.notAddedAgain(path, context.newRddId());
-            }
             System.err.println("yarnspec: " + output + " is not written again: "
                     + answer.path("reason").asText());
         } else if (existed && mode.equals(EarlierWrites.SAVE) && questions.pending()) {

@@ -11,8 +11,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.apache.spark.HashPartitioner;
 import org.apache.spark.Partitioner;
 import org.apache.spark.api.java.JavaFutureAction;
+import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.scheduler.ExecutorProcessLost;
 import org.apache.spark.scheduler.MapStatus;
@@ -336,6 +338,30 @@ class RecoveryTest {
             finishMaps(life, 2);
             assertTrue(life.frames.isEmpty());
         }
+    }
+
+    @Test
+    void whatIsMadeLaterOfSuchAShuffleIsNotToldEither() throws Exception {
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            JavaPairRDD<Integer, Integer> base = spread(
+                    life.cluster.context.parallelize(List.of(1, 2), 2).mapToPair(each -> new Tuple2<>(each, each)));
+            base.countAsync();
+            List<Long> started = life.cluster.offerUntilStarted();
+            LongAccumulator counted = new LongAccumulator();
+            counted.register(life.cluster.context.sc(), Option.apply("rows"), false);
+            LongAccumulator update = (LongAccumulator) counted.copyAndReset();
+            update.metadata_$eq(counted.metadata());
+            update.add(1L);
+            Fields.set(update, "atDriverSide", false);
+            life.cluster.finish(started.get(0), life.cluster.mapOutput(started.get(0), SIZES), List.of(update));
+            FakeCluster.await(() -> stopped(life) == 1, "the recording was not stopped");
+            spread(spread(base)).countAsync(); // two shuffles above it, the upper one of the lower one alone
+            FakeCluster.await(() -> stopped(life) == 3, "what is above is recorded");
+        }
+    }
+
+    private static JavaPairRDD<Integer, Integer> spread(JavaPairRDD<Integer, Integer> pairs) {
+        return pairs.mapToPair(pair -> pair.swap()).partitionBy(new HashPartitioner(2));
     }
 
     private static int stopped(DriverLife life) {

@@ -1,0 +1,67 @@
+package org.apache.spark.scheduler.cluster.yarnspec;
+
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What follows from writes of an earlier driver that are not done again. */
+class KeptWritesTest {
+    private static final int SHUFFLE = 1_000_000;
+
+    @TempDir
+    Path directory;
+
+    private boolean isThere(DriverLife life) {
+        var numbers = life.cluster.context.parallelize(List.of(1, 2), 2);
+        String output = directory.resolve("out").toString();
+        return life.recovery.writes().isThere(numbers.rdd(), new org.apache.hadoop.fs.Path(output), "saveAsTextFile");
+    }
+
+    /** The negotiator has counted it as not done again, and takes a second one for one more. */
+    @Test
+    void aWriteOfWhichNobodyCouldSeeWhetherItIsThereIsNotDoneWhenTheProgramTriesAgain() throws Exception {
+        try (DriverLife life = new DriverLife(2, null, Map.of())) {
+            life.aboutWrites = "{\"action\":\"skip\",\"check\":true,"
+                    + "\"saved\":{\"path\":\"nosuchfilesystem://x/out\",\"epoch\":1}}";
+            assertThrows(UncheckedIOException.class, () -> isThere(life));
+            life.aboutWrites = "{}";
+            var again = assertThrows(IllegalStateException.class, () -> isThere(life));
+            assertTrue(again.getMessage().contains("nosuchfilesystem"), again::getMessage);
+        }
+    }
+
+    @Test
+    void whatIsRefusedIsAskedAgain() throws Exception {
+        try (DriverLife life = new DriverLife(2, null, Map.of())) {
+            life.aboutWrites = "{\"action\":\"stop\",\"reason\":\"its output is gone\"}";
+            assertThrows(IllegalStateException.class, () -> isThere(life));
+            life.aboutWrites = "{\"action\":\"skip\"}";
+            assertTrue(isThere(life));
+        }
+    }
+
+    @Test
+    void twoWritesOfDifferentLivesAreNotKeptWhenWhatTheyWereMadeOfHasChanged() throws Exception {
+        try (DriverLife life = new DriverLife(3, null, Map.of())) {
+            Signatures signatures = new Signatures(false);
+            signatures.registered(SHUFFLE, Signature.ofUnknownShuffle(List.of(), "a test"), null);
+            Signature write = Signature.ofUnknownWrite("out", List.of(SHUFFLE));
+            StaleShuffles same = new StaleShuffles(signatures);
+            same.skipped(write, "a", 1); // of the shuffle nothing is there
+            assertDoesNotThrow(() -> same.skipped(write, "b", 1));
+            for (List<Integer> epochs : List.of(List.of(1, 2), List.of(2, 1))) {
+                StaleShuffles stale = new StaleShuffles(signatures);
+                stale.skipped(write, "a", epochs.get(0));
+                assertThrows(IllegalStateException.class, () -> stale.skipped(write, "b", epochs.get(1)));
+            }
+            assertTrue(life.declared().isEmpty());
+        }
+    }
+}
