@@ -42,6 +42,13 @@ def test_what_is_not_the_same_runs(fields: dict[str, Any], why: str) -> None:
     assert found.record is fields.get("reusable", True)
 
 
+def test_what_is_saved_of_a_shuffle_that_is_not_reusable_is_named() -> None:
+    """The same computation ran twice, and something was found against it the second time."""
+    found = answer(second_epoch(saved(), saved(OLD + 1, by_host={}, not_reusable="it counts")), declared())
+    assert not found.restore
+    assert [shuffle for shuffle, why in found.unused if "it counts" in why] == [OLD]
+
+
 def test_an_indeterminate_shuffle_comes_back_whole_or_not_at_all() -> None:
     whole = answer(second_epoch(saved(determinism="indeterminate")), declared(determinism="indeterminate"))
     assert (whole.restore, whole.whole) == (True, True)

@@ -182,10 +182,11 @@ class Shuffles:
     def _match(self, declared: ShuffleDeclared) -> Match:
         if not declared.reusable:
             return Match(None, declared.why_not or "it cannot be recorded")
-        if declared.signature in self._refused:
-            return Match(None, f"what is saved of it is not reusable: {self._refused[declared.signature]}")
         same = self._by_signature.get(declared.signature, ())
         candidates = [self._offered[one] for one in same if one in self._offered]
+        if declared.signature in self._refused:
+            why = f"what is saved of it is not reusable: {self._refused[declared.signature]}"
+            return Match(None, why, tuple((one.shuffle, why) for one in candidates))
         if not candidates:
             return Match(None, "nothing is saved of it")
         objections: dict[int, Objection] = {}

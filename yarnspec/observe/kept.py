@@ -159,7 +159,6 @@ class Kept:
             case rec.JournalReplayed(shuffles=shuffles):
                 self._seen = True
                 self._saved = {one.shuffle: one.outputs for one in shuffles}
-                self._unused = {one.shuffle: one.not_reusable for one in shuffles if one.not_reusable}
             case rec.ShuffleDeclared(question=question):
                 self._declared[question] = event
             case rec.RecordingStopped(shuffle=shuffle, why=why) if shuffle in self._recorded:

@@ -64,10 +64,10 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     Recovery(int epoch, Outbox outbox, FrameFeed frames, SavedOutputs saved, long windowMs, boolean repeatable) {
         this.epoch = epoch;
         this.signatures = new Signatures(repeatable);
-        this.stale = new StaleShuffles(signatures);
         this.outbox = outbox;
         this.frames = frames;
         this.saved = saved;
+        this.stale = new StaleShuffles(signatures, saved);
         this.accumulated = new Accumulated(saved);
         this.restoring = new Restoring(saved, signatures::varies, accumulated, outbox, windowMs);
         this.unrecorded = new Unrecorded(outbox);
@@ -469,11 +469,11 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     void dropped(int shuffle) {
         ShuffleRecord record = shuffles.remove(shuffle);
-        if (record != null && record.children.isEmpty()) { // else those above it are reached by way of it
-            record.signature.parents().stream()
-                    .map(shuffles::get)
-                    .filter(Objects::nonNull)
-                    .forEach(below -> below.children.remove(record));
+        if (record != null) {
+            record.signature.parents().stream().map(shuffles::get).filter(Objects::nonNull).forEach(below -> {
+                below.children.addAll(record.children); // those above it are still reached
+                below.children.remove(record);
+            });
         }
         signatures.forget(shuffle);
         stale.forget(shuffle);

@@ -237,7 +237,7 @@ final class Signatures implements ShuffleIdentities {
 
     /** Of two shuffles that are made alike each has its own rows where functions may give others each time. */
     private void addWhichOfThem(Fingerprint into, Set<Integer> below) {
-        below.stream().filter(this::varies).map(known::get).filter(Objects::nonNull).map(Signature::text).sorted().forEach(into::add);
+        below.stream().filter(this::varies).map(this::textOf).sorted().forEach(into::add);
     }
 
     /**
@@ -329,6 +329,12 @@ final class Signatures implements ShuffleIdentities {
             }
         });
         return all;
+    }
+
+    /** What a shuffle of this driver is; empty when that is not known. */
+    String textOf(int shuffle) {
+        Signature signature = known.get(shuffle);
+        return signature == null ? "" : signature.text();
     }
 
     /** Whether another run of its maps may give other rows to those above: it itself, or one below it. As in core/shuffles.py. */

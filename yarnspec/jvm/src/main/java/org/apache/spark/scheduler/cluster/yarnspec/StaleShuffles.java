@@ -21,12 +21,14 @@ import org.apache.spark.scheduler.Stage;
  */
 final class StaleShuffles {
     private final Signatures signatures;
+    private final SavedOutputs saved;
     private final Map<Integer, String> why = new ConcurrentHashMap<>();
     private final Set<Integer> shown = ConcurrentHashMap.newKeySet();
     private final Map<Integer, Kept> kept = new HashMap<>();
 
-    StaleShuffles(Signatures signatures) {
+    StaleShuffles(Signatures signatures, SavedOutputs saved) {
         this.signatures = signatures;
+        this.saved = saved;
     }
 
     /** Whether all map outputs of a shuffle are there, and of none the task had that number or a later one. */
@@ -64,7 +66,9 @@ final class StaleShuffles {
         mixed.forEach(shuffle -> mark(shuffle, output));
         synchronized (kept) {
             below.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new Kept()).readIn(epoch));
-            mixed.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new Kept()).changedSince(epoch));
+            mixed.stream()
+                    .filter(shuffle -> below.contains(shuffle) && mayHaveRun(shuffle, later))
+                    .forEach(shuffle -> kept.get(shuffle).changedSince(epoch));
             below.removeIf(shuffle -> !kept.get(shuffle).isMixed());
         }
         refuse(below);
@@ -90,6 +94,14 @@ final class StaleShuffles {
         boolean isMixed() {
             return newest > oldestBefore;
         }
+    }
+
+    /** Whether a map may have run with that number or a later one: one that is merely gone by now has not. */
+    private boolean mayHaveRun(int shuffle, long task) {
+        SavedOutputs.SavedShuffle past = saved.shuffle(signatures.textOf(shuffle));
+        return past == null
+                || past.outputs().size() < past.maps()
+                || past.outputs().values().stream().anyMatch(each -> each.mapId() >= task);
     }
 
     private void mark(int shuffle, String output) {

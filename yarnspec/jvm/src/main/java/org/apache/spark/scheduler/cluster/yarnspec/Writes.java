@@ -49,6 +49,7 @@ final class Writes {
     private final Map<Key, Write> planned = new ConcurrentHashMap<>();
     /** Why nothing may be written to these paths: the negotiator may hold a write there for not done again by now. */
     private final Map<String, String> undecided = new ConcurrentHashMap<>();
+    private final Map<String, Object> asking = new ConcurrentHashMap<>();
     /** Where this thread is about to write, while it is found out what. */
     private final ThreadLocal<Path> saving = new ThreadLocal<>();
 
@@ -243,13 +244,22 @@ final class Writes {
      * @throws IllegalStateException the program must not go on, or an earlier question about this path came to no end
      */
     private Write declare(Key key, String mode, Signature signature, Path output, Runnable skipping) {
+        // One at a time for a path: whoever tries again must know what came of it.
+        synchronized (asking.computeIfAbsent(names.of(output), path -> new Object())) {
+            return ask(key, mode, signature, output, skipping);
+        }
+    }
+
+    private Write ask(Key key, String mode, Signature signature, Path output, Runnable skipping) {
         int number = lastWrite.incrementAndGet();
         String path = names.of(output);
+        boolean existed = exists(output);
         String failed = undecided.get(path);
-        if (failed != null) {
+        if (failed != null && existed) {
             throw new IllegalStateException(failed);
         }
-        boolean existed = exists(output);
+        // What is replaced as a whole may be done again.
+        boolean twice = questions.pending() && !mode.equals("replace");
         boolean there = false;
         JsonNode answer;
         try {
@@ -272,10 +282,11 @@ final class Writes {
                 skipping.run();
             }
         } catch (RuntimeException | Error e) {
-            if (there || !(e instanceof WriteQuestions.Refused)) { // which is asked again when the program tries again
-                undecided.put(path, "yarnspec: whether " + path + " was written by an earlier life of the program was not found"
-                        + " out, so that it must not be written now: " + Failures.shortened(e.toString()) + ". The program has"
-                        + " to end");
+            // What was refused is asked again when the program tries again.
+            if (twice && (there || !(e instanceof WriteQuestions.Refused))) {
+                undecided.put(path, "yarnspec: " + path + " was written by an earlier life of the program, and whether it is whole"
+                        + " and may be left as it is was not found out: " + Failures.shortened(e.toString())
+                        + ". It must not be written again by this life; submit the program again");
             }
             throw e;
         }

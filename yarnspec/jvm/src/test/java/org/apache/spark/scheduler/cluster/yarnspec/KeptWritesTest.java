@@ -1,10 +1,12 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -15,53 +17,88 @@ import org.junit.jupiter.api.io.TempDir;
 class KeptWritesTest {
     private static final int SHUFFLE = 1_000_000;
 
+    private static final String GONE = "{\"action\":\"skip\",\"check\":true,\"pending\":true,"
+            + "\"saved\":{\"path\":\"nosuchfilesystem://x/out\",\"epoch\":1}}";
+
     @TempDir
     Path directory;
 
-    private boolean isThere(DriverLife life) {
+    private boolean isThere(DriverLife life, String answer) {
+        life.aboutWrites = answer;
         var numbers = life.cluster.context.parallelize(List.of(1, 2), 2);
-        String output = directory.resolve("out").toString();
-        return life.recovery.writes().isThere(numbers.rdd(), new org.apache.hadoop.fs.Path(output), "saveAsTextFile");
+        var output = new org.apache.hadoop.fs.Path(directory.resolve("out").toString());
+        return life.recovery.writes().isThere(numbers.rdd(), output, "saveAsTextFile");
     }
 
     /** The negotiator has counted it as not done again, and takes a second one for one more. */
     @Test
     void aWriteOfWhichNobodyCouldSeeWhetherItIsThereIsNotDoneWhenTheProgramTriesAgain() throws Exception {
         try (DriverLife life = new DriverLife(2, null, Map.of())) {
-            life.aboutWrites = "{\"action\":\"skip\",\"check\":true,"
-                    + "\"saved\":{\"path\":\"nosuchfilesystem://x/out\",\"epoch\":1}}";
-            assertThrows(UncheckedIOException.class, () -> isThere(life));
-            life.aboutWrites = "{}";
-            var again = assertThrows(IllegalStateException.class, () -> isThere(life));
+            Path output = Files.createDirectory(directory.resolve("out"));
+            assertFalse(isThere(life, "{\"pending\":true}"));
+            assertThrows(UncheckedIOException.class, () -> isThere(life, GONE));
+            var again = assertThrows(IllegalStateException.class, () -> isThere(life, "{}"));
             assertTrue(again.getMessage().contains("nosuchfilesystem"), again::getMessage);
+            Files.delete(output);
+            assertFalse(isThere(life, "{}")); // what the program has removed it may write
         }
     }
 
     @Test
     void whatIsRefusedIsAskedAgain() throws Exception {
         try (DriverLife life = new DriverLife(2, null, Map.of())) {
-            life.aboutWrites = "{\"action\":\"stop\",\"reason\":\"its output is gone\"}";
-            assertThrows(IllegalStateException.class, () -> isThere(life));
-            life.aboutWrites = "{\"action\":\"skip\"}";
-            assertTrue(isThere(life));
+            Files.createDirectory(directory.resolve("out"));
+            assertFalse(isThere(life, "{\"pending\":true}"));
+            String refused = "{\"action\":\"stop\",\"reason\":\"its output is gone\",\"pending\":true}";
+            assertThrows(IllegalStateException.class, () -> isThere(life, refused));
+            assertTrue(isThere(life, "{\"action\":\"skip\"}"));
         }
     }
 
     @Test
-    void twoWritesOfDifferentLivesAreNotKeptWhenWhatTheyWereMadeOfHasChanged() throws Exception {
+    void twoWritesOfDifferentLivesAreNotKeptWhenWhatTheyWereMadeOfMayHaveRunInBetween() throws Exception {
         try (DriverLife life = new DriverLife(3, null, Map.of())) {
             Signatures signatures = new Signatures(false);
             signatures.registered(SHUFFLE, Signature.ofUnknownShuffle(List.of(), "a test"), null);
             Signature write = Signature.ofUnknownWrite("out", List.of(SHUFFLE));
-            StaleShuffles same = new StaleShuffles(signatures);
+            StaleShuffles same = new StaleShuffles(signatures, SavedOutputs.NONE);
             same.skipped(write, "a", 1); // of the shuffle nothing is there
             assertDoesNotThrow(() -> same.skipped(write, "b", 1));
             for (List<Integer> epochs : List.of(List.of(1, 2), List.of(2, 1))) {
-                StaleShuffles stale = new StaleShuffles(signatures);
+                StaleShuffles stale = new StaleShuffles(signatures, SavedOutputs.NONE);
                 stale.skipped(write, "a", epochs.get(0));
                 assertThrows(IllegalStateException.class, () -> stale.skipped(write, "b", epochs.get(1)));
             }
             assertTrue(life.declared().isEmpty());
         }
+    }
+
+    @Test
+    void theyAreWhenItIsMerelyGone() throws Exception {
+        Path past;
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            past = ran(life, 2);
+        }
+        try (DriverLife life = new DriverLife(3, past, Map.of())) {
+            SavedOutputs saved = SavedOutputs.load(past);
+            Signatures signatures = new Signatures(false);
+            String text = saved.shuffle(SHUFFLE).signature();
+            var kind = Signature.Determinism.UNORDERED;
+            signatures.registered(SHUFFLE, new Signature(text, "", 2, 2, kind, List.of(), false, List.of(), ""), null);
+            Signature write = Signature.ofUnknownWrite("out", List.of(SHUFFLE));
+            StaleShuffles stale = new StaleShuffles(signatures, saved);
+            stale.skipped(write, "a", 1);
+            assertDoesNotThrow(() -> stale.skipped(write, "b", 2));
+            assertTrue(life.declared().isEmpty());
+        }
+    }
+
+    private Path ran(DriverLife life, int maps) throws Exception {
+        life.cluster.context.parallelize(List.of(1, 2), maps).coalesce(2, true).countAsync();
+        for (long task : life.cluster.offerUntilStarted()) {
+            life.cluster.finish(task, life.cluster.mapOutput(task, new long[] {1, 1}));
+        }
+        life.awaitMaps(maps);
+        return life.save(directory.resolve("saved"));
     }
 }
