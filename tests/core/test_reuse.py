@@ -44,7 +44,8 @@ def test_what_is_not_the_same_runs(fields: dict[str, Any], why: str) -> None:
 
 def test_what_is_saved_of_a_shuffle_that_is_not_reusable_is_named() -> None:
     """The same computation ran twice, and something was found against it the second time."""
-    found = answer(second_epoch(saved(), saved(OLD + 1, by_host={}, not_reusable="it counts")), declared())
+    again = saved(OLD + 1, signature="s0", by_host={}, not_reusable="it counts")
+    found = answer(second_epoch(saved(), again), declared())
     assert not found.restore
     assert [shuffle for shuffle, why in found.unused if "it counts" in why] == [OLD]
 
