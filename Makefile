@@ -36,9 +36,10 @@ unit: venv jdk
 	$(BIN)/python -m yarnspec.jvm.build --tests
 	$(BIN)/python -m pytest -n logical --dist worksteal tests
 
-# Two processes, each with a mini cluster of its own: in one a good part of two cores stays idle.
+# Two processes, each with a mini cluster of its own: in one a good part of two cores stays idle. Not the files with many
+# tests first: those with few have the long ones, and the last of these would run alone.
 integration: jar
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20 integration
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20 integration
 
 # One after the other, in this order, whatever -j says.
 test:

@@ -67,7 +67,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         this.outbox = outbox;
         this.frames = frames;
         this.saved = saved;
-        this.stale = new StaleShuffles(signatures, saved);
+        this.stale = new StaleShuffles(signatures);
         this.accumulated = new Accumulated(saved);
         this.restoring = new Restoring(saved, signatures::varies, accumulated, outbox, windowMs);
         this.unrecorded = new Unrecorded(outbox);
@@ -193,6 +193,10 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
                 // The shuffle goes on under the fresh number, and the negotiator has to know that one to record it.
                 answer = ask(fresh, signature);
             }
+        }
+        if (answer == Questions.Answer.NONE) {
+            // It runs, and nobody records it: what is written of it must not be taken later for what an earlier run of it gave.
+            signature = signature.unknown("the negotiator has not answered");
         }
         int id = restored == null ? fresh : answer.shuffle();
         register(id, signature, dependency, answer.record() && signature.known(), restored);

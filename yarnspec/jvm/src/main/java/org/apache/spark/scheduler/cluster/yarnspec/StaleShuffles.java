@@ -21,14 +21,12 @@ import org.apache.spark.scheduler.Stage;
  */
 final class StaleShuffles {
     private final Signatures signatures;
-    private final SavedOutputs saved;
     private final Map<Integer, String> why = new ConcurrentHashMap<>();
     private final Set<Integer> shown = ConcurrentHashMap.newKeySet();
     private final Map<Integer, Kept> kept = new HashMap<>();
 
-    StaleShuffles(Signatures signatures, SavedOutputs saved) {
+    StaleShuffles(Signatures signatures) {
         this.signatures = signatures;
-        this.saved = saved;
     }
 
     /** Whether all map outputs of a shuffle are there, and of none the task had that number or a later one. */
@@ -66,9 +64,7 @@ final class StaleShuffles {
         mixed.forEach(shuffle -> mark(shuffle, output));
         synchronized (kept) {
             below.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new Kept()).readIn(epoch));
-            mixed.stream()
-                    .filter(shuffle -> below.contains(shuffle) && mayHaveRun(shuffle, later))
-                    .forEach(shuffle -> kept.get(shuffle).changedSince(epoch));
+            mixed.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new Kept()).changedSince(epoch));
             below.removeIf(shuffle -> !kept.get(shuffle).isMixed());
         }
         refuse(below);
@@ -94,14 +90,6 @@ final class StaleShuffles {
         boolean isMixed() {
             return newest > oldestBefore;
         }
-    }
-
-    /** Whether a map may have run with that number or a later one: one that is merely gone by now has not. */
-    private boolean mayHaveRun(int shuffle, long task) {
-        SavedOutputs.SavedShuffle past = saved.shuffle(signatures.textOf(shuffle));
-        return past == null
-                || past.outputs().size() < past.maps()
-                || past.outputs().values().stream().anyMatch(each -> each.mapId() >= task);
     }
 
     private void mark(int shuffle, String output) {

@@ -254,12 +254,12 @@ final class Writes {
         int number = lastWrite.incrementAndGet();
         String path = names.of(output);
         boolean existed = exists(output);
-        String failed = undecided.get(path);
-        if (failed != null && existed) {
+        boolean anew = !existed || mode.equals("replace");
+        String failed = anew ? undecided.remove(path) : undecided.get(path);
+        if (failed != null && !anew) {
             throw new IllegalStateException(failed);
         }
-        // What is replaced as a whole may be done again.
-        boolean twice = questions.pending() && !mode.equals("replace");
+        boolean mayBeThere = questions.pending() && !anew;
         boolean there = false;
         JsonNode answer;
         try {
@@ -283,10 +283,10 @@ final class Writes {
             }
         } catch (RuntimeException | Error e) {
             // What was refused is asked again when the program tries again.
-            if (twice && (there || !(e instanceof WriteQuestions.Refused))) {
+            if (mayBeThere && (there || !(e instanceof WriteQuestions.Refused))) {
                 undecided.put(path, "yarnspec: " + path + " was written by an earlier life of the program, and whether it is whole"
                         + " and may be left as it is was not found out: " + Failures.shortened(e.toString())
-                        + ". It must not be written again by this life; submit the program again");
+                        + ". Nothing more is written there by this life; see what is there before you submit it again");
             }
             throw e;
         }

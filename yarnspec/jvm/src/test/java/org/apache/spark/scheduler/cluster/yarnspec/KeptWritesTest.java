@@ -56,49 +56,20 @@ class KeptWritesTest {
     }
 
     @Test
-    void twoWritesOfDifferentLivesAreNotKeptWhenWhatTheyWereMadeOfMayHaveRunInBetween() throws Exception {
+    void twoWritesOfDifferentLivesAreNotKeptWhenWhatTheyWereMadeOfIsGone() throws Exception {
         try (DriverLife life = new DriverLife(3, null, Map.of())) {
             Signatures signatures = new Signatures(false);
             signatures.registered(SHUFFLE, Signature.ofUnknownShuffle(List.of(), "a test"), null);
             Signature write = Signature.ofUnknownWrite("out", List.of(SHUFFLE));
-            StaleShuffles same = new StaleShuffles(signatures, SavedOutputs.NONE);
+            StaleShuffles same = new StaleShuffles(signatures);
             same.skipped(write, "a", 1); // of the shuffle nothing is there
             assertDoesNotThrow(() -> same.skipped(write, "b", 1));
             for (List<Integer> epochs : List.of(List.of(1, 2), List.of(2, 1))) {
-                StaleShuffles stale = new StaleShuffles(signatures, SavedOutputs.NONE);
+                StaleShuffles stale = new StaleShuffles(signatures);
                 stale.skipped(write, "a", epochs.get(0));
                 assertThrows(IllegalStateException.class, () -> stale.skipped(write, "b", epochs.get(1)));
             }
             assertTrue(life.declared().isEmpty());
         }
-    }
-
-    @Test
-    void theyAreWhenItIsMerelyGone() throws Exception {
-        Path past;
-        try (DriverLife life = new DriverLife(1, null, Map.of())) {
-            past = ran(life, 2);
-        }
-        try (DriverLife life = new DriverLife(3, past, Map.of())) {
-            SavedOutputs saved = SavedOutputs.load(past);
-            Signatures signatures = new Signatures(false);
-            String text = saved.shuffle(SHUFFLE).signature();
-            var kind = Signature.Determinism.UNORDERED;
-            signatures.registered(SHUFFLE, new Signature(text, "", 2, 2, kind, List.of(), false, List.of(), ""), null);
-            Signature write = Signature.ofUnknownWrite("out", List.of(SHUFFLE));
-            StaleShuffles stale = new StaleShuffles(signatures, saved);
-            stale.skipped(write, "a", 1);
-            assertDoesNotThrow(() -> stale.skipped(write, "b", 2));
-            assertTrue(life.declared().isEmpty());
-        }
-    }
-
-    private Path ran(DriverLife life, int maps) throws Exception {
-        life.cluster.context.parallelize(List.of(1, 2), maps).coalesce(2, true).countAsync();
-        for (long task : life.cluster.offerUntilStarted()) {
-            life.cluster.finish(task, life.cluster.mapOutput(task, new long[] {1, 1}));
-        }
-        life.awaitMaps(maps);
-        return life.save(directory.resolve("saved"));
     }
 }
