@@ -1,7 +1,7 @@
 """What the lives of an application's driver left to each other: out of its journal, its events and its shuffle files.
 
 An *output* is named by its shuffle's number and its map's number, as its files are; a *map* by its shuffle's number and
-its index. The files can be read while the application lives.
+its index. The journal can be read when the application has ended, the files while it lives.
 """
 
 from __future__ import annotations
@@ -90,12 +90,6 @@ def journal_of(cluster: Cluster, application: str) -> Layout:
     """The files of an application's journal."""
     files = open_files(HadoopConf.read(cluster.environment))
     return Layout(files, f"{files.home}/.yarnspec/history/{application}/{JOURNAL_DIRECTORY}")
-
-
-def recorded(cluster: Cluster, application: str) -> Recorded:
-    """What the journal of an application that runs holds by now."""
-    journal = journal_of(cluster, application)
-    return replay(journal, journal.epochs()).recorded
 
 
 def outputs(saved: Recorded) -> set[Output]:
