@@ -245,19 +245,20 @@ final class Writes {
      */
     private Write declare(Key key, String mode, Signature signature, Path output, Runnable skipping) {
         // One at a time for a path: whoever tries again must know what came of it.
-        synchronized (asking.computeIfAbsent(names.of(output), path -> new Object())) {
-            return ask(key, mode, signature, output, skipping);
+        String path = names.of(output);
+        synchronized (asking.computeIfAbsent(path, each -> new Object())) {
+            return ask(key, mode, signature, output, path, skipping);
         }
     }
 
-    private Write ask(Key key, String mode, Signature signature, Path output, Runnable skipping) {
+    private Write ask(Key key, String mode, Signature signature, Path output, String path, Runnable skipping) {
         int number = lastWrite.incrementAndGet();
-        String path = names.of(output);
         boolean existed = exists(output);
         boolean anew = !existed || mode.equals("replace");
-        String failed = anew ? undecided.remove(path) : undecided.get(path);
-        if (failed != null && !anew) {
-            throw new IllegalStateException(failed);
+        if (anew) {
+            undecided.remove(path);
+        } else if (undecided.containsKey(path)) {
+            throw new IllegalStateException(undecided.get(path));
         }
         boolean mayBeThere = questions.pending() && !anew;
         boolean there = false;

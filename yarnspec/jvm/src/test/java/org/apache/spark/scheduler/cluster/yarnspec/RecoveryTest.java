@@ -326,15 +326,7 @@ class RecoveryTest {
         try (DriverLife life = new DriverLife(1, null, Map.of())) {
             shuffled(life);
             List<Long> started = life.cluster.offerUntilStarted();
-            LongAccumulator counted = new LongAccumulator();
-            counted.register(life.cluster.context.sc(), Option.apply("rows"), false);
-            LongAccumulator update = (LongAccumulator) counted.copyAndReset();
-            update.metadata_$eq(counted.metadata());
-            update.add(1L);
-            Fields.set(update, "atDriverSide", false); // as on an executor
-            List<AccumulatorV2<?, ?>> updates = List.of(update);
-            life.cluster.finish(started.get(0), life.cluster.mapOutput(started.get(0), SIZES), updates);
-            FakeCluster.await(() -> stopped(life) == 1, "the recording was not stopped");
+            finishCounting(life, started.get(0));
             finishMaps(life, 2);
             assertTrue(life.frames.isEmpty());
         }
@@ -347,17 +339,23 @@ class RecoveryTest {
                     life.cluster.context.parallelize(List.of(1, 2), 2).mapToPair(each -> new Tuple2<>(each, each)));
             base.countAsync();
             List<Long> started = life.cluster.offerUntilStarted();
-            LongAccumulator counted = new LongAccumulator();
-            counted.register(life.cluster.context.sc(), Option.apply("rows"), false);
-            LongAccumulator update = (LongAccumulator) counted.copyAndReset();
-            update.metadata_$eq(counted.metadata());
-            update.add(1L);
-            Fields.set(update, "atDriverSide", false);
-            life.cluster.finish(started.get(0), life.cluster.mapOutput(started.get(0), SIZES), List.of(update));
-            FakeCluster.await(() -> stopped(life) == 1, "the recording was not stopped");
+            finishCounting(life, started.get(0));
             spread(spread(base)).countAsync(); // two shuffles above it, the upper one of the lower one alone
             FakeCluster.await(() -> stopped(life) == 3, "what is above is recorded");
         }
+    }
+
+    /** A map ends that has counted in an accumulator which cannot be counted again. */
+    private static void finishCounting(DriverLife life, long task) throws Exception {
+        LongAccumulator counted = new LongAccumulator();
+        counted.register(life.cluster.context.sc(), Option.apply("rows"), false);
+        LongAccumulator update = (LongAccumulator) counted.copyAndReset();
+        update.metadata_$eq(counted.metadata());
+        update.add(1L);
+        Fields.set(update, "atDriverSide", false); // as on an executor
+        List<AccumulatorV2<?, ?>> updates = List.of(update);
+        life.cluster.finish(task, life.cluster.mapOutput(task, SIZES), updates);
+        FakeCluster.await(() -> stopped(life) == 1, "the recording was not stopped");
     }
 
     private static JavaPairRDD<Integer, Integer> spread(JavaPairRDD<Integer, Integer> pairs) {
