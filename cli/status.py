@@ -169,7 +169,7 @@ def _recovery(recovery: RecoveryStatus) -> str:
     if recovery.lost_hosts:
         words.append(f"given up: what is on {', '.join(sorted(recovery.lost_hosts))}")
     if recovery.recording:
-        recorded = f"{recovery.recorded_shuffles} shuffles recorded"
+        recorded = f"{recovery.recorded_shuffles} shuffles recorded, {recovery.durable_outputs} map outputs on disk"
         words.append(f"{recorded} ({recovery.why_not})" if recovery.why_not else recorded)
     else:
         words.append(f"nothing is recorded: {recovery.why_not}" if recovery.why_not else "nothing is recorded")

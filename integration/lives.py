@@ -16,8 +16,11 @@ from typing import Any
 
 from integration.cluster import Cluster
 from integration.submitting import run_yarnspec
+from yarnspec import options
 from yarnspec.core.journalrecords import MapFinished
 from yarnspec.core.journalstate import Recorded
+from yarnspec.gateway.application import Application
+from yarnspec.gateway.cluster import Cluster as Gateway
 from yarnspec.journal.directory import JOURNAL_DIRECTORY
 from yarnspec.journal.layout import Layout
 from yarnspec.journal.replay import replay
@@ -155,6 +158,14 @@ def tasks_left(saved: Recorded, good: dict[int, set[int]], tasks: int) -> int:
         if len(good[number]) < maps:
             needed.add(number)
     return left
+
+
+def durable_outputs(cluster: Cluster, application: str) -> int:
+    """How many map outputs of its newest life are in the journal by now, as its status says."""
+    asked = Application(application, Gateway(HadoopConf.read(cluster.environment), options.load(None, ()).options))
+    with asked as running:
+        recovery = running.status().recovery
+    return recovery.durable_outputs if recovery else 0
 
 
 def output_files(cluster: Cluster, application: str) -> dict[Output, Path]:

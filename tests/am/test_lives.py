@@ -39,9 +39,15 @@ class History:
         self.journal = JournalDirectory(LocalFiles(), f"{directory}/journal")
 
     def begin_journal(
-        self, began: EpochBegan, options: JournalOptions, on_stopped: Callable[[Stopped], None], _store: Store
+        self,
+        began: EpochBegan,
+        options: JournalOptions,
+        _store: Store,
+        *,
+        on_stopped: Callable[[Stopped], None],
+        on_written: Callable[[int], None],
     ) -> tuple[Journal, Past]:
-        return self.journal.begin(began, options=options, on_stopped=on_stopped)
+        return self.journal.begin(began, options=options, on_stopped=on_stopped, on_written=on_written)
 
 
 class Listener:

@@ -74,6 +74,7 @@ class Epoch:
             epoch=number, attempt=number, host="h", time_ms=began_ms, previous_ended_ms=previous_ended_ms
         )
         self.told: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self.durable: queue.SimpleQueue[int] = queue.SimpleQueue()
         self.bridge = Bridge()
         self.recording = Recording(
             self.began,
@@ -83,12 +84,18 @@ class Epoch:
             identify=program,
             saved_file=directory / f"saved-{number}",
         )
-        self.recording.start(self.told.put)
+        self.recording.start(self._post)
         self.recording.connected(self.bridge)
 
-    def _begin(self, on_stopped: Callable[[Stopped], None]) -> tuple[Journal, Past]:
+    def _post(self, event: Event) -> None:
+        if isinstance(event, rec.OutputsDurable):
+            self.durable.put(event.outputs)
+        else:
+            self.told.put(event)
+
+    def _begin(self, on_stopped: Callable[[Stopped], None], on_written: Callable[[int], None]) -> tuple[Journal, Past]:
         options = JournalOptions(flush_interval_s=0.01)
-        opened = self.files.begin(self.began, options=options, on_stopped=on_stopped)
+        opened = self.files.begin(self.began, options=options, on_stopped=on_stopped, on_written=on_written)
         self.journal = opened[0]
         return opened
 
@@ -313,6 +320,21 @@ def test_what_is_refused_or_forgotten_is_not_offered_again(tmp_path: Path) -> No
         (7, 0, "the queue was full")
     ]
     second.end()
+
+
+def test_how_many_outputs_are_on_disk_is_told_as_soon_as_they_are(tmp_path: Path) -> None:
+    epoch = Epoch(tmp_path, 1)
+    epoch.replayed()
+    epoch.declare(7, "indeterminate")
+    epoch.finish(7, 0, 100)
+    assert epoch.durable.get(timeout=DEADLINE_S) == 1
+    epoch.finish(99, 0, 101)  # nobody declared it
+    epoch.finish(7, 1, 102)
+    epoch.finish(7, 0, 103)  # ran again, which is the end of that
+    epoch.recording.perform(commands.RecordProgress(epoch=1, jobs=2, reason="a record that is no output"))
+    assert epoch.durable.get(timeout=DEADLINE_S) == 2
+    epoch.end()
+    assert epoch.durable.empty()
 
 
 def test_a_map_that_runs_again_ends_the_recording_of_an_indeterminate_shuffle(tmp_path: Path) -> None:

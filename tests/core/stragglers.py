@@ -154,3 +154,14 @@ class Stragglers(World):
             "speculative": int(one.copy),
             "launch_ms": one.launch_ms,
         }
+
+
+def fails_on_h3(world: Stragglers, index: int, failure: Failure, elsewhere: str = "1", at: str = "2") -> list[Command]:
+    world.end(world.launch(0, index, at), State.FAILED, failure)
+    return world.end(world.launch(0, index, elsewhere))
+
+
+def others_end_well(world: Stragglers, first: int) -> None:
+    for index in range(first, first + 20):
+        for number, executor_id in enumerate(("1", "3", "4")):
+            world.end(world.launch(0, 20 * number + index, executor_id))

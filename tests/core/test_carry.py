@@ -21,8 +21,7 @@ from tests.core.carrying import (
     slow_host,
     wide,
 )
-from tests.core.stragglers import Stragglers
-from tests.core.test_faults import fails_on_h3, others_end_well
+from tests.core.stragglers import Stragglers, fails_on_h3, others_end_well
 from tests.core.test_recovery import replayed
 from tests.core.world import World, hosts, names, of, only
 from yarnspec.core import commands as cm

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.carrying import H2, H3, H4, H5, KILLED, SETTINGS, SETTLED_MS, Life, handed_over, next_attempt, wide
-from tests.core.test_faults import fails_on_h3, others_end_well
+from tests.core.stragglers import fails_on_h3, others_end_well
 from tests.core.test_recovery import replayed
 from tests.core.world import HOSTS, World, names, of
 from yarnspec.core import commands as cm

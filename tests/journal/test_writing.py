@@ -89,6 +89,18 @@ def test_a_summary_is_on_disk_when_its_future_is_done_and_what_came_before_it_to
     assert journal.close(PATIENCE_S)
 
 
+def test_how_far_the_records_are_on_disk_is_told(tmp_path: Path) -> None:
+    told: list[int] = []
+    journal, _ = directory_in(tmp_path).begin(began(1), options=NEVER, on_written=told.append)
+    assert [journal.append(finished(1, index)) for index in range(3)] == [2, 3, 4]
+    assert not told
+    journal.append_durable(registered(2)).result(PATIENCE_S)
+    journal.append(finished(1, 4))
+    assert journal.close(PATIENCE_S)
+    assert told == [5, 6]
+    assert journal.append(finished(1, 5)) == 0
+
+
 def test_details_wait_for_the_buffer_or_the_interval() -> None:
     files = MemoryFiles()
     synced = threading.Event()

@@ -106,6 +106,11 @@ def test_what_is_recorded_grows_and_shrinks() -> None:
     assert status(*RESUMED, commands.RefuseShuffles(shuffles=(1_000_000,), reason="x")).recorded_shuffles == 0
 
 
+def test_what_is_on_disk_of_this_epoch_is_what_was_told_last() -> None:
+    assert status(*RESUMED).durable_outputs == 0
+    assert status(*RESUMED, rec.OutputsDurable(outputs=2), rec.OutputsDurable(outputs=5)).durable_outputs == 5
+
+
 def declared(question: int, why_not: str) -> tuple[Event, Command]:
     """A shuffle that is not recorded, and the answer to it."""
     shuffle = rec.ShuffleDeclared(

@@ -104,6 +104,7 @@ def test_what_is_kept() -> None:
     recovery = RecoveryStatus(
         recording=True,
         recorded_shuffles=2,
+        durable_outputs=5,
         saved_outputs=9,
         restored_outputs=7,
         not_restored={"truncated": 2},
@@ -112,6 +113,7 @@ def test_what_is_kept() -> None:
     found = scraped(msgspec.structs.replace(DOCUMENT, recovery=recovery))
     assert found["yarnspec_recording", ()] == 1
     assert found["yarnspec_shuffles_recorded", ()] == 2
+    assert found["yarnspec_outputs_durable", ()] == 5
     assert (found["yarnspec_outputs_saved", ()], found["yarnspec_outputs_restored", ()]) == (9, 7)
     assert found["yarnspec_outputs_not_restored", (("why", "truncated"),)] == 2
     assert found["yarnspec_kept_bytes", (("host", "h1"),)] == 500

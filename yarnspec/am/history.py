@@ -106,10 +106,16 @@ class ApplicationHistory:
         return self._history.open_events(application_id, epoch)
 
     def begin_journal(
-        self, began: EpochBegan, options: JournalOptions, on_stopped: Callable[[Stopped], None], store: Store
+        self,
+        began: EpochBegan,
+        options: JournalOptions,
+        store: Store,
+        *,
+        on_stopped: Callable[[Stopped], None],
+        on_written: Callable[[int], None],
     ) -> tuple[Journal, Past]:
         """Begin this epoch's journal (``JournalDirectory.begin``); takes some seconds."""
-        return self._journal(store).begin(began, options=options, on_stopped=on_stopped)
+        return self._journal(store).begin(began, options=options, on_stopped=on_stopped, on_written=on_written)
 
     def look_for_later_epoch(self, epoch: int) -> None:
         """Fenced when one has begun; what the file system raises when that cannot be told."""

@@ -68,11 +68,11 @@ class KeptWork:
             buffer_bytes=options.journal_buffer_bytes, flush_interval_s=options.flush_interval_ms / 1000
         )
 
-        def begin(on_stopped: Callable[[Stopped], None]) -> tuple[Journal, Past]:
+        def begin(on_stopped: Callable[[Stopped], None], on_written: Callable[[int], None]) -> tuple[Journal, Past]:
             if after is not None:
                 after.finish()
             store = AppendStore() if options.journal_appends else PerFlushStore()
-            return history.begin_journal(began, journal_options, on_stopped, store)
+            return history.begin_journal(began, journal_options, store, on_stopped=on_stopped, on_written=on_written)
 
         recording = Recording(
             began,

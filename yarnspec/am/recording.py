@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
@@ -86,8 +87,8 @@ RECORDS = (
 class OpenJournal(Protocol):
     """A journal that takes records (``yarnspec/journal/writer.py``)."""
 
-    def append(self, record: JournalRecord) -> bool:
-        """Record a detail soon; False when nothing is recorded any more."""
+    def append(self, record: JournalRecord) -> int:
+        """Record a detail soon; returns its sequence number, 0 when nothing is recorded any more."""
 
     def append_durable(self, record: JournalRecord) -> Future[int]:
         """Record a summary at once."""
@@ -110,8 +111,8 @@ class OpenJournal(Protocol):
         """Write what is left."""
 
 
-Begin = Callable[[Callable[[Stopped], None]], tuple[OpenJournal, Past]]
-"""Opens the journal, given who is told when nothing can be written any more."""
+Begin = Callable[[Callable[[Stopped], None], Callable[[int], None]], tuple[OpenJournal, Past]]
+"""Opens the journal, given who is told when nothing can be written any more, and how far all is on disk."""
 
 
 class Recording:
@@ -147,7 +148,9 @@ class Recording:
         self._opened: OpenJournal | None = None
         self._program: ApplicationRegistered | None = None
         self._taken = Taken()
-        self._lock = threading.Lock()  # of what is taken
+        self._lock = threading.Lock()  # of what is taken, and what of it is on its way to the disk
+        self._on_their_way: deque[int] = deque()
+        self._durable = 0
         self._last: Future[int] | None = None
         self._replies = Replies(look, leave_word)
         self._first_told = False
@@ -210,10 +213,13 @@ class Recording:
                 )
                 with self._lock:
                     runs_again = self._taken.runs_again(finished)
+                    number = 0 if runs_again else journal.append(finished)
+                    if number:
+                        self._on_their_way.append(number)
                 if runs_again:
                     why = "a map of it ran again, and another run may give something else"
                     self._post(rec.RecordingStopped(shuffle=shuffle, why=why))
-                elif journal.append(finished) and not self._first_told:
+                elif number and not self._first_told:
                     self._first_told = True
                     self._post(rec.MapOutputsRecorded())
             case "shuffle_facts":
@@ -249,7 +255,7 @@ class Recording:
 
     def _open(self) -> None:
         try:
-            journal, past = self._begin(self._stopped)
+            journal, past = self._begin(self._stopped, self._written)
         except Fenced as error:
             self._stopped(Stopped(error.message, fenced=True))
             return
@@ -342,6 +348,16 @@ class Recording:
         # Before any answer: what the driver goes on to write then is known to be unrecorded.
         self._post(rec.RecordingEnded(why=stopped.why, fenced=stopped.fenced))
         self._replies.stopped()
+
+    def _written(self, number: int) -> None:
+        """All up to this record is on disk."""
+        with self._lock:
+            before = self._durable
+            while self._on_their_way and self._on_their_way[0] <= number:
+                self._on_their_way.popleft()
+                self._durable += 1
+        if self._durable > before:
+            self._post(rec.OutputsDurable(outputs=self._durable))
 
     # writing
 

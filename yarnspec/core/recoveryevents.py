@@ -148,6 +148,12 @@ class MapOutputsRecorded(Event, frozen=True):
     """The first map output of this epoch was written to the journal."""
 
 
+class OutputsDurable(Event, frozen=True):
+    """So many map outputs of this epoch are in the journal, on disk, by now: these a next driver may go on with."""
+
+    outputs: int
+
+
 class OutputsReported(Event, frozen=True):
     """An executor has looked for the map outputs of earlier epochs on its host, and has taken over what it found.
 

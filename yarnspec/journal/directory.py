@@ -57,6 +57,7 @@ class JournalDirectory:
         *,
         options: JournalOptions | None = None,
         on_stopped: Callable[[Stopped], None] = lambda _: None,
+        on_written: Callable[[int], None] = lambda _: None,
     ) -> tuple[Journal, Past]:
         """Begin an epoch: shut out the writers of the earlier ones, and take over what they left.
 
@@ -80,7 +81,8 @@ class JournalDirectory:
             self._raise_fenced(epoch)
             raise
         hold = _Hold(self._layout, epoch)
-        return Journal(log, epoch, written, hold=hold, options=options, on_stopped=on_stopped), past
+        journal = Journal(log, epoch, written, hold=hold, options=options, on_stopped=on_stopped, on_written=on_written)
+        return journal, past
 
     def check(self, epoch: int) -> None:
         """Fenced when a later one has begun; JournalGone where this one has no directory."""

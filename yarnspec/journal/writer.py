@@ -69,8 +69,9 @@ class EpochHold(Protocol):
 class Journal:
     """The growing journal of this epoch; made by ``JournalDirectory.begin``.
 
-    ``append`` and ``append_durable`` may be called from any thread and never wait for the file system. ``on_stopped``
-    is called at most once, in the journal's thread, and so are the callbacks of the futures.
+    ``append`` and ``append_durable`` may be called from any thread and never wait for the file system. ``on_written``
+    is called with the last sequence number that is on disk, each time that there are more, ``on_stopped`` at most once;
+    both in the journal's thread, and so are the callbacks of the futures.
     """
 
     def __init__(
@@ -82,12 +83,14 @@ class Journal:
         hold: EpochHold,
         options: JournalOptions,
         on_stopped: Callable[[Stopped], None],
+        on_written: Callable[[int], None],
     ) -> None:
         self.epoch = epoch
         self._log = log
         self._hold = hold
         self._options = options
         self._on_stopped = on_stopped
+        self._on_written = on_written
         self._changed = threading.Condition()
         self._seq = written.records
         self._written = written
@@ -98,7 +101,6 @@ class Journal:
         self._closing = False
         self._stopped: Stopped | None = None
         self._turned_away = 0
-        self.flushes = 0
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
@@ -123,8 +125,8 @@ class Journal:
         """What is on disk."""
         return self._written
 
-    def append(self, record: JournalRecord) -> bool:
-        """Record a detail soon; False when nothing is recorded any more.
+    def append(self, record: JournalRecord) -> int:
+        """Record a detail soon; returns its sequence number, 0 when nothing is recorded any more.
 
         One that cannot be taken, as too much waits or it is larger than a record may be, is the end of recording: what
         comes after it may rest on it, and must not be found without it.
@@ -133,7 +135,7 @@ class Journal:
             return self._append(record, None)
         except RecordTooLargeError as error:
             self.stop(str(error))
-            return False
+            return 0
 
     def append_durable(self, record: JournalRecord) -> Future[int]:
         """Record a summary at once.
@@ -165,20 +167,18 @@ class Journal:
             self.stop(f"the last records could not be written within {deadline_s:g} s")
         return self._stopped is None
 
-    def _append(self, record: JournalRecord, future: Future[int] | None) -> bool:
+    def _append(self, record: JournalRecord, future: Future[int] | None) -> int:
         number, payload = payload_of(record)
         with self._changed:
             if self._closing or self._stopped is not None:
                 self._turned_away += 1
-                return False
-            full = future is None and self._queued_bytes >= self._options.queue_bytes + self._options.buffer_bytes
-            if not full:
-                self._enqueue(number, payload, future)
-        if full:
-            self.stop(f"more than {self._options.queue_bytes >> 20} MB wait to be written to the journal")
-        return not full
+                return 0
+            if future is not None or self._queued_bytes < self._options.queue_bytes + self._options.buffer_bytes:
+                return self._enqueue(number, payload, future)
+        self.stop(f"more than {self._options.queue_bytes >> 20} MB wait to be written to the journal")
+        return 0
 
-    def _enqueue(self, number: int, payload: bytes, future: Future[int] | None) -> None:
+    def _enqueue(self, number: int, payload: bytes, future: Future[int] | None) -> int:
         self._seq += 1
         data = encode(self.epoch, self._seq, number, payload)
         first = not self._batch
@@ -191,6 +191,7 @@ class Journal:
         # A thread that waits for the interval need not be woken for each record.
         if future is not None or first or len(self._batch) >= self._options.buffer_bytes:
             self._changed.notify_all()
+        return self._seq
 
     def _next_batch(self) -> tuple[bytearray, int, list[tuple[int, Future[int]]]] | None:
         """What is to be written now, with its last sequence number; None when nothing will come any more."""
@@ -230,9 +231,9 @@ class Journal:
             with self._changed:
                 self._queued_bytes -= size_bytes
                 self._written = Written(seq, self._written.size_bytes + size_bytes)
-                self.flushes += 1
             for each, future in futures:
                 future.set_result(each)
+            self._on_written(seq)
         if self._stopped is not None:
             self._tell(self._stopped)
             self._leave_word()

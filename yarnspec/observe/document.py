@@ -185,6 +185,7 @@ class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
     ``carried_over``: what this attempt knows of hosts and copies from earlier ones, or why it does not.
     ``saved_outputs`` were recorded by earlier epochs, ``restored_outputs`` of them are used again,
     ``not_restored`` says of the others how many, and why.
+    ``durable_outputs`` of this epoch are in the journal, on disk; one that was computed again counts again.
     ``not_recorded``: how many shuffles of this epoch are not recorded, by the reason; those above by its one.
     ``committed_writes`` of this epoch are recorded, ``skipped_writes`` of earlier ones are not done again.
     ``live``: the newest executors whose outputs were waited for in this epoch, by ``recovery.live_adoption``.
@@ -195,6 +196,7 @@ class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
     done_again: tuple[str, ...] = ()
     carried_over: str = ""
     recorded_shuffles: int = 0
+    durable_outputs: int = 0
     not_recorded: dict[str, int] = {}
     committed_writes: int = 0
     skipped_writes: int = 0

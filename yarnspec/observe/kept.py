@@ -33,6 +33,7 @@ class Kept:
         self._done_again: list[str] = []
         self._carried_over = ""
         self._recorded: set[int] = set()
+        self._durable = 0
         self._not_recorded: Counter[str] = Counter()
         self._saved: dict[int, int] = {}
         self._offered: set[int] = set()
@@ -66,6 +67,7 @@ class Kept:
             done_again=tuple(self._done_again),
             carried_over=self._carried_over,
             recorded_shuffles=len(self._recorded),
+            durable_outputs=self._durable,
             not_recorded=dict(self._not_recorded),
             committed_writes=self._committed,
             skipped_writes=self._skipped,
@@ -164,6 +166,8 @@ class Kept:
             case rec.RecordingStopped(shuffle=shuffle, why=why) if shuffle in self._recorded:
                 self._recorded.discard(shuffle)
                 self._leave_out(why)
+            case rec.OutputsDurable(outputs=outputs):
+                self._durable = outputs
             case rec.ShuffleRestored():
                 self._came_back(event)
             case wr.WriteMissing():

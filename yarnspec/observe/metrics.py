@@ -126,6 +126,9 @@ class _Status(Collector):
             "yarnspec_shuffles_recorded", "Shuffles whose map outputs are recorded", recovery.recorded_shuffles
         )
         yield GaugeMetricFamily(
+            "yarnspec_outputs_durable", "Map outputs that this epoch recorded, on disk", recovery.durable_outputs
+        )
+        yield GaugeMetricFamily(
             "yarnspec_outputs_saved", "Map outputs that earlier epochs recorded", recovery.saved_outputs
         )
         yield GaugeMetricFamily("yarnspec_outputs_restored", "Those that are used again", recovery.restored_outputs)
