@@ -238,6 +238,8 @@ class Recovery:
         if not why:
             self._shuffles.offer(event.shuffles)
             commands += self._discard(overdue) if overdue is not None else []
+        elif not refused:
+            self._shuffles.too_late(event.shuffles)
         if not self._off:
             commands.append(RecordProgram(reason=f"epoch {self._lifecycle.epoch} records what it finishes"))
         if not why:
@@ -358,6 +360,9 @@ class Recovery:
         if recorded:
             self._shuffles.record(shuffle)
             commands.append(_record(declared, shuffle, f"the driver has declared it; {why}"))
+            if saved is None:
+                said = f"it runs again as shuffle {shuffle}, and may give other rows"
+                commands += [ForgetShuffle(shuffle=one, reason=said) for one in self._shuffles.supersede(declared)]
         elif declared.reusable:
             why += f"; it is not recorded: {unrecorded}"
             commands += self._leave_out(declared, unrecorded)

@@ -63,6 +63,7 @@ class Shuffles:
         self._repeatable = repeatable
         self._offered: dict[int, SavedShuffle] = {}
         self._by_signature: dict[str, list[int]] = {}
+        self._late: set[int] = set()
         self._refused: dict[str, str] = {}
         self._bounded: set[str] = set()
         self._known: dict[int, Known] = {}
@@ -84,6 +85,12 @@ class Shuffles:
                 self._refused.pop(one.signature, None)
                 self._offered[one.shuffle] = one
                 self._by_signature.setdefault(one.signature, []).append(one.shuffle)
+
+    def too_late(self, saved: tuple[SavedShuffle, ...]) -> None:
+        """Take what the journal holds of earlier epochs, for a later one: this one has begun without it."""
+        for one in saved:
+            self._late.add(one.shuffle)
+            self._by_signature.setdefault(one.signature, []).append(one.shuffle)
 
     def discard_before(self, epoch: int) -> tuple[int, ...]:
         """Offer nothing any more of what was written before an epoch; the shuffles that this concerns."""
@@ -131,6 +138,20 @@ class Shuffles:
                     del self._offered[shuffle]
                 useless += above
         return tuple(reversed(useless))
+
+    def supersede(self, declared: ShuffleDeclared) -> tuple[int, ...]:
+        """The saved runs of a shuffle that runs anew, where that may give other rows; they are of no use from now on.
+
+        What is written of the new run must never be taken for something that was made of an older one.
+        """
+        if not self._varies(declared):
+            return ()
+        same = self._by_signature.get(declared.signature, ())
+        older = tuple(one for one in same if one in self._offered or one in self._late)
+        for shuffle in older:
+            self._offered.pop(shuffle, None)
+            self._late.discard(shuffle)
+        return older
 
     def record(self, shuffle: int) -> None:
         """The map outputs of a shuffle of this epoch go into the journal."""

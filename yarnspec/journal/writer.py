@@ -223,6 +223,7 @@ class Journal:
                     self._log.append(bytes(data[at : at + _PIECE_BYTES]))
                 self._log.sync()
                 self._look()
+                self._on_written(seq)
             except Exception as error:  # whatever the file system throws must not end the application
                 self._fail(error, futures)
                 self._leave_word()
@@ -233,7 +234,6 @@ class Journal:
                 self._written = Written(seq, self._written.size_bytes + size_bytes)
             for each, future in futures:
                 future.set_result(each)
-            self._on_written(seq)
         if self._stopped is not None:
             self._tell(self._stopped)
             self._leave_word()

@@ -1,12 +1,18 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.ExternalRDD;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.storage.StorageLevel$;
 import scala.runtime.BoxedUnit;
 
@@ -30,6 +36,33 @@ final class Lineage {
                 return BoxedUnit.UNIT;
             });
         }
+        return found;
+    }
+
+    /** The shuffles that RDDs are computed from; as many as can be found. */
+    static Set<Integer> shufflesOf(Supplier<List<RDD<?>>> last) {
+        Set<Integer> found = new LinkedHashSet<>();
+        try {
+            last.get().forEach(rdd -> found.addAll(shufflesOf(rdd)));
+        } catch (Exception | LinkageError | StackOverflowError e) { // an input that is not there, and nobody will read
+            Failures.keepInterrupt(e);
+        }
+        return found;
+    }
+
+    /** The RDDs that a query reads, also those that a cached table was made of. */
+    static List<RDD<?>> rddsOf(LogicalPlan query) {
+        List<RDD<?>> found = new ArrayList<>();
+        query.foreachWithSubqueries(node -> {
+            if (node instanceof LogicalRDD rows) {
+                found.add(rows.rdd());
+            } else if (node instanceof ExternalRDD<?> objects) {
+                found.add(objects.rdd());
+            } else if (node instanceof InMemoryRelation cached) {
+                found.addAll(rddsOf(cached.cacheBuilder().logicalPlan()));
+            }
+            return BoxedUnit.UNIT;
+        });
         return found;
     }
 

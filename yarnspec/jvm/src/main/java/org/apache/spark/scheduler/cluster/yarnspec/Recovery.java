@@ -194,9 +194,9 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
                 answer = ask(fresh, signature);
             }
         }
-        if (answer == Questions.Answer.NONE) {
-            // It runs, and nobody records it: what is written of it must not be taken later for what an earlier run of it gave.
-            signature = signature.unknown("the negotiator has not answered");
+        if (restored == null && !answer.record() && signatures.varies(signature)) {
+            // What is written of this run must not be taken later for what an earlier one gave, which may be there still.
+            signature = signature.unknown("its map outputs are not recorded");
         }
         int id = restored == null ? fresh : answer.shuffle();
         register(id, signature, dependency, answer.record() && signature.known(), restored);
@@ -220,7 +220,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
                     .put("why", Failures.shortened("it could not be begun: " + fault)));
         }
         // Which shuffles it reads is asked for those above it.
-        List<Integer> below = List.copyOf(Signatures.shufflesOf(() -> List.of(dependency.rdd())));
+        List<Integer> below = List.copyOf(Lineage.shufflesOf(() -> List.of(dependency.rdd())));
         signatures.registered(number, Signature.ofUnknownShuffle(below, "it could not be begun"), null);
         return number;
     }
@@ -272,6 +272,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             Restoring.Restored restored) {
         Fields.set(dependency, "shuffleId", id);
         signatures.registered(id, signature, RangeBounds.of(dependency));
+        stale.registered(id, signature);
         ShuffleMetrics metrics = wanted ? ShuffleMetrics.of(dependency) : null;
         ShuffleRecord record = new ShuffleRecord(id, signature, metrics, dependency.rdd(), wanted);
         shuffles.put(id, record);

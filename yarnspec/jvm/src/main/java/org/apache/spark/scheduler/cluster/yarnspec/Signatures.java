@@ -1,7 +1,6 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashSet;
@@ -23,19 +22,15 @@ import org.apache.spark.serializer.Serializer;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.execution.ExternalRDD;
-import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnsafeRowSerializer;
-import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.WriteFiles;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.internal.SQLConf;
 import scala.Enumeration;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.BoxedUnit;
 
 /**
  * Works out what each shuffle of this driver is, from all that its records depend on: how they are spread and written,
@@ -119,7 +114,7 @@ final class Signatures implements ShuffleIdentities {
     /** What a write is that is just being planned; the same write twice has the same signature. */
     Signature of(SparkSession session, InsertIntoHadoopFsRelationCommand command) {
         String description = command.fileFormat() + " in " + command.outputPath();
-        return ofWrite(description, () -> rddsOf(command.query()), values -> add(session, command, values));
+        return ofWrite(description, () -> Lineage.rddsOf(command.query()), values -> add(session, command, values));
     }
 
     /** What an RDD is saved as; {@code call}: by which call, and how. */
@@ -173,40 +168,13 @@ final class Signatures implements ShuffleIdentities {
                 whyNot);
     }
 
-    /** The RDDs that a query reads, also those that a cached table was made of. */
-    static List<RDD<?>> rddsOf(LogicalPlan query) {
-        List<RDD<?>> found = new ArrayList<>();
-        query.foreachWithSubqueries(node -> {
-            if (node instanceof LogicalRDD rows) {
-                found.add(rows.rdd());
-            } else if (node instanceof ExternalRDD<?> objects) {
-                found.add(objects.rdd());
-            } else if (node instanceof InMemoryRelation cached) {
-                found.addAll(rddsOf(cached.cacheBuilder().logicalPlan()));
-            }
-            return BoxedUnit.UNIT;
-        });
-        return found;
-    }
-
     /** The shuffles that are read; where the description came to no end, by a walk of its own. */
     private static List<Integer> parents(Values values, String whyNot, Supplier<List<RDD<?>>> last) {
         Set<Integer> found = new LinkedHashSet<>(values.rdds().parents());
         if (!whyNot.isEmpty()) {
-            found.addAll(shufflesOf(last));
+            found.addAll(Lineage.shufflesOf(last));
         }
         return List.copyOf(found);
-    }
-
-    /** The shuffles that RDDs are computed from; as many as can be found. */
-    static Set<Integer> shufflesOf(Supplier<List<RDD<?>>> last) {
-        Set<Integer> found = new LinkedHashSet<>();
-        try {
-            last.get().forEach(rdd -> found.addAll(Lineage.shufflesOf(rdd)));
-        } catch (Exception | LinkageError | StackOverflowError e) { // an input that is not there, and nobody will read
-            Failures.keepInterrupt(e);
-        }
-        return found;
     }
 
     private void add(SparkSession session, InsertIntoHadoopFsRelationCommand command, Values values) {
@@ -269,7 +237,7 @@ final class Signatures implements ShuffleIdentities {
      * @param bounds those of its ranges, after saved ones were put back; null when it does not sort
      */
     void registered(int shuffle, Signature signature, RangeBounds bounds) {
-        if (variesItself(signature) || signature.parents().stream().anyMatch(this::varies)) {
+        if (varies(signature)) {
             varying.add(shuffle);
         }
         known.put(shuffle, signature);
@@ -332,7 +300,7 @@ final class Signatures implements ShuffleIdentities {
     }
 
     /** What a shuffle of this driver is; empty when that is not known. */
-    String textOf(int shuffle) {
+    private String textOf(int shuffle) {
         Signature signature = known.get(shuffle);
         return signature == null ? "" : signature.text();
     }
@@ -342,9 +310,11 @@ final class Signatures implements ShuffleIdentities {
         return varying.contains(shuffle) || !known.containsKey(shuffle);
     }
 
-    private boolean variesItself(Signature signature) {
+    /** The same of one that has no number yet. */
+    boolean varies(Signature signature) {
         return signature.determinism() == Signature.Determinism.INDETERMINATE
-                || signature.determinism() == Signature.Determinism.UNORDERED && !repeatable;
+                || signature.determinism() == Signature.Determinism.UNORDERED && !repeatable
+                || signature.parents().stream().anyMatch(this::varies);
     }
 
     void forget(int shuffle) {

@@ -22,7 +22,8 @@ import org.apache.spark.scheduler.Stage;
 final class StaleShuffles {
     private final Signatures signatures;
     private final Map<Integer, String> why = new ConcurrentHashMap<>();
-    private final Set<Integer> shown = ConcurrentHashMap.newKeySet();
+    /** Of what this driver has shown, the shuffles that it was made of, and those below them. */
+    private final Map<Integer, Set<Integer>> shown = new ConcurrentHashMap<>();
     private final Map<Integer, Kept> kept = new HashMap<>();
 
     StaleShuffles(Signatures signatures) {
@@ -54,25 +55,26 @@ final class StaleShuffles {
         below.removeIf(shuffle -> !signatures.varies(shuffle));
         Set<Integer> mixed = new HashSet<>(below);
         mixed.removeIf(shuffle -> isAsBefore(shuffle, later));
+        mixed.forEach(shuffle -> mark(shuffle, output)); // before the look at what is above: more may come meanwhile
         if (!mixed.isEmpty()) {
             for (int above : signatures.shufflesAbove(mixed)) {
                 if (!isAsBefore(above, later)) {
                     mixed.add(above);
+                    mark(above, output);
                 }
             }
         }
-        mixed.forEach(shuffle -> mark(shuffle, output));
         synchronized (kept) {
             below.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new Kept()).readIn(epoch));
             mixed.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new Kept()).changedSince(epoch));
             below.removeIf(shuffle -> !kept.get(shuffle).isMixed());
         }
         refuse(below);
-        mixed.retainAll(shown);
+        mixed.retainAll(shown.keySet());
         refuse(mixed);
     }
 
-    /** In which epochs the writes were done that are kept, of all that read a shuffle. */
+    /** A shuffle, and the epochs of those kept writes that read it, and of those for which it, or one below it, has changed. */
     private static final class Kept {
         private int newest;
         private int oldestBefore = Integer.MAX_VALUE;
@@ -116,7 +118,12 @@ final class StaleShuffles {
         return shuffles.stream().map(why::get).filter(Objects::nonNull).findFirst().orElse("");
     }
 
-    private void refuse(Collection<Integer> shuffles) {
+    /**
+     * What was made of these shuffles must not replace anything.
+     *
+     * @throws IllegalStateException they are such ones
+     */
+    void refuse(Collection<Integer> shuffles) {
         String reason = whyNot(shuffles);
         if (!reason.isEmpty()) {
             throw new IllegalStateException(reason);
@@ -130,13 +137,29 @@ final class StaleShuffles {
      */
     void showing(Collection<Integer> shuffles) {
         refuse(shuffles);
-        shown.addAll(shuffles);
+        for (int shuffle : shuffles) {
+            Set<Integer> below = new HashSet<>(signatures.shufflesBelow(Set.of(shuffle)));
+            below.removeIf(each -> !signatures.varies(each));
+            shown.put(shuffle, below);
+        }
         refuse(shuffles); // another thread may just have found out
+    }
+
+    /** A shuffle has just got this number. What comes back of it was made of what it reads as that is today. */
+    void registered(int shuffle, Signature signature) {
+        String reason = whyNot(signature.parents());
+        if (!reason.isEmpty()) {
+            why.putIfAbsent(shuffle, reason);
+        }
     }
 
     void forget(int shuffle) {
         why.remove(shuffle);
-        shown.remove(shuffle);
+        Set<Integer> below = shown.remove(shuffle);
+        if (below != null) { // nobody can tell any more whether it was as before
+            below.remove(shuffle);
+            below.forEach(each -> shown.putIfAbsent(each, new HashSet<>()));
+        }
         synchronized (kept) {
             kept.remove(shuffle);
         }

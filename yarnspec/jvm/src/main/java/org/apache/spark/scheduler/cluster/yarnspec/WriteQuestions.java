@@ -15,21 +15,13 @@ import java.util.function.Consumer;
 /**
  * What is asked of the negotiator about files that the program writes and reads.
  *
- * <p>Every question waits for its answer, however long that takes: a step that was not recorded could be done twice, and a
- * driver without a negotiator is ended by {@link NegotiatorWatch}.
+ * <p>Every question waits for its answer: a step that was not recorded could be done twice. The negotiator gives one within
+ * 300 s, or ends the driver; a driver without a negotiator is ended by {@link NegotiatorWatch}; and whoever hears of none of
+ * these within 600 s does not go on with its step.
  */
 final class WriteQuestions {
     private static final long PATIENCE_S = 600;
     private static final ObjectMapper JSON = new ObjectMapper();
-
-    /** The answer was that the program must not go on. */
-    static final class Refused extends IllegalStateException {
-        private static final long serialVersionUID = 1;
-
-        Refused(String message) {
-            super(message);
-        }
-    }
 
     private final Outbox outbox;
     private final Map<Integer, CompletableFuture<JsonNode>> open = new ConcurrentHashMap<>();
@@ -61,8 +53,7 @@ final class WriteQuestions {
     /**
      * Asks, and waits.
      *
-     * @throws Refused the program must not go on
-     * @throws IllegalStateException there was no answer
+     * @throws IllegalStateException the program must not go on, or there was no answer
      */
     JsonNode ask(String type, Consumer<ObjectNode> fields) {
         CompletableFuture<JsonNode> waiting = new CompletableFuture<>();
@@ -81,7 +72,7 @@ final class WriteQuestions {
                     System.err.println("yarnspec: the driver ends: " + answer.path("reason").asText());
                     NegotiatorWatch.halt();
                 }
-                throw new Refused("yarnspec: " + answer.path("reason").asText());
+                throw new IllegalStateException("yarnspec: " + answer.path("reason").asText());
             }
             return answer;
         } catch (TimeoutException | ExecutionException e) {

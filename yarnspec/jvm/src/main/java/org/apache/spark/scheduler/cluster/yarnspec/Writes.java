@@ -47,14 +47,14 @@ final class Writes {
     private final InputQuestions inputs;
     private final AtomicInteger lastWrite = new AtomicInteger();
     private final Map<Key, Write> planned = new ConcurrentHashMap<>();
-    /** Why nothing may be written to these paths: the negotiator may hold a write there for not done again by now. */
+    /** Why nothing may be added at these paths: the negotiator may hold a write there for not done again by now. */
     private final Map<String, String> undecided = new ConcurrentHashMap<>();
     private final Map<String, Object> asking = new ConcurrentHashMap<>();
     /** Where this thread is about to write, while it is found out what. */
     private final ThreadLocal<Path> saving = new ThreadLocal<>();
 
-    /** One write of this driver; {@code below}: the shuffles of RDDs that it reads. */
-    record Write(int number, Key key, Path output, boolean there, Set<Integer> below) {}
+    /** One write of this driver; {@code anew}: nothing of what was there stays; {@code below}: the shuffles of RDDs that it reads. */
+    record Write(int number, Key key, Path output, boolean there, boolean anew, Set<Integer> below) {}
 
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
     private record Key(String execution, String path) {}
@@ -140,7 +140,7 @@ final class Writes {
 
     /** No stage will read what a write is computed from that is not done again. */
     private void readRdds(LogicalPlan query) {
-        Signatures.rddsOf(query).forEach(inputs::reads);
+        Lineage.rddsOf(query).forEach(inputs::reads);
     }
 
     /**
@@ -191,7 +191,7 @@ final class Writes {
         boolean all = table.partitionColumnNames().isEmpty();
         String mode = Boolean.TRUE.equals(Fields.get(insert, "overwrite")) ? all ? "replace" : "amend" : "add";
         Path output = new Path(table.location());
-        Set<Integer> read = Signatures.shufflesOf(() -> Signatures.rddsOf(insert));
+        Set<Integer> read = Lineage.shufflesOf(() -> Lineage.rddsOf(insert));
         declare(key, mode, Signature.ofUnknownWrite(output.toString(), List.copyOf(read)), output);
     }
 
@@ -232,7 +232,7 @@ final class Writes {
         return part ? "amend" : "replace";
     }
 
-    /** One of which nothing is known, so that it is always done. */
+    /** One of which nothing is known, so that it is never left out. */
     private Write declare(Key key, String mode, Signature signature, Path output) {
         return declare(key, mode, signature, output, () -> {});
     }
@@ -247,21 +247,19 @@ final class Writes {
         // One at a time for a path: whoever tries again must know what came of it.
         String path = names.of(output);
         synchronized (asking.computeIfAbsent(path, each -> new Object())) {
-            return ask(key, mode, signature, output, path, skipping);
+            return decide(key, mode, signature, output, path, skipping);
         }
     }
 
-    private Write ask(Key key, String mode, Signature signature, Path output, String path, Runnable skipping) {
+    private Write decide(Key key, String mode, Signature signature, Path output, String path, Runnable skipping) {
         int number = lastWrite.incrementAndGet();
         boolean existed = exists(output);
         boolean anew = !existed || mode.equals("replace");
-        if (anew) {
-            undecided.remove(path);
-        } else if (undecided.containsKey(path)) {
+        if (!anew && undecided.containsKey(path)) {
             throw new IllegalStateException(undecided.get(path));
         }
         boolean mayBeThere = questions.pending() && !anew;
-        boolean there = false;
+        boolean there;
         JsonNode answer;
         try {
             answer = questions.ask("write_declared", event -> event.put("write", number)
@@ -282,16 +280,15 @@ final class Writes {
                 }
                 skipping.run();
             }
-        } catch (RuntimeException | Error e) {
-            // What was refused is asked again when the program tries again.
-            if (mayBeThere && (there || !(e instanceof WriteQuestions.Refused))) {
+        } catch (Throwable e) { // Scala's methods do not declare what they throw
+            if (mayBeThere) {
                 undecided.put(path, "yarnspec: " + path + " was written by an earlier life of the program, and whether it is whole"
                         + " and may be left as it is was not found out: " + Failures.shortened(e.toString())
-                        + ". Nothing more is written there by this life; see what is there before you submit it again");
+                        + ". Nothing is added to it by this life; see what is there before you submit it again");
             }
             throw e;
         }
-        Write write = new Write(number, key, output, there, Set.copyOf(signature.parents()));
+        Write write = new Write(number, key, output, there, anew, Set.copyOf(signature.parents()));
         planned.put(key, write);
         if (write.there()) {
             System.err.println("yarnspec: " + output + " is not written again: "
@@ -349,9 +346,13 @@ final class Writes {
     }
 
     private Write beginning(Write write, String job, boolean existed) {
+        stale.refuse(write.below()); // before it removes what is there
         questions.ask("write_beginning", event -> event.put("write", write.number())
                 .put("job", job)
                 .put("existed", existed));
+        if (write.anew()) {
+            undecided.remove(names.of(write.output())); // what that was about is gone, as the negotiator knows by now
+        }
         return write;
     }
 

@@ -35,6 +35,8 @@ final class DriverLife implements AutoCloseable {
     final Recovery recovery;
     /** What every question about writes is answered: go on. */
     volatile String aboutWrites = "{}";
+    /** Whether map outputs of shuffles are recorded that can be. */
+    volatile boolean records = true;
 
     final Map<String, Frames.Frame> frames = new ConcurrentHashMap<>();
     private final int epoch;
@@ -91,7 +93,7 @@ final class DriverLife implements AutoCloseable {
         SavedOutputs.SavedShuffle there = saved.shuffle(event.get("signature").asText());
         boolean restore = event.get("reusable").asBoolean() && there != null && reused.add(there.id());
         ObjectNode answer = new ObjectMapper().createObjectNode();
-        answer.put("restore", restore).put("record", event.get("reusable").asBoolean());
+        answer.put("restore", restore).put("record", records && event.get("reusable").asBoolean());
         answer.put("shuffle", restore ? there.id() : null);
         recovery.answer(event.get("question").asInt(), answer.toString());
     }

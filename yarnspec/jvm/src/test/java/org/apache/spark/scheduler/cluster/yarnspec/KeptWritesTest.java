@@ -41,17 +41,13 @@ class KeptWritesTest {
             assertTrue(again.getMessage().contains("nosuchfilesystem"), again::getMessage);
             Files.delete(output);
             assertFalse(isThere(life, "{}")); // what the program has removed it may write
-        }
-    }
-
-    @Test
-    void whatIsRefusedIsAskedAgain() throws Exception {
-        try (DriverLife life = new DriverLife(2, null, Map.of())) {
-            Files.createDirectory(directory.resolve("out"));
-            assertFalse(isThere(life, "{\"pending\":true}"));
-            String refused = "{\"action\":\"stop\",\"reason\":\"its output is gone\",\"pending\":true}";
-            assertThrows(IllegalStateException.class, () -> isThere(life, refused));
-            assertTrue(isThere(life, "{\"action\":\"skip\"}"));
+            Files.createDirectory(output);
+            assertThrows(IllegalStateException.class, () -> isThere(life, "{}")); // it had not begun to
+            Files.delete(output);
+            assertFalse(isThere(life, "{}"));
+            life.recovery.writes().save(new org.apache.hadoop.fs.Path(output.toString()), "job");
+            Files.createDirectory(output);
+            assertFalse(isThere(life, "{}"));
         }
     }
 
@@ -69,6 +65,41 @@ class KeptWritesTest {
                 stale.skipped(write, "a", epochs.get(0));
                 assertThrows(IllegalStateException.class, () -> stale.skipped(write, "b", epochs.get(1)));
             }
+            assertTrue(life.declared().isEmpty());
+        }
+    }
+
+    @Test
+    void whatWasShownOfAShuffleCountsWhenSparkHasForgottenThat() throws Exception {
+        try (DriverLife life = new DriverLife(2, null, Map.of())) {
+            Signatures signatures = new Signatures(false);
+            StaleShuffles stale = new StaleShuffles(signatures);
+            for (int above = 0; above < 3; above++) {
+                List<Integer> parents = above == 0 ? List.of() : List.of(SHUFFLE + above - 1);
+                signatures.registered(SHUFFLE + above, Signature.ofUnknownShuffle(parents, "a test"), null);
+            }
+            stale.showing(List.of(SHUFFLE + 2));
+            for (int above : List.of(1, 2)) {
+                signatures.forget(SHUFFLE + above);
+                stale.forget(SHUFFLE + above);
+            }
+            Signature write = Signature.ofUnknownWrite("out", List.of(SHUFFLE));
+            assertThrows(IllegalStateException.class, () -> stale.skipped(write, "a", 1));
+            assertTrue(life.declared().isEmpty());
+        }
+    }
+
+    @Test
+    void whatComesBackLaterOfAShuffleThatHasChangedIsNotShown() throws Exception {
+        try (DriverLife life = new DriverLife(3, null, Map.of())) {
+            Signatures signatures = new Signatures(false);
+            StaleShuffles stale = new StaleShuffles(signatures);
+            signatures.registered(SHUFFLE, Signature.ofUnknownShuffle(List.of(), "a test"), null);
+            stale.skipped(Signature.ofUnknownWrite("out", List.of(SHUFFLE)), "a", 1);
+            Signature above = Signature.ofUnknownShuffle(List.of(SHUFFLE), "a test");
+            signatures.registered(SHUFFLE + 1, above, null);
+            stale.registered(SHUFFLE + 1, above);
+            assertThrows(IllegalStateException.class, () -> stale.showing(List.of(SHUFFLE + 1)));
             assertTrue(life.declared().isEmpty());
         }
     }
