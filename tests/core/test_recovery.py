@@ -89,6 +89,22 @@ def test_a_journal_that_does_not_come_keeps_nobody_waiting_for_ever() -> None:
     assert not of(cm.RefuseShuffles, late)
 
 
+@pytest.mark.parametrize("determinism", ["determinate", "unordered"])
+def test_what_may_give_other_rows_and_runs_anew_ends_what_is_saved_of_it(determinism: str) -> None:
+    """Else a write of the new run could pass for one of the old, when only that is found again."""
+    forgotten = [OLD] if determinism == "unordered" else []
+    too_late = World(recovery=ON)
+    due = next(one for one in of(cm.SetTimer, too_late.start(2)) if one.name == REPLAY_TIMER)
+    too_late.fire(REPLAY_TIMER, due.at_ms)
+    too_late.tell(replayed(saved(determinism=determinism)))
+    other_bounds = second_epoch(saved(determinism=determinism, reduces=9))
+    for world in (too_late, other_bounds):
+        answered = world.tell(declared(determinism=determinism))
+        assert only(cm.AnswerShuffle, answered).record
+        assert [one.shuffle for one in of(cm.ForgetShuffle, answered)] == forgotten
+        assert not of(cm.ForgetShuffle, world.tell(declared(1, determinism=determinism, signature="s0")))
+
+
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
