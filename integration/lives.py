@@ -58,8 +58,15 @@ class Lives:
 
     def ran(self, epoch: int) -> set[tuple[int, int]]:
         """The maps that ran in a life, as far as it has recorded them: shuffle and index."""
+        return {(one.shuffle, one.index) for one in self._finished(epoch)}
+
+    def recorded(self, epoch: int) -> int:
+        """How many outputs a life has recorded, those dropped since as well."""
+        return len(self._finished(epoch))
+
+    def _finished(self, epoch: int) -> list[MapFinished]:
         records = map(self._journal.record, self._journal.scan(epoch, self._journal.seal_of(epoch)))
-        return {(one.shuffle, one.index) for one in records if isinstance(one, MapFinished) and one.epoch == epoch}
+        return [one for one in records if isinstance(one, MapFinished) and one.epoch == epoch]
 
     def of(self, kind: str, epoch: int) -> list[dict[str, Any]]:
         """A life's events or commands of one type."""

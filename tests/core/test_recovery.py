@@ -89,6 +89,18 @@ def test_a_journal_that_does_not_come_keeps_nobody_waiting_for_ever() -> None:
     assert not of(cm.RefuseShuffles, late)
 
 
+def test_what_comes_back_in_part_does_not_end_what_is_saved_of_it() -> None:
+    world = second_epoch(saved(determinism="unordered", by_host={HOSTS[1]: 2}))
+    assert not of(cm.ForgetShuffle, world.tell(declared(determinism="unordered")))
+    assert not of(cm.ForgetShuffle, world.tell(restored(wanted=2, count=1)))
+
+
+def test_what_stands_above_what_runs_anew_is_of_no_use_either() -> None:
+    below, above = saved(determinism="unordered", reduces=9), saved(OLD + 1, parents=(OLD,))
+    answered = second_epoch(below, above).tell(declared(determinism="unordered"))
+    assert [one.shuffle for one in of(cm.ForgetShuffle, answered)] == [OLD + 1, OLD]
+
+
 @pytest.mark.parametrize("determinism", ["determinate", "unordered"])
 def test_what_may_give_other_rows_and_runs_anew_ends_what_is_saved_of_it(determinism: str) -> None:
     """Else a write of the new run could pass for one of the old, when only that is found again."""

@@ -356,7 +356,8 @@ class Recording:
             while self._on_their_way and self._on_their_way[0] <= number:
                 self._on_their_way.popleft()
                 self._durable += 1
-        if self._durable > before:
+        # A driver that has died tells nothing more.
+        if self._durable > before and not self._closing.is_set():
             self._post(rec.OutputsDurable(outputs=self._durable))
 
     # writing

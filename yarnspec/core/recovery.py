@@ -361,7 +361,7 @@ class Recovery:
             self._shuffles.record(shuffle)
             commands.append(_record(declared, shuffle, f"the driver has declared it; {why}"))
             if saved is None:
-                said = f"it runs again as shuffle {shuffle}, and may give other rows"
+                said = "it, or what it was computed from, runs again, and may give other rows"
                 commands += [ForgetShuffle(shuffle=one, reason=said) for one in self._shuffles.supersede(declared)]
         elif declared.reusable:
             why += f"; it is not recorded: {unrecorded}"

@@ -17,6 +17,7 @@ signature, and the same number of maps and reduces. Three things speak against i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -130,14 +131,18 @@ class Shuffles:
         if event.restored:
             return ()
         del self._known[event.shuffle]
-        useless = [event.shuffle]
-        if known.varies or known.bounded:
-            for below in useless:
-                above = [one.shuffle for one in self._offered.values() if below in one.parents]
-                for shuffle in above:
-                    del self._offered[shuffle]
-                useless += above
-        return tuple(reversed(useless))
+        above = self._withdraw_above([event.shuffle]) if known.varies or known.bounded else ()
+        return (*above, event.shuffle)
+
+    def _withdraw_above(self, shuffles: Sequence[int]) -> tuple[int, ...]:
+        """Offer nothing any more that was computed from these; the uppermost first."""
+        useless = list(shuffles)
+        for below in useless:
+            above = [one.shuffle for one in self._offered.values() if below in one.parents]
+            for shuffle in above:
+                del self._offered[shuffle]
+            useless += above
+        return tuple(reversed(useless[len(shuffles) :]))
 
     def supersede(self, declared: ShuffleDeclared) -> tuple[int, ...]:
         """The saved runs of a shuffle that runs anew, where that may give other rows; they are of no use from now on.
@@ -151,7 +156,7 @@ class Shuffles:
         for shuffle in older:
             self._offered.pop(shuffle, None)
             self._late.discard(shuffle)
-        return older
+        return (*self._withdraw_above(older), *older)
 
     def record(self, shuffle: int) -> None:
         """The map outputs of a shuffle of this epoch go into the journal."""

@@ -194,7 +194,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
                 answer = ask(fresh, signature);
             }
         }
-        if (restored == null && !answer.record() && signatures.varies(signature)) {
+        if (epoch > 1 && signature.known() && restored == null && !answer.record() && signatures.varies(signature)) {
             // What is written of this run must not be taken later for what an earlier one gave, which may be there still.
             signature = signature.unknown("its map outputs are not recorded");
         }
@@ -480,8 +480,8 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
                 below.children.remove(record);
             });
         }
+        stale.forget(shuffle); // first: what was shown of it must be known by one of the two
         signatures.forget(shuffle);
-        stale.forget(shuffle);
         accumulated.forget(shuffle);
         if (record != null && !over) {
             results.keySet().removeIf(key -> key.shuffle() == shuffle);

@@ -155,11 +155,9 @@ final class StaleShuffles {
 
     void forget(int shuffle) {
         why.remove(shuffle);
-        Set<Integer> below = shown.remove(shuffle);
-        if (below != null) { // nobody can tell any more whether it was as before
-            below.remove(shuffle);
-            below.forEach(each -> shown.putIfAbsent(each, new HashSet<>()));
-        }
+        // Nobody can tell any more whether it was as before.
+        shown.getOrDefault(shuffle, Set.of()).forEach(below -> shown.putIfAbsent(below, Set.of()));
+        shown.remove(shuffle);
         synchronized (kept) {
             kept.remove(shuffle);
         }

@@ -26,8 +26,7 @@ class KeptWritesTest {
     private boolean isThere(DriverLife life, String answer) {
         life.aboutWrites = answer;
         var numbers = life.cluster.context.parallelize(List.of(1, 2), 2);
-        var output = new org.apache.hadoop.fs.Path(directory.resolve("out").toString());
-        return life.recovery.writes().isThere(numbers.rdd(), output, "saveAsTextFile");
+        return life.recovery.writes().isThere(numbers.rdd(), output("out"), "saveAsTextFile");
     }
 
     /** The negotiator has counted it as not done again, and takes a second one for one more. */
@@ -45,7 +44,7 @@ class KeptWritesTest {
             assertThrows(IllegalStateException.class, () -> isThere(life, "{}")); // it had not begun to
             Files.delete(output);
             assertFalse(isThere(life, "{}"));
-            life.recovery.writes().save(new org.apache.hadoop.fs.Path(output.toString()), "job");
+            life.recovery.writes().save(output("out"), "job");
             Files.createDirectory(output);
             assertFalse(isThere(life, "{}"));
         }
@@ -90,17 +89,25 @@ class KeptWritesTest {
     }
 
     @Test
-    void whatComesBackLaterOfAShuffleThatHasChangedIsNotShown() throws Exception {
+    void whatIsMadeLaterOfAShuffleThatHasChangedDoesNotEvenBegin() throws Exception {
         try (DriverLife life = new DriverLife(3, null, Map.of())) {
-            Signatures signatures = new Signatures(false);
-            StaleShuffles stale = new StaleShuffles(signatures);
-            signatures.registered(SHUFFLE, Signature.ofUnknownShuffle(List.of(), "a test"), null);
-            stale.skipped(Signature.ofUnknownWrite("out", List.of(SHUFFLE)), "a", 1);
-            Signature above = Signature.ofUnknownShuffle(List.of(SHUFFLE), "a test");
-            signatures.registered(SHUFFLE + 1, above, null);
-            stale.registered(SHUFFLE + 1, above);
-            assertThrows(IllegalStateException.class, () -> stale.showing(List.of(SHUFFLE + 1)));
-            assertTrue(life.declared().isEmpty());
+            Writes writes = life.recovery.writes();
+            // One of which each run may have its rows in another order.
+            var changed = life.cluster.context.parallelize(List.of(1, 2), 2).coalesce(1, true).coalesce(2, true);
+            life.aboutWrites = "{\"action\":\"skip\",\"saved\":{\"epoch\":1}}";
+            assertTrue(writes.isThere(changed.rdd(), output("kept"), "saveAsTextFile"));
+            life.aboutWrites = "{}";
+            for (var later : List.of(changed, changed.coalesce(1, true))) { // directly, and by a shuffle that comes now
+                assertFalse(writes.isThere(later.rdd(), output("later"), "saveAsTextFile"));
+                var refused = assertThrows(IllegalStateException.class, () -> writes.save(output("later"), "job"));
+                assertTrue(refused.getMessage().contains("kept, but a part"), refused::getMessage);
+                writes.leave(output("later"));
+            }
+            assertTrue(life.cluster.events("write_beginning").isEmpty());
         }
+    }
+
+    private org.apache.hadoop.fs.Path output(String name) {
+        return new org.apache.hadoop.fs.Path(directory.resolve(name).toString());
     }
 }

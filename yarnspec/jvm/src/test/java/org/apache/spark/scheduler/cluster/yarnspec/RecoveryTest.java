@@ -79,7 +79,7 @@ class RecoveryTest {
     /** An earlier run of it may be saved, and taken later for what a write was made of. */
     @Test
     void whatIsMadeOfAShuffleThatIsNotRecordedAndMayGiveOtherRowsIsNotKnown() throws Exception {
-        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+        try (DriverLife life = new DriverLife(2, null, Map.of())) {
             life.records = false;
             var numbers = life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4);
             numbers.coalesce(2, true).coalesce(3, true).coalesce(2, true).countAsync();
@@ -87,6 +87,18 @@ class RecoveryTest {
             assertEquals("determinate", life.declared().get(0).get("determinism").asText());
             assertEquals("", life.declared().get(1).get("why_not").asText());
             assertEquals("below it: its map outputs are not recorded", life.declared().get(2).get("why_not").asText());
+        }
+    }
+
+    @Test
+    void whyNothingIsKnownOfAShuffleHoldsForThoseAboveIt() throws Exception {
+        try (DriverLife life = new DriverLife(2, null, Map.of())) {
+            var numbers = life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4);
+            numbers.coalesce(2, true).cache().coalesce(3, true).coalesce(2, true).countAsync();
+            FakeCluster.await(() -> !life.cluster.offer().isEmpty(), "no map started");
+            String why = life.declared().get(1).get("why_not").asText();
+            assertTrue(why.contains("cached"), why);
+            assertEquals("below it: " + why, life.declared().get(2).get("why_not").asText());
         }
     }
 
