@@ -126,6 +126,7 @@ final class StaleShuffles {
     void refuse(Collection<Integer> shuffles) {
         String reason = whyNot(shuffles);
         if (!reason.isEmpty()) {
+            System.err.println(reason); // for whoever does not see what the program does with the error
             throw new IllegalStateException(reason);
         }
     }
