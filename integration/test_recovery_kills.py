@@ -1,7 +1,8 @@
 """Programs of all kinds are killed at moments drawn from a seed: the result is right, and only what is missing runs.
 
-What is asserted each time: the last line of the output is that of an undisturbed run, what `status` said to be on disk
-at the kill was, and the tasks that the next life launches are all tasks without the map outputs that were.
+What is asserted each time: the last line of the output is that of an undisturbed run, and the tasks that the next life
+launches are all tasks without the map outputs that were durable at the kill. Where these are waited for, there were as
+many as `status` had said.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ final class StaleShuffles {
     private final Signatures signatures;
     private final Map<Integer, String> why = new ConcurrentHashMap<>();
     /** Of what this driver has shown, the shuffles that it was made of, and those below them. */
-    private final Map<Integer, Set<Integer>> shown = new ConcurrentHashMap<>();
+    private final Map<Integer, Set<Integer>> shown = new HashMap<>();
     private final Map<Integer, Kept> kept = new HashMap<>();
 
     StaleShuffles(Signatures signatures) {
@@ -70,7 +70,9 @@ final class StaleShuffles {
             below.removeIf(shuffle -> !kept.get(shuffle).isMixed());
         }
         refuse(below);
-        mixed.retainAll(shown.keySet());
+        synchronized (shown) {
+            mixed.retainAll(shown.keySet());
+        }
         refuse(mixed);
     }
 
@@ -141,7 +143,9 @@ final class StaleShuffles {
         for (int shuffle : shuffles) {
             Set<Integer> below = new HashSet<>(signatures.shufflesBelow(Set.of(shuffle)));
             below.removeIf(each -> !signatures.varies(each));
-            shown.put(shuffle, below);
+            synchronized (shown) {
+                shown.put(shuffle, below);
+            }
         }
         refuse(shuffles); // another thread may just have found out
     }
@@ -156,9 +160,11 @@ final class StaleShuffles {
 
     void forget(int shuffle) {
         why.remove(shuffle);
-        // Nobody can tell any more whether it was as before.
-        shown.getOrDefault(shuffle, Set.of()).forEach(below -> shown.putIfAbsent(below, Set.of()));
-        shown.remove(shuffle);
+        synchronized (shown) {
+            // Nobody can tell any more whether it was as before.
+            shown.getOrDefault(shuffle, Set.of()).forEach(below -> shown.putIfAbsent(below, Set.of()));
+            shown.remove(shuffle);
+        }
         synchronized (kept) {
             kept.remove(shuffle);
         }

@@ -79,8 +79,8 @@ class KeptWritesTest {
             }
             stale.showing(List.of(SHUFFLE + 2));
             for (int above : List.of(1, 2)) {
-                signatures.forget(SHUFFLE + above);
                 stale.forget(SHUFFLE + above);
+                signatures.forget(SHUFFLE + above);
             }
             Signature write = Signature.ofUnknownWrite("out", List.of(SHUFFLE));
             assertThrows(IllegalStateException.class, () -> stale.skipped(write, "a", 1));
@@ -104,6 +104,20 @@ class KeptWritesTest {
                 writes.leave(output("later"));
             }
             assertTrue(life.cluster.events("write_beginning").isEmpty());
+        }
+    }
+
+    @Test
+    void whatHasChangedSinceItsWriteBeganIsNotShown() throws Exception {
+        try (DriverLife life = new DriverLife(3, null, Map.of())) {
+            Writes writes = life.recovery.writes();
+            var changed = life.cluster.context.parallelize(List.of(1, 2), 2).coalesce(1, true).coalesce(2, true);
+            assertFalse(writes.isThere(changed.rdd(), output("begun"), "saveAsTextFile"));
+            Writes.Write begun = writes.save(output("begun"), "job");
+            life.aboutWrites = "{\"action\":\"skip\",\"saved\":{\"epoch\":1}}";
+            assertTrue(writes.isThere(changed.rdd(), output("kept"), "saveAsTextFile"));
+            assertThrows(IllegalStateException.class, () -> writes.committing(begun, null));
+            assertTrue(life.cluster.events("write_committing").isEmpty());
         }
     }
 
