@@ -167,11 +167,14 @@ def tasks_left(saved: Recorded, good: dict[int, set[int]], tasks: int) -> int:
     return left
 
 
-def durable_outputs(cluster: Cluster, application: str) -> int:
+def opened(cluster: Cluster, application: str) -> Application:
+    """An application, to be asked more than once without a process for each answer; to be closed."""
+    return Application(application, Gateway(HadoopConf.read(cluster.environment), options.load(None, ()).options))
+
+
+def durable_outputs(running: Application) -> int:
     """How many map outputs of its newest life are in the journal by now, as its status says."""
-    asked = Application(application, Gateway(HadoopConf.read(cluster.environment), options.load(None, ()).options))
-    with asked as running:
-        recovery = running.status().recovery
+    recovery = running.status().recovery
     return recovery.durable_outputs if recovery else 0
 
 

@@ -16,7 +16,7 @@ from integration import faults
 from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
 from integration.kinds import KINDS, Kinds, result
-from integration.lives import Lives, Output, durable_outputs, output_files, outputs
+from integration.lives import Lives, Output, durable_outputs, opened, output_files, outputs
 from integration.turns import marks, turn
 from integration.waiting import wait_for
 
@@ -42,18 +42,18 @@ def test_killed_at_a_random_moment(seed: int, submit: Submit, cluster: Cluster, 
     submission = kinds.start(kind)
     application = submission.application_id()
     seen: set[Output] = set()
-    told = 0
 
     def enough() -> bool:
-        nonlocal told
         assert submission.process.poll() is None, submission.stderr[-3_000:]
         seen.update(output_files(cluster, application))
-        if what == "there" or len(seen) < wanted:
-            return len(seen) >= wanted
-        told = durable_outputs(cluster, application)
-        return told >= wanted
+        return len(seen) >= wanted
 
-    wait_for(f"{wanted} map outputs {what}", enough, 120, poll_s=0.03)
+    wait_for(f"{wanted} map outputs", enough, 120, poll_s=0.03)
+    told = 0
+    if what == "in the journal":
+        with opened(cluster, application) as running:
+            wait_for("their records", lambda: enough() and durable_outputs(running) >= wanted, 120, poll_s=0.03)
+            told = durable_outputs(running)
     faults.strike(cluster, application, victim)
     there = output_files(cluster, application).keys()
     ended = submission.wait(180).expect(0)

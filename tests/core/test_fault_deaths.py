@@ -16,6 +16,14 @@ from yarnspec.core.hostdeaths import HostDeaths
 from yarnspec.core.observations import Failure, State
 
 
+@pytest.fixture
+def world() -> Stragglers:
+    """The executors of two hosts have lived long enough to be healthy."""
+    made = Stragglers(hosts=(H2, H3))
+    made.pass_ms(60_000)
+    return made
+
+
 def test_executors_that_die_young_on_a_host_make_it_faulty_while_others_live() -> None:
     world = Stragglers()
     world.pass_ms(60_000)
@@ -47,9 +55,9 @@ def crashes_on_h4(world: Stragglers, index: int, executor_id: str) -> list[Comma
     return answer
 
 
-def test_executors_that_died_with_the_same_task_are_held_against_their_host_when_it_ends_well_elsewhere() -> None:
-    world = Stragglers(hosts=(H2, H3))
-    world.pass_ms(60_000)
+def test_executors_that_died_with_the_same_task_are_held_against_their_host_when_it_ends_well_elsewhere(
+    world: Stragglers,
+) -> None:
     world.stage(0, 10)
     assert of(UpdateTaskBlocks, crashes_on_h4(world, 0, "3")) == []
     off = only(UpdateTaskBlocks, crashes_on_h4(world, 0, "4"))
@@ -59,19 +67,17 @@ def test_executors_that_died_with_the_same_task_are_held_against_their_host_when
     assert "Aborted" in block.reason
 
 
-def test_a_task_that_takes_each_executor_with_it_blocks_no_host() -> None:
-    world = Stragglers(hosts=(H2, H3))
-    world.pass_ms(60_000)
+def test_a_task_that_takes_each_executor_with_it_blocks_no_host(world: Stragglers) -> None:
     world.stage(0, 10)
     for executor_id in ("3", "4", "5", "6"):
         answer = crashes_on_h4(world, 0, executor_id)
         assert [one.level for one in of(BlockHost, answer) if one.level != "task"] == []
 
 
-def test_several_tasks_that_take_their_executors_with_them_block_no_host_until_one_ends_well_elsewhere() -> None:
+def test_several_tasks_that_take_their_executors_with_them_block_no_host_until_one_ends_well_elsewhere(
+    world: Stragglers,
+) -> None:
     """Retried tasks run in the executor that has free slots, which is the one that replaces the one that died."""
-    world = Stragglers(hosts=(H2, H3))
-    world.pass_ms(60_000)
     world.stage(0, 10)
     for index, executor_id in enumerate(("3", "4", "5")):
         answer = crashes_on_h4(world, index, executor_id)
@@ -109,10 +115,8 @@ def comes_up_on_h4(world: Stragglers, executor_id: str) -> None:
 
 
 @pytest.mark.parametrize("lives_by_then", [False, True])
-def test_the_tasks_of_an_attempt_of_a_stage_end_well_with_the_stage(lives_by_then: bool) -> None:
+def test_the_tasks_of_an_attempt_of_a_stage_end_well_with_the_stage(world: Stragglers, lives_by_then: bool) -> None:
     """The dead executor had map outputs: the stage fails, and its next attempt gives other indices to fewer tasks."""
-    world = Stragglers(hosts=(H2, H3))
-    world.pass_ms(60_000)
     for attempt, executor_id in enumerate(("3", "4")):
         world.stage(0, 10 - attempt, stage_attempt=attempt)
         comes_up_on_h4(world, executor_id)
@@ -127,9 +131,7 @@ def test_the_tasks_of_an_attempt_of_a_stage_end_well_with_the_stage(lives_by_the
     assert wide_blocks(world.stage_ends(0, stage_attempt=2)) == ([] if lives_by_then else [H4])
 
 
-def test_a_task_whose_copy_has_won_by_then_explains_no_death() -> None:
-    world = Stragglers(hosts=(H2, H3))
-    world.pass_ms(60_000)
+def test_a_task_whose_copy_has_won_by_then_explains_no_death(world: Stragglers) -> None:
     world.stage(0, 10)
     for index, executor_id in enumerate(("3", "4")):
         comes_up_on_h4(world, executor_id)
@@ -139,9 +141,7 @@ def test_a_task_whose_copy_has_won_by_then_explains_no_death() -> None:
     assert wide_blocks(answer) == [H4]
 
 
-def test_a_task_that_was_retried_before_yarn_tells_of_the_death_explains_none() -> None:
-    world = Stragglers(hosts=(H2, H3))
-    world.pass_ms(60_000)
+def test_a_task_that_was_retried_before_yarn_tells_of_the_death_explains_none(world: Stragglers) -> None:
     world.stage(0, 10)
     for index, executor_id in enumerate(("3", "4")):
         comes_up_on_h4(world, executor_id)
@@ -151,10 +151,8 @@ def test_a_task_that_was_retried_before_yarn_tells_of_the_death_explains_none() 
     assert wide_blocks(answer) == [H4]
 
 
-def test_long_tasks_that_run_on_elsewhere_explain_no_death() -> None:
+def test_long_tasks_that_run_on_elsewhere_explain_no_death(world: Stragglers) -> None:
     """What runs longer elsewhere than it can have run in an executor that died young did not end that one."""
-    world = Stragglers(hosts=(H2, H3))
-    world.pass_ms(60_000)
     world.stage(0, 10)
     blocked = []
     for index, executor_id in enumerate(("3", "4", "5")):
@@ -164,10 +162,8 @@ def test_long_tasks_that_run_on_elsewhere_explain_no_death() -> None:
     assert blocked == [[], [], [H4]]
 
 
-def test_the_attempts_that_were_there_before_explain_nothing() -> None:
+def test_the_attempts_that_were_there_before_explain_nothing(world: Stragglers) -> None:
     """Copies of tasks that end their processes, while the originals have not come to that yet on a slow host."""
-    world = Stragglers(hosts=(H2, H3))
-    world.pass_ms(60_000)
     world.stage(0, 10)
     for index in range(4):
         world.launch(0, index, "2")
@@ -178,10 +174,8 @@ def test_the_attempts_that_were_there_before_explain_nothing() -> None:
         world.end(copy, State.FAILED, Failure.EXECUTOR_LOST)
 
 
-def test_a_task_of_a_stage_that_ended_well_explains_no_death() -> None:
+def test_a_task_of_a_stage_that_ended_well_explains_no_death(world: Stragglers) -> None:
     """An attempt of a stage that failed may outlive the one that took its place."""
-    world = Stragglers(hosts=(H2, H3))
-    world.pass_ms(60_000)
     for stage, executor_id in enumerate(("3", "4")):
         world.stage(stage, 10)
         comes_up_on_h4(world, executor_id)
@@ -193,10 +187,8 @@ def test_a_task_of_a_stage_that_ended_well_explains_no_death() -> None:
     assert wide_blocks(answer) == [H4]
 
 
-def test_a_stage_that_ended_well_and_runs_again_can_explain_deaths() -> None:
+def test_a_stage_that_ended_well_and_runs_again_can_explain_deaths(world: Stragglers) -> None:
     """Its outputs were lost."""
-    world = Stragglers(hosts=(H2, H3))
-    world.pass_ms(60_000)
     world.stage(0, 10)
     world.stage_ends(0)
     world.stage(0, 10, stage_attempt=1)
@@ -206,9 +198,7 @@ def test_a_stage_that_ended_well_and_runs_again_can_explain_deaths() -> None:
         assert wide_blocks(world.lose(executor_id, 134, "Aborted", host=H4)) == []
 
 
-def test_a_stage_that_ends_well_on_the_host_itself_says_nothing_against_it() -> None:
-    world = Stragglers(hosts=(H2, H3))
-    world.pass_ms(60_000)
+def test_a_stage_that_ends_well_on_the_host_itself_says_nothing_against_it(world: Stragglers) -> None:
     world.stage(0, 10)
     for index, executor_id in enumerate(("3", "4")):
         assert wide_blocks(crashes_on_h4(world, index, executor_id)) == []
@@ -220,9 +210,7 @@ def test_a_stage_that_ends_well_on_the_host_itself_says_nothing_against_it() -> 
     assert wide_blocks(world.stage_ends(0, stage_attempt=1)) == []
 
 
-def test_tasks_of_stages_that_have_ended_can_explain_deaths_too() -> None:
-    world = Stragglers(hosts=(H2, H3))
-    world.pass_ms(60_000)
+def test_tasks_of_stages_that_have_ended_can_explain_deaths_too(world: Stragglers) -> None:
     for stage, executor_id in enumerate(("3", "4", "5")):
         world.stage(stage, 4)
         comes_up_on_h4(world, executor_id)
@@ -232,9 +220,7 @@ def test_tasks_of_stages_that_have_ended_can_explain_deaths_too() -> None:
         world.end(task_id, State.FAILED, Failure.EXECUTOR_LOST)
 
 
-def test_a_host_whose_disks_failed_is_faulty_at_once() -> None:
-    world = Stragglers(hosts=(H2, H3))
-    world.pass_ms(60_000)
+def test_a_host_whose_disks_failed_is_faulty_at_once(world: Stragglers) -> None:
     world.tell_target(3)
     world.executor("3", H4)
     assert only(BlockHost, world.lose("3", -101, host=H4)).host == H4

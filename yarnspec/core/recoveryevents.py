@@ -149,7 +149,7 @@ class MapOutputsRecorded(Event, frozen=True):
 
 
 class OutputsDurable(Event, frozen=True):
-    """So many map outputs of this epoch are in the journal, on disk, by now: these a next driver may go on with."""
+    """So many map outputs of this epoch are in the journal, on disk, by now; also those of shuffles dropped since."""
 
     outputs: int
 

@@ -149,7 +149,7 @@ class Shuffles:
 
         What is written of the new run must never be taken for something that was made of an older one.
         """
-        if not self._varies(declared):
+        if not self._known[declared.shuffle].varies:
             return ()
         same = self._by_signature.get(declared.signature, ())
         older = tuple(one for one in same if one in self._offered or one in self._late)

@@ -51,8 +51,7 @@ final class StaleShuffles {
      */
     void skipped(Signature write, String output, int epoch) {
         long later = (epoch + 1) * Recovery.TASKS_PER_EPOCH;
-        Set<Integer> below = new HashSet<>(signatures.shufflesBelow(write.parents()));
-        below.removeIf(shuffle -> !signatures.varies(shuffle));
+        Set<Integer> below = varyingBelow(write.parents());
         Set<Integer> mixed = new HashSet<>(below);
         mixed.removeIf(shuffle -> isAsBefore(shuffle, later));
         mixed.forEach(shuffle -> mark(shuffle, output)); // before the look at what is above: more may come meanwhile
@@ -94,6 +93,13 @@ final class StaleShuffles {
         boolean isMixed() {
             return newest > oldestBefore;
         }
+    }
+
+    /** Those of these, and of all below them, whose maps may give other rows in another run. */
+    private Set<Integer> varyingBelow(Collection<Integer> shuffles) {
+        Set<Integer> found = signatures.shufflesBelow(shuffles);
+        found.removeIf(shuffle -> !signatures.varies(shuffle));
+        return found;
     }
 
     private void mark(int shuffle, String output) {
@@ -141,8 +147,7 @@ final class StaleShuffles {
     void showing(Collection<Integer> shuffles) {
         refuse(shuffles);
         for (int shuffle : shuffles) {
-            Set<Integer> below = new HashSet<>(signatures.shufflesBelow(Set.of(shuffle)));
-            below.removeIf(each -> !signatures.varies(each));
+            Set<Integer> below = varyingBelow(Set.of(shuffle));
             synchronized (shown) {
                 shown.put(shuffle, below);
             }
