@@ -232,13 +232,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """Show the day, and the last lines of the daemons' and containers' logs, with a failure."""
+    """Show the day, and the last lines of the commands', daemons' and containers' output, with a failure."""
     outcome = yield
     report: pytest.TestReport = outcome.get_result()  # type: ignore[attr-defined] # pluggy's result
     if not report.failed:
         return
     # A header would say it once, but there is none with -q, as in `make test`.
     report.sections.append(("to choose the same tests on another day", f"{turns.DAY}={os.environ[turns.DAY]}"))
+    written = getattr(item, "funcargs", {}).get("tmp_path")
+    for path in sorted(written.glob("*.err") if written else ()):
+        report.sections.append((f"said by {path.stem}", _tail(path, CONTAINER_TAIL_LINES)))
     cluster = item.config.stash.get(CLUSTER, None)
     if cluster is None:
         return

@@ -103,11 +103,15 @@ class Submission:
         rounds = self.rounds
         return rounds[-1]["hosts"] if rounds else []
 
+    def check_running(self) -> None:
+        """Fail, and show what it has said, when it has ended."""
+        assert self.process.poll() is None, f"the application ended:\n{self.stderr[-3000:]}"
+
     def document(self, path: Path, timeout_s: float) -> dict[str, Any]:
         """The JSON object that its program writes to a file of this machine, as soon as it is there."""
 
         def there() -> bool:
-            assert self.process.poll() is None, f"the application ended:\n{self.stderr[-3000:]}"
+            self.check_running()
             return path.exists()
 
         wait_for(f"{path.name} of {self.name}", there, timeout_s)

@@ -60,11 +60,12 @@ class Rounds:
     def begin(self) -> None:
         """Wait for rounds of this life on two hosts."""
         begun = self._submission.stdout.rfind('"rounds"')
-        wait_for(
-            "rounds on two hosts",
-            lambda: self._submission.stdout.rfind('"round"') > begun and len(self._submission.last_hosts) == 2,
-            120,
-        )
+
+        def on_two_hosts() -> bool:
+            self._submission.check_running()
+            return self._submission.stdout.rfind('"round"') > begun and len(self._submission.last_hosts) == 2
+
+        wait_for("rounds on two hosts", on_two_hosts, 120)
 
     @property
     def hosts(self) -> list[str]:
@@ -85,8 +86,10 @@ class Rounds:
         wait_for("the last round", lambda: '"rounds"' in self._submission.stdout.splitlines()[-1], 60)
         wait_for("no copy", lambda: not self.status()["speculation"]["ledger"]["copies_running"], 20)
 
-    def kill(self) -> None:
+    def kill(self, slow: str) -> None:
         """Kill the whole application master; the next life is to run rounds again."""
+        # The next one may be given the slow host, and would not register there before YARN gives it up.
+        self._cluster.mini.host_slow(slow, 1)
         (self._directory / "stop").unlink()
         write_sizes(self._directory, [40] * 8)
         faults.strike(self._cluster, self.application, "master")
@@ -125,7 +128,7 @@ def test_the_next_application_master_knows_the_slow_host_and_counts_copies_on(
         return blocked == [slow] and any(ledger.items() <= one.items() for one in copies)
 
     wait_for("what the next attempt is to know", recorded, 30)
-    rounds.kill()
+    rounds.kill(slow)
 
     rounds.begin()
     after = rounds.status()
