@@ -58,7 +58,7 @@ final class Adoption implements ThreadSafeRpcEndpoint {
         this.saved = saved;
         rpcEnv = context.env().rpcEnv();
         served = served(context.conf());
-        live = Recovery.current() == null ? null : Recovery.current().live();
+        live = LiveAdoption.current();
         claims = new Claims(
                 context.conf().getInt("spark.yarnspec.epoch", 1), saved, new Tracker(context), served, live);
     }

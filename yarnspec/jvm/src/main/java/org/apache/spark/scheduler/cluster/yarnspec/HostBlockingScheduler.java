@@ -165,7 +165,7 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
         if (Recovery.current() != null) {
             Recovery.current().executorLost(executorId);
         }
-        LiveAdoption live = live();
+        LiveAdoption live = LiveAdoption.current();
         if (live != null) {
             live.lost(this, executorId, reason); // before Spark looks for what is lost with it
         }
@@ -173,12 +173,6 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
             keptBack.remove(executorId);
         }
         super.executorLost(executorId, reason);
-    }
-
-    /** What waits of executors that died; null where nothing does. */
-    LiveAdoption live() {
-        Recovery recovery = Recovery.current();
-        return recovery == null ? null : recovery.live();
     }
 
     /** Has Spark run again what a lost executor had finished and what is lost only now. */
@@ -228,7 +222,7 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
 
     private Set<Integer> shufflesBelow(TaskSet tasks) {
         Set<Integer> found = new LinkedHashSet<>();
-        Stage stage = live() == null ? null : Scala.orNull(dagScheduler().stageIdToStage().get(tasks.stageId()));
+        Stage stage = LiveAdoption.current() == null ? null : Scala.orNull(dagScheduler().stageIdToStage().get(tasks.stageId()));
         if (stage != null) {
             for (Stage below : CollectionConverters.asJava(stage.parents())) {
                 if (below instanceof ShuffleMapStage maps) {

@@ -67,6 +67,12 @@ final class LiveAdoption {
         this.deadlineMs = deadlineMs;
     }
 
+    /** This JVM's; null when the outputs of an executor that dies are lost while the driver lives, as in Spark. */
+    static LiveAdoption current() {
+        Recovery recovery = Recovery.current();
+        return recovery == null ? null : recovery.live();
+    }
+
     // what Spark's scheduler does
 
     /** An executor is lost, and Spark does not know yet. */

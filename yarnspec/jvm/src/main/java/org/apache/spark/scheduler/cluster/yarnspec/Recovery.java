@@ -143,7 +143,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         return unrecorded;
     }
 
-    /** Null when the outputs of an executor that dies are lost while the driver lives, as in Spark. */
+    /** Null when it is off, or this driver's recovery is over. */
     LiveAdoption live() {
         return over ? null : live;
     }
@@ -214,6 +214,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         }
         for (int each : ours) {
             shuffles.remove(each);
+            stale.forget(each);
             signatures.forget(each);
             restoring.takeOut(each);
             outbox.add("recording_stopped", event -> event.put("shuffle", each)
@@ -221,7 +222,9 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         }
         // Which shuffles it reads is asked for those above it.
         List<Integer> below = List.copyOf(Lineage.shufflesOf(() -> List.of(dependency.rdd())));
-        signatures.registered(number, Signature.ofUnknownShuffle(below, "it could not be begun"), null);
+        Signature plain = Signature.ofUnknownShuffle(below, "it could not be begun");
+        signatures.registered(number, plain, null);
+        stale.registered(number, plain);
         return number;
     }
 

@@ -299,6 +299,13 @@ final class Signatures implements ShuffleIdentities {
         return all;
     }
 
+    /** Those of these shuffles that Spark has not dropped. */
+    Set<Integer> known(Collection<Integer> shuffles) {
+        Set<Integer> still = new LinkedHashSet<>(shuffles);
+        still.retainAll(known.keySet());
+        return still;
+    }
+
     /** What a shuffle of this driver is; empty when that is not known. */
     private String textOf(int shuffle) {
         Signature signature = known.get(shuffle);

@@ -3,6 +3,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -30,8 +31,12 @@ final class StaleShuffles {
         this.signatures = signatures;
     }
 
-    /** Whether all map outputs of a shuffle are there, and of none the task had that number or a later one. */
+    /** Whether all map outputs of a shuffle are there to stay, and of none the task had that number or a later one. */
     static boolean isAsBefore(int shuffle, long task) {
+        LiveAdoption live = LiveAdoption.current();
+        if (live != null && live.holdsBack(List.of(shuffle))) {
+            return false; // they wait for another executor, and may have to run again
+        }
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
         return tracker.shuffleStatuses().get(shuffle).exists(status -> status.withMapStatuses(all -> {
             for (var each : all) {
@@ -54,14 +59,12 @@ final class StaleShuffles {
         Set<Integer> below = varyingBelow(write.parents());
         Set<Integer> mixed = new HashSet<>(below);
         mixed.removeIf(shuffle -> isAsBefore(shuffle, later));
-        mixed.forEach(shuffle -> mark(shuffle, output)); // before the look at what is above: more may come meanwhile
-        if (!mixed.isEmpty()) {
-            for (int above : signatures.shufflesAbove(mixed)) {
-                if (!isAsBefore(above, later)) {
-                    mixed.add(above);
-                    mark(above, output);
-                }
-            }
+        Set<Integer> found = mixed;
+        while (!found.isEmpty()) { // what comes above those that are marked already will be marked as it comes
+            found.forEach(shuffle -> mark(shuffle, output));
+            mixed.addAll(found);
+            found = signatures.shufflesAbove(mixed);
+            found.removeIf(shuffle -> mixed.contains(shuffle) || isAsBefore(shuffle, later));
         }
         synchronized (kept) {
             below.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new Kept()).readIn(epoch));
@@ -166,8 +169,9 @@ final class StaleShuffles {
     void forget(int shuffle) {
         why.remove(shuffle);
         synchronized (shown) {
-            // Nobody can tell any more whether it was as before.
-            shown.getOrDefault(shuffle, Set.of()).forEach(below -> shown.putIfAbsent(below, Set.of()));
+            // Nobody can tell any more whether it was as before. What is not known any more was dropped before this one.
+            Set<Integer> below = signatures.known(shown.getOrDefault(shuffle, Set.of()));
+            below.forEach(each -> shown.putIfAbsent(each, Set.of()));
             shown.remove(shuffle);
         }
         synchronized (kept) {

@@ -192,7 +192,7 @@ final class WatchedTaskSet extends TaskSetManager {
             BigDecimal taskCpus,
             scala.collection.immutable.Map<String, scala.collection.immutable.Map<String, Object>> resources)
             throws TaskNotSerializableException {
-        LiveAdoption live = scheduler.live();
+        LiveAdoption live = LiveAdoption.current();
         if (scheduler.blocks().keepOut(stageId(), host, executorId) || live != null && live.holdsBack(reads)) {
             return new Tuple3<>(Option.empty(), false, -1); // what Spark answers for an excluded host
         }
@@ -302,7 +302,7 @@ final class WatchedTaskSet extends TaskSetManager {
             BigDecimal taskCpus,
             scala.collection.immutable.Map<String, scala.collection.immutable.Map<String, Object>> resources,
             long launchTime) {
-        LiveAdoption live = scheduler.live();
+        LiveAdoption live = LiveAdoption.current();
         if (live != null && tasks()[index].epoch() < live.epoch()) {
             tasks()[index].epoch_$eq(live.epoch());
         }
@@ -318,7 +318,7 @@ final class WatchedTaskSet extends TaskSetManager {
     @Override
     public void executorLost(String executorId, String host, ExecutorLossReason reason) {
         List<Integer> safe = new ArrayList<>();
-        LiveAdoption live = scheduler.live();
+        LiveAdoption live = LiveAdoption.current();
         if (live != null && taskSet().shuffleId().isDefined()) {
             int shuffle = (Integer) taskSet().shuffleId().get();
             for (int index = 0; index < numTasks(); index++) {

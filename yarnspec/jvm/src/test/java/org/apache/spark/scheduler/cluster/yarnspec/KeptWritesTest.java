@@ -10,8 +10,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.Partition;
+import org.apache.spark.TaskContext;
+import org.apache.spark.rdd.RDD;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import scala.Enumeration;
 
 /** What follows from writes of an earlier driver that are not done again. */
 class KeptWritesTest {
@@ -69,22 +73,51 @@ class KeptWritesTest {
     }
 
     @Test
-    void whatWasShownOfAShuffleCountsWhenSparkHasForgottenThat() throws Exception {
-        try (DriverLife life = new DriverLife(2, null, Map.of())) {
-            Signatures signatures = new Signatures(false);
-            StaleShuffles stale = new StaleShuffles(signatures);
-            for (int above = 0; above < 3; above++) {
-                List<Integer> parents = above == 0 ? List.of() : List.of(SHUFFLE + above - 1);
-                signatures.registered(SHUFFLE + above, Signature.ofUnknownShuffle(parents, "a test"), null);
+    void whatWasShownOfAShuffleCountsWhenSparkHasDroppedThat() throws Exception {
+        for (boolean lowerFirst : List.of(true, false)) {
+            try (DriverLife life = new DriverLife(2, null, Map.of())) {
+                Writes writes = life.recovery.writes();
+                var below = life.cluster.context.parallelize(List.of(1, 2), 2).coalesce(1, true).coalesce(2, true);
+                var between = below.coalesce(1, true);
+                var above = between.coalesce(2, true);
+                String name = "shown" + lowerFirst;
+                assertFalse(writes.isThere(above.rdd(), output(name), "saveAsTextFile"));
+                writes.committing(writes.save(output(name), "job"), new WrittenFiles(1, "digest"));
+                for (var dropped : lowerFirst ? List.of(between, above) : List.of(above, between)) {
+                    Lineage.shufflesOf(dropped.rdd()).forEach(life.recovery::dropped);
+                }
+                life.aboutWrites = "{\"action\":\"skip\",\"saved\":{\"epoch\":1}}";
+                var refused = assertThrows(
+                        IllegalStateException.class,
+                        () -> writes.isThere(below.rdd(), output("kept"), "saveAsTextFile"));
+                assertTrue(refused.getMessage().contains("kept, but a part"), refused::getMessage);
             }
-            stale.showing(List.of(SHUFFLE + 2));
-            for (int above : List.of(1, 2)) {
-                stale.forget(SHUFFLE + above);
-                signatures.forget(SHUFFLE + above);
-            }
-            Signature write = Signature.ofUnknownWrite("out", List.of(SHUFFLE));
-            assertThrows(IllegalStateException.class, () -> stale.skipped(write, "a", 1));
-            assertTrue(life.declared().isEmpty());
+        }
+    }
+
+    /** As where a library is missing, or the program's own RDD has a fault. */
+    private static final class Faulty extends RDD<Integer> {
+        private static final long serialVersionUID = 1;
+        private final RDD<Integer> below;
+
+        Faulty(RDD<Integer> below) {
+            super(below, below.elementClassTag());
+            this.below = below;
+        }
+
+        @Override
+        public scala.collection.Iterator<Integer> compute(Partition split, TaskContext task) {
+            return below.iterator(split, task);
+        }
+
+        @Override
+        public Partition[] getPartitions() {
+            return below.partitions();
+        }
+
+        @Override
+        public Enumeration.Value getOutputDeterministicLevel() {
+            throw new NoClassDefFoundError("missing");
         }
     }
 
@@ -97,7 +130,9 @@ class KeptWritesTest {
             life.aboutWrites = "{\"action\":\"skip\",\"saved\":{\"epoch\":1}}";
             assertTrue(writes.isThere(changed.rdd(), output("kept"), "saveAsTextFile"));
             life.aboutWrites = "{}";
-            for (var later : List.of(changed, changed.coalesce(1, true))) { // directly, and by a shuffle that comes now
+            // Directly, by a shuffle that comes now, and by one of which nothing can be told.
+            var faulty = new Faulty(changed.rdd()).toJavaRDD();
+            for (var later : List.of(changed, changed.coalesce(1, true), faulty.coalesce(1, true))) {
                 assertFalse(writes.isThere(later.rdd(), output("later"), "saveAsTextFile"));
                 var refused = assertThrows(IllegalStateException.class, () -> writes.save(output("later"), "job"));
                 assertTrue(refused.getMessage().contains("kept, but a part"), refused::getMessage);
