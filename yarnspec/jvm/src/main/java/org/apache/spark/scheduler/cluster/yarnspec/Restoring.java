@@ -121,7 +121,7 @@ final class Restoring {
         long oldest = there.outputs().values().stream().mapToLong(SavedOutputs.Saved::mapId).min().orElse(0);
         for (int parent : signature.parents()) {
             if (varies.test(parent) && !StaleShuffles.isAsBefore(parent, oldest)) {
-                throw new Declined("maps of a shuffle below it run again in this epoch, and may give other rows");
+                throw new Declined("maps of a shuffle below it run again in this epoch, or wait for another executor, and may give other rows");
             }
         }
     }
@@ -222,7 +222,7 @@ final class Restoring {
         all.put(id, status);
         if (restored != null) {
             addMetrics(dependency, restored);
-            removeLost(tracker, restored);
+            removeLost(id, tracker, restored);
         }
     }
 
@@ -241,9 +241,15 @@ final class Restoring {
     }
 
     /** An executor may go between its word and here; of those that go later Spark itself removes what they had. */
-    private void removeLost(MapOutputTrackerMaster tracker, Restored restored) {
+    private void removeLost(int id, MapOutputTrackerMaster tracker, Restored restored) {
         List<String> executors = new ArrayList<>();
         restored.outcome().places().values().forEach(place -> executors.add(place.executorId()));
-        executors.stream().distinct().filter(saved::isLost).forEach(tracker::removeOutputsOnExecutor);
+        LiveAdoption live = LiveAdoption.current();
+        executors.stream().distinct().filter(saved::isLost).forEach(executorId -> {
+            if (live != null) {
+                live.added(id, executorId); // where what it had waits for another executor, these do, too
+            }
+            tracker.removeOutputsOnExecutor(executorId);
+        });
     }
 }

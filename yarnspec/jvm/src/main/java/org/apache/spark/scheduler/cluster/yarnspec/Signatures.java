@@ -325,6 +325,11 @@ final class Signatures implements ShuffleIdentities {
     }
 
     void forget(int shuffle) {
+        Signature gone = known.get(shuffle);
+        Set<Integer> below = gone == null ? Set.of() : known(gone.parents());
+        if (!below.isEmpty()) { // those above it are still found
+            known.replaceAll((above, each) -> each.parents().contains(shuffle) ? each.reading(below) : each);
+        }
         known.remove(shuffle);
         varying.remove(shuffle);
         identities.remove(shuffle);

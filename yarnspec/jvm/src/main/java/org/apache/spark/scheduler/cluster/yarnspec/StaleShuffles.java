@@ -3,11 +3,11 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.scheduler.ShuffleMapStage;
@@ -34,13 +34,20 @@ final class StaleShuffles {
     /** Whether all map outputs of a shuffle are there to stay, and of none the task had that number or a later one. */
     static boolean isAsBefore(int shuffle, long task) {
         LiveAdoption live = LiveAdoption.current();
-        if (live != null && live.holdsBack(List.of(shuffle))) {
-            return false; // they wait for another executor, and may have to run again
+        if (live == null) {
+            return isAsBefore(shuffle, task, executorId -> false);
         }
+        synchronized (live) { // else what waits may be given up between the two questions
+            return isAsBefore(shuffle, task, live::keeps);
+        }
+    }
+
+    /** @param waits whether what an executor had waits for another one, and may have to run again */
+    private static boolean isAsBefore(int shuffle, long task, Predicate<String> waits) {
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
         return tracker.shuffleStatuses().get(shuffle).exists(status -> status.withMapStatuses(all -> {
             for (var each : all) {
-                if (each == null || each.mapId() >= task) {
+                if (each == null || each.mapId() >= task || waits.test(each.location().executorId())) {
                     return false;
                 }
             }

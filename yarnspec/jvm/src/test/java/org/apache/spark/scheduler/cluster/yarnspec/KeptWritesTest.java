@@ -15,6 +15,8 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import scala.Enumeration;
 
 /** What follows from writes of an earlier driver that are not done again. */
@@ -72,26 +74,25 @@ class KeptWritesTest {
         }
     }
 
-    @Test
-    void whatWasShownOfAShuffleCountsWhenSparkHasDroppedThat() throws Exception {
-        for (boolean lowerFirst : List.of(true, false)) {
-            try (DriverLife life = new DriverLife(2, null, Map.of())) {
-                Writes writes = life.recovery.writes();
-                var below = life.cluster.context.parallelize(List.of(1, 2), 2).coalesce(1, true).coalesce(2, true);
-                var between = below.coalesce(1, true);
-                var above = between.coalesce(2, true);
-                String name = "shown" + lowerFirst;
-                assertFalse(writes.isThere(above.rdd(), output(name), "saveAsTextFile"));
-                writes.committing(writes.save(output(name), "job"), new WrittenFiles(1, "digest"));
-                for (var dropped : lowerFirst ? List.of(between, above) : List.of(above, between)) {
-                    Lineage.shufflesOf(dropped.rdd()).forEach(life.recovery::dropped);
-                }
-                life.aboutWrites = "{\"action\":\"skip\",\"saved\":{\"epoch\":1}}";
-                var refused = assertThrows(
-                        IllegalStateException.class,
-                        () -> writes.isThere(below.rdd(), output("kept"), "saveAsTextFile"));
-                assertTrue(refused.getMessage().contains("kept, but a part"), refused::getMessage);
+    @ParameterizedTest
+    @CsvSource({"true, 1", "true, 2", "false, 1", "false, 2"})
+    void whatWasShownOfAShuffleCountsWhenSparkHasDroppedThat(boolean lowerFirst, int drops) throws Exception {
+        try (DriverLife life = new DriverLife(2, null, Map.of())) {
+            Writes writes = life.recovery.writes();
+            var below = life.cluster.context.parallelize(List.of(1, 2), 2).coalesce(1, true).coalesce(2, true);
+            var between = below.coalesce(1, true);
+            var above = between.coalesce(2, true);
+            assertFalse(writes.isThere(above.rdd(), output("shown"), "saveAsTextFile"));
+            writes.committing(writes.save(output("shown"), "job"), new WrittenFiles(1, "digest"));
+            var order = lowerFirst ? List.of(between, above) : List.of(above, between);
+            for (var dropped : order.subList(0, drops)) {
+                Lineage.shufflesOf(dropped.rdd()).forEach(life.recovery::dropped);
             }
+            life.aboutWrites = "{\"action\":\"skip\",\"saved\":{\"epoch\":1}}";
+            var refused = assertThrows(
+                    IllegalStateException.class,
+                    () -> writes.isThere(below.rdd(), output("kept"), "saveAsTextFile"));
+            assertTrue(refused.getMessage().contains("kept, but a part"), refused::getMessage);
         }
     }
 

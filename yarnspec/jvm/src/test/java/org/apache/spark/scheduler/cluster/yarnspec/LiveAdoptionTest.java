@@ -151,8 +151,10 @@ class LiveAdoptionTest {
             assertEquals(List.of(), life.cluster.offer());
             awaitOutputs(4);
             long before = tracker().getEpoch();
+            assertFalse(StaleShuffles.isAsBefore(SHUFFLE, Long.MAX_VALUE), "its maps may have to run again");
 
             adopt(claims(life), "3", onA);
+            assertTrue(StaleShuffles.isAsBefore(SHUFFLE, Long.MAX_VALUE));
             assertEquals(onA.size(), awaitEnd(life).get("adopted").asInt());
             awaitOutputs(4);
             for (long task : onA) {
