@@ -92,7 +92,9 @@ def write(session: SparkSession, sink: str, step: str, directory: Path, output: 
         table = session.createDataFrame(lines.map(lambda line: Row(value=line)), "value string")
         table.write.format(sink).save(f"{output}/{hit.name}")
     killer.join()
-    print(json.dumps({"sink": sink, "step": step, "killed": killed[0]}), flush=True)
+    # In one piece: the other sinks' threads write as well.
+    sys.stdout.write(json.dumps({"sink": sink, "step": step, "killed": killed[0]}) + "\n")
+    sys.stdout.flush()
 
 
 def main(directory: Path, output: str) -> None:
