@@ -70,7 +70,7 @@ def test_a_host_blocked_for_all_applications(
     assert "forged" in listed["problems"][0]
 
     # Whoever starts now never sees the host.
-    second = submit("first_task.py", options=["--num-executors", "3", "--executor-memory", "4g"])
+    second = submit("first_task.py", options=["--num-executors", "3"])  # small ones: all find room beside the first's
     second.wait().expect(0)
     assert host not in set(cluster.launched(second.application_id()).values())
 

@@ -121,7 +121,8 @@ final class Restoring {
         long oldest = there.outputs().values().stream().mapToLong(SavedOutputs.Saved::mapId).min().orElse(0);
         for (int parent : signature.parents()) {
             if (varies.test(parent) && !StaleShuffles.isAsBefore(parent, oldest)) {
-                throw new Declined("maps of a shuffle below it run again in this epoch, or wait for another executor, and may give other rows");
+                throw new Declined("maps of a shuffle below it run again in this epoch, or wait for another executor, and may "
+                        + "give other rows");
             }
         }
     }
@@ -246,10 +247,10 @@ final class Restoring {
         restored.outcome().places().values().forEach(place -> executors.add(place.executorId()));
         LiveAdoption live = LiveAdoption.current();
         executors.stream().distinct().filter(saved::isLost).forEach(executorId -> {
-            if (live != null) {
-                live.added(id, executorId); // where what it had waits for another executor, these do, too
-            }
             tracker.removeOutputsOnExecutor(executorId);
+            if (live != null) {
+                live.added(id, executorId); // what is left of it, because all that it had waits for another one
+            }
         });
     }
 }

@@ -1,9 +1,6 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
-import java.util.Collection;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
 
 /**
  * What a shuffle is, for comparing it with one of an earlier driver.
@@ -52,14 +49,6 @@ record Signature(
     /** A shuffle of which nothing is known but what it reads. */
     static Signature ofUnknownShuffle(List<Integer> parents, String why) {
         return new Signature("", "", 0, 0, Determinism.INDETERMINATE, parents, true, List.of(), why);
-    }
-
-    /** The same, and it reads these as well: by one of its parents that is forgotten. */
-    Signature reading(Collection<Integer> further) {
-        Set<Integer> all = new LinkedHashSet<>(parents);
-        all.addAll(further);
-        return new Signature(
-                text, description, maps, reduces, determinism, List.copyOf(all), accumulates, observers, whyNot);
     }
 
     /** The same, but never reused. */

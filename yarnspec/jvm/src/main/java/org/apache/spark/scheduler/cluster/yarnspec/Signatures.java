@@ -3,6 +3,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -60,6 +61,8 @@ final class Signatures implements ShuffleIdentities {
     private final Map<String, Integer> occurrences = new ConcurrentHashMap<>();
     private final Map<Integer, String> identities = new ConcurrentHashMap<>();
     private final Map<Integer, Signature> known = new ConcurrentHashMap<>();
+    /** What each of them reads, and what that read if it is known no more. */
+    private final Map<Integer, Set<Integer>> reads = new HashMap<>();
     private final Set<Integer> varying = ConcurrentHashMap.newKeySet();
     private final AddedFiles added = new AddedFiles();
     private final HadoopInputs inputs = new HadoopInputs();
@@ -241,6 +244,9 @@ final class Signatures implements ShuffleIdentities {
             varying.add(shuffle);
         }
         known.put(shuffle, signature);
+        synchronized (reads) {
+            reads.put(shuffle, new LinkedHashSet<>(signature.parents()));
+        }
         if (!signature.known()) {
             return;
         }
@@ -278,11 +284,12 @@ final class Signatures implements ShuffleIdentities {
     Set<Integer> shufflesBelow(Collection<Integer> shuffles) {
         Set<Integer> all = new LinkedHashSet<>();
         ArrayDeque<Integer> left = new ArrayDeque<>(shuffles);
-        while (!left.isEmpty()) {
-            Signature below = all.add(left.peek()) ? known.get(left.peek()) : null;
-            left.pop();
-            if (below != null) {
-                left.addAll(below.parents());
+        synchronized (reads) {
+            while (!left.isEmpty()) {
+                int next = left.pop();
+                if (all.add(next)) {
+                    left.addAll(reads.getOrDefault(next, Set.of()));
+                }
             }
         }
         return all;
@@ -291,11 +298,13 @@ final class Signatures implements ShuffleIdentities {
     /** The shuffles of this driver that read one of these, directly or not. */
     Set<Integer> shufflesAbove(Set<Integer> shuffles) {
         Set<Integer> all = new LinkedHashSet<>();
-        known.forEach((number, signature) -> {
-            if (!Collections.disjoint(shufflesBelow(signature.parents()), shuffles)) {
-                all.add(number);
-            }
-        });
+        synchronized (reads) {
+            reads.forEach((number, parents) -> {
+                if (!Collections.disjoint(shufflesBelow(parents), shuffles)) {
+                    all.add(number);
+                }
+            });
+        }
         return all;
     }
 
@@ -325,10 +334,16 @@ final class Signatures implements ShuffleIdentities {
     }
 
     void forget(int shuffle) {
-        Signature gone = known.get(shuffle);
-        Set<Integer> below = gone == null ? Set.of() : known(gone.parents());
-        if (!below.isEmpty()) { // those above it are still found
-            known.replaceAll((above, each) -> each.parents().contains(shuffle) ? each.reading(below) : each);
+        synchronized (reads) {
+            Set<Integer> below = reads.remove(shuffle);
+            if (below != null) {
+                below.retainAll(reads.keySet());
+                for (Set<Integer> above : reads.values()) {
+                    if (above.contains(shuffle)) {
+                        above.addAll(below); // that it is computed from these is still to be found
+                    }
+                }
+            }
         }
         known.remove(shuffle);
         varying.remove(shuffle);
