@@ -334,6 +334,7 @@ final class Signatures implements ShuffleIdentities {
     }
 
     void forget(int shuffle) {
+        known.remove(shuffle); // first: who finds what it read no more must not take it for known
         synchronized (reads) {
             Set<Integer> below = reads.remove(shuffle);
             if (below != null) {
@@ -345,7 +346,6 @@ final class Signatures implements ShuffleIdentities {
                 }
             }
         }
-        known.remove(shuffle);
         varying.remove(shuffle);
         identities.remove(shuffle);
     }
