@@ -21,7 +21,7 @@ class Gates:
         """Wait until the program is there."""
 
         def there() -> bool:
-            assert self._submission.process.poll() is None, self._submission.stderr[-3_000:]
+            self._submission.check_running()
             return (self._directory / f"at-{step}").exists()
 
         wait_for(f"step {step}", there, STEP_S)

@@ -54,7 +54,7 @@ def test_killed_at_a_random_moment(seed: int, submit: Submit, cluster: Cluster, 
     seen: set[Output] = set()
 
     def enough() -> bool:
-        assert submission.process.poll() is None, submission.stderr[-3_000:]
+        submission.check_running()
         seen.update(output_files(cluster, application))
         return len(seen) >= wanted
 

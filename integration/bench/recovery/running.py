@@ -34,7 +34,7 @@ def kill(cluster: Cluster, directory: Path, *, way: Way, share: float) -> Kill:
         every = TASKS * RECORDS * STAGES
 
         def done() -> bool:
-            assert submission.process.poll() is None, submission.stderr[-3_000:]
+            submission.check_running()
             return sum(one.records for one in _worked(directory)) >= share * every
 
         wait_for(f"{share:.0%} of the work", done, READY_S, POLL_S)

@@ -214,18 +214,26 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         }
         for (int each : ours) {
             shuffles.remove(each);
-            stale.forget(each);
-            signatures.forget(each);
+            forget(each);
             restoring.takeOut(each);
             outbox.add("recording_stopped", event -> event.put("shuffle", each)
                     .put("why", Failures.shortened("it could not be begun: " + fault)));
         }
         // Which shuffles it reads is asked for those above it.
         List<Integer> below = List.copyOf(Lineage.shufflesOf(() -> List.of(dependency.rdd())));
-        Signature plain = Signature.ofUnknownShuffle(below, "it could not be begun");
-        signatures.registered(number, plain, null);
-        stale.registered(number, plain);
+        remember(number, Signature.ofUnknownShuffle(below, "it could not be begun"), null);
         return number;
+    }
+
+    /** @param bounds those of its ranges; null when it does not sort, or that is not known */
+    private void remember(int shuffle, Signature signature, RangeBounds bounds) {
+        signatures.registered(shuffle, signature, bounds);
+        stale.registered(shuffle, signature);
+    }
+
+    private void forget(int shuffle) {
+        stale.forget(shuffle); // first: what was shown of it must be known by one of the two
+        signatures.forget(shuffle);
     }
 
     /** The number that it has then: Spark's own when it cannot be given another. */
@@ -274,8 +282,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             boolean wanted,
             Restoring.Restored restored) {
         Fields.set(dependency, "shuffleId", id);
-        signatures.registered(id, signature, RangeBounds.of(dependency));
-        stale.registered(id, signature);
+        remember(id, signature, RangeBounds.of(dependency));
         ShuffleMetrics metrics = wanted ? ShuffleMetrics.of(dependency) : null;
         ShuffleRecord record = new ShuffleRecord(id, signature, metrics, dependency.rdd(), wanted);
         shuffles.put(id, record);
@@ -483,8 +490,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
                 below.children.remove(record);
             });
         }
-        stale.forget(shuffle); // first: what was shown of it must be known by one of the two
-        signatures.forget(shuffle);
+        forget(shuffle);
         accumulated.forget(shuffle);
         if (record != null && !over) {
             results.keySet().removeIf(key -> key.shuffle() == shuffle);
