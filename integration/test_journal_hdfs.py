@@ -103,18 +103,6 @@ def test_what_is_durable_survives_the_writers_death(
     assert modes == {"log": "600", "sealed": "600"}
 
 
-def test_a_summary_takes_milliseconds(files: Callable[[], HdfsFiles], path: str) -> None:
-    journal = begin(JournalDirectory(files(), path), 1)
-    took_ms = []
-    for shuffle in range(200):
-        begun = time.monotonic()
-        journal.append_durable(registered(shuffle)).result(PATIENCE_S)
-        took_ms.append((time.monotonic() - begun) * 1000)
-    assert journal.close(PATIENCE_S)
-    took_ms.sort()
-    print(f"a durable summary: p50 {took_ms[100]:.1f} ms, p99 {took_ms[197]:.1f} ms")
-
-
 def test_hdfs_itself_refuses_a_writer_whose_file_was_taken(files: Callable[[], HdfsFiles], path: str) -> None:
     """Nothing but HDFS is asked here: what the new epoch measured cannot grow any more."""
     log = files().open_log(f"{path}/log")

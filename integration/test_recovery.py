@@ -187,7 +187,8 @@ def test_a_driver_whose_jvm_ran_out_of_memory_is_started_again_in_the_same_appli
     submit: Submit, yarnspec: Yarnspec, tmp_path: Path
 ) -> None:
     """Its output follows that of its first life, and one line of stderr says what happened."""
-    submission = submit("greedy_driver.py", str(tmp_path / "marker"), "heap", options=ON)
+    options = [*ON, "--set", "recovery.flush_interval=100ms"]
+    submission = submit("greedy_driver.py", str(tmp_path / "marker"), "heap", options=options)
     application = submission.application_id()
     ended = submission.wait(120).expect(0)
     said = [line for line in ended.stdout.splitlines() if line.startswith(("begins", "sums"))]
@@ -197,6 +198,7 @@ def test_a_driver_whose_jvm_ran_out_of_memory_is_started_again_in_the_same_appli
     status = yarnspec("status", application, "-o", "json").expect(0).document
     assert (status["attempt"], status["epoch"], status["driver_restarts"]["count"]) == (1, 2, 1)
     assert "its JVM ran out of memory" in status["driver_restarts"]["why"]
+    assert status["recovery"]["restored_outputs"] == status["recovery"]["saved_outputs"] == GREEDY_MAPS
     records = yarnspec("events", application, "-o", "json").expect(0).lines
     story = [one["type"] for one in records if one["type"] in {"DriverLost", "BeginEpoch", "StartDriver"}]
     assert story == ["StartDriver", "DriverLost", "BeginEpoch", "StartDriver"]

@@ -1,8 +1,8 @@
 """Programs of all kinds are killed at moments drawn from a seed: the result is right, and only what is missing runs.
 
-What is asserted each time: the last line of the output is that of an undisturbed run, and the tasks that the next life
-launches are all tasks without the map outputs that were durable at the kill. Where these are waited for, there were as
-many as `status` had said.
+What is asserted each time: the last line of the output, and the files of those that write some, are as when nothing
+happens, and the tasks that the next life launches are all tasks without the map outputs that were durable at the kill:
+fewer than all if any was recorded by then. Where these are waited for, there were as many as `status` had said.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import pytest
 from integration import faults
 from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
-from integration.kinds import KINDS, Kinds, result
-from integration.lives import Lives, Output, durable_outputs, opened, output_files, outputs
+from integration.kinds import KINDS, Kinds, result, written_rows
+from integration.lives import Lives, Output, durable_outputs, opened, output_files, outputs, usable
+from integration.programs import stages
 from integration.turns import marks, turn
 from integration.waiting import wait_for
 
@@ -78,6 +79,10 @@ def test_killed_at_a_random_moment(seed: int, submit: Submit, cluster: Cluster, 
     assert len(lives.epochs) == 2, story
     on_disk = lives.recorded(lives.epochs[0])
     assert told <= on_disk, f"{story}\n{told} were told to be on disk, {on_disk} are"
-    durable = outputs(lives.saved(lives.last))
-    lives.check(undisturbed.tasks, durable - there)
+    saved = lives.saved(lives.last)
+    gone = outputs(saved) - there
+    lives.check(undisturbed.tasks, gone)
+    assert not on_disk or any(usable(saved, gone).values()), f"{story}\n{on_disk} outputs on disk, and none to use"
+    if kind.startswith("stages"):
+        assert written_rows(cluster, kinds.target) == stages.written(), story
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)

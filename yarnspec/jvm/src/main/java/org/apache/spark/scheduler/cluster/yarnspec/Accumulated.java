@@ -87,8 +87,10 @@ final class Accumulated {
         return counted.add(new CountedMap(shuffle, index));
     }
 
-    void forget(int shuffle) {
+    synchronized void forget(int shuffle) {
         waiting.keySet().removeIf(key -> key.shuffle() == shuffle);
+        counted.removeIf(map -> map.shuffle() == shuffle);
+        used.remove(shuffle);
     }
 
     /**

@@ -110,6 +110,11 @@ final class LiveAdoption {
         begun.reason = reason;
         begun.shuffles.addAll(shuffles);
         waiting.put(executorId, begun);
+        for (WatchedShuffleStatus status : statuses()) { // those that it had none of before it was known to wait
+            if (!status.at(executorId).isEmpty()) {
+                begun.shuffles.add(status.shuffle());
+            }
+        }
         timer.schedule(
                 () -> end(executorId, "the negotiator has said nothing in time"),
                 deadlineMs + NEGOTIATOR_MS,
@@ -170,7 +175,10 @@ final class LiveAdoption {
     }
 
     private String executorOf(Key key) {
-        WatchedShuffleStatus status = status(key.shuffle());
+        return executorOf(status(key.shuffle()), key);
+    }
+
+    private static String executorOf(WatchedShuffleStatus status, Key key) {
         MapStatus output = status == null ? null : status.of(key.mapId());
         return output == null ? null : output.location().executorId();
     }
@@ -195,28 +203,31 @@ final class LiveAdoption {
 
     /** An executor has verified an output and serves it now; false when it does not wait (any more). */
     synchronized boolean adopted(BlockManagerId where, Key key) {
-        Waiting there = waitingOf(key);
+        WatchedShuffleStatus status = status(key.shuffle());
+        Waiting there = waitingOf(status, key);
         if (there == null) {
             return false;
         }
-        status(key.shuffle()).moved(key.mapId(), where);
+        status.moved(key.mapId(), where);
         there.adopted++;
         return true;
     }
 
     /** An output is not there, or not as Spark knows it; false when it does not wait (any more). */
     synchronized boolean refused(Key key) {
-        Waiting there = waitingOf(key);
+        WatchedShuffleStatus status = status(key.shuffle());
+        Waiting there = waitingOf(status, key);
         if (there == null) {
             return false;
         }
-        status(key.shuffle()).gone(key.mapId());
+        status.gone(key.mapId());
         there.refused++;
         return true;
     }
 
-    private Waiting waitingOf(Key key) {
-        String executorId = executorOf(key);
+    /** Null when nothing does; never where there is no status, as of a shuffle that Spark has just dropped. */
+    private Waiting waitingOf(WatchedShuffleStatus status, Key key) {
+        String executorId = executorOf(status, key);
         return executorId == null ? null : waiting.get(executorId);
     }
 

@@ -11,7 +11,6 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -213,7 +212,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             ours.add(tried);
         }
         for (int each : ours) {
-            shuffles.remove(each);
+            removeRecord(each);
             forget(each);
             restoring.takeOut(each);
             outbox.add("recording_stopped", event -> event.put("shuffle", each)
@@ -483,18 +482,26 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     }
 
     void dropped(int shuffle) {
-        ShuffleRecord record = shuffles.remove(shuffle);
-        if (record != null) {
-            record.signature.parents().stream().map(shuffles::get).filter(Objects::nonNull).forEach(below -> {
-                below.children.addAll(record.children); // those above it are still reached
-                below.children.remove(record);
-            });
-        }
+        ShuffleRecord record = removeRecord(shuffle);
         forget(shuffle);
         accumulated.forget(shuffle);
         if (record != null && !over) {
             results.keySet().removeIf(key -> key.shuffle() == shuffle);
             outbox.add("shuffle_dropped", event -> event.put("shuffle", shuffle));
+        }
+    }
+
+    /** Those above it are still reached from those below. Null when there is none. */
+    private ShuffleRecord removeRecord(int shuffle) {
+        synchronized (shuffles) { // two that read each other may be dropped at the same time
+            ShuffleRecord record = shuffles.remove(shuffle);
+            for (ShuffleRecord below : shuffles.values()) {
+                if (record != null && below.children.contains(record)) {
+                    below.children.addAll(record.children);
+                    below.children.remove(record);
+                }
+            }
+            return record;
         }
     }
 

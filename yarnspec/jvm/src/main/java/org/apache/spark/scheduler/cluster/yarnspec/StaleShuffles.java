@@ -66,9 +66,10 @@ final class StaleShuffles {
         Set<Integer> below = varyingBelow(write.parents());
         Set<Integer> mixed = new HashSet<>(below);
         mixed.removeIf(shuffle -> isAsBefore(shuffle, later));
+        String said = whyKept(output);
         Set<Integer> found = mixed;
         while (!found.isEmpty()) { // what comes above those that are marked already will be marked as it comes
-            found.forEach(shuffle -> mark(shuffle, output));
+            found.forEach(shuffle -> why.putIfAbsent(shuffle, said));
             mixed.addAll(found);
             found = signatures.shufflesAbove(mixed);
             found.removeIf(shuffle -> mixed.contains(shuffle) || isAsBefore(shuffle, later));
@@ -78,11 +79,12 @@ final class StaleShuffles {
             mixed.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new Kept()).changedSince(epoch));
             below.removeIf(shuffle -> !kept.get(shuffle).isMixed());
         }
-        refuse(below);
         synchronized (shown) {
             mixed.retainAll(shown.keySet());
         }
-        refuse(mixed);
+        if (!below.isEmpty() || !mixed.isEmpty()) {
+            refuse(said); // not what stands in the marks: a shuffle may have been dropped, and its mark with it
+        }
     }
 
     /** A shuffle, and the epochs of those kept writes that read it, and of those for which it, or one below it, has changed. */
@@ -112,12 +114,11 @@ final class StaleShuffles {
         return found;
     }
 
-    private void mark(int shuffle, String output) {
-        String said = "yarnspec: " + output + " was written by an earlier life of the program and is kept, but a part of what it "
+    private static String whyKept(String output) {
+        return "yarnspec: " + output + " was written by an earlier life of the program and is kept, but a part of what it "
                 + "was computed from is lost, and may be other rows when it is computed again; this would mix the two. Remove "
                 + "the output and submit the program again, or say that its functions always give the same: "
                 + "--set recovery.repeatable=true";
-        why.putIfAbsent(shuffle, said);
     }
 
     /** Why a stage must not run; empty when it may. */
@@ -144,9 +145,13 @@ final class StaleShuffles {
     void refuse(Collection<Integer> shuffles) {
         String reason = whyNot(shuffles);
         if (!reason.isEmpty()) {
-            System.err.println(reason); // for whoever does not see what the program does with the error
-            throw new IllegalStateException(reason);
+            refuse(reason);
         }
+    }
+
+    private static void refuse(String reason) {
+        System.err.println(reason); // for whoever does not see what the program does with the error
+        throw new IllegalStateException(reason);
     }
 
     /**

@@ -1,6 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
@@ -67,6 +68,20 @@ class AccumulatedTest {
         return programs.value().stream()
                 .map(each -> new String(each, StandardCharsets.UTF_8))
                 .toList();
+    }
+
+    @Test
+    void ofAShuffleThatIsDroppedNothingIsRemembered() {
+        for (String each : List.of("first", "second")) {
+            assertTrue(accumulated.first(SHUFFLE));
+            assertFalse(accumulated.first(SHUFFLE));
+            result(1, each);
+            accumulated.accepted(SHUFFLE, 0, 1);
+            result(2, "again");
+            accumulated.accepted(SHUFFLE, 0, 2);
+            accumulated.forget(SHUFFLE);
+        }
+        assertEquals(List.of("first", "second"), counted());
     }
 
     @Test

@@ -22,6 +22,8 @@ import org.apache.spark.util.AccumulatorV2;
 import org.apache.spark.util.LongAccumulator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import scala.Option;
 import scala.Tuple2;
 
@@ -368,6 +370,25 @@ class RecoveryTest {
             finishCounting(life, started.get(0));
             spread(spread(base)).countAsync(); // two shuffles above it, the upper one of the lower one alone
             FakeCluster.await(() -> stopped(life) == 3, "what is above is recorded");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"'', 3", "1, 2", "2, 2", "'1, 2', 1", "'2, 1', 1"})
+    void whatSparkHasDroppedIsNotReachedFromBelowAndWhatStandsAboveThatIs(String dropped, int reached) throws Exception {
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            JavaPairRDD<Integer, Integer> base = spread(
+                    life.cluster.context.parallelize(List.of(1, 2), 2).mapToPair(each -> new Tuple2<>(each, each)));
+            var between = spread(base);
+            var chain = List.of(base, between, spread(between));
+            for (int i = 0; i < chain.size(); i++) { // each gets its number when it is first looked at
+                assertEquals(Set.of(1_000_000 + i), Lineage.shufflesOf(chain.get(i).rdd()));
+            }
+            for (String each : dropped.isEmpty() ? new String[0] : dropped.split(", ")) {
+                life.recovery.dropped(1_000_000 + Integer.parseInt(each));
+            }
+            life.recovery.differs(1_000_000);
+            assertEquals(reached, stopped(life));
         }
     }
 
