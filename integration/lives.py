@@ -81,13 +81,14 @@ class Lives:
         """What was told and decided about kept work, for a test that fails."""
         return "\n".join(json.dumps(one)[:600] for one in self.records if one["type"] in TOLD)
 
-    def check(self, tasks: int, gone: Collection[Output] = ()) -> Recorded:
+    def check(self, tasks: int, gone: Collection[Output] = (), *, repeatable: bool = False) -> Recorded:
         """No life has run what was saved, and the last one exactly the rest; returns what was saved for that.
 
         ``tasks``: of the undisturbed program. ``gone``: recorded outputs whose files are not there, or are damaged.
+        ``repeatable``: whether the user has said so.
         """
         for epoch in self.epochs:
-            good = usable(self.saved(epoch), gone)
+            good = usable(self.saved(epoch), gone, repeatable=repeatable)
             again = {(shuffle, index) for shuffle, indexes in good.items() for index in indexes} & self.ran(epoch)
             assert not again, f"maps ran again in epoch {epoch} that were saved: {sorted(again)}\n{self.said}"
         saved = self.saved(self.last)
@@ -107,14 +108,15 @@ def outputs(saved: Recorded) -> set[Output]:
     return {(number, one.map_id) for number, shuffle in saved.shuffles.items() for one in shuffle.outputs.values()}
 
 
-def usable(saved: Recorded, gone: Collection[Output] = ()) -> dict[int, set[int]]:
+def usable(saved: Recorded, gone: Collection[Output] = (), *, repeatable: bool = False) -> dict[int, set[int]]:
     """By shuffle, the maps whose outputs the next life has to use (docs/recovery.md, "What is used again")."""
     good: dict[int, set[int]] = {}
     varies: dict[int, bool] = {}
     for number in _from_below(saved):
         shuffle = saved.shuffles[number]
         maps, below = shuffle.registered.maps, shuffle.registered.parents
-        varies[number] = shuffle.registered.determinism != "determinate" or any(varies.get(one, True) for one in below)
+        same = "determinate", *(["unordered"] if repeatable else [])
+        varies[number] = shuffle.registered.determinism not in same or any(varies.get(one, True) for one in below)
         there = {index for index, one in shuffle.outputs.items() if (number, one.map_id) not in gone}
         oldest = min((one.map_id for one in shuffle.outputs.values()), default=0)
         fits = all(not varies.get(one, True) or _is_what_it_was(saved, good, one, oldest) for one in below)

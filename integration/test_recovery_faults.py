@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,9 @@ from integration import faults
 from integration.bench.recovery import program as waiting
 from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
+from integration.gates import Gates
 from integration.lives import Lives, Output, journal_of, output_files, outputs
+from integration.programs import heavy
 from integration.soak.programs import shuffles
 from integration.submitting import run_yarnspec
 from integration.waiting import wait_for
@@ -39,6 +42,8 @@ WAIT_S = 120
 CUT_BYTES = 700
 """About two records of finished maps."""
 AWAY_S = 20
+KEPT_BYTES = 1 << 20
+"""Less than what either of two executors has of `heavy.py`."""
 
 
 def wait_for_outputs(cluster: Cluster, application: str, number: int) -> set[Output]:
@@ -51,9 +56,14 @@ def wait_for_outputs(cluster: Cluster, application: str, number: int) -> set[Out
     return wait_for(f"{number} map outputs", enough, WAIT_S, poll_s=0.05)
 
 
-def test_damaged_outputs_and_a_cut_journal(submit: Submit, cluster: Cluster) -> None:
-    """One output is deleted, one is cut, in two a bit is flipped; later the journal loses its end."""
-    submission = submit(shuffles.__file__, str(SEED), options=[*OPTIONS, *APART])
+@pytest.mark.parametrize("repeatable", [False, True])
+def test_damaged_outputs_and_a_cut_journal(submit: Submit, cluster: Cluster, repeatable: bool) -> None:
+    """One output is deleted, one is cut, in two a bit is flipped; later the journal loses its end.
+
+    Of functions that give the same each time only those maps run again; of others what stands above them as well.
+    """
+    said = ["--set", "recovery.repeatable=true"] if repeatable else []
+    submission = submit(shuffles.__file__, str(SEED), options=[*OPTIONS, *APART, *said])
     application = submission.application_id()
     wait_for_outputs(cluster, application, 2 * shuffles.TASKS + 5)
     with no_next_life(cluster):
@@ -94,7 +104,7 @@ def test_damaged_outputs_and_a_cut_journal(submit: Submit, cluster: Cluster) -> 
     assert refused == {"checksum differs": 2, "missing data": 1, "length differs": 1}, lives.said
     assert outputs(lives.saved(second_life)) > damaged.keys()
     assert len(list(journal.scan(second_life, journal.seal_of(second_life)))) < before
-    lives.check(SHUFFLE_TASKS, damaged.keys())
+    lives.check(SHUFFLE_TASKS, damaged.keys(), repeatable=repeatable)
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
@@ -118,6 +128,31 @@ def test_what_was_recorded_before_the_journal_could_not_be_written(submit: Submi
     lives = Lives(cluster, application)
     assert ended.lines[-1]["result"] == shuffles.expected(SEED), lives.said
     assert len(outputs(lives.check(SHUFFLE_TASKS))) > shuffles.TASKS // 2, lives.said
+    wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
+def test_what_is_over_the_budget_of_a_host_goes(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
+    """An executor is killed; the next one on its host leaves as much of what it had as may be kept there."""
+    options = [*OPTIONS, *APART, "--set", f"recovery.keep_per_host={KEPT_BYTES >> 20}m"]
+    submission = submit("heavy.py", str(tmp_path), options=options)
+    application = submission.application_id()
+    gates = Gates(submission, tmp_path)
+    gates.reached(1)
+    victim = faults.executors(cluster, application)[0]
+    for host in set(cluster.hosts) - {victim.host}:
+        run_yarnspec(cluster, "hosts", application, "block", host, "--force", "--reason", "a test").expect(0)
+    victim.kill()
+
+    def kept() -> list[dict[str, Any]]:
+        status = run_yarnspec(cluster, "status", application, "-o", "json").expect(0).document
+        return [one for one in status["recovery"]["kept"] if one["host"] == victim.host]
+
+    (found,) = wait_for("word of what is kept", kept, WAIT_S)
+    assert found["dropped"] > 0, found
+    assert 0 < found["bytes"] <= KEPT_BYTES, found
+    gates.go(1)
+    ended = submission.wait(180).expect(0)
+    assert ended.lines[-1]["result"] == heavy.BYTES
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 

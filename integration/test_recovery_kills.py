@@ -1,4 +1,4 @@
-"""Programs of all kinds are killed at moments drawn from a seed: the result is right, and only what is missing runs.
+"""Programs of all kinds are killed at moments drawn by lot: the result is right, and only what is missing runs.
 
 What is asserted each time: the last line of the output, and the files of those that write some, are as when nothing
 happens, and the tasks that the next life launches are all tasks without the map outputs that were durable at the kill:
@@ -25,27 +25,29 @@ OPTIONS = ("--set", "recovery.flush_interval=1s")
 MOMENTS = 10
 """So often each program is killed: the driver and the whole master by turns, and by turns when so many outputs are
 there, or so many of them in the journal."""
-SEEDS = range(MOMENTS * len(KINDS))
+CASES = [(kind, number) for number in range(MOMENTS) for kind in (*KINDS, "observed true", "repartition true")]
 
 
-def moment(seed: int) -> str:
+def moment(number: int) -> str:
     """What is waited for before the kill."""
-    return ("there", "in the journal")[seed // len(KINDS) // 2 % 2]
+    return ("there", "in the journal")[number // 2 % 2]
 
 
 QUICK = {
-    turn([seed for seed in SEEDS if moment(seed) == "there"]),
-    turn([seed for seed in reversed(SEEDS) if moment(seed) == "in the journal"]),
+    turn([each for each in CASES if moment(each[1]) == "there"]),
+    turn([each for each in reversed(CASES) if moment(each[1]) == "in the journal"]),
 }
 """Two of them, others each day, that differ in all."""
 
 
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=marks(quick=seed in QUICK)) for seed in SEEDS])
-def test_killed_at_a_random_moment(seed: int, submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
-    dice = random.Random(seed)  # noqa: S311 - repeatable on purpose
-    kind = KINDS[seed % len(KINDS)]
-    victim = ("driver", "master")[seed // len(KINDS) % 2]
-    what = moment(seed)
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [pytest.param(*each, marks=marks(quick=each in QUICK), id="{} {}".format(*each)) for each in CASES],
+)
+def test_killed_at_a_random_moment(kind: str, number: int, submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
+    dice = random.Random(f"{kind} {number}")  # noqa: S311 - repeatable on purpose
+    victim = ("driver", "master")[number % 2]
+    what = moment(number)
     kinds = Kinds(submit, cluster, tmp_path, OPTIONS)
     undisturbed = kinds.undisturbed(kind)
     # What is in the journal is known a flush and a look later: the program must not be over by then.

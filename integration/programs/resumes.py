@@ -51,8 +51,9 @@ def lines(spark: SparkSession, directory: Path) -> Any:
     """Shuffles of the lines of text files, the second one with a broadcast variable made of what the first one gave."""
     context = spark.sparkContext
     ends = context.textFile(str(directory / "text"), 6).mapPartitions(slowly).map(lambda word: (word[-1], 1))
+    summed = ends.reduceByKey(lambda a, b: a + b, 3)  # held: Spark drops the shuffles of what nobody holds any more
     # In order: a dictionary that was filled in another one is another value to who compares its pickle.
-    weights = context.broadcast(dict(sorted(ends.reduceByKey(lambda a, b: a + b, 3).collect())))
+    weights = context.broadcast(dict(sorted(summed.collect())))
     words = context.textFile(str(directory / "text"), 8).mapPartitions(slowly).flatMap(str.split)
     counted = words.map(lambda word: (word, weights.value.get(word[-1], 0))).reduceByKey(lambda a, b: a + b, 4)
     return sorted(counted.mapPartitions(slowly).collect())

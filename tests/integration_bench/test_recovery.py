@@ -30,6 +30,7 @@ def test_what_was_kept_is_not_done_twice() -> None:
     assert (cost.before_s, cost.in_flight_s, cost.twice_s) == (6.5, 4.5, 4.5)
     assert cost.ratio == 1
     assert cost.to_first_s == 5
+    assert cost.ended_before_s == 0.5
 
 
 def test_everything_done_twice_is_more_than_what_was_in_flight() -> None:

@@ -49,12 +49,16 @@ def read(progress: Path) -> list[Worked]:
 
 
 class Twice(msgspec.Struct, frozen=True, kw_only=True):
-    """What a kill cost, in seconds of tasks; ``to_first_s`` is the time from the kill to the first task after it."""
+    """What a kill cost, in seconds of tasks; ``to_first_s`` is the time from the kill to the first task after it.
+
+    ``ended_before_s``: of the tasks that had ended and ran again, how long before the kill the first one had ended.
+    """
 
     before_s: float
     in_flight_s: float
     twice_s: float
     to_first_s: float
+    ended_before_s: float = 0
 
     @property
     def ratio(self) -> float:
@@ -72,11 +76,14 @@ def twice(worked: Iterable[Worked], *, killed_ms: int, records: int, flush_ms: i
     first = [one for one in every if one.life == 1 and one.began_ms < killed_ms]
     second = [one for one in every if one.life > 1]
 
-    def in_flight(one: Worked) -> bool:
-        ended = one.records == records and one.last_ms <= killed_ms
-        return not ended or one.last_ms > killed_ms - flush_ms
+    def ended(one: Worked) -> bool:
+        return one.records == records and one.last_ms <= killed_ms
 
-    return _twice(first, second, [one for one in first if in_flight(one)], killed_ms)
+    in_flight = [one for one in first if not ended(one) or one.last_ms > killed_ms - flush_ms]
+    again = {one.task for one in second}
+    first_end_ms = min((one.last_ms for one in first if ended(one) and one.task in again), default=killed_ms)
+    cost = _twice(first, second, in_flight, killed_ms)
+    return msgspec.structs.replace(cost, ended_before_s=(killed_ms - first_end_ms) / 1000)
 
 
 def with_executor(worked: Iterable[Worked], *, killed_ms: int, records: int) -> Twice:

@@ -3,6 +3,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -25,10 +26,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * it knows which map each update is from, and what a map gives replaces what it gave before.
  */
 final class Accumulated {
-    private record CountedMap(int shuffle, int index) {}
-
     private final SavedOutputs saved;
-    private final Set<CountedMap> counted = new HashSet<>();
+    private final Map<Integer, Set<Integer>> counted = new HashMap<>();
     private final Set<Integer> used = new HashSet<>();
     private final Map<SavedOutputs.Key, List<AccumulatorV2<?, ?>>> waiting = new ConcurrentHashMap<>();
 
@@ -84,13 +83,15 @@ final class Accumulated {
     }
 
     private synchronized boolean first(int shuffle, int index) {
-        return counted.add(new CountedMap(shuffle, index));
+        return counted.computeIfAbsent(shuffle, any -> new HashSet<>()).add(index);
     }
 
-    synchronized void forget(int shuffle) {
+    void forget(int shuffle) {
         waiting.keySet().removeIf(key -> key.shuffle() == shuffle);
-        counted.removeIf(map -> map.shuffle() == shuffle);
-        used.remove(shuffle);
+        synchronized (this) {
+            counted.remove(shuffle);
+            used.remove(shuffle);
+        }
     }
 
     /**

@@ -82,8 +82,10 @@ final class StaleShuffles {
         synchronized (shown) {
             mixed.retainAll(shown.keySet());
         }
-        if (!below.isEmpty() || !mixed.isEmpty()) {
-            refuse(said); // not what stands in the marks: a shuffle may have been dropped, and its mark with it
+        below.addAll(mixed);
+        if (!below.isEmpty()) {
+            String marked = whyNot(below);
+            refuse(marked.isEmpty() ? said : marked); // a shuffle may have been dropped meanwhile, and its mark with it
         }
     }
 

@@ -68,7 +68,9 @@ class KeptWritesTest {
             for (List<Integer> epochs : List.of(List.of(1, 2), List.of(2, 1))) {
                 StaleShuffles stale = new StaleShuffles(signatures);
                 stale.skipped(write, "a", epochs.get(0));
-                assertThrows(IllegalStateException.class, () -> stale.skipped(write, "b", epochs.get(1)));
+                var refused = assertThrows(
+                        IllegalStateException.class, () -> stale.skipped(write, "b", epochs.get(1)));
+                assertTrue(refused.getMessage().startsWith("yarnspec: a was"), "that which does not fit any more");
             }
             assertTrue(life.declared().isEmpty());
         }
