@@ -155,7 +155,8 @@ def observed(spark: SparkSession, directory: Path) -> Any:
         functions.percentile(functions.col("k") % 7, 0.5).alias("middle"),
     )
     sums = first.groupBy("k").agg(total).observe(above, functions.count("*").alias("n"), total)
-    rows = sums.groupBy((functions.col("k") % 10).alias("k")).agg(functions.max("v")).collect()
+    top = sums.groupBy((functions.col("k") % 10).alias("k")).agg(functions.max("v"))  # held, as in `lines`
+    rows = top.collect()
     ordered = facts.observe(sorting, total).orderBy("v", "k").select("v").collect()
     seen = [each.get for each in (below, above, sorting)]
     return [sorted([list(row) for row in rows]), sum(row.v * i for i, row in enumerate(ordered)) % 1_000_003, seen]

@@ -87,10 +87,11 @@ def _kill(
             results.kills.append(made)
             store(path, results)
             cost = made.twice
+            known = cost.ended_before_s is not None
+            old = f"the first of those that ran again had ended {cost.ended_before_s:.2f} s before; " if known else ""
             console.print(
                 f"{share:.0%}, {way}: {cost.twice_s:.1f} s of tasks twice, {cost.in_flight_s:.1f} s in flight, "
-                f"{cost.ratio:.2f}; the first of those that ran again had ended {cost.ended_before_s:.2f} s before; "
-                f"first task after {cost.to_first_s:.1f} s, {made.total_s:.1f} s in all"
+                f"{cost.ratio:.2f}; {old}first task after {cost.to_first_s:.1f} s, {made.total_s:.1f} s in all"
                 + ("" if made.right else "  WRONG RESULT"),
                 highlight=False,
             )

@@ -51,14 +51,15 @@ def read(progress: Path) -> list[Worked]:
 class Twice(msgspec.Struct, frozen=True, kw_only=True):
     """What a kill cost, in seconds of tasks; ``to_first_s`` is the time from the kill to the first task after it.
 
-    ``ended_before_s``: of the tasks that had ended and ran again, how long before the kill the first one had ended.
+    ``ended_before_s``: of the tasks that had ended and ran again, how long before the kill of a master the first one
+    had ended; None where there is none.
     """
 
     before_s: float
     in_flight_s: float
     twice_s: float
     to_first_s: float
-    ended_before_s: float = 0
+    ended_before_s: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -81,9 +82,9 @@ def twice(worked: Iterable[Worked], *, killed_ms: int, records: int, flush_ms: i
 
     in_flight = [one for one in first if not ended(one) or one.last_ms > killed_ms - flush_ms]
     again = {one.task for one in second}
-    first_end_ms = min((one.last_ms for one in first if ended(one) and one.task in again), default=killed_ms)
+    ended_before_ms = [killed_ms - one.last_ms for one in first if ended(one) and one.task in again]
     cost = _twice(first, second, in_flight, killed_ms)
-    return msgspec.structs.replace(cost, ended_before_s=(killed_ms - first_end_ms) / 1000)
+    return msgspec.structs.replace(cost, ended_before_s=max(ended_before_ms) / 1000 if ended_before_ms else None)
 
 
 def with_executor(worked: Iterable[Worked], *, killed_ms: int, records: int) -> Twice:
