@@ -112,10 +112,10 @@ def usable(saved: Recorded, gone: Collection[Output] = (), *, repeatable: bool =
     """By shuffle, the maps whose outputs the next life has to use (docs/recovery.md, "What is used again")."""
     good: dict[int, set[int]] = {}
     varies: dict[int, bool] = {}
+    same = {"determinate", "unordered"} if repeatable else {"determinate"}
     for number in _from_below(saved):
         shuffle = saved.shuffles[number]
         maps, below = shuffle.registered.maps, shuffle.registered.parents
-        same = "determinate", *(["unordered"] if repeatable else [])
         varies[number] = shuffle.registered.determinism not in same or any(varies.get(one, True) for one in below)
         there = {index for index, one in shuffle.outputs.items() if (number, one.map_id) not in gone}
         oldest = min((one.map_id for one in shuffle.outputs.values()), default=0)

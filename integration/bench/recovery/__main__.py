@@ -87,8 +87,9 @@ def _kill(
             results.kills.append(made)
             store(path, results)
             cost = made.twice
-            known = cost.ended_before_s is not None
-            old = f"the first of those that ran again had ended {cost.ended_before_s:.2f} s before; " if known else ""
+            old = ""
+            if cost.ended_before_s is not None:
+                old = f"the first of those that ran again had ended {cost.ended_before_s:.2f} s before; "
             console.print(
                 f"{share:.0%}, {way}: {cost.twice_s:.1f} s of tasks twice, {cost.in_flight_s:.1f} s in flight, "
                 f"{cost.ratio:.2f}; {old}first task after {cost.to_first_s:.1f} s, {made.total_s:.1f} s in all"
