@@ -104,8 +104,9 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
         row("driver", document.driver_restarts.why, "yellow")
     if document.recovery is not None:
         row("kept work", _recovery(document.recovery))
-    if document.refused_late:
-        row("refused", f"{document.refused_late} messages of a driver that was taken for dead", "yellow")
+    if document.refused:
+        refused = ", ".join(f"{count} {kind}" for kind, count in document.refused.items())
+        row("refused", f"{refused} of drivers and application masters that were over", "yellow")
     if document.dropped_containers:
         row("released", f"{document.dropped_containers} containers that came on a blocked host, before launch")
     row("YARN", document.links.resource_manager)

@@ -11,12 +11,12 @@ import pytest
 
 
 @contextlib.contextmanager
-def small_disk(place: Path) -> Iterator[Callable[[bool], None]]:
-    """256 KiB of memory mounted on a directory; what comes back fills it up (True), and makes room again.
+def small_disk(place: Path, size: str = "256k") -> Iterator[Callable[[bool], None]]:
+    """So much memory mounted on a directory; what comes back fills it up (True), and makes room again.
 
     Where nobody may mount, the test is skipped.
     """
-    command = ["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(place)]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(place)]
     if subprocess.run(command, capture_output=True, check=False).returncode:
         pytest.skip("no file systems can be mounted here")
     filler = place / "filler"

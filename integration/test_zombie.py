@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from integration import faults
@@ -13,6 +12,7 @@ from integration.kinds import written_rows
 from integration.lives import Lives, journal_of
 from integration.processes import ContainerProcess
 from integration.programs import stages
+from integration.submitting import run_yarnspec
 from integration.waiting import wait_for
 
 WAIT_S = 120
@@ -63,8 +63,8 @@ def test_a_master_that_was_only_stopped_does_no_harm(
                 assert alive(jvm)
             # From here on it runs, while the next one waits before its end.
             assert {each.what for each in old if alive(each)} >= {"negotiator", "driver-jvm"}
-            refused = wait_for("the old one's refusal", lambda: refused_records(cluster, old[0].container_id), WAIT_S)
-            assert refused > 0
+            refused = wait_for("the old one's refusal", lambda: refused_of(cluster, application), WAIT_S)
+            assert refused["records"] > 0
         assert [each.what for each in old if each.what == "skein-am" and alive(each)]
         wait_for("its end", lambda: not any(alive(each) for each in old), WAIT_S)
         assert listing(cluster, target) == published
@@ -74,6 +74,7 @@ def test_a_master_that_was_only_stopped_does_no_harm(
         ended = submission.wait(WAIT_S).expect(0)
 
     lives = Lives(cluster, application)
+    assert refused_of(cluster, application) == refused, lives.said
     assert ended.lines[-1]["result"] == stages.expected(), lives.said
     assert written_rows(cluster, target) == stages.written()
     assert len(lives.epochs) == 2
@@ -97,12 +98,10 @@ def alive(process: ContainerProcess) -> bool:
     return stat.rpartition(")")[2].split()[0] not in "TZX"
 
 
-def refused_records(cluster: Cluster, container: str) -> int:
-    """How many records of its journal the negotiator of a container has logged as refused; 0 if it has not yet."""
-    logs = cluster.home.glob(f"hosts/*/logs/application_*/{container}/negotiator.log")
-    text = "".join(path.read_text() for path in logs)
-    counts = re.findall(r"records refused.* records=(\d+)", text)
-    return int(counts[-1]) if counts else 0
+def refused_of(cluster: Cluster, application: str) -> dict[str, int]:
+    """What came in the name of an epoch that was over, by the status: how often it was refused, by kind."""
+    told: dict[str, int] = run_yarnspec(cluster, "status", application, "-o", "json").document["refused"]
+    return told
 
 
 def listing(cluster: Cluster, target: str) -> list[tuple[str, int, int]]:

@@ -81,6 +81,7 @@ class Epoch:
             begin=self._begin,
             look=lambda: self.files.check(number),
             leave_word=lambda why: self.files.say_stopped(number, why),
+            leave_refused=lambda refused: self.files.say_refused(number, refused),
             identify=program,
             saved_file=directory / f"saved-{number}",
         )
@@ -451,7 +452,13 @@ def test_a_driver_that_was_replaced_must_not_commit(tmp_path: Path) -> None:
     told = {type(event): event for event in (zombie.told.get(timeout=DEADLINE_S) for _ in range(2))}
     assert set(told) == {wr.WriteRefused, rec.RecordingEnded}
     assert go_on(zombie)["action"] == "stop"
+    assert second.files.refused(before=2) == {}
+    assert not zombie.recording.close(DEADLINE_S)
+    left = second.files.refused(before=2)
+    assert left[1]["records"] > 0
+    assert left == {1: {"records": left[1]["records"], "writes": 2}}
     second.end()
+    assert second.files.refused(before=3) == left
 
 
 def test_a_journal_that_cannot_be_written_keeps_no_write_from_its_end(tmp_path: Path) -> None:

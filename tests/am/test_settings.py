@@ -8,7 +8,7 @@ import pytest
 from yarnspec import options
 from yarnspec.am.__main__ import attempt_of, earlier_attempts, epoch_of, epochs_of, settings_of
 from yarnspec.am.attempts import ended_before, taken_away
-from yarnspec.am.earlier import EarlierBlocks
+from yarnspec.am.earlier import Earlier
 from yarnspec.core.restarts import Restarts
 from yarnspec.core.settings import BlockSettings, DetectorSettings, SpeculationSettings
 from yarnspec.plan import ExecutorSize, Plan, Program
@@ -51,7 +51,7 @@ def test_options_reach_the_core() -> None:
             "slow-task-detector.check-interval=250 ms",
             "flink.blacklist.timeout.in.millis=90000",
         ),
-        EarlierBlocks(),
+        Earlier(),
     )
     assert settings.speculation.max_concurrent_executions == 3
     assert (settings.detector.kind, settings.detector.check_interval_ms) == ("execution-time", 250)
@@ -71,20 +71,20 @@ def test_an_attempt_has_a_range_of_epochs_only_while_recovery_is_on() -> None:
 def test_with_many_attempts_a_driver_has_fewer_lives_in_each(attempts: int, restarts: int) -> None:
     many = msgspec.structs.replace(plan("recovery.enabled=true"), max_attempts=attempts)
     last = epoch_of(many, attempts)
-    assert settings_of(many, EarlierBlocks(), epoch_of(many, 1)).recovery.driver_restarts == restarts
+    assert settings_of(many, Earlier(), epoch_of(many, 1)).recovery.driver_restarts == restarts
     assert last + restarts <= max(EPOCH_MAX, attempts)
 
 
 @pytest.mark.parametrize(("attempt", "enabled", "restarts"), [(1, True, 4), (4, True, 4), (5, True, 0), (6, False, 0)])
 def test_no_life_has_a_number_that_sparks_ids_have_no_room_for(attempt: int, enabled: bool, restarts: int) -> None:
     on = plan("recovery.enabled=true")
-    recovery = settings_of(on, EarlierBlocks(), epoch_of(on, attempt)).recovery
+    recovery = settings_of(on, Earlier(), epoch_of(on, attempt)).recovery
     assert (recovery.enabled, recovery.driver_restarts) == (enabled, restarts)
     assert bool(recovery.off) is not enabled
 
 
 def test_without_recovery_no_driver_is_started_again() -> None:
-    recovery = settings_of(plan("recovery.enabled=false"), EarlierBlocks(), 1).recovery
+    recovery = settings_of(plan("recovery.enabled=false"), Earlier(), 1).recovery
     assert Restarts(recovery).next() is None
 
 
@@ -115,7 +115,7 @@ def test_lives_that_yarn_took_away_are_not_held_against_the_program() -> None:
     assert earlier_attempts(1, lambda: attempts, diagnostics) == ()
     spared = epochs_of(on, (1,))
     assert spared == (1, 2, 3, 4, 5)
-    assert settings_of(on, EarlierBlocks(), epoch_of(on, 4), spared=spared).recovery.taken_away == spared
+    assert settings_of(on, Earlier(), epoch_of(on, 4), spared=spared).recovery.taken_away == spared
 
 
 def test_the_wait_for_an_attempt_counts_from_the_end_of_the_one_before() -> None:
@@ -124,7 +124,7 @@ def test_the_wait_for_an_attempt_counts_from_the_end_of_the_one_before() -> None
     assert ended_before(attempts, 4) == 0  # the ResourceManager does not tell of the third
     assert ended_before((), 2) == 0
     on = plan("recovery.keep_for=7 min")
-    assert settings_of(on, EarlierBlocks(), 1).recovery.keep_for_ms == 420_000
+    assert settings_of(on, Earlier(), 1).recovery.keep_for_ms == 420_000
 
 
 def test_of_earlier_attempts_the_newest_are_asked_for_first_and_what_was_heard_counts() -> None:

@@ -20,6 +20,7 @@ from yarnspec.core.carried import CarriedBlocks
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
 from yarnspec.core.negotiator import Negotiator
+from yarnspec.core.recoveryevents import EpochRefused
 from yarnspec.core.settings import Settings
 from yarnspec.observe.eventlogs import EventLogs
 from yarnspec.observe.status import About, StatusFold
@@ -36,12 +37,13 @@ class Script:
     def __init__(self, answers: dict[type[Event], list[Command]]) -> None:
         self.answers = answers
         self.told: list[Event] = []
-        self.refused_late = 0
         self.dead: set[int] = set()
 
     def hears(self, epoch: int) -> bool:
-        self.refused_late += epoch in self.dead
         return epoch not in self.dead
+
+    def refuse(self, _event: Event, epoch: int) -> EpochRefused:
+        return EpochRefused(epoch=epoch, refused={"messages": 1})
 
     def handle(self, event: Event, now_ms: int) -> list[Command]:  # noqa: ARG002
         self.told.append(event)
@@ -472,8 +474,8 @@ def test_what_a_dead_driver_told_is_neither_decided_on_nor_logged_but_counted(ma
     world.shell.post(events.TargetExecutorsChanged(count=4), epoch=2)
     world.run(events.DriverStopping())
     assert told(world) == [events.TargetExecutorsChanged(count=4), events.DriverStopping()]
-    assert world.logged == ["TargetExecutorsChanged", "DriverStopping", "FinishApplication"]
-    assert world.shell.document(About()).refused_late == 1
+    assert world.logged == ["EpochRefused", "TargetExecutorsChanged", "DriverStopping", "FinishApplication"]
+    assert world.shell.document(About()).refused == {"messages": 1}
 
 
 def test_a_new_epoch_begins_with_a_log_of_its_own_before_its_driver_starts(make: Make) -> None:

@@ -56,6 +56,14 @@ DOCUMENT = StatusDocument(
 )
 
 
+def row(name: str, document: StatusDocument) -> str:
+    console = Console(width=500, record=True, color_system=None, highlight=False)
+    with console.capture() as capture:
+        print_status(document, console, 1_700_000_030_000)
+    (line,) = [line for line in capture.get().splitlines() if line.startswith(name)]
+    return line
+
+
 class TestStatus:
     def test_json_has_the_documented_fields(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
         negotiator.document = DOCUMENT
@@ -140,12 +148,13 @@ class TestStatus:
         ],
     )
     def test_kept_work(self, recovery: RecoveryStatus, words: tuple[str, ...]) -> None:
-        console = Console(width=500, record=True, color_system=None, highlight=False)
-        with console.capture() as capture:
-            print_status(msgspec.structs.replace(DOCUMENT, recovery=recovery), console, 1_700_000_030_000)
-        (line,) = [line for line in capture.get().splitlines() if line.startswith("kept work")]
+        line = row("kept work", msgspec.structs.replace(DOCUMENT, recovery=recovery))
         for each in words:
             assert each in line
+
+    def test_what_came_of_the_dead(self) -> None:
+        document = msgspec.structs.replace(DOCUMENT, refused={"records": 9, "writes": 1})
+        assert "9 records, 1 writes" in row("refused", document)
 
     @pytest.mark.parametrize("width", [80, 120])
     def test_slow_tasks_copies_and_blocks(self, width: int) -> None:

@@ -40,6 +40,7 @@ shuffle_events: st.SearchStrategy[ev.Event] = st.one_of(
         writes_lost=st.sampled_from(["", "", "damaged"]),
     ),
     st.builds(rec.RecordingEnded, why=_text, fenced=st.booleans()),
+    st.builds(rec.EpochRefused, epoch=st.integers(1, 9), refused=st.just({"records": 1})),
     st.builds(rec.SavedUnreadable, why=_text),
     st.builds(
         rec.ShuffleDeclared,

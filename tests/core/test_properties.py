@@ -235,7 +235,7 @@ def test_every_event_of_the_core_takes_part() -> None:
         "AdoptionOff", "LiveAdoptionBegan", "LiveAdoptionEnded",
         "HeldBlocksTold", "WritesAsked", "WriteResolved", "WriteDeclared", "WriteMissing",
         "WriteBeginning", "WriteDeleting", "WriteCommitting", "WriteAborting", "WriteFinished", "WriteRefused",
-        "InputRead", "Unrecorded",
+        "InputRead", "Unrecorded", "EpochRefused",
     }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from tests.core.world import HOSTS, World, names, of, only
 from yarnspec.core import commands as cm
 from yarnspec.core import events as ev
 from yarnspec.core import recoveryevents as rec
+from yarnspec.core import writeevents as wr
 from yarnspec.core.commands import Command
 from yarnspec.core.executors import LEFT_OVER_TIMER
 from yarnspec.core.recovery import REPLAY_TIMER
@@ -130,7 +131,17 @@ def test_nothing_that_a_dead_driver_told_is_heard_and_it_is_counted() -> None:
     assert not world.negotiator.hears(2)  # it waits for its third life
     world.fire(RESTART_TIMER, world.now_ms + 60_000)
     assert world.negotiator.hears(3)
-    assert world.negotiator.refused_late == 2
+
+
+def test_what_comes_of_dead_drivers_is_counted_by_driver_and_kind() -> None:
+    negotiator = running().negotiator
+    came = [
+        ev.DriverReady(driver_url="spark://x@h:1", ui_url=None), ev.TargetExecutorsChanged(count=4),
+        wr.WriteCommitting(question=1, write=1, files=1, digest="d"), ev.TargetExecutorsChanged(count=5),
+    ]  # fmt: skip
+    last = [negotiator.refuse(one, 1) for one in came][-1]
+    assert last.refused == {"registrations": 1, "messages": 2, "writes": 1}
+    assert negotiator.refuse(ev.DriverStopping(), 2) == rec.EpochRefused(epoch=2, refused={"messages": 1})
 
 
 def test_when_all_restarts_are_used_up_the_attempt_is_given_up() -> None:

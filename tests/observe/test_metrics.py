@@ -126,6 +126,12 @@ def test_how_often_the_driver_was_started_again() -> None:
     assert "yarnspec_driver_restarts" not in {name for name, _ in scraped(DOCUMENT)}
 
 
+def test_what_was_refused_of_dead_drivers() -> None:
+    found = scraped(msgspec.structs.replace(DOCUMENT, refused={"writes": 2}))
+    assert found["yarnspec_refused_total", (("kind", "writes"),)] == 2
+    assert found["yarnspec_refused_total", (("kind", "records"),)] == 0
+
+
 def test_an_application_without_speculation() -> None:
     found = scraped(StatusDocument(application_id="application_1_0001", state="RUNNING"))
     assert not [name for name, _ in found if "cop" in name or "stage" in name]

@@ -10,6 +10,7 @@ from tests.observe.messages import messages
 from yarnspec.core import commands, events
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
+from yarnspec.core.recoveryevents import EpochRefused
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.records import Record, record_of
 from yarnspec.observe.status import About, StatusFold, fold
@@ -218,3 +219,12 @@ def test_a_driver_that_is_started_again_is_told_with_one_warning_and_begins_its_
     # Its executors end by themselves, one after the other.
     assert [one.state for one in document.containers if one.role == "executor"] == ["RUNNING"]
     assert fold(APP, [*records(*before, AGAIN), *records(attempt(2), epoch=6)]).driver_restarts is None
+
+
+def test_what_was_refused_of_epochs_that_were_over_adds_up_over_all_of_them() -> None:
+    first = [*records(attempt(), EpochRefused(epoch=1, refused={"messages": 1}), AGAIN)]
+    assert fold(APP, first).refused == {"messages": 1}
+    more = [EpochRefused(epoch=1, refused={"messages": 3}), EpochRefused(epoch=1, refused={"records": 7})]
+    # The next attempt tells at first what it knows of the ones before, and what their masters leave word of.
+    second = records(*more, attempt(2), EpochRefused(epoch=2, refused={"messages": 2}), epoch=6)
+    assert fold(APP, [*first, *second]).refused == {"messages": 5, "records": 7}

@@ -20,7 +20,7 @@ from yarnspec.am.answers import Answers
 from yarnspec.am.attempts import CRASHED, ended_before, ending_of, for_good, taken_away, unless_replaced, why_ended
 from yarnspec.am.containers import ExecutorContainers
 from yarnspec.am.doors import Doors
-from yarnspec.am.earlier import EarlierBlocks
+from yarnspec.am.earlier import Earlier
 from yarnspec.am.ending import finish_again, finish_application
 from yarnspec.am.history import ApplicationHistory
 from yarnspec.am.kept import why_off
@@ -29,6 +29,7 @@ from yarnspec.am.place import Place
 from yarnspec.am.placement import PlacementFile
 from yarnspec.am.sharedblocks import SharedBlocks
 from yarnspec.am.shell import Shell
+from yarnspec.am.shutout import ShutOut
 from yarnspec.am.sigterm import end_on_sigterm
 from yarnspec.am.sources import ProgramReports, ProviderEvents
 from yarnspec.am.watch import ClusterWatch
@@ -94,7 +95,7 @@ def epochs_of(plan: Plan, attempts: Iterable[int]) -> tuple[int, ...]:
     return tuple(epoch for each in attempts for epoch in range(epoch_of(plan, each), epoch_of(plan, each + 1)))
 
 
-def settings_of(plan: Plan, earlier: EarlierBlocks, epoch: int = 1, *, spared: tuple[int, ...] = ()) -> Settings:
+def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[int, ...] = ()) -> Settings:
     """The core's settings for the attempt whose first epoch this is; ``spared``: epochs that YARN ended."""
     options = plan.options
     recovery_off = why_off(epoch) if options.recovery.enabled else ""
@@ -151,7 +152,7 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     rm = ResourceManager.from_conf(conf)
     before = earlier_attempts(place.attempt, lambda: rm.attempts(place.application_id), rm.diagnostics)
     spared = taken_away(before)
-    earlier = history.earlier_blocks(epoch)
+    earlier = history.earlier(epoch)
     log = EventLogs(epoch, history.open_events)
     master = SkeinContainers.from_current()
     containers = ExecutorContainers(master)
@@ -180,7 +181,8 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     allocations = Allocations(containers, shell.post)
     provider = ProviderEvents(place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon)
     reports = ProgramReports(place.directory / PROGRAM_REPORT_FILE, shell.post)
-    watchers = [each.watcher for each in (watch, provider, allocations, reports)]
+    shut_out = ShutOut(lambda: history.refused(before_epoch=epoch) if place.attempt > 1 else {}, shell.post)
+    watchers = [each.watcher for each in (watch, provider, allocations, reports, shut_out)]
     for watcher in watchers:
         watcher.start()
     watchers.append(shared.watcher)
@@ -217,6 +219,7 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     doors.close()
     code = CRASHED
     if isinstance(ending, FinishApplication):
+        shut_out.finish(shell.note)
         told = finish_application(
             ending,
             answers=answers,
@@ -243,14 +246,14 @@ def _begin(
     epoch: int,
     *,
     shared: SharedBlocks,
-    earlier: EarlierBlocks,
+    earlier: Earlier,
     before: tuple[Attempt, ...],
 ) -> None:
     """Tell the core that the attempt starts, after everything that keeps containers off hosts from the start on."""
     shared.watcher.start()
     shared.wait_for_first_look(_SHARED_LIST_S)
-    for wish in earlier.wishes:
-        shell.post(wish)
+    for told in (*earlier.refused, *earlier.wishes):
+        shell.post(told)
     shell.post(
         events.AttemptStarted(
             application_id=place.application_id,

@@ -1,4 +1,4 @@
-"""What users decided in earlier attempts and the next one keeps: which hosts are blocked."""
+"""What the events of earlier attempts tell the next one: which hosts users blocked, and what came too late."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ import msgspec
 from yarnspec.core.blocklist import SUBMIT
 from yarnspec.core.commands import BlockHost, UnblockHost
 from yarnspec.core.events import BlockRequested
+from yarnspec.core.recoveryevents import EpochRefused
 from yarnspec.observe.records import Record
 
 
-class EarlierBlocks(msgspec.Struct, frozen=True, kw_only=True):
+class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     """What users blocked and still holds, as wishes for the next attempt, and the hosts whose blocks are over.
 
     Hosts excluded at submit are no wishes: every attempt knows them, and needs to know which of them were lifted.
+    ``refused`` is what came in the name of epochs that were over, the last that was told of each kind.
     """
 
     wishes: tuple[BlockRequested, ...] = ()
     lifted: frozenset[str] = frozenset()
+    refused: tuple[EpochRefused, ...] = ()
 
 
-def earlier_blocks(records: Iterable[Record], now_ms: int) -> EarlierBlocks:
+def earlier_of(records: Iterable[Record], now_ms: int) -> Earlier:
     """Fold the records of all earlier attempts, first to last.
 
     A slow host is found again by the tasks of this attempt if it still is; stages and tasks are other ones now, and the
@@ -31,8 +34,9 @@ def earlier_blocks(records: Iterable[Record], now_ms: int) -> EarlierBlocks:
     asked: dict[str, BlockRequested] = {}
     blocks: dict[str, BlockHost] = {}
     lifted: set[str] = set()
+    refused: dict[int, dict[str, int]] = {}
     for record in records:
-        if record.type not in {"BlockRequested", "BlockHost", "UnblockHost"}:
+        if record.type not in {"BlockRequested", "BlockHost", "UnblockHost", "EpochRefused"}:
             continue
         match record.message():
             case BlockRequested(level="application", executor_id="") as wish:
@@ -43,13 +47,16 @@ def earlier_blocks(records: Iterable[Record], now_ms: int) -> EarlierBlocks:
             case UnblockHost(level="application", host=host):
                 blocks.pop(host, None)
                 lifted.add(host)
+            case EpochRefused(epoch=epoch, refused=counts):
+                refused.setdefault(epoch, {}).update(counts)
     over = {host for host, block in blocks.items() if block.until_ms is not None and block.until_ms <= now_ms}
     wishes = tuple(
         _again(block, asked.get(host), now_ms)
         for host, block in sorted(blocks.items())
         if host not in over and block.by != SUBMIT and block.cause != "slow"
     )
-    return EarlierBlocks(wishes=wishes, lifted=frozenset(lifted | over))
+    told = tuple(EpochRefused(epoch=epoch, refused=counts) for epoch, counts in refused.items())
+    return Earlier(wishes=wishes, lifted=frozenset(lifted | over), refused=told)
 
 
 def _again(block: BlockHost, wish: BlockRequested | None, now_ms: int) -> BlockRequested:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 import structlog
 
-from yarnspec.am.earlier import EarlierBlocks, earlier_blocks
+from yarnspec.am.earlier import Earlier, earlier_of
 from yarnspec.am.place import Place
 from yarnspec.core.commands import FinishApplication
 from yarnspec.core.journalrecords import EpochBegan
@@ -74,8 +74,8 @@ class ApplicationHistory:
         )
         return result
 
-    def earlier_blocks(self, before_epoch: int) -> EarlierBlocks:
-        """Which blocks of earlier attempts still hold; without the history the attempt starts with none of them."""
+    def earlier(self, before_epoch: int) -> Earlier:
+        """What earlier attempts leave to this one; without the history it starts with none of it."""
         application_id = self._place.application_id
         try:
             records = (
@@ -84,10 +84,10 @@ class ApplicationHistory:
                 if epoch < before_epoch
                 for record in self._history.events(application_id, epoch, writer_gone=True, task_ends=False)
             )
-            return earlier_blocks(records, int(time.time() * 1000))
+            return earlier_of(records, int(time.time() * 1000))
         except Exception:
             _log.exception("the blocks of earlier attempts could not be read; they are not kept")
-            return EarlierBlocks()
+            return Earlier()
 
     def open_events(self, epoch: int) -> LineWriter:
         """The event log of an epoch; the epoch before may have died with its file open."""
@@ -124,6 +124,14 @@ class ApplicationHistory:
     def say_unrecorded(self, epoch: int, why: str) -> None:
         """Tell later epochs that the journal has not all of this one; what the file system raises when that fails."""
         self._journal().say_stopped(epoch, why)
+
+    def say_refused(self, epoch: int, refused: dict[str, int]) -> None:
+        """Tell the later epochs how often the application master of this one was refused something, by kind."""
+        self._journal().say_refused(epoch, refused)
+
+    def refused(self, before_epoch: int) -> dict[int, dict[str, int]]:
+        """What the application masters of earlier epochs have told of that."""
+        return self._journal().refused(before_epoch)
 
     def _journal(self, store: Store | None = None) -> JournalDirectory:
         path = f"{self._history.path(self._place.application_id)}/{JOURNAL_DIRECTORY}"

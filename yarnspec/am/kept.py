@@ -79,6 +79,7 @@ class KeptWork:
             begin=begin,
             look=lambda: history.look_for_later_epoch(epoch),
             leave_word=lambda why: history.say_unrecorded(epoch, why),
+            leave_refused=lambda refused: history.say_refused(epoch, refused),
             identify=lambda: identify(
                 plan,
                 properties.read_shipped(place.directory / SPARK_PROPERTIES_FILE),

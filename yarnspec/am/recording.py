@@ -22,7 +22,7 @@ import tenacity
 
 from yarnspec.am.past import write_saved
 from yarnspec.am.replies import Answering, Replies
-from yarnspec.core import commands
+from yarnspec.core import commands, late
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core.carried import parts_of, record_of_part
 from yarnspec.core.commands import Command
@@ -123,6 +123,7 @@ class Recording:
         begin: opens the journal; called in a thread of its own.
         look: raises Fenced when a later epoch has begun, be the journal open or not. From any thread.
         leave_word: tells later epochs, on disk, why nothing of this one is in the journal.
+        leave_refused: tells them, there too, how often this one was refused something, by kind.
         identify: says which program this is; raises when that cannot be told.
         saved_file: where what the next driver gets is written.
     """
@@ -134,6 +135,7 @@ class Recording:
         begin: Begin,
         look: Callable[[], None],
         leave_word: Callable[[str], None],
+        leave_refused: Callable[[dict[str, int]], None],
         identify: Callable[[], ApplicationRegistered],
         saved_file: Path,
     ) -> None:
@@ -141,6 +143,7 @@ class Recording:
         self._epoch = began.epoch
         self._begin = begin
         self._leave_word = leave_word
+        self._leave_refused = leave_refused
         self._identify = identify
         self._saved_file = saved_file
         self._post: Callable[[Event], None] = lambda _: None
@@ -244,11 +247,15 @@ class Recording:
     def close(self, deadline_s: float) -> bool:
         """Write what is left; False when that did not end in time or failed."""
         journal = self._opened
-        if journal is None:
-            return True
-        closed = journal.close(deadline_s)
-        if journal.fenced:
-            _log.warning("records refused, a later epoch has begun", epoch=self._epoch, records=journal.refused)
+        closed = journal is None or journal.close(deadline_s)
+        records = journal.refused if journal is not None and journal.fenced else 0
+        refused = {late.RECORDS: records, late.WRITES: self._replies.refused_writes}
+        if any(refused.values()):
+            _log.warning("refused, a later epoch has begun", epoch=self._epoch, **refused)
+            try:
+                self._leave_refused(refused)
+            except Exception as error:  # nobody rests on it
+                _log.warning("the later epoch does not hear of that", why=str(error))
         return closed
 
     # opening

@@ -72,6 +72,8 @@ class Replies:
         look: raises Fenced when a later epoch has begun; what the file system raises when that cannot be told.
         leave_word: tells later epochs why not all of this one is in the journal; raises what the file system does.
         clock: seconds that only grow.
+
+    ``refused_writes``: how often the driver was kept from a step of a write because a later epoch has begun.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class Replies:
         self._leave_word = leave_word
         self._clock = clock
         self._word_left = False
+        self.refused_writes = 0
         self._post: Callable[[Event], None] = lambda _: None
         self._bridge: Answering | None = None
         self._stopped: Stopped | None = None
@@ -132,7 +135,11 @@ class Replies:
     def _settled(self, waiting: _Waiting) -> Answer:
         command = waiting.command
         if isinstance(command, commands.AnswerWrite):
-            why = self._why_stop(command, waiting)
+            try:
+                why = self._why_stop(command, waiting)
+            except Fenced as fenced:
+                why = fenced.message
+                self.refused_writes += 1
             if not why:
                 return command
             self._post(wr.WriteRefused(question=command.question, why=why))
@@ -153,7 +160,7 @@ class Replies:
         return True
 
     def _why_stop(self, command: commands.AnswerWrite, waiting: _Waiting) -> str:
-        """Why the driver must not go on.
+        """Why the driver must not go on. Fenced: because a later epoch has begun.
 
         A record that gets durable now shows that there is no later epoch. Without a journal the job goes on, but not
         beside the one of a later epoch, and not before a later one can know that the journal does not have it all.
@@ -174,7 +181,7 @@ class Replies:
                 return "the journal is closed"
         stopped = self._stopped
         if stopped is not None and stopped.fenced:
-            return stopped.why
+            raise Fenced(stopped.why)
         # In this order: a later epoch that was not there yet reads the word.
         not_left = self._word(waiting, "" if stopped is None else stopped.why) if lost else ""
         return not_left or self._persistently(self._look, waiting, _NOT_TOLD)
@@ -189,12 +196,12 @@ class Replies:
         return ""
 
     def _persistently(self, call: Callable[[], None], waiting: _Waiting, failed: str) -> str:
-        """Call until that succeeds or there is no time left; returns why not."""
+        """Call until that succeeds or there is no time left; returns why not. Fenced: there will be no time."""
         while True:
             try:
                 call()
-            except Fenced as fenced:
-                return fenced.message
+            except Fenced:
+                raise
             except Exception as error:
                 if not self._left_s(waiting):
                     return f"{failed}: {error}"

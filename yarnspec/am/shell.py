@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
-import msgspec
 import structlog
 
 from yarnspec.am.containers import ExecutorContainers
@@ -117,8 +116,7 @@ class Shell:
         """The status now. From any thread."""
         running_tasks = self._orders.running_tasks()
         with self._fold_lock:
-            document = self._fold.document(about, warnings=warnings, running_tasks=running_tasks)
-        return msgspec.structs.replace(document, refused_late=self._negotiator.refused_late)
+            return self._fold.document(about, warnings=warnings, running_tasks=running_tasks)
 
     def post(self, event: Event, epoch: int | None = None) -> None:
         """Hand over an event. From any thread; returns at once, but for observations of which too many wait.
@@ -164,12 +162,12 @@ class Shell:
         self._inbox.close()
         return self._ending
 
-    def note(self, command: Command) -> None:
-        """Log a command that did not come from the core, as far as that is possible."""
+    def note(self, message: Event | Command) -> None:
+        """Log what the core was not told, or did not say, as far as that is possible."""
         try:
-            self._record(command, self._clock_ms())
+            self._record(message, self._clock_ms())
         except Exception:
-            _log.exception("a command could not be logged", command=type(command).__name__)
+            _log.exception("a record could not be logged", type=type(message).__name__)
 
     def driver_connected(self, bridge: DriverBridge) -> None:
         """The driver's bridge is there: tell it where no task may start. From any thread."""
@@ -203,10 +201,11 @@ class Shell:
                 self._handle(events.TimerFired(name=name, at_ms=at_ms))
 
     def _hears(self, event: Event, epoch: int) -> bool:
-        heard = self._negotiator.hears(epoch)
-        if not heard:
-            _log.info("a driver's message came after its end", epoch=epoch, type=type(event).__name__)
-        return heard
+        if self._negotiator.hears(epoch):
+            return True
+        _log.info("a driver's message came after its end", epoch=epoch, type=type(event).__name__)
+        self._record(self._negotiator.refuse(event, epoch), self._clock_ms())
+        return False
 
     def _handle(self, event: Event) -> list[Command]:
         now_ms = self._clock_ms()

@@ -26,6 +26,7 @@ from yarnspec.core.datahosts import LIVE_TIMER_FAMILY, DataHosts
 from yarnspec.core.driver import Driver
 from yarnspec.core.executors import BACKOFF_TIMER, LEFT_OVER_TIMER, Executors
 from yarnspec.core.hosts import Hosts
+from yarnspec.core.late import Late
 from yarnspec.core.lifecycle import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
 from yarnspec.core.placement import Placement
 from yarnspec.core.recovery import Recovery
@@ -42,17 +43,14 @@ _KEPT_WARNINGS = 50
 
 
 class Negotiator:
-    """Decides, for one attempt of one application, what is to be done about what happened.
-
-    ``refused_late``: how many messages of a driver came after its end.
-    """
+    """Decides, for one attempt of one application, what is to be done about what happened."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._warnings: deque[str] = deque(maxlen=_KEPT_WARNINGS)
         self._counters: Counter[str] = Counter()
         self._timers = Timers()
-        self.refused_late = 0
+        self._late = Late()
         self._hosts = Hosts()
         self._containers = Containers(settings)
         self._blocklist = Blocklist(self._hosts, self._timers, settings, self._containers.running)
@@ -143,10 +141,12 @@ class Negotiator:
         }
 
     def hears(self, epoch: int) -> bool:
-        """Whether what the driver of this epoch tells is to be handed over; it is counted when not."""
-        heard = self._lifecycle.hears(epoch)
-        self.refused_late += not heard
-        return heard
+        """Whether what the driver of this epoch tells is to be handed over; what is not is refused."""
+        return self._lifecycle.hears(epoch)
+
+    def refuse(self, event: ev.Event, epoch: int) -> rec.EpochRefused:
+        """What a driver tells that is not heard: it is counted, and changes nothing."""
+        return self._late.refuse(event, epoch)
 
     def handle(self, event: ev.Event, now_ms: int) -> list[Command]:
         """Take one event and give the commands that follow from it, in the order in which they are to be done."""

@@ -96,6 +96,16 @@ class RecordingEnded(Event, frozen=True):
     fenced: bool = False
 
 
+class EpochRefused(Event, frozen=True):
+    """So much was refused by now of what was told, asked for or recorded in the name of an epoch after its end.
+
+    ``refused``: how often, by kind (``late.KINDS``); what an earlier one of these has said of a kind is in it.
+    """
+
+    epoch: int
+    refused: dict[str, int]
+
+
 class SavedUnreadable(Event, frozen=True):
     """The driver could not read what was saved for it; it goes on without any of it."""
 

@@ -92,6 +92,15 @@ class JournalDirectory:
         """Leave word that the records of an epoch are not all, be there any or not."""
         self._layout.say_stopped(epoch, why)
 
+    def say_refused(self, epoch: int, refused: dict[str, int]) -> None:
+        """Leave word of how often the writer of an epoch that is over was refused something, by kind."""
+        self._layout.say_refused(epoch, refused)
+
+    def refused(self, before: int) -> dict[int, dict[str, int]]:
+        """That word, of each epoch before this one that has left it."""
+        words = {epoch: self._layout.refused(epoch) for epoch in self.epochs() if epoch < before}
+        return {epoch: word for epoch, word in words.items() if word}
+
     def _take_over(self, epoch: int, seals: list[EpochSealed]) -> tuple[list[int], Past]:
         """Shut out the writers of the earlier epochs, which are returned, and read them; adds each new seal."""
         self._layout.check(epoch)

@@ -4,6 +4,7 @@
 
     epoch-<n>/log       the records; in PerFlushStore also log.1, log.2, …
               sealed    a Seal in a frame: the epoch is over, and how much of its log counts
+              refused   a Refused in a frame: how much of what its writer would have added was not taken
               stopped   why what it recorded is not all; stopped.d, a directory, where not even that could be written
 """
 
@@ -27,6 +28,7 @@ from yarnspec.journal.stores import LOG_FILE, JournalFiles, log_files
 from yarnspec.journal.writer import Written
 
 SEALED_FILE = "sealed"
+REFUSED_FILE = "refused"
 STOPPED_FILE = "stopped"
 STOPPED_DIRECTORY = "stopped.d"
 _EPOCH = re.compile(r"epoch-([1-9]\d{0,8})")
@@ -41,6 +43,14 @@ class Seal(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: int
     records: int
     time_ms: int
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True):
+    """What a writer leaves that a later epoch has shut out: how often it was refused something, by kind."""
+
+    schema: int = 1
+    epoch: int
+    refused: dict[str, int]
 
 
 class Layout:
@@ -114,6 +124,19 @@ class Layout:
         if STOPPED_FILE in names:
             return self.files.read(f"{self.directory(epoch)}/{STOPPED_FILE}").decode(errors="replace").strip()
         return "nothing could be written" if STOPPED_DIRECTORY in names else ""
+
+    def say_refused(self, epoch: int, refused: dict[str, int]) -> None:
+        """Leave word of what the writer of an epoch was refused."""
+        word = Refused(epoch=epoch, refused=refused)
+        self.files.write(f"{self.directory(epoch)}/{REFUSED_FILE}", encode_frame(msgspec.to_builtins(word)))
+
+    def refused(self, epoch: int) -> dict[str, int]:
+        """That word; nothing when there is none, or none that can be read."""
+        try:
+            frames = list(read_frames(io.BytesIO(self.files.read(f"{self.directory(epoch)}/{REFUSED_FILE}")).read))
+            return msgspec.convert(frames[0].header, Refused).refused if len(frames) == 1 else {}
+        except (FileNotFoundError, ValueError, EOFError):
+            return {}
 
     def sizes(self, epoch: int) -> dict[str, int]:
         """The files of an epoch, and how long they are."""

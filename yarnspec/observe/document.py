@@ -261,7 +261,7 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     speculation: SpeculationStatus | None = None
     recovery: RecoveryStatus | None = None
     driver_restarts: DriverRestarts | None = None
-    refused_late: int = 0
+    refused: dict[str, int] = {}
     links: Links = Links()
     warnings: tuple[str, ...] = ()
     final: Final | None = None

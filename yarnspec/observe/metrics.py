@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from yarnspec.core.late import KINDS
 from yarnspec.observe.document import StageStatus, StatusDocument
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -116,6 +117,12 @@ class _Status(Collector):
         again = self._document.driver_restarts
         if again is not None:
             yield GaugeMetricFamily("yarnspec_driver_restarts", "Restarts of the driver in this attempt", again.count)
+        refused = CounterMetricFamily(
+            "yarnspec_refused", "What was refused in the name of drivers and masters after their end", labels=("kind",)
+        )
+        for kind in KINDS:
+            refused.add_metric((kind,), self._document.refused.get(kind, 0))
+        yield refused
         recovery = self._document.recovery
         if recovery is None:
             return

@@ -9,6 +9,7 @@ Memory is bounded: of containers and stages that have ended only the newest are 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Literal
 
@@ -16,6 +17,7 @@ import msgspec
 
 from yarnspec.core import commands, events
 from yarnspec.core.observations import Observations
+from yarnspec.core.recoveryevents import EpochRefused
 from yarnspec.observe.blocks import Blocks
 from yarnspec.observe.copies import Copies
 from yarnspec.observe.document import (
@@ -62,6 +64,7 @@ class StatusFold:
         self._copies = Copies()
         self._kept = Kept()
         self._restarts: DriverRestarts | None = None
+        self._refused: dict[int, dict[str, int]] = {}
         self._list_problems: tuple[str, ...] = ()
         self._wanted = 0
         self._pending_reason = ""
@@ -129,6 +132,7 @@ class StatusFold:
             speculation=self._copies.status(ended=ended),
             recovery=self._kept.status(),
             driver_restarts=self._restarts,
+            refused=dict(sum((Counter(one) for one in self._refused.values()), Counter())),
             links=Links(
                 resource_manager=about.resource_manager_url, spark_ui=None if ended else self._spark_page(about)
             ),
@@ -192,6 +196,8 @@ class StatusFold:
                 self._stages.driver_lost()
             case events.DriverStopping() | events.DriverFinished():
                 self._phase = "finishing"
+            case EpochRefused(epoch=epoch, refused=refused):
+                self._refused.setdefault(epoch, {}).update(refused)
 
     def _apply_container_event(self, event: events.Event) -> None:
         match event:
