@@ -495,8 +495,11 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private ShuffleRecord removeRecord(int shuffle) {
         synchronized (shuffles) { // two that read each other may be dropped at the same time
             ShuffleRecord record = shuffles.remove(shuffle);
+            if (record == null) {
+                return null;
+            }
             for (ShuffleRecord below : shuffles.values()) {
-                if (record != null && below.children.contains(record)) {
+                if (below.children.contains(record)) {
                     below.children.addAll(record.children);
                     below.children.remove(record);
                 }
