@@ -20,9 +20,12 @@ def driver(cluster: Cluster, application: str) -> ContainerProcess:
 
 
 def master(cluster: Cluster, application: str) -> list[ContainerProcess]:
-    """All that runs in the newest application master's container: Skein, the negotiator, the driver and its program."""
+    """All that runs in the newest application master's container: Skein, the negotiator, the driver and its program.
+
+    Or Spark's own, with its driver.
+    """
     found = cluster.processes(application)
-    container = max(each.container_id for each in found if each.what == "skein-am")
+    container = max(each.container_id for each in found if each.what in ("skein-am", "spark-am"))
     return [each for each in found if each.container_id == container]
 
 

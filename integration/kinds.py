@@ -102,8 +102,10 @@ def result(stdout: str) -> Any:
 
 
 def written_rows(cluster: Cluster, target: str) -> dict[int, int]:
-    """What `stages` wrote, in the order of the files."""
+    """What `stages` wrote, in the order of the files; beside them is nothing, in the directory or next to it."""
     names = [name for name in cluster.hdfs_list(target) if name.endswith(".parquet")]
+    assert {*cluster.hdfs_list(target)} - {*names} == {"_SUCCESS"}
+    assert not [name for name in cluster.hdfs_list(str(Path(target).parent)) if name.startswith(".")]
     tables = [pq.read_table(BytesIO(cluster.hdfs_read(f"{target}/{name}"))) for name in names]
     pairs = [pair for one in tables for pair in zip(one["key"].to_pylist(), one["total"].to_pylist(), strict=True)]
     found = dict(pairs)

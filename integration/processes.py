@@ -40,6 +40,7 @@ class ContainerProcess:
         for mark, name in (
             ("CoarseGrainedExecutorBackend", "executor"),
             ("com.anaconda.skein.ApplicationMaster", "skein-am"),
+            ("org.apache.spark.deploy.yarn.ApplicationMaster", "spark-am"),
             ("org.apache.spark.deploy.SparkSubmit", "driver-jvm"),
             ("yarnspec.am", "negotiator"),
             ("pyspark.daemon", "worker"),

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -24,6 +25,8 @@ from yarnspec.options import default_options
 from yarnspec.yarn.hadoop_conf import HadoopConf
 
 YARNSPEC = str(Path(sys.executable).with_name("yarnspec"))
+SUBMIT = (YARNSPEC, "submit")
+SPARK_SUBMIT = str(Path(sys.executable).with_name("spark-submit"))
 PROGRAMS = Path(__file__).parent / "programs"
 APPLICATION_ID = re.compile(r"application_\d+_\d+")
 ENDED = frozenset({"FINISHED", "FAILED", "KILLED"})
@@ -151,12 +154,14 @@ class Submission:
         self.process.wait(10)
 
 
-def start_submit(cluster: Cluster, name: str, arguments: list[str], directory: Path) -> Submission:
-    """Start `yarnspec submit --name NAME ARGUMENTS…`; its output goes to files in the directory."""
+def start_submit(
+    cluster: Cluster, name: str, arguments: list[str], directory: Path, command: Sequence[str] = SUBMIT
+) -> Submission:
+    """Start `yarnspec submit --name NAME ARGUMENTS…`, or another command; its output goes to files in the directory."""
     output = directory / name
     with output.with_suffix(".out").open("wb") as out, output.with_suffix(".err").open("wb") as err:
         process = subprocess.Popen(
-            [*ENDS_WITH_US, YARNSPEC, "submit", "--name", name, *arguments],
+            [*ENDS_WITH_US, *command, "--name", name, *arguments],
             stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=cluster.environment, cwd=directory,
         )  # fmt: skip
     return Submission(cluster, name, process, output)

@@ -79,8 +79,8 @@ def test_a_full_disk_ends_the_recording_and_not_the_job(
     assert "finished work is not recorded for a next driver: " in str(said["why_not"])
     there = output_files(cluster, application).keys()
     wait_for("further outputs", lambda: output_files(cluster, application).keys() - there, WAIT_S)
-    set_full(False)
     wait_for("word of it", lambda: journal.why_stopped(first), WAIT_S)
+    set_full(False)
     faults.kill(faults.master(cluster, application))
     ended = submission.wait(180).expect(0)
 

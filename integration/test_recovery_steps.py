@@ -81,7 +81,10 @@ class Steps:
         self._strike("master")
 
     def sealing(self) -> int:
-        """The next life has begun its epoch, whose number is returned, and is about to end the one before."""
+        """The next life has begun its epoch, whose number is returned, and is about to end the one before.
+
+        It is always the master that dies: there is no driver yet.
+        """
         last = self.journal.epochs()[-1]
 
         def begun() -> int:
@@ -99,6 +102,13 @@ class Steps:
         self._strike(self._victim)
         assert "_SUCCESS" not in self._cluster.hdfs_list(target)
         gates.go("commitJob")
+
+    def shown(self, gates: Gates, target: str) -> None:
+        """The files are there for everybody, and that is not recorded yet."""
+        gates.reached("shown")
+        self._strike(self._victim)
+        assert "_SUCCESS" in self._cluster.hdfs_list(target)
+        gates.go("shown")
 
     def _strike(self, victim: str) -> None:
         self._known |= {each.container_id for each in self._executors()}
@@ -148,6 +158,8 @@ def test_killed_at_every_step(
 ) -> None:
     """Registering, flushing, adopting, sealing, committing: the driver or the whole application master dies there.
 
+    Committing, before the files are shown and after. (Between two of them: `integration/local/test_writes.py`.)
+
     Between adopting and sealing the master dies once more: of two lives in a row that finish nothing there is no third.
     """
     kind, victim = case
@@ -166,7 +178,9 @@ def test_killed_at_every_step(
     steps.further()
     sealing = steps.sealing()
     if kind in WRITING:
-        steps.committing(Gates(submission, tmp_path), kinds.target)
+        gates = Gates(submission, tmp_path)
+        steps.committing(gates, kinds.target)
+        steps.shown(gates, kinds.target)
     ended = submission.wait(STEP_S).expect(0)
 
     lives = Lives(cluster, application)
@@ -174,7 +188,7 @@ def test_killed_at_every_step(
     _registering, flushing, *others = lives.epochs
     assert others[0] == adopting, lives.said
     assert others[2] == sealing, lives.said
-    assert len(others) == (5 if kind in WRITING else 4), lives.said
+    assert len(others) == (6 if kind in WRITING else 4), lives.said
     assert not outputs(lives.saved(flushing)), lives.said
     saved = outputs(lives.saved(adopting))
     assert saved, "nothing was saved before the kill"
@@ -188,4 +202,6 @@ def test_killed_at_every_step(
         found = written_rows(cluster, kinds.target)
         assert found == stages.written()
         assert kind != SORTED or list(found) == sorted(found)
+        status = run_yarnspec(cluster, "status", application, "-o", "json").document
+        assert status["recovery"]["skipped_writes"] == 1, lives.said
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)

@@ -20,8 +20,8 @@ OPTIONS = (
     "--set", "recovery.enabled=true", "--set", "recovery.driver_restarts=0", "--set", "speculation.enabled=false",
     "--executor-memory", "4g", "--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0",
 )  # fmt: skip
-PENDING_S = 15
-"""So long records wait to be written: the old master still has some when it goes on."""
+PENDING_S = 600
+"""So long records wait to be written: those that the old master has when it goes on wait for its driver's question."""
 
 
 def test_a_master_that_was_only_stopped_does_no_harm(
@@ -41,7 +41,7 @@ def test_a_master_that_was_only_stopped_does_no_harm(
     submission = submit("stages.py", str(tmp_path), f"{cluster.mini.default_fs}{target}", options=options)
     application = submission.application_id()
     gates = Gates(submission, tmp_path)
-    for gate in (1, 2, 3):
+    for gate in (1, 2, 3, "shown"):
         gates.go(gate)
     gates.reached("commitJob")
     old = faults.master(cluster, application)
@@ -65,6 +65,7 @@ def test_a_master_that_was_only_stopped_does_no_harm(
             assert {each.what for each in old if alive(each)} >= {"negotiator", "driver-jvm"}
             refused = wait_for("the old one's refusal", lambda: refused_of(cluster, application), WAIT_S)
             assert refused["records"] > 0
+            wait_for("its driver's", lambda: refused_of(cluster, application).get("writes"), WAIT_S)
         assert [each.what for each in old if each.what == "skein-am" and alive(each)]
         wait_for("its end", lambda: not any(alive(each) for each in old), WAIT_S)
         assert listing(cluster, target) == published
@@ -74,7 +75,7 @@ def test_a_master_that_was_only_stopped_does_no_harm(
         ended = submission.wait(WAIT_S).expect(0)
 
     lives = Lives(cluster, application)
-    assert refused_of(cluster, application) == refused, lives.said
+    assert refused_of(cluster, application).keys() >= {"records", "writes"}, lives.said
     assert ended.lines[-1]["result"] == stages.expected(), lives.said
     assert written_rows(cluster, target) == stages.written()
     assert len(lives.epochs) == 2

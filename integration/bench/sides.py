@@ -14,7 +14,7 @@ import pyspark
 
 from integration.cluster import Cluster
 from integration.processes import ENDS_WITH_US
-from integration.submitting import YARNSPEC
+from integration.submitting import SPARK_SUBMIT, YARNSPEC
 
 Side = Literal["yarnspec", "spark-submit"]
 SIDES: tuple[Side, ...] = ("spark-submit", "yarnspec")
@@ -34,7 +34,6 @@ CONFIGURATION = {
 }
 
 _SPARK_HOME = Path(pyspark.__file__).parent
-_SPARK_SUBMIT = Path(sys.executable).with_name("spark-submit")
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +103,7 @@ def _beginning(side: Side) -> list[str]:
     jars = _SPARK_HOME / "jars"
     if side == "yarnspec":
         return [YARNSPEC, "submit", "--spark-jars", str(jars)]
-    return [str(_SPARK_SUBMIT), "--conf", f"spark.yarn.jars=local:{jars}/*"]
+    return [SPARK_SUBMIT, "--conf", f"spark.yarn.jars=local:{jars}/*"]
 
 
 def _end(said: Path) -> str:

@@ -35,5 +35,6 @@ public class ParquetSteps extends ParquetOutputCommitter {
     public void commitJob(JobContext context) throws IOException {
         Steps.hold(context.getConfiguration(), "commitJob");
         super.commitJob(context);
+        Steps.hold(context.getConfiguration(), "shown");
     }
 }

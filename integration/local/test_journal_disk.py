@@ -34,9 +34,9 @@ def test_what_was_on_a_disk_before_it_was_full_is_all_that_is_read(tmp_path: Pat
         assert report.damage is None
         assert report.stopped == "nothing could be written"
         acknowledged = journal.written.records
-        kinds = [entry.seq for entry in directory.entries(1)]
-        assert len(kinds) >= acknowledged
-        assert kinds == list(range(1, len(kinds) + 1))
+        numbers = [entry.seq for entry in directory.entries(1)]
+        assert len(numbers) >= acknowledged
+        assert numbers == list(range(1, len(numbers) + 1))
 
         set_full(False)
         second, past = directory.begin(began(2))

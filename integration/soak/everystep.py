@@ -2,7 +2,8 @@
 
 The driver alone does, or its master too, or it is only taken for dead and goes on between the steps of the next life.
 In another run of each program lives die at steps that are drawn, and a life begins with every prefix of the journal
-that they leave. `make test` tries a few of them. Needs no cluster; takes some minutes.
+that they leave. Programs that write, with a journal of their own, die at each of their steps too, or live on beside
+their next life. `make test` tries a few of all. Needs no cluster; takes some minutes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from multiprocessing import Pool
 
 import click
 
+from tests.core import test_write_lives
 from yarnspec.simulate.everystep import WAYS, crash_everywhere, cut_everywhere
 from yarnspec.simulate.rules import BrokenRule
 
@@ -40,6 +42,7 @@ def main(*, scenarios: int, processes: int) -> None:
     click.echo(
         f"{scenarios:,} scenarios, {time.monotonic() - begun:.0f} s: deaths: {deaths}; {seen['cuts']:,} cuts; "
         f"{seen['beside']:,} steps beside a next life; "
+        f"{seen['died writing']:,} programs that write and die, {seen['beside writing']:,} that live on; "
         f"refused: {seen['fenced']:,} lives, {seen['refused']:,} records, {seen['refused_late']:,} messages; "
         f"{len(broken)} broken rules"
     )
@@ -51,13 +54,23 @@ def main(*, scenarios: int, processes: int) -> None:
 def _try(seed: int) -> tuple[Counter[str], list[str]]:
     seen: Counter[str] = Counter()
     broken = []
-    checks: tuple[Callable[[int], Counter[str]], ...] = (crash_everywhere, cut_everywhere)
+    checks: tuple[Callable[[int], Counter[str]], ...] = (crash_everywhere, cut_everywhere, _writes_everywhere)
     for check in checks:
         try:
             seen += check(seed)
         except BrokenRule as rule:
             broken.append(str(rule))
     return seen, broken
+
+
+def _writes_everywhere(seed: int) -> Counter[str]:
+    try:
+        lives = [test_write_lives.crash_everywhere(seed, waits=waits) for waits in (True, False)]
+        beside = test_write_lives.beside_everywhere(seed)
+    except AssertionError as error:
+        raise BrokenRule(f"seed {seed}, writes: {error}") from error
+    died = sum(ending.total() for ending in lives)
+    return Counter({"died writing": died, "beside writing": beside.total() - beside["deleted"]})
 
 
 if __name__ == "__main__":

@@ -140,7 +140,8 @@ def test_what_comes_of_dead_drivers_is_counted_by_driver_and_kind() -> None:
         wr.WriteCommitting(question=1, write=1, files=1, digest="d"), ev.TargetExecutorsChanged(count=5),
     ]  # fmt: skip
     last = [negotiator.refuse(one, 1) for one in came][-1]
-    assert last.refused == {"registrations": 1, "messages": 2, "writes": 1}
+    assert last == rec.EpochRefused(epoch=1, refused={"registrations": 1, "messages": 2, "writes": 1})
+    assert negotiator.refuse(rec.OutputsDurable(outputs=4), 1) is None  # nobody was refused that
     assert negotiator.refuse(ev.DriverStopping(), 2) == rec.EpochRefused(epoch=2, refused={"messages": 1})
 
 

@@ -33,19 +33,23 @@ def check(ending: Ending, whole: Ending, *, waits: bool) -> None:
 
 
 def check_all(*, waits: bool) -> Counter[str]:
-    """Let many programs crash at each of their steps, and once more at some step after that."""
+    """Let many programs crash at each of their steps."""
+    return sum((crash_everywhere(seed, waits=waits) for seed in range(SEEDS)), Counter())
+
+
+def crash_everywhere(seed: int, *, waits: bool) -> Counter[str]:
+    """Let a program crash at each of its steps, and once more at some step after that."""
     seen: Counter[str] = Counter()
-    for seed in range(SEEDS):
-        rng = random.Random(seed)  # noqa: S311 - the same each time
-        changes = program(rng)
-        whole, steps = run(changes, [], rng), steps_of(changes)
-        assert whole.how == "ended"
-        for crash in range(1, steps + 1):
-            for again in (False, True):
-                crashes = [crash, rng.randint(1, steps)] if again else [crash]
-                ending = run(changes, crashes, rng, waits=waits)
-                check(ending, whole, waits=waits)
-                seen[ending.how] += 1
+    rng = random.Random(seed)  # noqa: S311 - the same each time
+    changes = program(rng)
+    whole, steps = run(changes, [], rng), steps_of(changes)
+    assert whole.how == "ended"
+    for crash in range(1, steps + 1):
+        for again in (False, True):
+            crashes = [crash, rng.randint(1, steps)] if again else [crash]
+            ending = run(changes, crashes, rng, waits=waits)
+            check(ending, whole, waits=waits)
+            seen[ending.how] += 1
     return seen
 
 
@@ -62,27 +66,26 @@ def test_a_core_that_believes_only_in_recorded_commits_is_noticed(monkeypatch: p
         check_all(waits=False)
 
 
-def beside_all() -> Counter[str]:
-    """Let many programs be taken for dead at each of their steps, and go on when the next life has ended."""
+def beside_everywhere(seed: int) -> Counter[str]:
+    """Let a program be taken for dead at each of its steps, and go on when the next life has ended."""
     seen: Counter[str] = Counter()
-    for seed in range(SEEDS):
-        rng = random.Random(seed)  # noqa: S311 - the same each time
-        # What a program moves by itself nobody can refuse.
-        changes = program(rng, moves=())
-        whole, steps = run(changes, [], rng), steps_of(changes)
-        for sealed in range(1, steps + 1):
-            for awake, crash in ((0, 0), (rng.randint(1, 4), 0), (rng.randint(0, 4), rng.randint(1, steps))):
-                beside = run_beside(changes, sealed, awake, rng, crash)
-                check(beside.ending, whole, waits=True)
-                assert beside.how in {"refused", "failed", "ended"}, beside
-                # It may not have shown any file of its own since, nor taken any away but at that one moment.
-                assert beside.deleted or rows(beside.files) == rows(beside.ending.files), beside
-                seen[beside.how] += 1
-                seen["deleted"] += beside.deleted
+    rng = random.Random(seed)  # noqa: S311 - the same each time
+    # What a program moves by itself nobody can refuse.
+    changes = program(rng, moves=())
+    whole, steps = run(changes, [], rng), steps_of(changes)
+    for sealed in range(1, steps + 1):
+        for awake, crash in ((0, 0), (rng.randint(1, 4), 0), (rng.randint(0, 4), rng.randint(1, steps))):
+            beside = run_beside(changes, sealed, awake, rng, crash)
+            check(beside.ending, whole, waits=True)
+            assert beside.how in {"refused", "failed", "ended"}, beside
+            # It may not have shown any file of its own since, nor taken any away but at that one moment.
+            assert beside.deleted or rows(beside.files) == rows(beside.ending.files), beside
+            seen[beside.how] += 1
+            seen["deleted"] += beside.deleted
     return seen
 
 
 def test_a_driver_that_lives_on_beside_the_next_one_commits_nothing() -> None:
-    seen = beside_all()
+    seen: Counter[str] = sum((beside_everywhere(seed) for seed in range(SEEDS)), Counter())
     assert seen["refused"] > 10 * SEEDS
     assert 0 < seen["deleted"] < seen["refused"] / 10

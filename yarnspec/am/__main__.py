@@ -27,9 +27,9 @@ from yarnspec.am.kept import why_off
 from yarnspec.am.lives import DriverLives
 from yarnspec.am.place import Place
 from yarnspec.am.placement import PlacementFile
+from yarnspec.am.refusals import EarlierRefusals
 from yarnspec.am.sharedblocks import SharedBlocks
 from yarnspec.am.shell import Shell
-from yarnspec.am.shutout import ShutOut
 from yarnspec.am.sigterm import end_on_sigterm
 from yarnspec.am.sources import ProgramReports, ProviderEvents
 from yarnspec.am.watch import ClusterWatch
@@ -181,8 +181,9 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     allocations = Allocations(containers, shell.post)
     provider = ProviderEvents(place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon)
     reports = ProgramReports(place.directory / PROGRAM_REPORT_FILE, shell.post)
-    shut_out = ShutOut(lambda: history.refused(before_epoch=epoch) if place.attempt > 1 else {}, shell.post)
-    watchers = [each.watcher for each in (watch, provider, allocations, reports, shut_out)]
+    watchers = [each.watcher for each in (watch, provider, allocations, reports)]
+    if place.attempt > 1:
+        watchers.append(EarlierRefusals(partial(history.refused, before_epoch=epoch), shell.post).watcher)
     for watcher in watchers:
         watcher.start()
     watchers.append(shared.watcher)
@@ -219,7 +220,6 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     doors.close()
     code = CRASHED
     if isinstance(ending, FinishApplication):
-        shut_out.finish(shell.note)
         told = finish_application(
             ending,
             answers=answers,

@@ -86,7 +86,7 @@ class ApplicationHistory:
             )
             return earlier_of(records, int(time.time() * 1000))
         except Exception:
-            _log.exception("the blocks of earlier attempts could not be read; they are not kept")
+            _log.exception("the events of earlier attempts could not be read; their blocks are not kept")
             return Earlier()
 
     def open_events(self, epoch: int) -> LineWriter:

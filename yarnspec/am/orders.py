@@ -70,12 +70,17 @@ class Orders:
             self._kept.clear()
             self._wake()
 
-    def driver_lost(self) -> None:
-        """The driver has died: what it was to do is of no use, least of all to its next life. From any thread."""
+    def driver_lost(self) -> int:
+        """The driver has died: what it was to do is of no use, least of all to its next life; returns how much it was.
+
+        From any thread.
+        """
         with self._changed:
             self._bridge = self._blocks_told = None
+            dropped = len(self._kept) + sum(len(one) for one in self._waiting if not callable(one))
             self._kept.clear()
             self._waiting = deque(one for one in self._waiting if callable(one))
+        return dropped
 
     def running_tasks(self) -> int:
         """How many tasks the driver says run now; 0 when it says nothing. From any thread."""

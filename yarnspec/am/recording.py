@@ -22,7 +22,7 @@ import tenacity
 
 from yarnspec.am.past import write_saved
 from yarnspec.am.replies import Answering, Replies
-from yarnspec.core import commands, late
+from yarnspec.core import commands, refusals
 from yarnspec.core import recoveryevents as rec
 from yarnspec.core.carried import parts_of, record_of_part
 from yarnspec.core.commands import Command
@@ -160,6 +160,7 @@ class Recording:
         self._unsaved = ""
         self._saved = False
         self._closing = threading.Event()
+        self._telling = threading.Lock()  # who tells later of refusals tells more of them
         self._opener = threading.Thread(target=self._open, name="journal-open", daemon=True)
 
     def start(self, post: Callable[[Event], None]) -> None:
@@ -248,14 +249,7 @@ class Recording:
         """Write what is left; False when that did not end in time or failed."""
         journal = self._opened
         closed = journal is None or journal.close(deadline_s)
-        records = journal.refused if journal is not None and journal.fenced else 0
-        refused = {late.RECORDS: records, late.WRITES: self._replies.refused_writes}
-        if any(refused.values()):
-            _log.warning("refused, a later epoch has begun", epoch=self._epoch, **refused)
-            try:
-                self._leave_refused(refused)
-            except Exception as error:  # nobody rests on it
-                _log.warning("the later epoch does not hear of that", why=str(error))
+        self._tell_refused()
         return closed
 
     # opening
@@ -355,6 +349,24 @@ class Recording:
         # Before any answer: what the driver goes on to write then is known to be unrecorded.
         self._post(rec.RecordingEnded(why=stopped.why, fenced=stopped.fenced))
         self._replies.stopped()
+        if stopped.fenced:
+            # Whether this process gets to its end is others' to say.
+            threading.Thread(target=self._tell_refused, name="refused-word", daemon=True).start()
+
+    def _tell_refused(self) -> None:
+        """Tell the later epoch how much was refused because of it."""
+        with self._telling:
+            journal = self._opened
+            records = journal.refused if journal is not None and journal.fenced else 0
+            counts = {refusals.RECORDS: records, refusals.WRITES: self._replies.refused_writes}
+            refused = {kind: count for kind, count in counts.items() if count}
+            if not refused:
+                return
+            _log.warning("refused, a later epoch has begun", epoch=self._epoch, **refused)
+            try:
+                self._leave_refused(refused)
+            except Exception as error:  # nothing rests on it
+                _log.warning("the later epoch does not hear of that", why=str(error))
 
     def _written(self, number: int) -> None:
         """All up to this record is on disk."""

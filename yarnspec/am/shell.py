@@ -23,6 +23,8 @@ from yarnspec.core import commands, events
 from yarnspec.core.commands import AbandonAttempt, Command, FinishApplication
 from yarnspec.core.events import Event
 from yarnspec.core.negotiator import Negotiator
+from yarnspec.core.recoveryevents import EpochRefused
+from yarnspec.core.refusals import COMMANDS
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlogs import EventLogs
 from yarnspec.observe.status import About, StatusFold
@@ -162,12 +164,12 @@ class Shell:
         self._inbox.close()
         return self._ending
 
-    def note(self, message: Event | Command) -> None:
-        """Log what the core was not told, or did not say, as far as that is possible."""
+    def note(self, command: Command) -> None:
+        """Log a command that did not come from the core, as far as that is possible."""
         try:
-            self._record(message, self._clock_ms())
+            self._record(command, self._clock_ms())
         except Exception:
-            _log.exception("a record could not be logged", type=type(message).__name__)
+            _log.exception("a command could not be logged", command=type(command).__name__)
 
     def driver_connected(self, bridge: DriverBridge) -> None:
         """The driver's bridge is there: tell it where no task may start. From any thread."""
@@ -204,7 +206,9 @@ class Shell:
         if self._negotiator.hears(epoch):
             return True
         _log.info("a driver's message came after its end", epoch=epoch, type=type(event).__name__)
-        self._record(self._negotiator.refuse(event, epoch), self._clock_ms())
+        refused = self._negotiator.refuse(event, epoch)
+        if refused is not None:
+            self._record(refused, self._clock_ms())
         return False
 
     def _handle(self, event: Event) -> list[Command]:
@@ -216,7 +220,9 @@ class Shell:
         elif isinstance(event, events.DriverReady):
             self._driver.listens_at(event.driver_url.rpartition("@")[2])
         elif isinstance(event, events.DriverLost):
-            self._orders.driver_lost()
+            dropped = self._orders.driver_lost()
+            if dropped:
+                self._record(EpochRefused(epoch=self._driver.epoch, refused={COMMANDS: dropped}), now_ms)
         answer = self._negotiator.handle(event, now_ms)
         logged: list[Event | Command] = [*answer]
         if isinstance(event, events.TimerFired):

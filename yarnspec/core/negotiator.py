@@ -26,10 +26,10 @@ from yarnspec.core.datahosts import LIVE_TIMER_FAMILY, DataHosts
 from yarnspec.core.driver import Driver
 from yarnspec.core.executors import BACKOFF_TIMER, LEFT_OVER_TIMER, Executors
 from yarnspec.core.hosts import Hosts
-from yarnspec.core.late import Late
 from yarnspec.core.lifecycle import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
 from yarnspec.core.placement import Placement
 from yarnspec.core.recovery import Recovery
+from yarnspec.core.refusals import Refusals
 from yarnspec.core.removals import REMOVED_TIMER_FAMILY
 from yarnspec.core.settings import Settings
 from yarnspec.core.speculation import Speculation
@@ -50,7 +50,7 @@ class Negotiator:
         self._warnings: deque[str] = deque(maxlen=_KEPT_WARNINGS)
         self._counters: Counter[str] = Counter()
         self._timers = Timers()
-        self._late = Late()
+        self._refusals = Refusals()
         self._hosts = Hosts()
         self._containers = Containers(settings)
         self._blocklist = Blocklist(self._hosts, self._timers, settings, self._containers.running)
@@ -144,9 +144,9 @@ class Negotiator:
         """Whether what the driver of this epoch tells is to be handed over; what is not is refused."""
         return self._lifecycle.hears(epoch)
 
-    def refuse(self, event: ev.Event, epoch: int) -> rec.EpochRefused:
-        """What a driver tells that is not heard: it is counted, and changes nothing."""
-        return self._late.refuse(event, epoch)
+    def refuse(self, event: ev.Event, epoch: int) -> rec.EpochRefused | None:
+        """What is not heard changes nothing; it is counted when a driver told it."""
+        return self._refusals.refuse(event, epoch)
 
     def handle(self, event: ev.Event, now_ms: int) -> list[Command]:
         """Take one event and give the commands that follow from it, in the order in which they are to be done."""

@@ -99,7 +99,7 @@ class RecordingEnded(Event, frozen=True):
 class EpochRefused(Event, frozen=True):
     """So much was refused by now of what was told, asked for or recorded in the name of an epoch after its end.
 
-    ``refused``: how often, by kind (``late.KINDS``); what an earlier one of these has said of a kind is in it.
+    ``refused``: how often, by kind (``refusals.KINDS``), in all; of a kind that is missing nothing new is known.
     """
 
     epoch: int

@@ -98,8 +98,7 @@ class JournalDirectory:
 
     def refused(self, before: int) -> dict[int, dict[str, int]]:
         """That word, of each epoch before this one that has left it."""
-        words = {epoch: self._layout.refused(epoch) for epoch in self.epochs() if epoch < before}
-        return {epoch: word for epoch, word in words.items() if word}
+        return {epoch: word for epoch, word in self._layout.refused().items() if epoch < before}
 
     def _take_over(self, epoch: int, seals: list[EpochSealed]) -> tuple[list[int], Past]:
         """Shut out the writers of the earlier epochs, which are returned, and read them; adds each new seal."""

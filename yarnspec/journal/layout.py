@@ -4,8 +4,8 @@
 
     epoch-<n>/log       the records; in PerFlushStore also log.1, log.2, …
               sealed    a Seal in a frame: the epoch is over, and how much of its log counts
-              refused   a Refused in a frame: how much of what its writer would have added was not taken
               stopped   why what it recorded is not all; stopped.d, a directory, where not even that could be written
+    refused-<n>         a Refused in a frame: what the writer of epoch n was refused after its end
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from yarnspec.journal.stores import LOG_FILE, JournalFiles, log_files
 from yarnspec.journal.writer import Written
 
 SEALED_FILE = "sealed"
-REFUSED_FILE = "refused"
 STOPPED_FILE = "stopped"
 STOPPED_DIRECTORY = "stopped.d"
+_REFUSED = re.compile(r"refused-([1-9]\d{0,8})")
 _EPOCH = re.compile(r"epoch-([1-9]\d{0,8})")
 
 
@@ -128,15 +128,17 @@ class Layout:
     def say_refused(self, epoch: int, refused: dict[str, int]) -> None:
         """Leave word of what the writer of an epoch was refused."""
         word = Refused(epoch=epoch, refused=refused)
-        self.files.write(f"{self.directory(epoch)}/{REFUSED_FILE}", encode_frame(msgspec.to_builtins(word)))
+        self.files.write(f"{self.path}/refused-{epoch}", encode_frame(msgspec.to_builtins(word)))
 
-    def refused(self, epoch: int) -> dict[str, int]:
-        """That word; nothing when there is none, or none that can be read."""
-        try:
-            frames = list(read_frames(io.BytesIO(self.files.read(f"{self.directory(epoch)}/{REFUSED_FILE}")).read))
-            return msgspec.convert(frames[0].header, Refused).refused if len(frames) == 1 else {}
-        except (FileNotFoundError, ValueError, EOFError):
-            return {}
+    def refused(self) -> dict[int, dict[str, int]]:
+        """Those words by epoch, as far as they can be read."""
+        words = {}
+        for entry in self.files.list(self.path):
+            if found := _REFUSED.fullmatch(entry.name):
+                with contextlib.suppress(FileNotFoundError, ValueError, EOFError):
+                    (frame,) = read_frames(io.BytesIO(self.files.read(f"{self.path}/{entry.name}")).read)
+                    words[int(found[1])] = msgspec.convert(frame.header, Refused).refused
+        return words
 
     def sizes(self, epoch: int) -> dict[str, int]:
         """The files of an epoch, and how long they are."""

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from yarnspec.core.late import KINDS
+from yarnspec.core.refusals import KINDS
 from yarnspec.observe.document import StageStatus, StatusDocument
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -10,6 +10,7 @@ from typing import Protocol
 from yarnspec.core import commands as cm
 from yarnspec.core import events as ev
 from yarnspec.core.negotiator import Negotiator
+from yarnspec.core.refusals import MESSAGES
 from yarnspec.core.restarts import RESTART_TIMER, first_epoch
 from yarnspec.core.settings import RecoverySettings, Settings
 from yarnspec.simulate.lives import Plan, Steps
@@ -68,7 +69,8 @@ class Master:
             return
         if self.negotiator.hears(self.epoch - 1):
             raise BrokenRule(f"seed {self.plan.seed}: the driver of epoch {self.epoch - 1} is heard after its end")
-        self.late += 1
+        told = self.negotiator.refuse(ev.DriverStopping(), self.epoch - 1)
+        self.late = told.refused[MESSAGES] if told is not None else 0
 
 
 class Masters:

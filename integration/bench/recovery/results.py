@@ -11,17 +11,17 @@ from integration.bench.recovery.work import Twice
 
 
 class Way(StrEnum):
-    """What was killed, and what yarnspec does about it."""
+    """What was killed, and who does what about it."""
 
     RECOVERY = "yarnspec"
-    NONE = "as Spark on YARN"
+    SPARK = "Spark on YARN"
     LIVE = "an executor, live adoption"
     PLAIN = "an executor, without"
 
     @property
     def master(self) -> bool:
         """Whether it is the application master that is killed."""
-        return self in (Way.RECOVERY, Way.NONE)
+        return self in (Way.RECOVERY, Way.SPARK)
 
 
 class Kill(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+import pyspark
 
 from integration import faults
 from integration.bench.recovery import work
 from integration.bench.recovery.results import Kill, Pair, Way
 from integration.cluster import Cluster
 from integration.quickjvm import QUICK_TEXT
-from integration.submitting import ENDED, Submission, run_yarnspec, start_submit
+from integration.submitting import ENDED, SPARK_SUBMIT, SUBMIT, Submission, run_yarnspec, start_submit
 from integration.waiting import wait_for
 
 PROGRAM = Path(__file__).with_name("program.py")
@@ -28,7 +31,7 @@ POLL_S = 0.05
 def kill(cluster: Cluster, directory: Path, *, way: Way, share: float) -> Kill:
     """Run the job, kill when so much of its work is done, and let it finish in what comes next."""
     begun = time.monotonic()
-    with _application(cluster, directory, executors=0, way=way) as submission:
+    with _application(cluster, directory, executors=0, live=way is Way.LIVE, spark=way is Way.SPARK) as submission:
         _order(directory, 1)
         application = submission.application_id()
         every = TASKS * RECORDS * STAGES
@@ -45,7 +48,7 @@ def kill(cluster: Cluster, directory: Path, *, way: Way, share: float) -> Kill:
         (directory / "stop").touch()
         submission.wait(END_S).expect(0)
         total_s = time.monotonic() - begun
-        told = run_yarnspec(cluster, "status", application, "-o", "json").expect(0).document["recovery"] or {}
+        told = {} if way is Way.SPARK else _kept(cluster, application)
     worked = _worked(directory)
     cost = (
         work.twice(worked, killed_ms=killed_ms, records=RECORDS, flush_ms=FLUSH_MS)
@@ -64,8 +67,8 @@ def pairs(cluster: Cluster, directory: Path, wanted: int) -> Iterator[Pair]:
     with contextlib.ExitStack() as stack:
         for side in sides:
             side.mkdir()
-            way = Way.RECOVERY if side.name == "with" else Way.NONE
-            submission = stack.enter_context(_application(cluster, side, executors=HOSTS, way=way))
+            recovery = side.name == "with"
+            submission = stack.enter_context(_application(cluster, side, executors=HOSTS, recovery=recovery))
             wait_for(f"{side.name}: executors", (side / "ready").exists, READY_S)
             stack.callback(submission.wait, END_S)
             stack.callback((side / "stop").touch)
@@ -83,8 +86,16 @@ def pairs(cluster: Cluster, directory: Path, wanted: int) -> Iterator[Pair]:
             yield Pair(with_s=took["with"], without_s=took["without"], right=right)
 
 
+def _kept(cluster: Cluster, application: str) -> dict[str, int]:
+    told: dict[str, int] = run_yarnspec(cluster, "status", application, "-o", "json").expect(0).document["recovery"]
+    return told
+
+
 @contextlib.contextmanager
-def _application(cluster: Cluster, directory: Path, *, executors: int, way: Way) -> Iterator[Submission]:
+def _application(
+    cluster: Cluster, directory: Path, *, executors: int, recovery: bool = True, live: bool = False, spark: bool = False
+) -> Iterator[Submission]:
+    """``spark``: spark-submit's own."""
     flags = [
         "--driver-memory", "512m", "--driver-java-options", QUICK_TEXT, "--executor-memory", "512m",
         "--executor-cores", str(SLOTS), "--num-executors", str(HOSTS),
@@ -92,12 +103,20 @@ def _application(cluster: Cluster, directory: Path, *, executors: int, way: Way)
         "--conf", "spark.ui.showConsoleProgress=false", "--conf", "spark.locality.wait=0s",
         "--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0",
         "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore",
-        "--set", "speculation.enabled=false", "--set", f"recovery.enabled={str(way is not Way.NONE).lower()}",
-        "--set", f"recovery.live_adoption={str(way is Way.LIVE).lower()}",
-        "--set", f"recovery.flush_interval={FLUSH_MS}ms",
+    ]  # fmt: skip
+    ours = [
+        "--set", "speculation.enabled=false", "--set", f"recovery.enabled={str(recovery).lower()}",
+        "--set", f"recovery.live_adoption={str(live).lower()}", "--set", f"recovery.flush_interval={FLUSH_MS}ms",
+    ]  # fmt: skip
+    sparks = [
+        "--conf", f"spark.yarn.jars=local:{Path(pyspark.__file__).parent}/jars/*",
+        "--conf", f"spark.yarn.appMasterEnv.PYSPARK_PYTHON={sys.executable}",
+        "--conf", f"spark.executorEnv.PYSPARK_PYTHON={sys.executable}",
     ]  # fmt: skip
     name = f"recovery-bench-{time.time_ns() // 10**6}"
-    submission = start_submit(cluster, name, [*flags, str(PROGRAM), str(directory), str(executors)], directory)
+    arguments = [*flags, *(sparks if spark else ours), str(PROGRAM), str(directory), str(executors)]
+    command = (SPARK_SUBMIT, "--master", "yarn", "--deploy-mode", "cluster") if spark else SUBMIT
+    submission = start_submit(cluster, name, arguments, directory, command)
     try:
         yield submission
     finally:
