@@ -88,7 +88,8 @@ def markdown(every: list[Run]) -> str:
         "run leaves. A simulated journal holds epochs, shuffles, their map outputs and how far the program has got:",
         "no records of writes, none of blocks, hosts or copies. Writes have programs of their own",
         "(`tests/core/writelives.py`), a thousand too: they die at each step, once more at a drawn one, or live on",
-        "beside the next life. What a step of a write rests on is on disk before it: such a journal is cut behind that.",
+        "beside the next life. What a step of a write rests on is on disk before it: such a journal is cut behind",
+        "that.",
         "",
         f"**{len(runs)} runs, {len(runs) - len(failed)} passed, {len(failed)} failed**; {done} faults that did "
         f"something, {again} attempts that had to begin again, "
