@@ -60,6 +60,7 @@ soak: jar
 
 bench: jar
 	$(BIN)/python -m integration.bench
+	$(BIN)/python -m integration.bench.recovery
 
 clean:
 	rm -rf build dist *.egg-info yarnspec/jvm/target yarnspec/jvm/yarnspec.jar

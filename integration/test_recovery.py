@@ -204,6 +204,14 @@ def test_a_driver_whose_jvm_ran_out_of_memory_is_started_again_in_the_same_appli
     assert story == ["StartDriver", "DriverLost", "BeginEpoch", "StartDriver"]
 
 
+@pytest.mark.soak
+def test_the_status_says_what_no_next_driver_can_go_on_with(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
+    submission = submit("keeps.py", "cached", str(tmp_path), options=ON)
+    assert submission.wait(120).expect(0).stdout.splitlines()[-1] == "RESULT 10 10"
+    (said,) = yarnspec("status", submission.application_id(), "-o", "json").expect(0).document["recovery"]["done_again"]
+    assert "keeps.py" in said
+
+
 def test_a_driver_that_finishes_nothing_is_not_started_for_ever(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
