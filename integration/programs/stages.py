@@ -23,6 +23,8 @@ ALL_MAPS = MAPS + (MAPS + MAPS // 2) + WRITING_MAPS
 TASKS = ALL_MAPS + 3 * REDUCES
 SORTED_MAPS, SORTED_TASKS = REDUCES, 2 * REDUCES
 """So many more when the rows are sorted: those that deal them out, and those that look for the ranges before."""
+WRITES = REDUCES
+"""So many of all tasks write files."""
 KEYS = 97
 
 
