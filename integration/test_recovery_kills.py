@@ -22,9 +22,9 @@ from integration.turns import marks, turn
 from integration.waiting import wait_for
 
 OPTIONS = ("--set", "recovery.flush_interval=1s")
-MOMENTS = 10
-"""So often each program is killed: the driver and the whole master by turns, and by turns when so many outputs are
-there, or so many of them in the journal."""
+MOMENTS = 20
+"""So often each program is killed: ten times the driver and ten times the whole master, half of them when so many
+outputs are there, and half when so many of them are in the journal."""
 CASES = [(kind, number) for number in range(MOMENTS) for kind in (*KINDS, "observed true", "repartition true")]
 
 
