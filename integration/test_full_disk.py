@@ -25,8 +25,8 @@ from yarnspec.minicluster import MiniCluster
 pytestmark = pytest.mark.soak
 
 SEED = 31
-DISK = "400m"
-"""HDFS wants room for a whole block, 128 MB, to begin a file."""
+DISK = "2g"
+"""HDFS puts a whole block, 128 MB, by for each file that is written."""
 
 
 @pytest.fixture(scope="module")
