@@ -138,6 +138,25 @@ class TestStatus:
             (EXECUTOR, "COMPLETE"),
         ]
 
+    def test_it_has_ended_also_where_the_events_of_an_earlier_attempt_cannot_be_read(
+        self, application: Application, cluster: HandMadeCluster, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """HDFS cannot close their last block, for example: who waits for the end has to hear of it."""
+
+        def unrecoverable(_files: LocalFiles, path: str) -> None:
+            raise ClusterUnreachable(f"HDFS did not recover the lease of {path}")
+
+        monkeypatch.setattr(LocalFiles, "recover_log", unrecoverable)
+        cluster.record(STARTED, EXECUTOR_STARTED)
+        cluster.record(STARTED, epoch=2)
+        last = StatusDocument(application_id=APP, state="SUCCEEDED", attempt=2, epoch=2, warnings=("a warning",))
+        cluster.history.finish(APP, Result(status="SUCCEEDED", exit_code=0, reason="", finished_ms=7), last)
+        cluster.made_rm.reports[APP] = report("FINISHED", "SUCCEEDED")
+        document = application.status()
+        assert document.state == "SUCCEEDED"
+        assert document.warnings[0] == "a warning"
+        assert "HDFS did not recover the lease of" in document.warnings[1]
+
     def test_no_copy_of_one_that_was_killed_runs_on(self, cluster: HandMadeCluster, application: Application) -> None:
         cluster.record(
             STARTED,

@@ -352,15 +352,25 @@ class Application:
         history = self._cluster.history
         last = history.status(self.id)
         fold = StatusFold(self.id)
-        for epoch in history.epochs(self.id):
-            if last is None or epoch < last.epoch:
-                for record in history.events(self.id, epoch, writer_gone=True, task_ends=last is None):
-                    fold.apply(record)
+        warnings: tuple[str, ...] = ()
+        try:
+            for epoch in history.epochs(self.id):
+                if last is None or epoch < last.epoch:
+                    for record in history.events(self.id, epoch, writer_gone=True, task_ends=last is None):
+                        fold.apply(record)
+        except ClusterUnreachable as error:  # a full disk, for example, left a block that HDFS cannot close
+            if last is None:
+                raise
+            warnings = (f"of earlier attempts not all containers are known: {error.message}",)
         document = fold.document()
         if last is None:
             return document
         known = {one.id: one for one in (*document.containers, *last.containers)}
-        return msgspec.structs.replace(last, containers=tuple(known[one] for one in sorted(known)))
+        return msgspec.structs.replace(
+            last,
+            containers=tuple(known[one] for one in sorted(known)),
+            warnings=(*last.warnings, *warnings),
+        )
 
     def _from_report(self, report: Report, link: str) -> StatusDocument:
         rm = self._cluster.rm
