@@ -24,6 +24,9 @@ HOSTS, SLOTS = 4, 2
 # An executor on each host, and each of them has two slots.
 TASKS, RECORDS, STAGES = 24, 200, 3
 FLUSH_MS = 1_000
+SPARKS_SUBMIT = (
+    "env", f"PYSPARK_PYTHON={sys.executable}", SPARK_SUBMIT, "--master", "yarn", "--deploy-mode", "cluster",
+)  # fmt: skip
 READY_S, JOB_S, END_S = 180, 300, 120
 POLL_S = 0.05
 
@@ -108,14 +111,10 @@ def _application(
         "--set", "speculation.enabled=false", "--set", f"recovery.enabled={str(recovery).lower()}",
         "--set", f"recovery.live_adoption={str(live).lower()}", "--set", f"recovery.flush_interval={FLUSH_MS}ms",
     ]  # fmt: skip
-    sparks = [
-        "--conf", f"spark.yarn.jars=local:{Path(pyspark.__file__).parent}/jars/*",
-        "--conf", f"spark.yarn.appMasterEnv.PYSPARK_PYTHON={sys.executable}",
-        "--conf", f"spark.executorEnv.PYSPARK_PYTHON={sys.executable}",
-    ]  # fmt: skip
+    sparks = ["--conf", f"spark.yarn.jars=local:{Path(pyspark.__file__).parent}/jars/*"]
     name = f"recovery-bench-{time.time_ns() // 10**6}"
     arguments = [*flags, *(sparks if spark else ours), str(PROGRAM), str(directory), str(executors)]
-    command = (SPARK_SUBMIT, "--master", "yarn", "--deploy-mode", "cluster") if spark else SUBMIT
+    command = SPARKS_SUBMIT if spark else SUBMIT
     submission = start_submit(cluster, name, arguments, directory, command)
     try:
         yield submission
