@@ -65,9 +65,8 @@ def test_a_full_disk_ends_the_recording_and_not_the_job(
 ) -> None:
     """The status says so; when there is room again the next life uses what was recorded before."""
     set_full = request.config.stash[FULL]
-    order = {"tasks": 20, "records": 300, "stages": 3}
+    order = {"tasks": 20, "records": 500, "stages": 3}
     (tmp_path / "go-1.json").write_text(json.dumps(order))
-    (tmp_path / "stop").touch()
     submission = submit(waiting.__file__, str(tmp_path), "0", options=[*OPTIONS, *APART])
     application = submission.application_id()
     wait_for_outputs(cluster, application, order["tasks"] // 2)
@@ -87,6 +86,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_job(
     wait_for("word of it", lambda: journal.why_stopped(first), WAIT_S)
     set_full(False)
     faults.kill(faults.master(cluster, application))
+    (tmp_path / "stop").touch()
     done = submission.document(tmp_path / "done-1.json", 180)
     submission.wait(60).expect(0)
 

@@ -18,6 +18,7 @@ from integration.programs import stages
 from integration.submitting import run_yarnspec
 from integration.turns import marks, turn
 from integration.waiting import wait_for
+from yarnspec.core.savedwork import saved_writes
 
 FLUSH_MS = 500
 WRITTEN_MS = 1_500
@@ -203,6 +204,7 @@ def test_killed_at_every_step(
         found = written_rows(cluster, kinds.target)
         assert found == stages.written()
         assert kind != SORTED or list(found) == sorted(found)
+        assert [one.state for one in saved_writes(lives.saved(lives.last))] == ["committing"], lives.said
         status = run_yarnspec(cluster, "status", application, "-o", "json").document
         assert status["recovery"]["skipped_writes"] == 1, lives.said
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)

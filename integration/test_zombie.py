@@ -65,7 +65,7 @@ def test_a_master_that_was_only_stopped_does_no_harm(
             assert {each.what for each in old if alive(each)} >= {"negotiator", "driver-jvm"}
             refused = wait_for("the old one's refusal", lambda: refused_of(cluster, application), WAIT_S)
             assert refused["records"] > 0
-            wait_for("its driver's", lambda: refused_of(cluster, application).get("writes"), WAIT_S)
+            wait_for("its driver's", lambda: refused_of(cluster, application).get("commits"), WAIT_S)
         assert [each.what for each in old if each.what == "skein-am" and alive(each)]
         wait_for("its end", lambda: not any(alive(each) for each in old), WAIT_S)
         assert listing(cluster, target) == published
@@ -75,7 +75,7 @@ def test_a_master_that_was_only_stopped_does_no_harm(
         ended = submission.wait(WAIT_S).expect(0)
 
     lives = Lives(cluster, application)
-    assert refused_of(cluster, application).keys() >= {"records", "writes"}, lives.said
+    assert refused_of(cluster, application).keys() >= {"records", "commits"}, lives.said
     assert ended.lines[-1]["result"] == stages.expected(), lives.said
     assert written_rows(cluster, target) == stages.written()
     assert len(lives.epochs) == 2

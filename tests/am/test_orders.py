@@ -206,7 +206,8 @@ def test_what_a_dead_driver_was_to_do_is_not_told_to_its_next_life() -> None:
     world.connect()
     world.bridge.broken = True
     world.give(kill(7))
-    world.orders.driver_lost()
+    assert world.orders.driver_lost() == 1
+    assert world.orders.driver_lost() == 0
     assert world.orders.running_tasks() == 0
     world.give(blocks("h1"))
     world.bridge = HandMadeBridge()

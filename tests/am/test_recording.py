@@ -75,13 +75,14 @@ class Epoch:
         )
         self.told: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self.durable: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self.words: queue.SimpleQueue[dict[str, int]] = queue.SimpleQueue()
         self.bridge = Bridge()
         self.recording = Recording(
             self.began,
             begin=self._begin,
             look=lambda: self.files.check(number),
             leave_word=lambda why: self.files.say_stopped(number, why),
-            leave_refused=lambda refused: self.files.say_refused(number, refused),
+            leave_refused=self._say_refused,
             identify=program,
             saved_file=directory / f"saved-{number}",
         )
@@ -93,6 +94,10 @@ class Epoch:
             self.durable.put(event.outputs)
         else:
             self.told.put(event)
+
+    def _say_refused(self, refused: dict[str, int]) -> None:
+        self.files.say_refused(self.began.epoch, refused)
+        self.words.put(refused)
 
     def _begin(self, on_stopped: Callable[[Stopped], None], on_written: Callable[[int], None]) -> tuple[Journal, Past]:
         options = JournalOptions(flush_interval_s=0.01)
@@ -452,10 +457,13 @@ def test_a_driver_that_was_replaced_must_not_commit(tmp_path: Path) -> None:
     told = {type(event): event for event in (zombie.told.get(timeout=DEADLINE_S) for _ in range(2))}
     assert set(told) == {wr.WriteRefused, rec.RecordingEnded}
     assert go_on(zombie)["action"] == "stop"
+    # As soon as it is so, whether the zombie comes to its end or not.
+    while zombie.words.get(timeout=DEADLINE_S).get("commits") != 2:
+        pass
     assert not zombie.recording.close(DEADLINE_S)
     left = second.files.refused(before=2)
     assert left[1]["records"] > 0
-    assert left == {1: {"records": left[1]["records"], "writes": 2}}
+    assert left == {1: {"records": left[1]["records"], "commits": 2}}
     second.end()
     assert second.files.refused(before=3) == left
 

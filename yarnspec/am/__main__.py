@@ -182,7 +182,7 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     provider = ProviderEvents(place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon)
     reports = ProgramReports(place.directory / PROGRAM_REPORT_FILE, shell.post)
     watchers = [each.watcher for each in (watch, provider, allocations, reports)]
-    if place.attempt > 1:
+    if place.attempt > 1 and plan.options.recovery.enabled:
         watchers.append(EarlierRefusals(partial(history.refused, before_epoch=epoch), shell.post).watcher)
     for watcher in watchers:
         watcher.start()

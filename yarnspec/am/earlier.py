@@ -12,6 +12,9 @@ from yarnspec.core.events import BlockRequested
 from yarnspec.core.recoveryevents import EpochRefused
 from yarnspec.observe.records import Record
 
+EARLIER = frozenset({"BlockRequested", "BlockHost", "UnblockHost", "EpochRefused"})
+"""The records that are looked at."""
+
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     """What users blocked and still holds, as wishes for the next attempt, and the hosts whose blocks are over.
@@ -36,7 +39,7 @@ def earlier_of(records: Iterable[Record], now_ms: int) -> Earlier:
     lifted: set[str] = set()
     refused: dict[int, dict[str, int]] = {}
     for record in records:
-        if record.type not in {"BlockRequested", "BlockHost", "UnblockHost", "EpochRefused"}:
+        if record.type not in EARLIER:
             continue
         match record.message():
             case BlockRequested(level="application", executor_id="") as wish:

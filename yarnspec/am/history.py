@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 import structlog
 
-from yarnspec.am.earlier import Earlier, earlier_of
+from yarnspec.am.earlier import EARLIER, Earlier, earlier_of
 from yarnspec.am.place import Place
 from yarnspec.core.commands import FinishApplication
 from yarnspec.core.journalrecords import EpochBegan
@@ -19,6 +19,7 @@ from yarnspec.journal.writer import Journal, JournalOptions, Stopped
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import LineWriter
 from yarnspec.observe.history import ApplicationRecord, History, Result
+from yarnspec.observe.records import Record
 from yarnspec.observe.rest import ENDPOINT_FILE, Endpoint
 from yarnspec.plan import Plan
 from yarnspec.yarn.files import Files, open_files, path_of
@@ -75,19 +76,17 @@ class ApplicationHistory:
         return result
 
     def earlier(self, before_epoch: int) -> Earlier:
-        """What earlier attempts leave to this one; without the history it starts with none of it."""
+        """What earlier attempts leave to this one, up to the first events that cannot be read."""
         application_id = self._place.application_id
+        records: list[Record] = []
         try:
-            records = (
-                record
-                for epoch in self._history.epochs(application_id)
-                if epoch < before_epoch
-                for record in self._history.events(application_id, epoch, writer_gone=True, task_ends=False)
-            )
-            return earlier_of(records, int(time.time() * 1000))
+            for epoch in self._history.epochs(application_id):
+                if epoch < before_epoch:
+                    found = self._history.events(application_id, epoch, writer_gone=True, task_ends=False)
+                    records.extend(record for record in found if record.type in EARLIER)
         except Exception:
-            _log.exception("the events of earlier attempts could not be read; their blocks are not kept")
-            return Earlier()
+            _log.exception("not all events of earlier attempts can be read; the blocks in these are not kept")
+        return earlier_of(records, int(time.time() * 1000))
 
     def open_events(self, epoch: int) -> LineWriter:
         """The event log of an epoch; the epoch before may have died with its file open."""

@@ -50,6 +50,7 @@ class Orders:
         self._busy = False
         self._thread: threading.Thread | None = None
         self._bridge: DriverBridge | None = None
+        self._lives = 0
         self._blocks = commands.UpdateTaskBlocks(hosts=(), reason="nothing is blocked yet")
         self._blocks_told: commands.UpdateTaskBlocks | None = None
         self._core_tells_blocks = False
@@ -77,10 +78,14 @@ class Orders:
         """
         with self._changed:
             self._bridge = self._blocks_told = None
-            dropped = len(self._kept) + sum(len(one) for one in self._waiting if not callable(one))
+            self._lives += 1
+            dropped = [*self._kept]
+            for orders in self._waiting:
+                dropped += [] if callable(orders) else orders
             self._kept.clear()
             self._waiting = deque(one for one in self._waiting if callable(one))
-        return dropped
+        # Where no task may start holds for the next one, too.
+        return sum(not isinstance(one, commands.UpdateTaskBlocks) for one in dropped)
 
     def running_tasks(self) -> int:
         """How many tasks the driver says run now; 0 when it says nothing. From any thread."""
@@ -154,9 +159,10 @@ class Orders:
                 self._post(events.PlacementProblem(message=f"an order failed: {error}"))
 
     def _tell(self, orders: Sequence[Command]) -> None:
-        bridge = self._bridge
+        with self._changed:
+            bridge, life = self._bridge, self._lives
         if bridge is None:
-            self._not_given(orders, "the driver is not connected")
+            self._not_given(orders, life, "the driver is not connected")
             return
         try:
             self._give(bridge, orders)
@@ -165,7 +171,7 @@ class Orders:
             if why != self._told_why:
                 _log.warning("the driver could not be told", command=type(orders[0]).__name__, why=why)
             self._told_why = why
-            self._not_given(orders, f"the driver could not be told: {why}")
+            self._not_given(orders, life, f"the driver could not be told: {why}")
 
     def _give(self, bridge: DriverBridge, orders: Sequence[Command]) -> None:
         match orders[0]:
@@ -195,7 +201,7 @@ class Orders:
             bridge.set_blocks(blocks)
             self._blocks_told = blocks
 
-    def _not_given(self, orders: Sequence[Command], why: str) -> None:
+    def _not_given(self, orders: Sequence[Command], life: int, why: str) -> None:
         for one in orders:
             if isinstance(one, commands.LaunchCopy):
                 self._refuse(one, why)
@@ -203,7 +209,8 @@ class Orders:
                 self._post(events.HeldBlocksTold(executor_id=one.executor_id, count=-1))
             elif isinstance(one, commands.WithdrawCopy | commands.KillAttempt | commands.GiveUpHost):
                 with self._changed:
-                    self._kept.append(one)
+                    if life == self._lives:  # else it was for the driver that has died meanwhile
+                        self._kept.append(one)
 
     def _refuse(self, copy: commands.LaunchCopy, why: str) -> None:
         self._post(events.CopyRefused(stage=copy.stage, stage_attempt=copy.stage_attempt, index=copy.index, why=why))

@@ -64,6 +64,7 @@ _log = structlog.get_logger()
 
 _NO_STAGE = -1
 _AGAIN_S = 2.0
+_WORD_S = 5.0
 
 RECORDS = (
     commands.OfferSaved,
@@ -155,7 +156,7 @@ class Recording:
         self._on_their_way: deque[int] = deque()
         self._durable = 0
         self._last: Future[int] | None = None
-        self._replies = Replies(look, leave_word)
+        self._replies = Replies(look, leave_word, refused=self._tell_refused_soon)
         self._first_told = False
         self._unsaved = ""
         self._saved = False
@@ -249,7 +250,7 @@ class Recording:
         """Write what is left; False when that did not end in time or failed."""
         journal = self._opened
         closed = journal is None or journal.close(deadline_s)
-        self._tell_refused()
+        self._tell_refused_soon().join(_WORD_S)
         return closed
 
     # opening
@@ -350,15 +351,20 @@ class Recording:
         self._post(rec.RecordingEnded(why=stopped.why, fenced=stopped.fenced))
         self._replies.stopped()
         if stopped.fenced:
-            # Whether this process gets to its end is others' to say.
-            threading.Thread(target=self._tell_refused, name="refused-word", daemon=True).start()
+            self._tell_refused_soon()
+
+    def _tell_refused_soon(self) -> threading.Thread:
+        """In a thread of its own: HDFS may take its time. Not only at the end: others say whether we come to that."""
+        teller = threading.Thread(target=self._tell_refused, name="refused-word", daemon=True)
+        teller.start()
+        return teller
 
     def _tell_refused(self) -> None:
         """Tell the later epoch how much was refused because of it."""
         with self._telling:
             journal = self._opened
             records = journal.refused if journal is not None and journal.fenced else 0
-            counts = {refusals.RECORDS: records, refusals.WRITES: self._replies.refused_writes}
+            counts = {refusals.RECORDS: records, refusals.COMMITS: self._replies.refused_writes}
             refused = {kind: count for kind, count in counts.items() if count}
             if not refused:
                 return

@@ -72,6 +72,7 @@ class Replies:
         look: raises Fenced when a later epoch has begun; what the file system raises when that cannot be told.
         leave_word: tells later epochs why not all of this one is in the journal; raises what the file system does.
         clock: seconds that only grow.
+        refused: hears that there is one more of ``refused_writes``; returns at once.
 
     ``refused_writes``: how often the driver was kept from a step of a write because a later epoch has begun.
     """
@@ -81,12 +82,14 @@ class Replies:
         look: Callable[[], None],
         leave_word: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
+        refused: Callable[[], object] = lambda: None,
     ) -> None:
         self._look = look
         self._leave_word = leave_word
         self._clock = clock
         self._word_left = False
         self.refused_writes = 0
+        self._refused = refused
         self._post: Callable[[Event], None] = lambda _: None
         self._bridge: Answering | None = None
         self._stopped: Stopped | None = None
@@ -140,6 +143,7 @@ class Replies:
             except Fenced as fenced:
                 why = fenced.message
                 self.refused_writes += 1
+                self._refused()
             if not why:
                 return command
             self._post(wr.WriteRefused(question=command.question, why=why))

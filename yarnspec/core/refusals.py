@@ -13,9 +13,11 @@ WRITES = "writes"
 MESSAGES = "messages"
 COMMANDS = "commands"
 RECORDS = "records"
-KINDS = (REGISTRATIONS, WRITES, MESSAGES, COMMANDS, RECORDS)
-"""Of a driver, its executors, shuffles and saved map outputs; steps of writes, commits among them; all else that a
-driver told; what a driver was still to do; what a master would have added to its journal."""
+COMMITS = "commits"
+KINDS = (REGISTRATIONS, WRITES, MESSAGES, COMMANDS, RECORDS, COMMITS)
+"""What was told too late: of a driver, its executors, shuffles and saved map outputs; steps of writes; all else. What a
+driver was still to do. And of a master that was replaced: what it would have added to its journal, and the steps of
+writes that its driver wanted to go on to."""
 
 _REGISTRATIONS = (ev.DriverReady, ev.ContainerStarted, rec.ShuffleDeclared, rec.ShuffleRestored, rec.OutputsReported)
 _WRITES = (
@@ -23,8 +25,8 @@ _WRITES = (
     wr.WriteDeleting, wr.WriteAborting, wr.WriteFinished,
 )  # fmt: skip
 _NOT_THE_DRIVERS = (
-    ev.DriverStarted, ev.DriverLost, rec.JournalReplayed, rec.RecordingEnded, rec.RecordingStopped, rec.SavedUnreadable,
-    rec.MapOutputsRecorded, rec.OutputsDurable, wr.WriteRefused,
+    ev.DriverStarted, ev.DriverLost, ev.DriverFinished, ev.FeedLagged, rec.JournalReplayed, rec.RecordingEnded,
+    rec.RecordingStopped, rec.SavedUnreadable, rec.MapOutputsRecorded, rec.OutputsDurable, wr.WriteRefused,
 )  # fmt: skip
 """What the master finds out about its driver and its journal: too late it is of no use, but nobody is refused."""
 

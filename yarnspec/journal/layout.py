@@ -132,8 +132,12 @@ class Layout:
 
     def refused(self) -> dict[int, dict[str, int]]:
         """Those words by epoch, as far as they can be read."""
-        words = {}
-        for entry in self.files.list(self.path):
+        words: dict[int, dict[str, int]] = {}
+        try:
+            entries = self.files.list(self.path)
+        except FileNotFoundError:
+            return words
+        for entry in entries:
             if found := _REFUSED.fullmatch(entry.name):
                 with contextlib.suppress(FileNotFoundError, ValueError, EOFError):
                     (frame,) = read_frames(io.BytesIO(self.files.read(f"{self.path}/{entry.name}")).read)
