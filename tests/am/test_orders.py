@@ -213,3 +213,28 @@ def test_what_a_dead_driver_was_to_do_is_not_told_to_its_next_life() -> None:
     world.bridge = HandMadeBridge()
     world.connect()
     assert world.told() == [("blocked", ("h1",))]
+
+
+def test_nor_is_what_it_was_being_told_when_it_died() -> None:
+    world = World()
+    asked, died = threading.Event(), threading.Event()
+
+    class Dying(HandMadeBridge):
+        def kill_attempt(self, task_id: int, reason: str) -> None:
+            asked.set()
+            assert died.wait(10)
+            raise ConnectionError(f"nobody ends {task_id} any more: {reason}")
+
+    world.bridge = Dying()
+    world.connect()
+    world.orders.perform([kill(7)])
+    assert asked.wait(10)
+    world.orders.perform([blocks("h1")])
+    world.orders.perform([kill(8)])
+    assert world.orders.driver_lost() == 1
+    died.set()
+    world.bridge = HandMadeBridge()
+    world.connect()
+    assert world.told() == [("blocked", ("h1",))]
+    world.connect()
+    assert world.told() == [("blocked", ("h1",))]

@@ -14,9 +14,9 @@ def test_each_word_is_told_once_and_again_when_it_says_more() -> None:
     earlier.look()
     earlier.look()
     assert told == [EpochRefused(epoch=1, refused={"records": 3})]
-    words |= {1: {"records": 3, "writes": 1}, 2: {"writes": 2}}
+    words |= {1: {"records": 3, "commits": 1}, 2: {"commits": 2}}
     earlier.look()
     assert told[1:] == [
-        EpochRefused(epoch=1, refused={"records": 3, "writes": 1}),
-        EpochRefused(epoch=2, refused={"writes": 2}),
+        EpochRefused(epoch=1, refused={"records": 3, "commits": 1}),
+        EpochRefused(epoch=2, refused={"commits": 2}),
     ]

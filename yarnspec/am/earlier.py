@@ -10,10 +10,7 @@ from yarnspec.core.blocklist import SUBMIT
 from yarnspec.core.commands import BlockHost, UnblockHost
 from yarnspec.core.events import BlockRequested
 from yarnspec.core.recoveryevents import EpochRefused
-from yarnspec.observe.records import Record
-
-EARLIER = frozenset({"BlockRequested", "BlockHost", "UnblockHost", "EpochRefused"})
-"""The records that are looked at."""
+from yarnspec.observe.records import Record, UnreadableRecordError
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,9 +36,13 @@ def earlier_of(records: Iterable[Record], now_ms: int) -> Earlier:
     lifted: set[str] = set()
     refused: dict[int, dict[str, int]] = {}
     for record in records:
-        if record.type not in EARLIER:
+        if record.type not in {"BlockRequested", "BlockHost", "UnblockHost", "EpochRefused"}:
             continue
-        match record.message():
+        try:
+            message = record.message()
+        except UnreadableRecordError:
+            continue
+        match message:
             case BlockRequested(level="application", executor_id="") as wish:
                 asked[wish.host] = wish
             case BlockHost(level="application") as block:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 import structlog
 
-from yarnspec.am.earlier import EARLIER, Earlier, earlier_of
+from yarnspec.am.earlier import Earlier, earlier_of
 from yarnspec.am.place import Place
 from yarnspec.core.commands import FinishApplication
 from yarnspec.core.journalrecords import EpochBegan
@@ -77,16 +77,16 @@ class ApplicationHistory:
 
     def earlier(self, before_epoch: int) -> Earlier:
         """What earlier attempts leave to this one, up to the first events that cannot be read."""
+        return earlier_of(self._events_before(before_epoch), int(time.time() * 1000))
+
+    def _events_before(self, epoch: int) -> Iterator[Record]:
         application_id = self._place.application_id
-        records: list[Record] = []
         try:
-            for epoch in self._history.epochs(application_id):
-                if epoch < before_epoch:
-                    found = self._history.events(application_id, epoch, writer_gone=True, task_ends=False)
-                    records.extend(record for record in found if record.type in EARLIER)
+            for each in self._history.epochs(application_id):
+                if each < epoch:
+                    yield from self._history.events(application_id, each, writer_gone=True, task_ends=False)
         except Exception:
-            _log.exception("not all events of earlier attempts can be read; the blocks in these are not kept")
-        return earlier_of(records, int(time.time() * 1000))
+            _log.exception("what was blocked or lifted in earlier attempts is not all known")
 
     def open_events(self, epoch: int) -> LineWriter:
         """The event log of an epoch; the epoch before may have died with its file open."""

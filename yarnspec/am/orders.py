@@ -74,7 +74,7 @@ class Orders:
     def driver_lost(self) -> int:
         """The driver has died: what it was to do is of no use, least of all to its next life; returns how much it was.
 
-        From any thread.
+        Without what it is being told just now. From any thread.
         """
         with self._changed:
             self._bridge = self._blocks_told = None
@@ -149,18 +149,17 @@ class Orders:
                 self._changed.wait_for(lambda: self._waiting, _TELL_AGAIN_S if self._blocks_unheard else None)
                 doing = self._waiting.popleft() if self._waiting else [self._blocks]
                 self._busy = True
+                bridge, life = self._bridge, self._lives
             try:
                 if callable(doing):
                     doing()
                 else:
-                    self._tell(doing)
+                    self._tell(bridge, life, doing)
             except Exception as error:  # the next one is to be given all the same
                 _log.exception("an order failed")
                 self._post(events.PlacementProblem(message=f"an order failed: {error}"))
 
-    def _tell(self, orders: Sequence[Command]) -> None:
-        with self._changed:
-            bridge, life = self._bridge, self._lives
+    def _tell(self, bridge: DriverBridge | None, life: int, orders: Sequence[Command]) -> None:
         if bridge is None:
             self._not_given(orders, life, "the driver is not connected")
             return

@@ -82,7 +82,7 @@ class Replies:
         look: Callable[[], None],
         leave_word: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
-        refused: Callable[[], object] = lambda: None,
+        refused: Callable[[], None] = lambda: None,
     ) -> None:
         self._look = look
         self._leave_word = leave_word
