@@ -238,3 +238,18 @@ def test_nor_is_what_it_was_being_told_when_it_died() -> None:
     assert world.told() == [("blocked", ("h1",))]
     world.connect()
     assert world.told() == [("blocked", ("h1",))]
+
+
+def test_what_is_blocked_while_the_driver_connects_is_told_too() -> None:
+    world = World()
+
+    class Connecting(HandMadeBridge):
+        def set_blocks(self, update: commands.UpdateTaskBlocks) -> None:
+            super().set_blocks(update)
+            if not update.hosts:
+                world.orders.perform([blocks("h1")])
+                assert world.orders.settled(10)  # there is nobody yet to be told
+
+    world.bridge = Connecting()
+    world.connect()
+    assert world.told() == [("blocked", ()), ("blocked", ("h1",))]

@@ -76,7 +76,10 @@ class ApplicationHistory:
         return result
 
     def earlier(self, before_epoch: int) -> Earlier:
-        """What earlier attempts leave to this one, up to the first events that cannot be read."""
+        """What earlier attempts leave to this one, up to the first file that cannot be read.
+
+        Unknown records are passed over.
+        """
         return earlier_of(self._events_before(before_epoch), int(time.time() * 1000))
 
     def _events_before(self, epoch: int) -> Iterator[Record]:

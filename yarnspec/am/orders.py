@@ -67,6 +67,8 @@ class Orders:
         bridge.set_blocks(blocks)
         with self._changed:
             self._bridge, self._blocks_told = bridge, blocks
+            if self._blocks is not blocks:  # they have changed meanwhile, when there was nobody to be told
+                self._waiting.append([self._blocks])
             self._waiting.extendleft([kept] for kept in reversed(self._kept))
             self._kept.clear()
             self._wake()
