@@ -17,7 +17,7 @@ from integration import faults
 from integration.bench.recovery import program as waiting
 from integration.cluster import Cluster
 from integration.conftest import CLUSTER, HOSTS, PROPERTIES, Submit, leftovers
-from integration.lives import Lives, journal_of, output_files, outputs
+from integration.lives import journal_of, output_files
 from integration.smalldisk import small_disk
 from integration.submitting import run_yarnspec
 from integration.test_recovery_faults import APART, OPTIONS, WAIT_S, wait_for_outputs
@@ -88,9 +88,11 @@ def test_a_full_disk_ends_the_recording_and_not_the_job(
     faults.kill(faults.master(cluster, application))
     (tmp_path / "stop").touch()
     done = submission.document(tmp_path / "done-1.json", 180)
-    submission.wait(60).expect(0)
+    submission.wait(180).expect(0)
 
-    lives = Lives(cluster, application)
-    assert done["right"], lives.said
-    assert outputs(lives.check(order["tasks"] * (order["stages"] + 1))), lives.said
+    assert done["right"]
+    assert len(journal.epochs()) == 2
+    # Not from the events: HDFS may be unable to close what it has of those of the first life.
+    recovery = run_yarnspec(cluster, "status", application, "-o", "json", timeout_s=180).expect(0).document["recovery"]
+    assert recovery["restored_outputs"] == recovery["saved_outputs"] > 0, recovery
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
