@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
@@ -80,6 +81,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def mini_cluster(home: Path) -> MiniCluster:
     """The cluster that the tests run on; not started."""
     return MiniCluster(home, nodes=HOSTS, pmem_check=True, properties=PROPERTIES)
+
+
+@contextlib.contextmanager
+def started(request: pytest.FixtureRequest, mini: MiniCluster, environment: dict[str, str]) -> Iterator[Cluster]:
+    """A cluster of a file's own, which ends with its tests."""
+    mini.start(while_pid=os.getpid())
+    request.config.stash[CLUSTER] = running = Cluster(mini, environment)
+    try:
+        yield running
+    finally:
+        mini.stop()
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,7 @@ It has a cluster of its own: `make soak` runs it.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ import pytest
 from integration import faults
 from integration.bench.recovery import program as waiting
 from integration.cluster import Cluster
-from integration.conftest import CLUSTER, HOSTS, PROPERTIES, Submit, leftovers
+from integration.conftest import HOSTS, PROPERTIES, Submit, leftovers, started
 from integration.lives import journal_of, output_files
 from integration.smalldisk import small_disk
 from integration.submitting import run_yarnspec
@@ -31,40 +29,36 @@ DISK = "2g"
 
 
 @pytest.fixture(scope="module")
-def disk() -> Iterator[ExitStack]:
-    """What is mounted, until the cluster has ended."""
-    with ExitStack() as mounted:
-        yield mounted
+def mini(tmp_path_factory: pytest.TempPathFactory) -> MiniCluster:
+    """Not started."""
+    return MiniCluster(tmp_path_factory.mktemp("fulldisk"), nodes=HOSTS, properties=PROPERTIES)
+
+
+@pytest.fixture(scope="module")
+def set_full(mini: MiniCluster) -> Iterator[Callable[[bool], None]]:
+    """The small disk of HDFS, mounted until the cluster has ended."""
+    data = mini.home.hdfs / "data"
+    data.mkdir(parents=True)
+    with small_disk(data, DISK) as set_full:
+        yield set_full
 
 
 @pytest.fixture(scope="module")
 def cluster(
     request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
     user_environment: dict[str, str],
-    disk: ExitStack,
+    mini: MiniCluster,
+    set_full: Callable[[bool], None],  # noqa: ARG001 - it is there before and after
 ) -> Iterator[Cluster]:
-    """One whose HDFS has a small disk."""
-    mini = MiniCluster(tmp_path_factory.mktemp("fulldisk"), nodes=HOSTS, properties=PROPERTIES)
-    data = mini.home.hdfs / "data"
-    data.mkdir(parents=True)
-    request.config.stash[FULL] = disk.enter_context(small_disk(data, DISK))
-    mini.start(while_pid=os.getpid())
-    request.config.stash[CLUSTER] = running = Cluster(mini, user_environment)
-    try:
+    """One whose HDFS has it."""
+    with started(request, mini, user_environment) as running:
         yield running
-    finally:
-        mini.stop()
-
-
-FULL = pytest.StashKey[Callable[[bool], None]]()
 
 
 def test_a_full_disk_ends_the_recording_and_not_the_job(
-    submit: Submit, cluster: Cluster, request: pytest.FixtureRequest, tmp_path: Path
+    submit: Submit, cluster: Cluster, set_full: Callable[[bool], None], tmp_path: Path
 ) -> None:
     """The status says so; when there is room again the next life uses what was recorded before."""
-    set_full = request.config.stash[FULL]
     order = {"tasks": 20, "records": 500, "stages": 3}
     (tmp_path / "go-1.json").write_text(json.dumps(order))
     submission = submit(waiting.__file__, str(tmp_path), "0", options=[*OPTIONS, *APART])

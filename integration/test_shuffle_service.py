@@ -5,7 +5,6 @@ It has a cluster of its own: `make soak` runs it.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 
 from integration import faults
 from integration.cluster import Cluster
-from integration.conftest import CLUSTER, HOSTS, PROPERTIES, Submit, leftovers
+from integration.conftest import HOSTS, PROPERTIES, Submit, leftovers, started
 from integration.lives import Lives, Output, output_files
 from integration.soak.programs import shuffles
 from integration.test_recovery_faults import APART, OPTIONS, data_file, flip, no_next_life, wait_for_outputs
@@ -36,12 +35,8 @@ def cluster(
     mini = MiniCluster(
         tmp_path_factory.mktemp("shuffleservice"), nodes=HOSTS, shuffle_service=True, properties=PROPERTIES
     )
-    mini.start(while_pid=os.getpid())
-    request.config.stash[CLUSTER] = running = Cluster(mini, user_environment)
-    try:
+    with started(request, mini, user_environment) as running:
         yield running
-    finally:
-        mini.stop()
 
 
 def test_outputs_outlive_their_executors_and_their_driver(submit: Submit, cluster: Cluster) -> None:
