@@ -13,13 +13,15 @@ import pytest
 
 from integration import faults
 from integration.bench.recovery import program as waiting
+from integration.bench.recovery import work
 from integration.cluster import Cluster
 from integration.conftest import HOSTS, PROPERTIES, Submit, leftovers, started
-from integration.lives import journal_of, output_files
+from integration.lives import journal_of, output_files, outputs
 from integration.smalldisk import small_disk
 from integration.submitting import run_yarnspec
 from integration.test_recovery_faults import APART, OPTIONS, WAIT_S, wait_for_outputs
 from integration.waiting import wait_for
+from yarnspec.journal.replay import replay
 from yarnspec.minicluster import MiniCluster
 
 pytestmark = pytest.mark.soak
@@ -86,7 +88,14 @@ def test_a_full_disk_ends_the_recording_and_not_the_job(
 
     assert done["right"]
     assert len(journal.epochs()) == 2
-    # Not from the events: HDFS may be unable to close what it has of those of the first life.
+    saved = outputs(replay(journal, [first]).recorded)
+    again = {one.task for one in work.read(tmp_path / "progress") if one.life > 1}
+    assert saved
+    assert len(again) == order["tasks"] * order["stages"] - len(saved)
     recovery = run_yarnspec(cluster, "status", application, "-o", "json", timeout_s=180).expect(0).document["recovery"]
-    assert recovery["restored_outputs"] == recovery["saved_outputs"] > 0, recovery
+    assert recovery["restored_outputs"] == recovery["saved_outputs"] == len(saved), recovery
+    events = run_yarnspec(cluster, "events", application, "-o", "json", timeout_s=180)
+    # HDFS may be unable to close what it has of those of the first life.
+    assert events.exit_code == 0 or "did not recover the lease" in events.stderr, events
+    assert max(one["epoch"] for one in events.lines) == max(journal.epochs())
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)

@@ -22,8 +22,7 @@ SIDES: tuple[Side, ...] = ("spark-submit", "yarnspec")
 EXECUTORS = 2
 # Both sides' heaps; both take Spark's own rule for the memory beside it.
 FLAGS = (
-    "--master", "yarn", "--deploy-mode", "cluster", "--num-executors", str(EXECUTORS), "--executor-cores", "1",
-    "--executor-memory", "1g", "--driver-memory", "1g",
+    "--num-executors", str(EXECUTORS), "--executor-cores", "1", "--executor-memory", "1g", "--driver-memory", "1g",
 )  # fmt: skip
 CONFIGURATION = {
     "spark.eventLog.enabled": "true",
@@ -32,8 +31,6 @@ CONFIGURATION = {
     "spark.sql.shuffle.partitions": "4",
     "spark.ui.showConsoleProgress": "false",
 }
-
-_SPARK_HOME = Path(pyspark.__file__).parent
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,17 +68,14 @@ def run(
         flags += ["--conf", f"{key}={value}"]
     if py_files is not None:
         flags += ["--py-files", str(py_files)]
-    command = [*ENDS_WITH_US, *_beginning(side), *flags, str(program), *arguments]
-    environment = dict(cluster.environment)
-    if side == "spark-submit":
-        environment["PYSPARK_PYTHON"] = sys.executable
+    command = [*ENDS_WITH_US, *beginning(side), *flags, str(program), *arguments]
     said = workspace / f"{name}.log"
     with said.open("wb") as stream:
         began_ms = _now_ms()
         try:
             done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=environment, cwd=workspace,
-                timeout=timeout_s, check=False,
+                command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=cluster.environment,
+                cwd=workspace, timeout=timeout_s, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
             raise RunFailedError(f"{side} did not end within {timeout_s:g} s:\n{_end(said)}") from error
@@ -94,16 +88,20 @@ def run(
     return Run(application_id=application_id, began_ms=began_ms, ended_ms=ended_ms)
 
 
+def beginning(side: Side) -> list[str]:
+    """How the side's command line begins: with this Python, and Spark's jars, on every host."""
+    jars = Path(pyspark.__file__).parent / "jars"
+    if side == "yarnspec":
+        command = [YARNSPEC, "submit", "--spark-jars", str(jars)]
+    else:
+        python = ("env", f"PYSPARK_PYTHON={sys.executable}")
+        command = [*python, SPARK_SUBMIT, "--conf", f"spark.yarn.jars=local:{jars}/*"]
+    return [*command, "--master", "yarn", "--deploy-mode", "cluster"]
+
+
 def event_logs(workspace: Path) -> Path:
     """Where both sides write Spark's event logs."""
     return workspace / "spark-events"
-
-
-def _beginning(side: Side) -> list[str]:
-    jars = _SPARK_HOME / "jars"
-    if side == "yarnspec":
-        return [YARNSPEC, "submit", "--spark-jars", str(jars)]
-    return [SPARK_SUBMIT, "--conf", f"spark.yarn.jars=local:{jars}/*"]
 
 
 def _end(said: Path) -> str:

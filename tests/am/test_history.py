@@ -13,8 +13,10 @@ from tests.am.test_kept import place
 from tests.spark.plans import plan
 from yarnspec.am import history
 from yarnspec.am.history import ApplicationHistory
-from yarnspec.core.commands import FinishApplication
+from yarnspec.core.commands import BlockHost, FinishApplication
+from yarnspec.errors import NotClosed
 from yarnspec.observe.document import StatusDocument
+from yarnspec.observe.eventlog import EventLog
 from yarnspec.observe.history import Result
 from yarnspec.yarn.hadoop_conf import HadoopConf
 from yarnspec.yarn.local_files import LocalFiles
@@ -66,3 +68,23 @@ def test_an_attempt_that_never_began_changes_nothing(attempt: Of) -> None:
     ended = ended_before(attempt(3))
     assert ended is not None
     assert ended.status == "SUCCEEDED"
+
+
+@pytest.mark.parametrize("problem", [NotClosed("its last block is nowhere"), OSError("its last block is nowhere")])
+def test_an_application_goes_on_where_events_of_its_earlier_attempts_cannot_be_read(
+    attempt: Of, monkeypatch: pytest.MonkeyPatch, problem: Exception
+) -> None:
+    blocked = BlockHost(host="h1", until_ms=None, by="ann", reason="slow disk")
+    log = EventLog(1, lambda: attempt(1).open_events(1))
+    log.append(blocked, 1)
+    assert log.close(10)
+    assert [one.host for one in attempt(2).earlier(2).wishes] == ["h1"]
+    attempt(2).open_events(2).close()
+
+    def recover_log(_files: LocalFiles, path: str) -> None:
+        if "epoch-2" in path:
+            raise problem
+
+    monkeypatch.setattr(LocalFiles, "recover_log", recover_log)
+    earlier = attempt(3).earlier(3)
+    assert (earlier.wishes, earlier.problem) == ((), "its last block is nowhere")

@@ -253,3 +253,32 @@ def test_what_is_blocked_while_the_driver_connects_is_told_too() -> None:
     world.bridge = Connecting()
     world.connect()
     assert world.told() == [("blocked", ()), ("blocked", ("h1",))]
+
+
+def test_what_fails_while_the_driver_connects_anew_is_told_over_its_new_bridge() -> None:
+    world = World()
+    anew = HandMadeBridge()
+
+    class Failing(HandMadeBridge):
+        def kill_attempt(self, task_id: int, reason: str) -> None:
+            world.orders.connected(cast(DriverBridge, anew))
+            raise ConnectionError(f"nobody ends {task_id} here: {reason}")
+
+    world.bridge = Failing()
+    world.connect()
+    world.give(kill(7))
+    assert anew.told == [("blocked", ()), ("killed", 7, "another attempt won")]
+
+
+def test_a_driver_that_dies_while_it_connects_is_not_there() -> None:
+    world = World()
+
+    class Dying(HandMadeBridge):
+        def set_blocks(self, update: commands.UpdateTaskBlocks) -> None:
+            super().set_blocks(update)
+            world.orders.driver_lost()
+
+    world.bridge = Dying()
+    world.connect()
+    world.give(kill(7))
+    assert world.told() == [("blocked", ())]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, HandMadeNegotiator, report
 from yarnspec.core import commands, events
-from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError
+from yarnspec.errors import ClusterUnreachable, NotAllowed, NotClosed, NotFound, UsageError
 from yarnspec.gateway.application import Application
 from yarnspec.gateway.killed import GivenUp
 from yarnspec.observe.document import StatusDocument
@@ -48,6 +48,21 @@ def negotiator(cluster: HandMadeCluster) -> Iterator[HandMadeNegotiator]:
     cluster.announce(server)
     yield negotiator
     server.stop()
+
+
+@pytest.fixture
+def unreadable(cluster: HandMadeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An application of three epochs that has ended; HDFS cannot close the last block of the second one's events."""
+
+    def recover_log(_files: LocalFiles, path: str, **_: float) -> None:
+        if "epoch-2" in path:
+            raise NotClosed(f"HDFS did not recover the lease of {path}")
+
+    monkeypatch.setattr(LocalFiles, "recover_log", recover_log)
+    cluster.record(STARTED, EXECUTOR_STARTED)
+    cluster.record(STARTED, epoch=2)
+    cluster.record(STARTED, BLOCKED, epoch=3)
+    cluster.made_rm.reports[APP] = report("FINISHED", "SUCCEEDED")
 
 
 class SilentFiles(LocalFiles):
@@ -138,24 +153,27 @@ class TestStatus:
             (EXECUTOR, "COMPLETE"),
         ]
 
+    @pytest.mark.usefixtures("unreadable")
     def test_it_has_ended_also_where_the_events_of_an_earlier_attempt_cannot_be_read(
-        self, application: Application, cluster: HandMadeCluster, monkeypatch: pytest.MonkeyPatch
+        self, application: Application, cluster: HandMadeCluster
     ) -> None:
-        """HDFS cannot close their last block, for example: who waits for the end has to hear of it."""
-
-        def unrecoverable(_files: LocalFiles, path: str) -> None:
-            raise ClusterUnreachable(f"HDFS did not recover the lease of {path}")
-
-        monkeypatch.setattr(LocalFiles, "recover_log", unrecoverable)
-        cluster.record(STARTED, EXECUTOR_STARTED)
-        cluster.record(STARTED, epoch=2)
-        last = StatusDocument(application_id=APP, state="SUCCEEDED", attempt=2, epoch=2, warnings=("a warning",))
+        """Who waits for the end has to hear of it."""
+        last = StatusDocument(application_id=APP, state="SUCCEEDED", attempt=3, epoch=3, warnings=("a warning",))
         cluster.history.finish(APP, Result(status="SUCCEEDED", exit_code=0, reason="", finished_ms=7), last)
-        cluster.made_rm.reports[APP] = report("FINISHED", "SUCCEEDED")
         document = application.status()
         assert document.state == "SUCCEEDED"
+        assert EXECUTOR in [one.id for one in document.containers]
         assert document.warnings[0] == "a warning"
         assert "HDFS did not recover the lease of" in document.warnings[1]
+
+    @pytest.mark.usefixtures("unreadable")
+    def test_so_it_has_where_nobody_could_write_its_last_status(
+        self, application: Application, cluster: HandMadeCluster
+    ) -> None:
+        cluster.made_rm.reports[APP] = report("KILLED", "KILLED")
+        document = application.status()
+        assert (document.state, document.epoch) == ("KILLED", 3)
+        assert "HDFS did not recover the lease of" in document.warnings[-1]
 
     def test_no_copy_of_one_that_was_killed_runs_on(self, cluster: HandMadeCluster, application: Application) -> None:
         cluster.record(
@@ -265,6 +283,34 @@ class TestEvents:
         cluster.made_rm.reports[APP] = report("FINISHED", "FAILED")
         negotiator.happened([FINISHED])
         assert [(one.seq, one.type) for one in stream] == [(3, "FinishApplication")]
+
+    @pytest.mark.usefixtures("unreadable")
+    def test_those_that_cannot_be_read_keep_nobody_from_the_others(self, application: Application) -> None:
+        stream = application.events()
+        found = [next(stream) for _ in range(4)]
+        assert [(one.epoch, one.seq) for one in found] == [(1, 1), (1, 2), (3, 1), (3, 2)]
+        with pytest.raises(NotClosed, match="epoch-2"):
+            next(stream)
+
+    @pytest.mark.usefixtures("unreadable")
+    def test_nor_from_those_of_the_epoch_that_runs(self, application: Application, cluster: HandMadeCluster) -> None:
+        cluster.made_rm.reports[APP] = report()
+        negotiator = HandMadeNegotiator(4)
+        negotiator.happened([STARTED])
+        server = RestServer(negotiator, "the-token", "127.0.0.1")
+        server.start()
+        cluster.announce(server, attempt=4)
+        stream = application.events()
+        assert [next(stream).epoch for _ in range(5)] == [1, 1, 3, 3, 4]
+        with pytest.raises(NotClosed, match="epoch-2"):
+            next(stream)
+        server.stop()
+
+    @pytest.mark.usefixtures("unreadable")
+    def test_what_the_others_explain_says_that_some_are_missing(self, application: Application) -> None:
+        assert "HDFS did not recover the lease of" in application.explain(host=HOSTS[1]).lines[-1]
+        with pytest.raises(NotClosed):  # it may be in those
+            application.explain(task="3.0")
 
     def test_none_of_one_that_waits(self, application: Application, cluster: HandMadeCluster) -> None:
         cluster.made_rm.reports[APP] = report("ACCEPTED")

@@ -254,6 +254,9 @@ def _begin(
     shared.wait_for_first_look(_SHARED_LIST_S)
     for told in (*earlier.refused, *earlier.wishes):
         shell.post(told)
+    if earlier.problem:
+        said = f"not all that users blocked or unblocked in earlier attempts is known: {earlier.problem}"
+        shell.post(events.PlacementProblem(message=said))
     shell.post(
         events.AttemptStarted(
             application_id=place.application_id,

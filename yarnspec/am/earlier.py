@@ -10,6 +10,7 @@ from yarnspec.core.blocklist import SUBMIT
 from yarnspec.core.commands import BlockHost, UnblockHost
 from yarnspec.core.events import BlockRequested
 from yarnspec.core.recoveryevents import EpochRefused
+from yarnspec.errors import NotClosed
 from yarnspec.observe.records import Record, UnreadableRecordError
 
 
@@ -17,25 +18,34 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     """What users blocked and still holds, as wishes for the next attempt, and the hosts whose blocks are over.
 
     Hosts excluded at submit are no wishes: every attempt knows them, and needs to know which of them were lifted.
-    ``refused`` is what came in the name of epochs that were over, the last that was told of each kind.
+    ``refused`` is what came in the name of epochs that were over, the last that was told of each kind. ``problem``: why
+    not all is known; empty: all is.
     """
 
     wishes: tuple[BlockRequested, ...] = ()
     lifted: frozenset[str] = frozenset()
     refused: tuple[EpochRefused, ...] = ()
+    problem: str = ""
 
 
-def earlier_of(records: Iterable[Record], now_ms: int) -> Earlier:
-    """Fold the records of all earlier attempts, first to last.
+def earlier_of(records: Iterable[Record | NotClosed], now_ms: int) -> Earlier:
+    """Fold the records of all earlier attempts, first to last; an error stands where some cannot be read.
 
-    A slow host is found again by the tasks of this attempt if it still is; stages and tasks are other ones now, and the
-    cluster's list is read anew.
+    What was blocked before those is no wish: it may have been lifted in them, and the journal may know it. A slow host
+    is found again by the tasks of this attempt if it still is; stages and tasks are other ones now, and the cluster's
+    list is read anew.
     """
     asked: dict[str, BlockRequested] = {}
     blocks: dict[str, BlockHost] = {}
     lifted: set[str] = set()
     refused: dict[int, dict[str, int]] = {}
+    problem = ""
     for record in records:
+        if isinstance(record, NotClosed):
+            problem = record.message
+            blocks.clear()
+            asked.clear()
+            continue
         if record.type not in {"BlockRequested", "BlockHost", "UnblockHost", "EpochRefused"}:
             continue
         try:
@@ -60,7 +70,7 @@ def earlier_of(records: Iterable[Record], now_ms: int) -> Earlier:
         if host not in over and block.by != SUBMIT and block.cause != "slow"
     )
     told = tuple(EpochRefused(epoch=epoch, refused=counts) for epoch, counts in refused.items())
-    return Earlier(wishes=wishes, lifted=frozenset(lifted | over), refused=told)
+    return Earlier(wishes=wishes, lifted=frozenset(lifted | over), refused=told, problem=problem)
 
 
 def _again(block: BlockHost, wish: BlockRequested | None, now_ms: int) -> BlockRequested:

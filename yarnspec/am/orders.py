@@ -63,9 +63,11 @@ class Orders:
         Raises:
             Exception: one of ``BRIDGE_ERRORS``; then the bridge is not taken.
         """
-        blocks = self._blocks
+        blocks, life = self._blocks, self._lives
         bridge.set_blocks(blocks)
         with self._changed:
+            if life != self._lives:  # it has died meanwhile
+                return
             self._bridge, self._blocks_told = bridge, blocks
             if self._blocks is not blocks:  # they have changed meanwhile, when there was nobody to be told
                 self._waiting.append([self._blocks])
@@ -163,7 +165,7 @@ class Orders:
 
     def _tell(self, bridge: DriverBridge | None, life: int, orders: Sequence[Command]) -> None:
         if bridge is None:
-            self._not_given(orders, life, "the driver is not connected")
+            self._not_given(None, orders, life, "the driver is not connected")
             return
         try:
             self._give(bridge, orders)
@@ -172,7 +174,7 @@ class Orders:
             if why != self._told_why:
                 _log.warning("the driver could not be told", command=type(orders[0]).__name__, why=why)
             self._told_why = why
-            self._not_given(orders, life, f"the driver could not be told: {why}")
+            self._not_given(bridge, orders, life, f"the driver could not be told: {why}")
 
     def _give(self, bridge: DriverBridge, orders: Sequence[Command]) -> None:
         match orders[0]:
@@ -202,16 +204,22 @@ class Orders:
             bridge.set_blocks(blocks)
             self._blocks_told = blocks
 
-    def _not_given(self, orders: Sequence[Command], life: int, why: str) -> None:
+    def _not_given(self, bridge: DriverBridge | None, orders: Sequence[Command], life: int, why: str) -> None:
         for one in orders:
             if isinstance(one, commands.LaunchCopy):
                 self._refuse(one, why)
             elif isinstance(one, commands.AskHeldBlocks):
                 self._post(events.HeldBlocksTold(executor_id=one.executor_id, count=-1))
-            elif isinstance(one, commands.WithdrawCopy | commands.KillAttempt | commands.GiveUpHost):
-                with self._changed:
-                    if life == self._lives:  # else it was for the driver that has died meanwhile
-                        self._kept.append(one)
+        ending = [
+            one for one in orders if isinstance(one, commands.WithdrawCopy | commands.KillAttempt | commands.GiveUpHost)
+        ]
+        with self._changed:
+            if not ending or life != self._lives:  # what was for a driver that has died meanwhile is for no other
+                return
+            if self._bridge is bridge:
+                self._kept += ending
+            else:  # the driver has connected meanwhile
+                self._waiting.appendleft(ending)
 
     def _refuse(self, copy: commands.LaunchCopy, why: str) -> None:
         self._post(events.CopyRefused(stage=copy.stage, stage_attempt=copy.stage_attempt, index=copy.index, why=why))

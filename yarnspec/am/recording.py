@@ -156,7 +156,7 @@ class Recording:
         self._on_their_way: deque[int] = deque()
         self._durable = 0
         self._last: Future[int] | None = None
-        self._replies = Replies(look, leave_word, refused=self._commit_refused)
+        self._replies = Replies(look, leave_word, refused=self._refused)
         self._first_told = False
         self._unsaved = ""
         self._saved = False
@@ -351,9 +351,9 @@ class Recording:
         self._post(rec.RecordingEnded(why=stopped.why, fenced=stopped.fenced))
         self._replies.stopped()
         if stopped.fenced:
-            self._tell_refused_soon()
+            self._refused()
 
-    def _commit_refused(self) -> None:
+    def _refused(self) -> None:
         if not self._closing.is_set():  # else this driver has died, and the later epoch may be its own next life
             self._tell_refused_soon()
 

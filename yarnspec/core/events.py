@@ -236,7 +236,10 @@ class ResourceManagerReconnected(Event, frozen=True):
 
 
 class PlacementProblem(Event, frozen=True):
-    """The proxy provider in the AM's JVM met something it could not do; it went on with the last good state."""
+    """Something about placement could not be done, by the proxy provider in the AM's JVM or by the AM itself.
+
+    It goes on with the last good state.
+    """
 
     message: str
 

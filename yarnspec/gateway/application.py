@@ -12,7 +12,7 @@ from types import TracebackType
 import msgspec
 
 from yarnspec.core.speculationview import Explanation
-from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError
+from yarnspec.errors import ClusterUnreachable, NotAllowed, NotClosed, NotFound, UsageError
 from yarnspec.gateway import ended
 from yarnspec.gateway.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable, OutputPiece
 from yarnspec.gateway.cluster import Cluster
@@ -170,7 +170,11 @@ class Application:
         return report is None or report.ended
 
     def events(self, *, follow: bool = False) -> Iterator[Record]:
-        """Every event and decision in order, epoch by epoch; with ``follow`` also those to come, until it ends."""
+        """Every event and decision in order, epoch by epoch; with ``follow`` also those to come, until it ends.
+
+        Raises:
+            NotClosed: at the end, after all others, when HDFS could not give those of an epoch.
+        """
         self.report()
         yield from EventStream(self.id, self._cluster.history, self.client, self.has_ended, self._pause).read(follow)
 
@@ -353,18 +357,15 @@ class Application:
         last = history.status(self.id)
         fold = StatusFold(self.id)
         warnings: tuple[str, ...] = ()
-        try:
-            for epoch in history.epochs(self.id):
-                if last is None or epoch < last.epoch:
-                    for record in history.events(self.id, epoch, writer_gone=True, task_ends=last is None):
-                        fold.apply(record)
-        except ClusterUnreachable as error:  # a full disk, for example, left a block that HDFS cannot close
-            if last is None:
-                raise
-            warnings = (f"of earlier attempts not all containers are known: {error.message}",)
+        before = None if last is None else last.epoch
+        for record in history.all_events(self.id, before=before, task_ends=last is None):
+            if isinstance(record, NotClosed):
+                warnings += (f"not all that happened in earlier attempts is known: {record.message}",)
+            else:
+                fold.apply(record)
         document = fold.document()
         if last is None:
-            return document
+            return msgspec.structs.replace(document, warnings=(*document.warnings, *warnings))
         known = {one.id: one for one in (*document.containers, *last.containers)}
         return msgspec.structs.replace(
             last,

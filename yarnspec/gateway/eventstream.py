@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from yarnspec.errors import NotClosed
 from yarnspec.gateway.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable
 from yarnspec.observe.history import History
 from yarnspec.observe.records import Record
@@ -35,9 +36,19 @@ class EventStream:
         self._pause = pause
         self._epoch = 0
         self._seq = 0
+        self._unread: NotClosed | None = None
 
     def read(self, follow: bool) -> Iterator[Record]:
-        """All records so far; with ``follow`` also those to come."""
+        """All records so far; with ``follow`` also those to come.
+
+        Raises:
+            NotClosed: at the end, after all others, when some could not be read.
+        """
+        yield from self._read(follow)
+        if self._unread is not None:
+            raise self._unread
+
+    def _read(self, follow: bool) -> Iterator[Record]:
         while not self._has_ended():
             try:
                 yield from self._live(_WAIT_S if follow else 0.0)
@@ -68,11 +79,9 @@ class EventStream:
 
     def _from_history(self, before_epoch: int | None) -> Iterator[Record]:
         """What the files have that was not read yet, of the epochs before one that runs (None: of all)."""
-        for epoch in self._history.epochs(self._application_id):
-            if epoch < self._epoch or (before_epoch is not None and epoch >= before_epoch):
-                continue
-            after = self._seq if epoch == self._epoch else 0
-            for record in self._history.events(self._application_id, epoch, writer_gone=True):
-                if record.seq > after:
-                    self._epoch, self._seq = record.epoch, record.seq
-                    yield record
+        for record in self._history.all_events(self._application_id, first=self._epoch, before=before_epoch):
+            if isinstance(record, NotClosed):
+                self._unread = record
+            elif record.epoch > self._epoch or record.seq > self._seq:
+                self._epoch, self._seq = record.epoch, record.seq
+                yield record

@@ -9,7 +9,7 @@ import msgspec
 
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.speculationview import Explanation
-from yarnspec.errors import NotFound, UsageError
+from yarnspec.errors import NotClosed, NotFound, UsageError
 from yarnspec.gateway.client import NegotiatorClient, NegotiatorUnreachable
 from yarnspec.observe import afterwards
 from yarnspec.observe.history import ApplicationRecord
@@ -49,7 +49,8 @@ class Explaining:
         found = None if client is None else self._live(lambda: client.explain_task(stage, index))
         if found is None or found.ended:
             # The core forgets a stage that has ended; the records do not.
-            found = afterwards.explain_task(self._records(), stage, index, self._settings()) or found
+            settings = self._settings()
+            found = self._told(lambda records: afterwards.explain_task(records, stage, index, settings)) or found
         if found is None:
             message = f"there is no task {text}: no attempt of stage {stage} had a task {index} (yet)"
             raise NotFound(message)
@@ -63,11 +64,30 @@ class Explaining:
         """
         client = self._client
         found = None if client is None else self._live(lambda: client.explain_host(host))
-        found = found or afterwards.explain_host(self._records(), host, self._settings())
+        if found is None:
+            settings = self._settings()
+            found = self._told(lambda records: afterwards.explain_host(records, host, settings))
         if found is None:
             message = f"the application never heard of a host {host!r}; hosts are named as in YARN's node reports"
             raise NotFound(message)
         return found
+
+    def _told(self, explain: Callable[[Iterator[Record]], Explanation | None]) -> Explanation | None:
+        """What the records tell, and whether some of them could not be read; NotClosed when the others tell nothing."""
+        unread: list[NotClosed] = []
+
+        def readable() -> Iterator[Record]:
+            try:
+                yield from self._records()
+            except NotClosed as error:
+                unread.append(error)
+
+        found = explain(readable())
+        if not unread:
+            return found
+        if found is None:
+            raise unread[0]
+        return msgspec.structs.replace(found, lines=(*found.lines, f"Not all records can be read: {unread[0].message}"))
 
     def _live(self, ask: Callable[[], Explanation | None]) -> Explanation | None:
         try:

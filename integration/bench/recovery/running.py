@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
-
 from integration import faults
 from integration.bench.recovery import work
 from integration.bench.recovery.results import Kill, Pair, Way
+from integration.bench.sides import beginning
 from integration.cluster import Cluster
 from integration.quickjvm import QUICK_TEXT
-from integration.submitting import ENDED, SPARK_SUBMIT, SUBMIT, Submission, run_yarnspec, start_submit
+from integration.submitting import ENDED, Submission, run_yarnspec, start_submit
 from integration.waiting import wait_for
 
 PROGRAM = Path(__file__).with_name("program.py")
@@ -24,9 +22,6 @@ HOSTS, SLOTS = 4, 2
 # An executor on each host, and each of them has two slots.
 TASKS, RECORDS, STAGES = 24, 200, 3
 FLUSH_MS = 1_000
-SPARKS_SUBMIT = (
-    "env", f"PYSPARK_PYTHON={sys.executable}", SPARK_SUBMIT, "--master", "yarn", "--deploy-mode", "cluster",
-)  # fmt: skip
 READY_S, JOB_S, END_S = 180, 300, 120
 POLL_S = 0.05
 
@@ -111,11 +106,9 @@ def _application(
         "--set", "speculation.enabled=false", "--set", f"recovery.enabled={str(recovery).lower()}",
         "--set", f"recovery.live_adoption={str(live).lower()}", "--set", f"recovery.flush_interval={FLUSH_MS}ms",
     ]  # fmt: skip
-    sparks = ["--conf", f"spark.yarn.jars=local:{Path(pyspark.__file__).parent}/jars/*"]
     name = f"recovery-bench-{time.time_ns() // 10**6}"
-    arguments = [*flags, *(sparks if spark else ours), str(PROGRAM), str(directory), str(executors)]
-    command = SPARKS_SUBMIT if spark else SUBMIT
-    submission = start_submit(cluster, name, arguments, directory, command)
+    arguments = [*flags, *([] if spark else ours), str(PROGRAM), str(directory), str(executors)]
+    submission = start_submit(cluster, name, arguments, directory, beginning("spark-submit" if spark else "yarnspec"))
     try:
         yield submission
     finally:
