@@ -79,6 +79,19 @@ def test_the_next_driver_goes_on(name: str, inputs: Path, directory: Path) -> No
     assert second.tasks == undisturbed.tasks - second.restored
 
 
+def test_which_partitions_are_put_together_does_not_go_by_where_outputs_are(inputs: Path, directory: Path) -> None:
+    """The next driver knows those of the shuffle below from the start; the first one put partitions together before."""
+    command = program("repartition", inputs, "true")
+    application = LocalSpark(directory / "killed")
+
+    def last_shuffle_runs(_maps: int, shuffles: dict[int, Shuffle]) -> bool:
+        return any("reduceByKey" in one.declared["description"] and one.maps for one in shuffles.values())
+
+    assert application.run(command, kill_when=last_shuffle_runs).exit_code == -9
+    recorded = sum(len(one.maps) for one in application.shuffles.values())
+    assert whole(application.run(command)).restored == recorded
+
+
 @pytest.mark.soak
 def test_a_driver_that_is_killed_twice(inputs: Path, directory: Path) -> None:
     command = program("rdd", inputs, "true")

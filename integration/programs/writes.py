@@ -40,6 +40,23 @@ def steps(spark: SparkSession, directory: Path) -> Any:
     return [counted, *(_rows(spark, f"{directory}/{name}") for name in ("sums", "doubled", "history"))]
 
 
+def twice(spark: SparkSession, directory: Path) -> Any:
+    """One frame with two shuffles to two places; those of the first are dropped before the second is written."""
+    frame = _sums(spark, directory).groupBy((functions.col("total") % 3).alias("rest")).count()
+    for name in ("sums", "history"):
+        frame.write.mode("overwrite").parquet(f"{directory}/{name}")
+        _drop_shuffles(spark)
+    return [_rows(spark, f"{directory}/{name}") for name in ("sums", "history")]
+
+
+def _drop_shuffles(spark: SparkSession) -> None:
+    """Have Spark forget all shuffles, as it does when no query needs them any more and the JVM collects garbage."""
+    cleaner: Any = spark.sparkContext._jsc.sc().cleaner().get()
+    for epoch in (1, 2):
+        for number in range(10):
+            cleaner.doCleanupShuffle(epoch * 1_000_000 + number, True)
+
+
 def by_day(spark: SparkSession, directory: Path) -> Any:
     """One output in partitions, of rows that the program brings itself and a function of its own."""
     return _by_day(spark, directory, "errorifexists", "static")
@@ -241,6 +258,7 @@ def nothing_kept(spark: SparkSession, directory: Path) -> Any:
 
 CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "steps": steps,
+    "twice": twice,
     "by-day": by_day,
     "parts": parts,
     "replaced": replaced,

@@ -45,7 +45,7 @@ OTHERS = st.one_of(
     st.builds(EpochSealed, sealed=FEW, by=FEW, size_bytes=FEW),
     st.builds(ShuffleNotReusable, shuffle=FEW, why=st.just("why")),
     st.builds(WriteBegan, ordinal=FEW, plan=TEXTS),
-    st.builds(WriteCommitting, ordinal=FEW, files=FEW, digest=TEXTS),
+    st.builds(WriteCommitting, ordinal=FEW, files=FEW, digest=TEXTS, made=st.dictionaries(TEXTS, FEW, max_size=2)),
     st.builds(InputsRead, epoch=FEW, ordinal=FEW, places=st.just(("f:/x",))),
     st.builds(WriteForgotten, ordinal=FEW, moved=st.booleans()),
     st.builds(JobCommitted, ordinal=FEW, plan=TEXTS),

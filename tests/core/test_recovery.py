@@ -81,12 +81,27 @@ def test_a_journal_that_does_not_come_keeps_nobody_waiting_for_ever() -> None:
     answered = world.fire(REPLAY_TIMER, due.at_ms)
     assert "StartDriver" in names(answered)
     assert "was not read within" in only(cm.AdmitLimit, answered).reason
+    early = answer(world, declared())
+    assert (early.restore, early.record) == (False, False)
     late = world.tell(replayed(saved()))
-    assert "after the driver had started" in only(cm.AdmitLimit, late).reason
+    told = {one.about: one.reason for one in of(cm.AdmitLimit, late)}
+    assert "after the driver had started" in told["past"]
+    assert "not open yet" in told[""]
     assert not of(cm.OfferSaved, late)
-    assert not answer(world, declared()).restore
+    found = answer(world, declared())
+    assert not found.restore
+    assert "read too late" in found.reason
     # The next epoch, if it reads it in time, uses it.
-    assert not of(cm.RefuseShuffles, late)
+    assert not {"RefuseShuffles", "ForgetShuffle", "RecordShuffle"} & set(names(late))
+
+
+def test_what_may_give_other_rows_and_began_before_the_journal_came_ends_what_is_saved_of_it() -> None:
+    world = World(recovery=ON)
+    due = next(one for one in of(cm.SetTimer, world.start(2)) if one.name == REPLAY_TIMER)
+    world.fire(REPLAY_TIMER, due.at_ms)
+    answer(world, declared(determinism="unordered"))
+    late = world.tell(replayed(saved(determinism="unordered")))
+    assert only(cm.RefuseShuffles, late).shuffles == (NEW,)
 
 
 def test_what_comes_back_in_part_does_not_end_what_is_saved_of_it() -> None:

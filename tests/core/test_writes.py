@@ -314,14 +314,18 @@ def test_what_is_read_is_recorded_for_all_writes_that_are_under_way() -> None:
         world.tell(declared(path=f"{Y}{number}", number=number))
         world.tell(beginning(number))
     recorded = [
-        only(cm.RecordCommitting, world.tell(wr.WriteCommitting(question=9, write=2, files=1, digest="d", read=(X,)))),
-        only(cm.RecordCommitting, world.tell(wr.WriteCommitting(question=9, write=1, files=1, digest="d"))),
+        only(
+            cm.RecordCommitting,
+            world.tell(wr.WriteCommitting(question=9, write=2, files=1, digest="d", made={}, read=(X,))),
+        ),
+        only(cm.RecordCommitting, world.tell(wr.WriteCommitting(question=9, write=1, files=1, digest="d", made={}))),
     ]
     assert [(one.ordinal, one.earliest, one.read) for one in recorded] == [(2, 1, (X,)), (1, 1, ())]
     world.tell(wr.WriteFinished(question=9, write=1))
     world.tell(wr.WriteFinished(question=9, write=2))
     last = only(
-        cm.RecordCommitting, world.tell(wr.WriteCommitting(question=9, write=3, files=1, digest="d", read=(Y,)))
+        cm.RecordCommitting,
+        world.tell(wr.WriteCommitting(question=9, write=3, files=1, digest="d", made={}, read=(Y,))),
     )
     assert (last.epoch, last.earliest, last.read) == (1, 3, (Y,))
 
@@ -333,7 +337,7 @@ def test_writes_that_will_never_be_committed_are_not_under_way() -> None:
         world.tell(declared(path=f"{Y}{number}", mode=mode, number=number))
         world.tell(wr.WriteBeginning(question=2, write=number, job=f"j{number}", existed=True))
     world.tell(wr.WriteAborting(question=3, write=1))
-    committing = world.tell(wr.WriteCommitting(question=4, write=3, files=1, digest="d", read=(X,)))
+    committing = world.tell(wr.WriteCommitting(question=4, write=3, files=1, digest="d", made={}, read=(X,)))
     assert only(cm.RecordCommitting, committing).earliest == 3
 
 
@@ -343,13 +347,13 @@ def test_what_was_read_before_anything_could_be_recorded_is_recorded_with_the_ne
     world.fire(REPLAY_TIMER, due.at_ms)
     world.tell(declared())
     world.tell(beginning())
-    first = world.tell(wr.WriteCommitting(question=3, write=1, files=1, digest="d", read=(X,)))
+    first = world.tell(wr.WriteCommitting(question=3, write=1, files=1, digest="d", made={}, read=(X,)))
     assert of(cm.RecordCommitting, first) == []
     world.tell(wr.WriteFinished(question=4, write=1))
     world.tell(rec.JournalReplayed())
     world.tell(declared(path=Y, number=2))
     world.tell(beginning(2))
-    second = world.tell(wr.WriteCommitting(question=5, write=2, files=1, digest="d", read=(Y,)))
+    second = world.tell(wr.WriteCommitting(question=5, write=2, files=1, digest="d", made={}, read=(Y,)))
     assert only(cm.RecordCommitting, second).read == (X, Y)
 
 
@@ -382,8 +386,9 @@ def test_a_write_is_recorded_before_each_of_its_steps() -> None:
     assert (record.job, record.epoch, record.existed) == ("j", 1, False)
     deleting = world.tell(wr.WriteDeleting(question=8, write=1))
     assert names(deleting) == ["AnswerWrite"]
-    committing = world.tell(wr.WriteCommitting(question=3, write=1, files=4, digest="d"))
+    committing = world.tell(wr.WriteCommitting(question=3, write=1, files=4, digest="d", made={"x": 1}))
     assert names(committing) == ["RecordCommitting", "AnswerWrite"]
+    assert only(cm.RecordCommitting, committing).made == {"x": 1}
     assert [one.fenced for one in of(cm.AnswerWrite, begun + deleting + committing)] == [True, True, True]
     finished = world.tell(wr.WriteFinished(question=4, write=1))
     assert names(finished) == ["RecordCommit", "RecordProgress", "AnswerWrite"]

@@ -43,7 +43,9 @@ write_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(wr.WriteMissing, question=_numbers, write=_numbers),
     st.builds(wr.WriteBeginning, question=_numbers, write=_numbers, job=st.just("j"), existed=st.booleans()),
     st.builds(wr.WriteDeleting, question=_numbers, write=_numbers),
-    st.builds(wr.WriteCommitting, question=_numbers, write=_numbers, files=_numbers, digest=st.just("d")),
+    st.builds(
+        wr.WriteCommitting, question=_numbers, write=_numbers, files=_numbers, digest=st.just("d"), made=st.just({})
+    ),
     st.builds(wr.WriteAborting, question=_numbers, write=_numbers),
     st.builds(wr.WriteFinished, question=_numbers, write=_numbers),
     st.builds(wr.WriteRefused, question=_numbers, why=st.just("replaced")),

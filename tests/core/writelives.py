@@ -283,7 +283,7 @@ class Life:
         self._files.setdefault(target, {})
         new = {f"part-0-{job}": (number,)} | ({f"part-1-{job}": rows} if change.target != "log" else {})
         told, self._untold = tuple(self._untold), []
-        self._ask(wr.WriteCommitting, write=number, files=len(new), digest=_digest(new), read=told)
+        self._ask(wr.WriteCommitting, write=number, files=len(new), digest=_digest(new), made={}, read=told)
         for name, each in new.items():
             self._step()
             if self._replaced:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import strategies as st
 
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event, Observed
+from yarnspec.core.writeevents import SavedWrite
 
 # Observations are no records: the records are made of their rows (tests/observe/test_taskrows.py).
 KINDS: tuple[type[Event] | type[Command], ...] = (
@@ -19,5 +21,10 @@ st.register_type_strategy(str, st.one_of(_FEW, st.text(max_size=8)))
 # JSON has no word for the others.
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
 st.register_type_strategy(int, st.one_of(st.integers(-2, 12), st.integers(-(2**62), 2**62)))
+
+# Its default for a map is a maker of one, which Hypothesis would take for a value.
+st.register_type_strategy(
+    SavedWrite, st.builds(SavedWrite, **{one.name: ... for one in msgspec.structs.fields(SavedWrite)})
+)
 
 messages: st.SearchStrategy[Event | Command] = st.one_of([st.from_type(kind) for kind in KINDS])

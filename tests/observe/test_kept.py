@@ -173,6 +173,14 @@ def test_what_ended_the_recording_stays_the_reason() -> None:
     assert later.reason in found.warnings
 
 
+def test_why_nothing_of_the_past_is_used_is_not_hidden_by_what_is_not_recorded() -> None:
+    past = commands.AdmitLimit(recording=True, about="past", reason="their journal was read too late")
+    part = commands.AdmitLimit(recording=True, reason="not all shuffles are recorded")
+    found = status(rec.JournalReplayed(shuffles=(SAVED,)), PROGRAM, past, part)
+    assert (found.recording, found.why_not) == (True, f"{past.reason}; {part.reason}")
+    assert found.not_restored == {past.reason: SAVED.outputs}
+
+
 def test_what_would_be_done_again_is_told_beside_what_is_recorded() -> None:
     in_turn: tuple[rec.Unrecoverable, ...] = ("writes", "cached", "writes", "stream")
     said = [

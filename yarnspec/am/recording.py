@@ -429,9 +429,10 @@ def records_of_write(command: Command) -> list[JournalRecord]:
             fields = ("ordinal", "mode", "job", "epoch", "existed")
             known = {name: getattr(command, name) for name in fields}
             return [WriteBegan(plan=command.signature, paths=(command.path,), **known)]
-        case commands.RecordCommitting(ordinal=ordinal, files=files, digest=digest):
+        case commands.RecordCommitting():
             read = InputsRead(epoch=command.epoch, ordinal=command.earliest, places=command.read)
-            return [*([read] if read.places else []), WriteCommitting(ordinal=ordinal, files=files, digest=digest)]
+            shown = msgspec.convert(command, WriteCommitting, from_attributes=True)
+            return [*([read] if read.places else []), shown]
         case commands.RecordCommit(ordinal=ordinal, signature=plan, path=path):
             return [JobCommitted(ordinal=ordinal, plan=plan, paths=(path,))]
         case commands.ForgetWrites(ordinals=ordinals, moved=moved):

@@ -347,7 +347,7 @@ class RecordWrite(Command, frozen=True):
 class RecordCommitting(Command, frozen=True):
     """Write to the journal that the files of a write are about to be shown, and what has been read until now.
 
-    ``earliest``: of the writes that are under way.
+    ``earliest``: of the writes that are under way; ``made``: as of a ``SavedWrite``.
     """
 
     ordinal: int
@@ -355,6 +355,7 @@ class RecordCommitting(Command, frozen=True):
     digest: str
     epoch: int
     earliest: int
+    made: dict[str, int]
     read: tuple[str, ...] = ()
 
 
@@ -406,11 +407,11 @@ class AdmitLimit(Command, frozen=True):
     """What of finished work is not kept or not used again, for the log and the status: nothing is to be done.
 
     ``recording``: whether what finishes from now on is kept for a next driver. ``about``: what the program does that
-    alone is not kept; empty where it is about all.
+    alone is not kept, or what earlier epochs left ("past"); empty where it is about all that is recorded.
     """
 
     recording: bool
-    about: Unrecoverable | Literal[""] = ""
+    about: Unrecoverable | Literal["past", ""] = ""
 
 
 class SetTimer(Command, frozen=True):

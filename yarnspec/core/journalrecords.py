@@ -103,11 +103,15 @@ class WriteBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class WriteCommitting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The files of this write are about to be shown: so many, with this digest of their names and lengths. Summary."""
+    """The files of this write are about to be shown: so many, with this digest of their names and lengths. Summary.
+
+    ``made``: the shuffles that were made for it alone, by what they are, how many of each.
+    """
 
     ordinal: int
     files: int
     digest: str
+    made: dict[str, int] = {}
 
 
 class InputsRead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

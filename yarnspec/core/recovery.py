@@ -231,7 +231,7 @@ class Recovery:
         if why:
             past = f"{len(event.shuffles)} shuffles of earlier epochs" if event.shuffles else "earlier epochs"
             said = f"nothing of {past} is used again: {why}"
-            commands += self._admit(said)
+            commands += self._admit(said, "past")
             if refused and event.shuffles and not self._off:
                 commands.append(RefuseShuffles(shuffles=tuple(one.shuffle for one in event.shuffles), reason=said))
         overdue = overdue_of(event.waits, self._settings.keep_for_ms)
@@ -257,7 +257,7 @@ class Recovery:
             return []
         said = overdue.told(self._lifecycle.epoch, self._settings.keep_for_ms)
         forgotten = [] if self._off else [ForgetShuffle(shuffle=one, reason=said) for one in old]
-        return [*self._admit(said), *forgotten]
+        return [*self._admit(said, "past"), *forgotten]
 
     def _offer(self, overdue: Wait | None) -> list[Command]:
         offered = self._shuffles.offered
@@ -307,10 +307,12 @@ class Recovery:
         self._overdue = True
         within = f"within {self._settings.replay_wait_ms / 1000:g} s"
         said = f"nothing of earlier epochs is used again: their journal was not read {within}"
+        about: Literal["past", ""] = "past"
         if self._lifecycle.epoch == 1:
             said = f"finished work is not recorded until the journal is open, which it was not {within}"
+            about = ""
         answers = self._answer_all(now_ms)
-        return [*self._admit(said), *self._start(), *answers, *self._outputs.unknown(said)]
+        return [*self._admit(said, about), *self._start(), *answers, *self._outputs.unknown(said)]
 
     def _start(self) -> list[Command]:
         began, self._began = self._began, ""
@@ -326,8 +328,8 @@ class Recovery:
         self._off = why
         return self._admit(f"finished work is not recorded for a next driver: {why}")
 
-    def _admit(self, said: str) -> list[Command]:
-        return [AdmitLimit(recording=not self._off, reason=said)]
+    def _admit(self, said: str, about: Literal["past", ""] = "") -> list[Command]:
+        return [AdmitLimit(recording=not self._off, about=about, reason=said)]
 
     # shuffles
 
@@ -394,7 +396,10 @@ class Recovery:
         return f"the journal has room for the outputs of {most:,} maps"
 
     def _leave_out(self, declared: rec.ShuffleDeclared, why: str) -> list[Command]:
-        """What is computed from a shuffle of which nothing is recorded is of no use to a later epoch without it."""
+        """What is computed from a shuffle of which nothing is recorded is of no use to a later epoch without it.
+
+        But what an earlier epoch has left of it stays as good as ever, where each run gives the same rows.
+        """
         if self._off:
             return []
         if not self._replayed:
@@ -403,6 +408,8 @@ class Recovery:
         said = f"shuffle {declared.shuffle} is not recorded: {why}"
         admitted = [] if self._full else self._admit(f"not all shuffles are recorded for a next driver: {why}")
         self._full = True
+        if self._shuffles.saved_as_good(declared):
+            return admitted
         refused = RefuseShuffles(shuffles=(declared.shuffle,), reason=said)
         return [*admitted, _record(declared, declared.shuffle, said), refused]
 
@@ -475,7 +482,7 @@ class Recovery:
         return [AdmitLimit(recording=not self._off, about=event.kind, reason=said)]
 
     def _saved_unreadable(self, event: rec.SavedUnreadable, _now_ms: int) -> list[Command]:
-        return self._admit(f"nothing of earlier epochs is used again: the driver cannot read it: {event.why}")
+        return self._admit(f"nothing of earlier epochs is used again: the driver cannot read it: {event.why}", "past")
 
 
 def _record(declared: rec.ShuffleDeclared, shuffle: int, why: str) -> RecordShuffle:

@@ -95,6 +95,7 @@ def _as_saved(began: WriteBegan, committing: WriteCommitting | None, *, state: W
         state=state,
         files=committing.files if committing else 0,
         digest=committing.digest if committing else "",
+        made=committing.made if committing else {},
     )
 
 

@@ -20,6 +20,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
         job: what the names of its files hold.
         existed: whether there was anything at its path when it began.
         files: how many files it wrote; known once it was about to commit, as is their ``digest`` (names and lengths).
+        made: the shuffles that were made for it alone, by what they are, how many of each.
     """
 
     ordinal: int
@@ -32,6 +33,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
     state: WriteState = "begun"
     files: int = 0
     digest: str = ""
+    made: dict[str, int] = {}
 
     @property
     def may_be_moved(self) -> bool:
@@ -94,13 +96,15 @@ class WriteBeginning(Event, frozen=True):
 class WriteCommitting(Event, frozen=True):
     """Its files are written, and are about to be moved to where everybody sees them.
 
-    ``read``: the places that the program has read since the last one, or since its beginning.
+    ``read``: the places that the program has read since the last one, or since its beginning. ``made``: as of a
+    ``SavedWrite``.
     """
 
     question: int
     write: int
     files: int
     digest: str
+    made: dict[str, int]
     read: tuple[str, ...] = ()
 
 

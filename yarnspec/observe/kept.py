@@ -30,6 +30,7 @@ class Kept:
         self._recording = False
         self._ended = False
         self._why_not = ""
+        self._why_unused = ""
         self._done_again: list[str] = []
         self._carried_over = ""
         self._recorded: set[int] = set()
@@ -63,7 +64,7 @@ class Kept:
             return None
         return RecoveryStatus(
             recording=self._recording,
-            why_not=self._why_not,
+            why_not="; ".join(filter(None, (self._why_unused, self._why_not))),
             done_again=tuple(self._done_again),
             carried_over=self._carried_over,
             recorded_shuffles=len(self._recorded),
@@ -117,12 +118,16 @@ class Kept:
     def _all_not_restored(self) -> dict[str, int]:
         every = Counter(self._not_restored)
         for shuffle in self._saved.keys() - self._taken:
-            why = self._unused.get(shuffle) or (_NOT_ASKED if shuffle in self._offered else "")
+            why = self._unused.get(shuffle) or (_NOT_ASKED if shuffle in self._offered else self._why_unused)
             if why and self._saved[shuffle]:
                 every[why] += self._saved[shuffle]
         return dict(every)
 
     def _admitted(self, limit: commands.AdmitLimit) -> None:
+        if limit.about == "past":
+            self._why_unused = limit.reason
+            self._recording = self._recording and limit.recording
+            return
         if limit.about:
             # Before the writes: of those there may be many.
             place = len(self._done_again) if limit.about == "writes" else 0

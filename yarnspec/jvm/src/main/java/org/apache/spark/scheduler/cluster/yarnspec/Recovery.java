@@ -248,6 +248,9 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private Signature described(ShuffleDependency<?, ?, ?> dependency) {
         Properties properties = dependency.rdd().context().getLocalProperties();
         Signature signature = signatures.of(dependency, writes == null ? "" : writes.target());
+        if (writes != null && signature.known()) {
+            writes.made(signature);
+        }
         return HostBlockingScheduler.isStream(properties)
                 ? signature.unknown("it belongs to a stream")
                 : signature;

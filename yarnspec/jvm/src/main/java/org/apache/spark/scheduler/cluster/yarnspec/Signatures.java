@@ -120,6 +120,16 @@ final class Signatures implements ShuffleIdentities {
         return ofWrite(description, () -> Lineage.rddsOf(command.query()), values -> add(session, command, values));
     }
 
+    /** A write is not done again: the shuffles that were made for it count as made, how many of each. */
+    void leftOut(Map<String, Integer> made) {
+        made.forEach((which, count) -> occurrences.merge(which, count, Integer::sum));
+    }
+
+    /** What a known shuffle is, whichever of those that are made alike. */
+    static String withoutNumber(Signature signature) {
+        return signature.text().substring(0, signature.text().lastIndexOf(OCCURRENCE));
+    }
+
     /** What an RDD is saved as; {@code call}: by which call, and how. */
     Signature ofSave(RDD<?> rdd, String call) {
         return ofWrite(call, () -> List.of(rdd), values -> {
@@ -251,7 +261,7 @@ final class Signatures implements ShuffleIdentities {
             return;
         }
         // Those above read the same records from every shuffle of this kind, be it the first one or the second.
-        String identity = signature.text().substring(0, signature.text().lastIndexOf(OCCURRENCE));
+        String identity = withoutNumber(signature);
         if (bounds != null) {
             // By other bounds other rows meet in a partition: what was made above the one must not mix with the other.
             identity += "/" + new Fingerprint().add(bounds.encode()).hex();

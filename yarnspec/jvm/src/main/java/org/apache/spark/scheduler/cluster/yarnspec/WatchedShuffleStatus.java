@@ -15,6 +15,8 @@ import scala.Function1;
  */
 final class WatchedShuffleStatus extends ShuffleStatus {
     private static final int NONE = -1;
+    private static final MapStatus[] NOWHERE = {};
+    private static final String COALESCER = "org.apache.spark.rdd.DefaultPartitionCoalescer";
 
     private final int shuffle;
     private final int reduces;
@@ -102,6 +104,17 @@ final class WatchedShuffleStatus extends ShuffleStatus {
     public void updateMapOutput(long mapId, BlockManagerId place) {
         super.updateMapOutput(mapId, place);
         watcher.lost(shuffle);
+    }
+
+    /**
+     * To whom puts partitions together by the hosts of what they read these have none: the next driver, which knows outputs
+     * from the start, or on other hosts, would put others together, and nothing above could be the same.
+     */
+    @Override
+    public <T> T withMapStatuses(Function1<MapStatus[], T> function) {
+        boolean coalesces = StackWalker.getInstance()
+                .walk(frames -> frames.anyMatch(frame -> frame.getClassName().startsWith(COALESCER)));
+        return coalesces ? function.apply(NOWHERE) : super.withMapStatuses(function);
     }
 
     /** The outputs that an executor gives out, or gave out when it lived. */

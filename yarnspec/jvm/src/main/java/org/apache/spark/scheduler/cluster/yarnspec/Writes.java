@@ -4,8 +4,10 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -53,8 +55,21 @@ final class Writes {
     /** Where this thread is about to write, while it is found out what. */
     private final ThreadLocal<Path> saving = new ThreadLocal<>();
 
-    /** One write of this driver; {@code anew}: nothing of what was there stays; {@code below}: the shuffles of RDDs that it reads. */
-    record Write(int number, Key key, Path output, boolean there, boolean anew, Set<Integer> below) {}
+    /**
+     * One write of this driver.
+     *
+     * @param anew nothing of what was there stays
+     * @param below the shuffles of RDDs that it reads
+     * @param made those that were made for it alone, how many of each kind
+     */
+    record Write(
+            int number,
+            Key key,
+            Path output,
+            boolean there,
+            boolean anew,
+            Set<Integer> below,
+            Map<String, Integer> made) {}
 
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
     private record Key(String execution, String path) {}
@@ -165,15 +180,25 @@ final class Writes {
     /** Where the job writes that this thread makes ready; empty when it does not, or that is not known. */
     String target() {
         Path output = saving.get();
-        String execution = context.getLocalProperty(EXECUTION);
-        if (output == null && execution != null) {
-            output = planned.entrySet().stream()
-                    .filter(each -> each.getKey().execution().equals(execution))
-                    .map(each -> each.getValue().output())
-                    .findFirst()
-                    .orElse(null);
+        if (output == null) {
+            output = ofThisQuery().map(Write::output).orElse(null);
         }
         return output == null ? "" : names.of(output);
+    }
+
+    /** The write that the query belongs to for which this thread works. */
+    private Optional<Write> ofThisQuery() {
+        String execution = context.getLocalProperty(EXECUTION);
+        return execution == null
+                ? Optional.empty()
+                : planned.values().stream().filter(each -> each.key().execution().equals(execution)).findFirst();
+    }
+
+    /** A shuffle was made, perhaps for the write that this thread works for. A driver that leaves that out makes none. */
+    void made(Signature shuffle) {
+        if (saving.get() == null) { // else it is made again to find out whether the write is there
+            ofThisQuery().ifPresent(write -> write.made().merge(Signatures.withoutNumber(shuffle), 1, Integer::sum));
+        }
     }
 
     /** The call is over, whatever came of it. */
@@ -275,6 +300,9 @@ final class Writes {
             there = isSkip(answer);
             if (there) {
                 stale.skipped(signature, path, answer.path("saved").path("epoch").asInt());
+                Map<String, Integer> made = new HashMap<>();
+                answer.path("saved").path("made").properties().forEach(each -> made.put(each.getKey(), each.getValue().asInt()));
+                signatures.leftOut(made);
                 if (mode.equals("add") || mode.equals("amend")) {
                     inputs.notAddedAgain(path, context.newRddId());
                 }
@@ -288,7 +316,8 @@ final class Writes {
             }
             throw e;
         }
-        Write write = new Write(number, key, output, there, anew, Set.copyOf(signature.parents()));
+        Set<Integer> below = Set.copyOf(signature.parents());
+        Write write = new Write(number, key, output, there, anew, below, new ConcurrentHashMap<>());
         planned.put(key, write);
         if (write.there()) {
             System.err.println("yarnspec: " + output + " is not written again: "
@@ -368,6 +397,7 @@ final class Writes {
             event.put("write", write.number()).put("files", files.count()).put("digest", files.digest());
             var array = event.putArray("read");
             inputs.takeNew().forEach(array::add);
+            write.made().forEach(event.putObject("made")::put);
         });
     }
 

@@ -139,6 +139,17 @@ class SignaturesTest {
         assertNotEquals(looked, signature(() -> lookedUp(2).collect()));
     }
 
+    /** Else those after it would not be known again by their numbers. */
+    @Test
+    void shufflesOfAWriteThatIsNotDoneAgainCountAsMade() throws Exception {
+        String made = signature(() -> numbers(1).collect());
+        life.aboutWrites = "{\"action\":\"skip\",\"saved\":{\"epoch\":1,\"made\":{\"" + made + "\":2}}}";
+        var saved = life.cluster.context.parallelize(List.of(1, 2), 2);
+        var output = new org.apache.hadoop.fs.Path(directory.resolve("out").toString());
+        assertTrue(life.recovery.writes().isThere(saved.rdd(), output, "saveAsTextFile"));
+        assertEquals(made + "-4", declared(() -> numbers(1).collect()).get("signature").asText());
+    }
+
     @Test
     void noValueIsNoText() {
         assertNotEquals(digest((Object) null), digest("null"));
