@@ -31,10 +31,6 @@ class ClusterUnreachable(YarnspecError):  # noqa: N818
     exit_code = 4
 
 
-class NotClosed(ClusterUnreachable):
-    """HDFS answers, and cannot close a file that its writer left open: what is in its last block cannot be read."""
-
-
 class NotAllowed(YarnspecError):  # noqa: N818
     """The cluster answers, and refuses."""
 

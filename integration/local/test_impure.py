@@ -75,12 +75,13 @@ def test_what_spark_itself_has_undone_stays_undone(directory: Path) -> None:
     assert outcome(application.run(command("salted_rows", directory))) == impure.ROWS
 
 
-def test_nothing_is_mixed_with_what_ran_again_before_it_was_asked_for(directory: Path) -> None:
+@pytest.mark.parametrize("case", [pytest.param("counted", marks=pytest.mark.soak), "counted_together"])
+def test_nothing_is_mixed_with_what_ran_again_before_it_was_asked_for(case: str, directory: Path) -> None:
     """All of the first shuffle is back, then an executor dies; the second one stands on the former records."""
     application = LocalSpark(directory / "killed")
-    killed = application.run(command("counted", directory), kill_when=second_stage_runs)
+    killed = application.run(command(case, directory), kill_when=second_stage_runs)
     assert killed.exit_code == -9
-    second = application.run(command("counted", directory), executor_dies=lambda _frames: True)
+    second = application.run(command(case, directory), executor_dies=lambda _frames: True)
     assert outcome(second) == impure.ROWS
     first, above = sorted(second.of("shuffle_restored"), key=lambda event: int(event["shuffle"]))
     assert (first["restored"], above["restored"]) == (impure.PARTS, 0)

@@ -6,6 +6,7 @@ that the first one's recorded maps do not spare.
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 from integration.localshuffles import Shuffle
 from integration.localspark import HOSTS, Life, LocalSpark
-from integration.programs import keeps, resumes
+from integration.programs import keeps, resumes, writes
 from integration.turns import marks
 
 CASES = {
@@ -90,6 +91,30 @@ def test_which_partitions_are_put_together_does_not_go_by_where_outputs_are(inpu
     assert application.run(command, kill_when=last_shuffle_runs).exit_code == -9
     recorded = sum(len(one.maps) for one in application.shuffles.values())
     assert whole(application.run(command)).restored == recorded
+
+
+@pytest.mark.parametrize("adaptive", ["true", pytest.param("false", marks=pytest.mark.soak)])
+def test_what_was_made_for_a_second_output_of_the_same_frame_is_used_again(adaptive: str, directory: Path) -> None:
+    """The next life leaves out the first output, and makes none of its shuffles."""
+    data = directory / "data"
+    writes.write_inputs(data)
+    command = [writes.__file__, "twice", str(data)]
+    application = LocalSpark(directory / "twice", conf={"spark.sql.adaptive.enabled": adaptive})
+
+    def second_above(_maps: int, shuffles: dict[int, Shuffle]) -> bool:
+        """Both shuffles of the second output are under way."""
+        second = [one for one in shuffles.values() if one.declared["signature"].endswith("-2")]
+        return len(second) == 2 and all(one.maps for one in second)
+
+    killed = application.run(command, kill_when=second_above)
+    assert killed.exit_code == -9
+    assert all(one.declared["signature"].endswith("-2") for one in application.shuffles.values())
+    recorded = sum(len(one.maps) for one in application.shuffles.values())
+    second = whole(application.run(command))
+    assert second.skipped == 1
+    assert second.restored == recorded > 0
+    one, other = json.loads(second.result.removeprefix("RESULT "))
+    assert one == other
 
 
 @pytest.mark.soak

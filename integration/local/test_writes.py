@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from integration.localshuffles import Shuffle
 from integration.localspark import Life, LocalSpark
 from integration.localwrites import Step
 from integration.programs import writes
@@ -146,29 +145,6 @@ def test_what_was_about_to_be_overwritten_is_overwritten(case: str, at: str, dir
     second = application.run(program(case, data))
     assert result(second) == sorted([f"d{number % 3}", number + 1] for number in range(30))
     assert {path.name for path in data.rglob("*") if path.name.startswith((".yarnspec", ".spark", "_temp"))} == set()
-
-
-@pytest.mark.parametrize("adaptive", ["true", "false"])
-def test_what_was_made_for_a_second_output_of_the_same_frame_is_used_again(adaptive: str, directory: Path) -> None:
-    """The next life leaves out the first output, and makes none of its shuffles."""
-    data = directory / "data"
-    writes.write_inputs(data)
-    application = LocalSpark(directory / "twice", conf={"spark.sql.adaptive.enabled": adaptive})
-
-    def second_above(_maps: int, shuffles: dict[int, Shuffle]) -> bool:
-        """Both shuffles of the second output are under way."""
-        second = [one for one in shuffles.values() if one.declared["signature"].endswith("-2")]
-        return len(second) == 2 and all(one.maps for one in second)
-
-    killed = application.run(program("twice", data), kill_when=second_above)
-    assert killed.exit_code == -9
-    assert all(one.declared["signature"].endswith("-2") for one in application.shuffles.values())
-    recorded = sum(len(one.maps) for one in application.shuffles.values())
-    second = application.run(program("twice", data))
-    assert second.skipped == 1
-    assert second.restored == recorded > 0
-    one, other = result(second)
-    assert one == other
 
 
 def test_a_write_that_is_only_explained_takes_no_place(directory: Path) -> None:

@@ -42,12 +42,20 @@ def salted_rows(spark: SparkSession, _directory: Path) -> Any:
 
 def counted(spark: SparkSession, _directory: Path) -> Any:
     """The salted count, after the first half of it has been counted by a job of its own."""
+    return sum(count for _, count in _counts(spark).collect())
+
+
+def counted_together(spark: SparkSession, _directory: Path) -> Any:
+    """The same; the second shuffle is made while partitions above it are put together."""
+    return sum(count for _, count in _counts(spark).coalesce(2).collect())
+
+
+def _counts(spark: SparkSession) -> Any:
     numbers = spark.sparkContext.parallelize(range(ROWS), PARTS)
     pairs = numbers.map(lambda n: ((n % 3, random.randrange(SALTS)), 1))  # noqa: S311
     salts = pairs.reduceByKey(lambda a, b: a + b, 5).map(_slowly)
     salts.count()
-    counts = salts.map(lambda pair: (pair[0][0], pair[1]))
-    return sum(count for _, count in counts.reduceByKey(lambda a, b: a + b, 5).collect())
+    return salts.map(lambda pair: (pair[0][0], pair[1])).reduceByKey(lambda a, b: a + b, 5)
 
 
 def split(spark: SparkSession, directory: Path) -> Any:
@@ -211,6 +219,7 @@ CASES = {
         salted,
         salted_rows,
         counted,
+        counted_together,
         split,
         looped,
         split_above,

@@ -7,7 +7,7 @@ from yarnspec.core.blocklist import SUBMIT
 from yarnspec.core.commands import BlockHost, Command, UnblockHost
 from yarnspec.core.events import BlockRequested, Event
 from yarnspec.core.recoveryevents import EpochRefused
-from yarnspec.errors import NotClosed
+from yarnspec.errors import ClusterUnreachable
 from yarnspec.observe.records import Record, record_of
 
 NOW_MS = 1_700_000_000_000
@@ -66,7 +66,7 @@ def test_what_was_about_a_stage_or_found_by_a_detector_is_not_kept() -> None:
 
 def test_what_may_have_been_lifted_in_records_that_cannot_be_read_is_not_blocked_anew() -> None:
     known = records(*block("h1"), *block("h2"), UnblockHost(host="h3", reason="unblocked by ann"))
-    found = earlier_of([*known, NotClosed("its last block"), *records(*block("h2"))], NOW_MS)
+    found = earlier_of([*known, ClusterUnreachable("its last block"), *records(*block("h2"))], NOW_MS)
     assert [one.host for one in found.wishes] == ["h2"]
     assert found.lifted == frozenset({"h3"})
     assert found.problem == "its last block"

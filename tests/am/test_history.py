@@ -14,7 +14,7 @@ from tests.spark.plans import plan
 from yarnspec.am import history
 from yarnspec.am.history import ApplicationHistory
 from yarnspec.core.commands import BlockHost, FinishApplication
-from yarnspec.errors import NotClosed
+from yarnspec.errors import ClusterUnreachable
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import EventLog
 from yarnspec.observe.history import Result
@@ -70,7 +70,9 @@ def test_an_attempt_that_never_began_changes_nothing(attempt: Of) -> None:
     assert ended.status == "SUCCEEDED"
 
 
-@pytest.mark.parametrize("problem", [NotClosed("its last block is nowhere"), OSError("its last block is nowhere")])
+@pytest.mark.parametrize(
+    "problem", [ClusterUnreachable("its last block is nowhere"), OSError("its last block is nowhere")]
+)
 def test_an_application_goes_on_where_events_of_its_earlier_attempts_cannot_be_read(
     attempt: Of, monkeypatch: pytest.MonkeyPatch, problem: Exception
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, HandMadeNegotiator, report
 from yarnspec.core import commands, events
-from yarnspec.errors import ClusterUnreachable, NotAllowed, NotClosed, NotFound, UsageError
+from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError
 from yarnspec.gateway.application import Application
 from yarnspec.gateway.killed import GivenUp
 from yarnspec.observe.document import StatusDocument
@@ -56,7 +56,7 @@ def unreadable(cluster: HandMadeCluster, monkeypatch: pytest.MonkeyPatch) -> Non
 
     def recover_log(_files: LocalFiles, path: str, **_: float) -> None:
         if "epoch-2" in path:
-            raise NotClosed(f"HDFS did not recover the lease of {path}")
+            raise ClusterUnreachable(f"HDFS did not recover the lease of {path}")
 
     monkeypatch.setattr(LocalFiles, "recover_log", recover_log)
     cluster.record(STARTED, EXECUTOR_STARTED)
@@ -289,7 +289,7 @@ class TestEvents:
         stream = application.events()
         found = [next(stream) for _ in range(4)]
         assert [(one.epoch, one.seq) for one in found] == [(1, 1), (1, 2), (3, 1), (3, 2)]
-        with pytest.raises(NotClosed, match="epoch-2"):
+        with pytest.raises(ClusterUnreachable, match="epoch-2"):
             next(stream)
 
     @pytest.mark.usefixtures("unreadable")
@@ -302,14 +302,14 @@ class TestEvents:
         cluster.announce(server, attempt=4)
         stream = application.events()
         assert [next(stream).epoch for _ in range(5)] == [1, 1, 3, 3, 4]
-        with pytest.raises(NotClosed, match="epoch-2"):
+        with pytest.raises(ClusterUnreachable, match="epoch-2"):
             next(stream)
         server.stop()
 
     @pytest.mark.usefixtures("unreadable")
     def test_what_the_others_explain_says_that_some_are_missing(self, application: Application) -> None:
         assert "HDFS did not recover the lease of" in application.explain(host=HOSTS[1]).lines[-1]
-        with pytest.raises(NotClosed):  # it may be in those
+        with pytest.raises(ClusterUnreachable):  # it may be in those
             application.explain(task="3.0")
 
     def test_none_of_one_that_waits(self, application: Application, cluster: HandMadeCluster) -> None:

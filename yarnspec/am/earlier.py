@@ -10,7 +10,7 @@ from yarnspec.core.blocklist import SUBMIT
 from yarnspec.core.commands import BlockHost, UnblockHost
 from yarnspec.core.events import BlockRequested
 from yarnspec.core.recoveryevents import EpochRefused
-from yarnspec.errors import NotClosed
+from yarnspec.errors import ClusterUnreachable
 from yarnspec.observe.records import Record, UnreadableRecordError
 
 
@@ -28,7 +28,7 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-def earlier_of(records: Iterable[Record | NotClosed], now_ms: int) -> Earlier:
+def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> Earlier:
     """Fold the records of all earlier attempts, first to last; an error stands where some cannot be read.
 
     What was blocked before those is no wish: it may have been lifted in them, and the journal may know it. A slow host
@@ -41,7 +41,7 @@ def earlier_of(records: Iterable[Record | NotClosed], now_ms: int) -> Earlier:
     refused: dict[int, dict[str, int]] = {}
     problem = ""
     for record in records:
-        if isinstance(record, NotClosed):
+        if isinstance(record, ClusterUnreachable):
             problem = record.message
             blocks.clear()
             asked.clear()

@@ -12,7 +12,7 @@ from yarnspec.am.earlier import Earlier, earlier_of
 from yarnspec.am.place import Place
 from yarnspec.core.commands import FinishApplication
 from yarnspec.core.journalrecords import EpochBegan
-from yarnspec.errors import NotClosed
+from yarnspec.errors import ClusterUnreachable
 from yarnspec.journal.directory import JOURNAL_DIRECTORY, JournalDirectory
 from yarnspec.journal.replay import Past
 from yarnspec.journal.stores import Store
@@ -80,12 +80,12 @@ class ApplicationHistory:
         """What earlier attempts leave to this one, as far as it can be read; unknown records are passed over."""
         return earlier_of(self._events_before(before_epoch), int(time.time() * 1000))
 
-    def _events_before(self, epoch: int) -> Iterator[Record | NotClosed]:
+    def _events_before(self, epoch: int) -> Iterator[Record | ClusterUnreachable]:
         try:
             yield from self._history.all_events(self._place.application_id, before=epoch, task_ends=False)
         except Exception as error:  # whatever it is, the application goes on
             _log.exception("the events of earlier attempts cannot be read")
-            yield NotClosed(str(error))
+            yield ClusterUnreachable(str(error))
 
     def open_events(self, epoch: int) -> LineWriter:
         """The event log of an epoch; the epoch before may have died with its file open."""

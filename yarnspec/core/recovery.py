@@ -396,10 +396,7 @@ class Recovery:
         return f"the journal has room for the outputs of {most:,} maps"
 
     def _leave_out(self, declared: rec.ShuffleDeclared, why: str) -> list[Command]:
-        """What is computed from a shuffle of which nothing is recorded is of no use to a later epoch without it.
-
-        But what an earlier epoch has left of it stays as good as ever, where each run gives the same rows.
-        """
+        """What is computed from a shuffle of which nothing is recorded is of no use to a later epoch without it."""
         if self._off:
             return []
         if not self._replayed:
@@ -408,8 +405,6 @@ class Recovery:
         said = f"shuffle {declared.shuffle} is not recorded: {why}"
         admitted = [] if self._full else self._admit(f"not all shuffles are recorded for a next driver: {why}")
         self._full = True
-        if self._shuffles.saved_as_good(declared):
-            return admitted
         refused = RefuseShuffles(shuffles=(declared.shuffle,), reason=said)
         return [*admitted, _record(declared, declared.shuffle, said), refused]
 

@@ -182,14 +182,6 @@ class Shuffles:
         """Whether a shuffle of this epoch has this id."""
         return shuffle in self._known
 
-    def saved_as_good(self, declared: ShuffleDeclared) -> bool:
-        """Whether an earlier run of a shuffle of this epoch is saved that gave the same rows to those above it."""
-        known = self._known.get(declared.shuffle)
-        if known is None or known.varies:
-            return False
-        same = self._by_signature.get(declared.signature, ())
-        return any(one in self._offered or one in self._late for one in same)
-
     def uncertain(self, declared: ShuffleDeclared) -> bool:
         """Whether running one of its maps again may give something else than the first time."""
         parents = [self._known.get(parent) for parent in declared.parents]

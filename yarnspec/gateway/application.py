@@ -12,7 +12,7 @@ from types import TracebackType
 import msgspec
 
 from yarnspec.core.speculationview import Explanation
-from yarnspec.errors import ClusterUnreachable, NotAllowed, NotClosed, NotFound, UsageError
+from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError
 from yarnspec.gateway import ended
 from yarnspec.gateway.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable, OutputPiece
 from yarnspec.gateway.cluster import Cluster
@@ -173,7 +173,7 @@ class Application:
         """Every event and decision in order, epoch by epoch; with ``follow`` also those to come, until it ends.
 
         Raises:
-            NotClosed: at the end, after all others, when HDFS could not give those of an epoch.
+            ClusterUnreachable: at the end, after all others, when HDFS could not give those of an epoch.
         """
         self.report()
         yield from EventStream(self.id, self._cluster.history, self.client, self.has_ended, self._pause).read(follow)
@@ -359,7 +359,7 @@ class Application:
         warnings: tuple[str, ...] = ()
         before = None if last is None else last.epoch
         for record in history.all_events(self.id, before=before, task_ends=last is None):
-            if isinstance(record, NotClosed):
+            if isinstance(record, ClusterUnreachable):
                 warnings += (f"not all that happened in earlier attempts is known: {record.message}",)
             else:
                 fold.apply(record)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from yarnspec.errors import NotClosed
+from yarnspec.errors import ClusterUnreachable
 from yarnspec.gateway.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable
 from yarnspec.observe.history import History
 from yarnspec.observe.records import Record
@@ -36,13 +36,13 @@ class EventStream:
         self._pause = pause
         self._epoch = 0
         self._seq = 0
-        self._unread: NotClosed | None = None
+        self._unread: ClusterUnreachable | None = None
 
     def read(self, follow: bool) -> Iterator[Record]:
         """All records so far; with ``follow`` also those to come.
 
         Raises:
-            NotClosed: at the end, after all others, when some could not be read.
+            ClusterUnreachable: at the end, after all others, when some could not be read.
         """
         yield from self._read(follow)
         if self._unread is not None:
@@ -80,7 +80,7 @@ class EventStream:
     def _from_history(self, before_epoch: int | None) -> Iterator[Record]:
         """What the files have that was not read yet, of the epochs before one that runs (None: of all)."""
         for record in self._history.all_events(self._application_id, first=self._epoch, before=before_epoch):
-            if isinstance(record, NotClosed):
+            if isinstance(record, ClusterUnreachable):
                 self._unread = record
             elif record.epoch > self._epoch or record.seq > self._seq:
                 self._epoch, self._seq = record.epoch, record.seq

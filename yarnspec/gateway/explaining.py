@@ -9,7 +9,7 @@ import msgspec
 
 from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.speculationview import Explanation
-from yarnspec.errors import NotClosed, NotFound, UsageError
+from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.gateway.client import NegotiatorClient, NegotiatorUnreachable
 from yarnspec.observe import afterwards
 from yarnspec.observe.history import ApplicationRecord
@@ -50,7 +50,7 @@ class Explaining:
         if found is None or found.ended:
             # The core forgets a stage that has ended; the records do not.
             settings = self._settings()
-            found = self._told(lambda records: afterwards.explain_task(records, stage, index, settings)) or found
+            found = self._told(lambda records: afterwards.explain_task(records, stage, index, settings), found)
         if found is None:
             message = f"there is no task {text}: no attempt of stage {stage} had a task {index} (yet)"
             raise NotFound(message)
@@ -66,23 +66,28 @@ class Explaining:
         found = None if client is None else self._live(lambda: client.explain_host(host))
         if found is None:
             settings = self._settings()
-            found = self._told(lambda records: afterwards.explain_host(records, host, settings))
+            found = self._told(lambda records: afterwards.explain_host(records, host, settings), None)
         if found is None:
             message = f"the application never heard of a host {host!r}; hosts are named as in YARN's node reports"
             raise NotFound(message)
         return found
 
-    def _told(self, explain: Callable[[Iterator[Record]], Explanation | None]) -> Explanation | None:
-        """What the records tell, and whether some of them could not be read; NotClosed when the others tell nothing."""
-        unread: list[NotClosed] = []
+    def _told(
+        self, explain: Callable[[Iterator[Record]], Explanation | None], otherwise: Explanation | None
+    ) -> Explanation | None:
+        """What the records tell, else what is known otherwise, and whether some records could not be read.
+
+        ClusterUnreachable: nothing is known, and some could not.
+        """
+        unread: list[ClusterUnreachable] = []
 
         def readable() -> Iterator[Record]:
             try:
                 yield from self._records()
-            except NotClosed as error:
+            except ClusterUnreachable as error:
                 unread.append(error)
 
-        found = explain(readable())
+        found = explain(readable()) or otherwise
         if not unread:
             return found
         if found is None:

@@ -20,7 +20,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from yarnspec.errors import ClusterUnreachable, NotClosed, YarnspecError
+from yarnspec.errors import ClusterUnreachable, YarnspecError
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import LineWriter
 from yarnspec.observe.records import Record, UnreadableRecordError, decode
@@ -192,18 +192,18 @@ class History:
 
     def all_events(
         self, application_id: str, *, first: int = 1, before: int | None = None, task_ends: bool = True
-    ) -> Iterator[Record | NotClosed]:
+    ) -> Iterator[Record | ClusterUnreachable]:
         """The records of all epochs from ``first`` on, or of those ``before`` one; their writers must be gone.
 
-        Of one with a file that cannot be closed, as a full disk may leave it, the error stands where its further
-        records would.
+        Of one with a file that cannot be read to its end, as a full disk may leave it, the error stands where its
+        further records would.
         """
         for epoch in self.epochs(application_id):
             if epoch < first or (before is not None and epoch >= before):
                 continue
             try:
                 yield from self.events(application_id, epoch, writer_gone=True, task_ends=task_ends)
-            except NotClosed as error:
+            except ClusterUnreachable as error:
                 yield error
 
     def events(self, application_id: str, epoch: int, *, writer_gone: bool, task_ends: bool = True) -> Iterator[Record]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import hdfs_native
 import tenacity
 
-from yarnspec.errors import ClusterUnreachable, NotAllowed, NotClosed
+from yarnspec.errors import ClusterUnreachable, NotAllowed
 from yarnspec.yarn.deadlines import RunningCall, run_with_deadline
 from yarnspec.yarn.files import LEASE_TIMEOUT_S, TIMEOUT_S, FileInfo, chunks
 from yarnspec.yarn.hadoop_conf import HadoopConf
@@ -160,7 +160,7 @@ class HdfsFiles:
                 )
             )
         except tenacity.RetryError as error:
-            raise NotClosed(
+            raise ClusterUnreachable(
                 f"HDFS did not recover the lease of {path} within {timeout_s:g} s; are its DataNodes up?"
             ) from error
 

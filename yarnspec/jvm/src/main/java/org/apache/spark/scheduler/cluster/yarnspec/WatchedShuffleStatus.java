@@ -1,6 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.ShuffleStatus;
 import org.apache.spark.scheduler.MapStatus;
@@ -16,6 +17,7 @@ import scala.Function1;
 final class WatchedShuffleStatus extends ShuffleStatus {
     private static final int NONE = -1;
     private static final MapStatus[] NOWHERE = {};
+    private static final String TRACKER = "org.apache.spark.MapOutputTrackerMaster";
     private static final String COALESCER = "org.apache.spark.rdd.DefaultPartitionCoalescer";
 
     private final int shuffle;
@@ -112,9 +114,23 @@ final class WatchedShuffleStatus extends ShuffleStatus {
      */
     @Override
     public <T> T withMapStatuses(Function1<MapStatus[], T> function) {
-        boolean coalesces = StackWalker.getInstance()
-                .walk(frames -> frames.anyMatch(frame -> frame.getClassName().startsWith(COALESCER)));
-        return coalesces ? function.apply(NOWHERE) : super.withMapStatuses(function);
+        return isToPutTogether() ? function.apply(NOWHERE) : super.withMapStatuses(function);
+    }
+
+    /** Shuffles are made by the way, too; whoever looks at outputs for that has to see them. */
+    private static boolean isToPutTogether() {
+        return StackWalker.getInstance().walk(frames -> {
+            Iterator<StackWalker.StackFrame> each = frames.skip(2).iterator(); // this, and the look itself
+            if (!each.hasNext() || !each.next().getClassName().equals(TRACKER)) {
+                return false;
+            }
+            while (each.hasNext()) {
+                if (each.next().getClassName().startsWith(COALESCER)) {
+                    return true;
+                }
+            }
+            return false;
+        });
     }
 
     /** The outputs that an executor gives out, or gave out when it lived. */
