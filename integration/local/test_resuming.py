@@ -93,22 +93,27 @@ def test_which_partitions_are_put_together_does_not_go_by_where_outputs_are(inpu
     assert whole(application.run(command)).restored == recorded
 
 
-@pytest.mark.parametrize("adaptive", ["true", pytest.param("false", marks=pytest.mark.soak)])
-def test_what_was_made_for_a_second_output_of_the_same_frame_is_used_again(adaptive: str, directory: Path) -> None:
-    """The next life leaves out the first output, and makes none of its shuffles."""
+@pytest.mark.parametrize(
+    ("case", "at", "number", "adaptive"),
+    [
+        ("twice", "write_committing", "-2", "true"),
+        pytest.param("twice", "write_committing", "-2", "false", marks=pytest.mark.soak),
+        pytest.param("twice-kept", "write_declared", "-1", "true", marks=pytest.mark.soak),
+    ],
+)
+def test_the_shuffles_of_a_second_output_of_the_same_frame_are_used_again(
+    case: str, at: str, number: str, adaptive: str, directory: Path
+) -> None:
+    """The next life leaves out the first output, and makes none of its shuffles.
+
+    Those of the second one are there, or, where it has not begun, still those of the first.
+    """
     data = directory / "data"
     writes.write_inputs(data)
-    command = [writes.__file__, "twice", str(data)]
-    application = LocalSpark(directory / "twice", conf={"spark.sql.adaptive.enabled": adaptive})
-
-    def second_above(_maps: int, shuffles: dict[int, Shuffle]) -> bool:
-        """Both shuffles of the second output are under way."""
-        second = [one for one in shuffles.values() if one.declared["signature"].endswith("-2")]
-        return len(second) == 2 and all(one.maps for one in second)
-
-    killed = application.run(command, kill_when=second_above)
-    assert killed.exit_code == -9
-    assert all(one.declared["signature"].endswith("-2") for one in application.shuffles.values())
+    command = [writes.__file__, case, str(data)]
+    application = LocalSpark(directory / "killed", conf={"spark.sql.adaptive.enabled": adaptive})
+    assert application.run(command, kill_at=(at, 2, "asked")).exit_code == -9
+    assert all(one.declared["signature"].endswith(number) for one in application.shuffles.values())
     recorded = sum(len(one.maps) for one in application.shuffles.values())
     second = whole(application.run(command))
     assert second.skipped == 1

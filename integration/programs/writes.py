@@ -42,10 +42,19 @@ def steps(spark: SparkSession, directory: Path) -> Any:
 
 def twice(spark: SparkSession, directory: Path) -> Any:
     """One frame with two shuffles to two places; those of the first are dropped before the second is written."""
+    return _twice(spark, directory, _drop_shuffles)
+
+
+def twice_kept(spark: SparkSession, directory: Path) -> Any:
+    """The same, and nothing is dropped."""
+    return _twice(spark, directory, lambda _: None)
+
+
+def _twice(spark: SparkSession, directory: Path, between: Callable[[SparkSession], None]) -> Any:
     frame = _sums(spark, directory).groupBy((functions.col("total") % 3).alias("rest")).count()
     for name in ("sums", "history"):
         frame.write.mode("overwrite").parquet(f"{directory}/{name}")
-        _drop_shuffles(spark)
+        between(spark)
     return [_rows(spark, f"{directory}/{name}") for name in ("sums", "history")]
 
 
@@ -259,6 +268,7 @@ def nothing_kept(spark: SparkSession, directory: Path) -> Any:
 CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "steps": steps,
     "twice": twice,
+    "twice-kept": twice_kept,
     "by-day": by_day,
     "parts": parts,
     "replaced": replaced,

@@ -175,6 +175,19 @@ class TestStatus:
         assert (document.state, document.epoch) == ("KILLED", 3)
         assert "HDFS did not recover the lease of" in document.warnings[-1]
 
+    def test_so_it_has_where_nothing_of_it_can_be_read(
+        self, application: Application, cluster: HandMadeCluster, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def recover_log(_files: LocalFiles, path: str, **_: float) -> None:
+            raise ClusterUnreachable(f"HDFS did not recover the lease of {path}")
+
+        monkeypatch.setattr(LocalFiles, "recover_log", recover_log)
+        cluster.record(STARTED)
+        cluster.made_rm.reports[APP] = report("KILLED", "KILLED")
+        document = application.status()
+        assert (document.state, document.name) == ("KILLED", "etl")
+        assert "HDFS did not recover the lease of" in document.warnings[-1]
+
     def test_no_copy_of_one_that_was_killed_runs_on(self, cluster: HandMadeCluster, application: Application) -> None:
         cluster.record(
             STARTED,

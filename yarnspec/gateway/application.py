@@ -141,7 +141,11 @@ class Application:
             # Killed before the negotiator's first record was written: YARN knows the attempt and its container.
             document = self._from_report(report, link)
             return msgspec.structs.replace(
-                document, name=entry.name, placement_mode=entry.placement_mode, final=told.final
+                document,
+                name=entry.name,
+                placement_mode=entry.placement_mode,
+                final=told.final,
+                warnings=told.warnings,
             )
         document = self._from_report(report, link)
         return document if report.ended else msgspec.structs.replace(document, warnings=warnings)
@@ -360,7 +364,7 @@ class Application:
         before = None if last is None else last.epoch
         for record in history.all_events(self.id, before=before, task_ends=last is None):
             if isinstance(record, ClusterUnreachable):
-                warnings += (f"not all that happened in earlier attempts is known: {record.message}",)
+                warnings += (f"not all that happened is known: {record.message}",)
             else:
                 fold.apply(record)
         document = fold.document()

@@ -195,8 +195,8 @@ class History:
     ) -> Iterator[Record | ClusterUnreachable]:
         """The records of all epochs from ``first`` on, or of those ``before`` one; their writers must be gone.
 
-        Of one with a file that cannot be read to its end, as a full disk may leave it, the error stands where its
-        further records would.
+        Of one with a file that cannot be closed or read, as a full disk may leave it, the error stands where the
+        records of that file and further ones would.
         """
         for epoch in self.epochs(application_id):
             if epoch < first or (before is not None and epoch >= before):

@@ -120,9 +120,20 @@ final class Signatures implements ShuffleIdentities {
         return ofWrite(description, () -> Lineage.rddsOf(command.query()), values -> add(session, command, values));
     }
 
-    /** A write is not done again: the shuffles that were made for it count as made, how many of each. */
-    void leftOut(Map<String, Integer> made) {
-        made.forEach((which, count) -> occurrences.merge(which, count, Integer::sum));
+    /**
+     * A write is not done again: the shuffles that were made for it count as made, how many of each. But those that are
+     * saved still go to what is made alike next.
+     */
+    void leftOut(Map<String, Integer> made, SavedOutputs saved) {
+        made.forEach((which, count) -> {
+            for (int i = 0; i < count && saved.shuffle(which + OCCURRENCE + next(which)) == null; i++) {
+                occurrences.merge(which, 1, Integer::sum);
+            }
+        });
+    }
+
+    private int next(String which) {
+        return occurrences.getOrDefault(which, 0) + 1;
     }
 
     /** What a known shuffle is, whichever of those that are made alike. */

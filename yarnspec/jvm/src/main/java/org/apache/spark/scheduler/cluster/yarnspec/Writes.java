@@ -302,7 +302,7 @@ final class Writes {
                 stale.skipped(signature, path, answer.path("saved").path("epoch").asInt());
                 Map<String, Integer> made = new HashMap<>();
                 answer.path("saved").path("made").properties().forEach(each -> made.put(each.getKey(), each.getValue().asInt()));
-                signatures.leftOut(made);
+                signatures.leftOut(made, SavedOutputs.get());
                 if (mode.equals("add") || mode.equals("amend")) {
                     inputs.notAddedAgain(path, context.newRddId());
                 }
