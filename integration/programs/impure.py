@@ -17,6 +17,8 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession, functions
 from pyspark.sql.types import LongType
 
+from yarnspec.sink import PartitionFileSink, published_files
+
 ROWS = 4_000
 SALTS = 50
 PARTS = 8
@@ -194,6 +196,36 @@ def appended(spark: SparkSession, directory: Path) -> Any:
     return sorted(pq.read_table(directory / "all")["day"].to_pylist())
 
 
+def remodeled(spark: SparkSession, directory: Path) -> Any:
+    """Rows of each day, by a file that the functions read, all to one place."""
+    import pyarrow.parquet as pq
+
+    model = directory / "model"
+    tagged = functions.udf(lambda _: model.read_text())
+    for day in DAYS:
+        model.write_text(day)
+        rows = spark.range(0, 8, 1, 2).select((functions.col("id") % 2).alias("k"), tagged("id").alias("day"))
+        firsts = rows.groupBy("k").agg(functions.min("day").alias("day"))
+        firsts.write.mode("append").parquet(str(directory / "all"))
+    return sorted(pq.read_table(directory / "all")["day"].to_pylist())
+
+
+def sunk(spark: SparkSession, directory: Path) -> Any:
+    """The same with a sink."""
+    model = directory / "model"
+    tagged = functions.udf(lambda _: model.read_text())
+
+    def write(records: Any, file: Any) -> None:
+        file.write("".join(f"{row.day}\n" for row in records).encode())
+
+    for day in DAYS:
+        model.write_text(day)
+        rows = spark.range(0, 8, 1, 2).select((functions.col("id") % 2).alias("k"), tagged("id").alias("day"))
+        firsts = rows.groupBy("k").agg(functions.min("day").alias("day"))
+        PartitionFileSink(str(directory / "all"), write, mode="append").save(firsts, key=day)
+    return sorted(row.value for row in spark.read.text(published_files(spark, str(directory / "all"))).collect())
+
+
 def _each_day(
     directory: Path, tell: Callable[[str], Any], context: Any, of_day: Callable[[int], tuple[int, str]]
 ) -> Any:
@@ -230,6 +262,8 @@ CASES = {
         rows,
         adaptive,
         appended,
+        remodeled,
+        sunk,
     )
 }
 

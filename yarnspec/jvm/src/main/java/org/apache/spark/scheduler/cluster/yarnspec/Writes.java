@@ -52,12 +52,15 @@ final class Writes {
     /** Why nothing may be added at these paths: the negotiator may hold a write there for not done again by now. */
     private final Map<String, String> undecided = new ConcurrentHashMap<>();
     private final Map<String, Object> asking = new ConcurrentHashMap<>();
+    /** How many writes to each path this driver has come to, those that are left out as well. */
+    private final Map<String, Integer> writesTo = new ConcurrentHashMap<>();
     /** Where this thread is about to write, while it is found out what. */
     private final ThreadLocal<Path> saving = new ThreadLocal<>();
 
     /**
      * One write of this driver.
      *
+     * @param target its path, and which of the writes to it this is
      * @param anew nothing of what was there stays
      * @param below the shuffles of RDDs that it reads
      * @param made those that were made for it alone, how many of each kind
@@ -66,6 +69,7 @@ final class Writes {
             int number,
             Key key,
             Path output,
+            String target,
             boolean there,
             boolean anew,
             Set<Integer> below,
@@ -177,13 +181,22 @@ final class Writes {
         }
     }
 
-    /** Where the job writes that this thread makes ready; empty when it does not, or that is not known. */
+    /**
+     * Where the job writes that this thread makes ready, and which of the writes to that path it is: functions may give
+     * other rows for the next one, and of writes that are left out nothing is made. Empty when it does not, or that is not
+     * known.
+     */
     String target() {
         Path output = saving.get();
         if (output == null) {
-            output = ofThisQuery().map(Write::output).orElse(null);
+            return ofThisQuery().map(Write::target).orElse("");
         }
-        return output == null ? "" : names.of(output);
+        String path = names.of(output);
+        return target(path, writesTo.getOrDefault(path, 0) + 1);
+    }
+
+    private static String target(String path, int number) {
+        return path + "#" + number;
     }
 
     /** The write that the query belongs to for which this thread works. */
@@ -278,6 +291,7 @@ final class Writes {
 
     private Write decide(Key key, String mode, Signature signature, Path output, String path, Runnable skipping) {
         int number = lastWrite.incrementAndGet();
+        String target = target(path, writesTo.merge(path, 1, Integer::sum));
         boolean existed = exists(output);
         boolean anew = !existed || mode.equals("replace");
         if (!anew && undecided.containsKey(path)) {
@@ -317,7 +331,7 @@ final class Writes {
             throw e;
         }
         Set<Integer> below = Set.copyOf(signature.parents());
-        Write write = new Write(number, key, output, there, anew, below, new ConcurrentHashMap<>());
+        Write write = new Write(number, key, output, target, there, anew, below, new ConcurrentHashMap<>());
         planned.put(key, write);
         if (write.there()) {
             System.err.println("yarnspec: " + output + " is not written again: "
