@@ -198,16 +198,37 @@ def appended(spark: SparkSession, directory: Path) -> Any:
 
 def remodeled(spark: SparkSession, directory: Path) -> Any:
     """Rows of each day, by a file that the functions read, all to one place."""
+    return _remodeled(spark, directory, lambda _: (directory / "model").read_text(), lambda: None)
+
+
+def _remodeled(
+    spark: SparkSession, directory: Path, of_day: Callable[[int], str], after_failure: Callable[[], None]
+) -> Any:
     import pyarrow.parquet as pq
 
-    model = directory / "model"
-    tagged = functions.udf(lambda _: model.read_text())
+    tagged = functions.udf(of_day)
     for day in DAYS:
-        model.write_text(day)
+        (directory / "model").write_text(day)
         rows = spark.range(0, 8, 1, 2).select((functions.col("id") % 2).alias("k"), tagged("id").alias("day"))
         firsts = rows.groupBy("k").agg(functions.min("day").alias("day"))
-        firsts.write.mode("append").parquet(str(directory / "all"))
+        try:
+            firsts.write.mode("append").parquet(str(directory / "all"))
+        except Exception:  # of Spark's kinds
+            after_failure()
+            firsts.write.mode("append").parquet(str(directory / "all"))
     return sorted(pq.read_table(directory / "all")["day"].to_pylist())
+
+
+def retried(spark: SparkSession, directory: Path) -> Any:
+    """The same, where the first write of all fails once."""
+    failed = directory / "failed"
+
+    def of_day(_: int) -> str:
+        if not failed.exists():
+            raise OSError(failed)
+        return (directory / "model").read_text()
+
+    return _remodeled(spark, directory, of_day, failed.touch)
 
 
 def sunk(spark: SparkSession, directory: Path) -> Any:
@@ -263,6 +284,7 @@ CASES = {
         adaptive,
         appended,
         remodeled,
+        retried,
         sunk,
     )
 }

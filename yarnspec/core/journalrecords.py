@@ -105,13 +105,15 @@ class WriteBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class WriteCommitting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The files of this write are about to be shown: so many, with this digest of their names and lengths. Summary.
 
-    ``made``: the shuffles that were made for it alone, by what they are, how many of each.
+    ``made``: the shuffles that were made for it alone, by what they are, how many of each; ``nth``: which of its
+    driver's writes to the path it is, those that failed and those left out included.
     """
 
     ordinal: int
     files: int
     digest: str
     made: dict[str, int] = {}
+    nth: int = 0
 
 
 class InputsRead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -21,6 +21,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
         existed: whether there was anything at its path when it began.
         files: how many files it wrote; known once it was about to commit, as is their ``digest`` (names and lengths).
         made: the shuffles that were made for it alone, by what they are, how many of each.
+        nth: which of its driver's writes to the path it was, those that failed and those left out included.
     """
 
     ordinal: int
@@ -34,6 +35,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
     files: int = 0
     digest: str = ""
     made: dict[str, int] = {}
+    nth: int = 0
 
     @property
     def may_be_moved(self) -> bool:
@@ -96,8 +98,8 @@ class WriteBeginning(Event, frozen=True):
 class WriteCommitting(Event, frozen=True):
     """Its files are written, and are about to be moved to where everybody sees them.
 
-    ``read``: the places that the program has read since the last one, or since its beginning. ``made``: as of a
-    ``SavedWrite``.
+    ``read``: the places that the program has read since the last one, or since its beginning. ``made`` and
+    ``nth``: as of a ``SavedWrite``.
     """
 
     question: int
@@ -105,6 +107,7 @@ class WriteCommitting(Event, frozen=True):
     files: int
     digest: str
     made: dict[str, int]
+    nth: int = 0
     read: tuple[str, ...] = ()
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink.attempts import Attempt, Task
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Records = Literal["arrow", "rows"]
+
+_WHICH = "yarnspec.sink.save"
+"""A local property: which save a job is for."""
 
 _CLASS = "org.yarnspec.sink.SinkDriver"
 
@@ -101,6 +104,20 @@ class SinkJob:
     def origin(self) -> str:
         """What the files are made of, the data and the writer; empty when that is not known."""
         return str(self._driver.origin(self._objects._jrdd.rdd() if self._rows is None else self._rows._jdf))
+
+    @contextlib.contextmanager
+    def told_apart(self, which: str) -> Iterator[None]:
+        """While it lasts, recovery tells shuffles from those of another ``save`` of the same functions.
+
+        These may go by something else than their input (docs/recovery.md).
+        """
+        before = self.context.getLocalProperty(_WHICH)
+        self.context.setLocalProperty(_WHICH, which)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(Exception):  # the context may have ended, and the save's own error is to be told
+                self.context.setLocalProperty(_WHICH, cast(str, before))  # None takes it away
 
     def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
         """Write these partitions to a directory; gives the attempts whose results Spark accepted, one of each."""

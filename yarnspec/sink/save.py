@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections import Counter
@@ -31,6 +32,10 @@ class Job(Protocol):
     def origin(self) -> str:
         """What the files are made of, whatever the order of records: equal in two drivers only for the same inputs,
         functions (the writer's too) and operations; empty when that is not known."""
+        ...
+
+    def told_apart(self, which: str) -> contextlib.AbstractContextManager[None]:
+        """While it lasts, what runs is told from what runs for another ``save`` of the same functions."""
         ...
 
     def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
@@ -120,8 +125,9 @@ def _publish(
             line,
         )
     directory = publication.prepare(begun)
-    left = sorted(set(range(job.partitions)) - {attempt.partition for attempt in usable})
-    accepted = [*usable, *job.run(directory, owner.epoch, left)]
+    with job.told_apart(f"{publication.place.target} {key or ordinal}"):
+        left = sorted(set(range(job.partitions)) - {attempt.partition for attempt in usable})
+        accepted = [*usable, *job.run(directory, owner.epoch, left)]
     names = publication.names_of_attempts()
     _check_sizes(publication, accepted, names)
     decision = Decision(

@@ -12,7 +12,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from yarnspec.errors import UsageError
 from yarnspec.sink.attempts import AttemptSets
@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
 _PROCESS = uuid.uuid4().hex
 
-# By it recovery tells shuffles of one save from those of another (docs/recovery.md).
-_WHICH = "yarnspec.sink.save"
-
 _active: set[str] = set()
-_begun: Counter[str] = Counter()
 _saved: Counter[tuple[str, ...]] = Counter()
 
 
@@ -146,9 +142,7 @@ class PartitionFileSink:
         files, target = files_of(context, self._path, sink_driver(context))
         owner = _owner(context)
         publication = Publication(files, target, owner, self._mode)
-        _begun[target] += 1
-        which = f"{target} {query} {key or _begun[target]}"
-        with _active_run(owner.run), _local_property(context, _WHICH, which):
+        with _active_run(owner.run):
             decision, written = save(
                 publication,
                 job,
@@ -196,16 +190,6 @@ def _active_run(run: str) -> Iterator[None]:
         yield
     finally:
         _active.discard(run)
-
-
-@contextlib.contextmanager
-def _local_property(context: SparkContext, name: str, value: str) -> Iterator[None]:
-    before = context.getLocalProperty(name)
-    context.setLocalProperty(name, value)
-    try:
-        yield
-    finally:
-        context.setLocalProperty(name, cast(str, before))  # None takes it away
 
 
 def _owner(context: SparkContext) -> Owner:

@@ -60,7 +60,8 @@ final class Writes {
     /**
      * One write of this driver.
      *
-     * @param target its path, and which of the writes to it this is
+     * @param path the name of the output
+     * @param nth which of this program's writes to it this is
      * @param anew nothing of what was there stays
      * @param below the shuffles of RDDs that it reads
      * @param made those that were made for it alone, how many of each kind
@@ -69,7 +70,8 @@ final class Writes {
             int number,
             Key key,
             Path output,
-            String target,
+            String path,
+            int nth,
             boolean there,
             boolean anew,
             Set<Integer> below,
@@ -182,21 +184,15 @@ final class Writes {
     }
 
     /**
-     * Where the job writes that this thread makes ready, and which of the writes to that path it is: functions may give
-     * other rows for the next one, and of writes that are left out nothing is made. Empty when it does not, or that is not
-     * known.
+     * Where the job writes that this thread makes ready; empty when it does not, or that is not known. For what is made for
+     * a write alone, and not made when that is left out, with which of the writes to that path it is: functions may give
+     * other rows for the next one.
      */
     String target() {
         Path output = saving.get();
-        if (output == null) {
-            return ofThisQuery().map(Write::target).orElse("");
-        }
-        String path = names.of(output);
-        return target(path, writesTo.getOrDefault(path, 0) + 1);
-    }
-
-    private static String target(String path, int number) {
-        return path + "#" + number;
+        return output == null
+                ? ofThisQuery().map(write -> write.path() + "#" + write.nth()).orElse("")
+                : names.of(output);
     }
 
     /** The write that the query belongs to for which this thread works. */
@@ -291,7 +287,7 @@ final class Writes {
 
     private Write decide(Key key, String mode, Signature signature, Path output, String path, Runnable skipping) {
         int number = lastWrite.incrementAndGet();
-        String target = target(path, writesTo.merge(path, 1, Integer::sum));
+        int nth = writesTo.merge(path, 1, Integer::sum);
         boolean existed = exists(output);
         boolean anew = !existed || mode.equals("replace");
         if (!anew && undecided.containsKey(path)) {
@@ -317,6 +313,8 @@ final class Writes {
                 Map<String, Integer> made = new HashMap<>();
                 answer.path("saved").path("made").properties().forEach(each -> made.put(each.getKey(), each.getValue().asInt()));
                 signatures.leftOut(made, SavedOutputs.get());
+                // It may have had to try more often then.
+                writesTo.merge(path, answer.path("saved").path("nth").asInt(), Math::max);
                 if (mode.equals("add") || mode.equals("amend")) {
                     inputs.notAddedAgain(path, context.newRddId());
                 }
@@ -331,7 +329,7 @@ final class Writes {
             throw e;
         }
         Set<Integer> below = Set.copyOf(signature.parents());
-        Write write = new Write(number, key, output, target, there, anew, below, new ConcurrentHashMap<>());
+        Write write = new Write(number, key, output, path, nth, there, anew, below, new ConcurrentHashMap<>());
         planned.put(key, write);
         if (write.there()) {
             System.err.println("yarnspec: " + output + " is not written again: "
@@ -412,6 +410,7 @@ final class Writes {
             var array = event.putArray("read");
             inputs.takeNew().forEach(array::add);
             write.made().forEach(event.putObject("made")::put);
+            event.put("nth", write.nth());
         });
     }
 
