@@ -50,15 +50,20 @@ def negotiator(cluster: HandMadeCluster) -> Iterator[HandMadeNegotiator]:
     server.stop()
 
 
-@pytest.fixture
-def unreadable(cluster: HandMadeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An application of three epochs that has ended; HDFS cannot close the last block of the second one's events."""
+def leave_open(epoch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HDFS cannot close the last block of this epoch's events."""
 
     def recover_log(_files: LocalFiles, path: str, **_: float) -> None:
-        if "epoch-2" in path:
+        if f"epoch-{epoch}" in path:
             raise ClusterUnreachable(f"HDFS did not recover the lease of {path}")
 
     monkeypatch.setattr(LocalFiles, "recover_log", recover_log)
+
+
+@pytest.fixture
+def unreadable(cluster: HandMadeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An application of three epochs that has ended; the second one's events cannot be read."""
+    leave_open(2, monkeypatch)
     cluster.record(STARTED, EXECUTOR_STARTED)
     cluster.record(STARTED, epoch=2)
     cluster.record(STARTED, BLOCKED, epoch=3)
@@ -178,10 +183,7 @@ class TestStatus:
     def test_so_it_has_where_nothing_of_it_can_be_read(
         self, application: Application, cluster: HandMadeCluster, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def recover_log(_files: LocalFiles, path: str, **_: float) -> None:
-            raise ClusterUnreachable(f"HDFS did not recover the lease of {path}")
-
-        monkeypatch.setattr(LocalFiles, "recover_log", recover_log)
+        leave_open(1, monkeypatch)
         cluster.record(STARTED)
         cluster.made_rm.reports[APP] = report("KILLED", "KILLED")
         document = application.status()

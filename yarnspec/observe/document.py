@@ -181,8 +181,8 @@ class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of finished work for a next driver, and what of earlier ones this driver goes on with.
 
     ``why_not`` is why nothing of earlier epochs is used, and what has ended the recording, or was last told to be
-    impossible. ``done_again``: what the program
-    does that no next driver can go on with, told as it begins: cached data, streams, stages that write by themselves.
+    impossible. ``done_again``: what the program does that no next driver can go on with, told as it begins: cached
+    data, streams, stages that write by themselves.
     ``carried_over``: what this attempt knows of hosts and copies from earlier ones, or why it does not.
     ``saved_outputs`` were recorded by earlier epochs, ``restored_outputs`` of them are used again,
     ``not_restored`` says of the others how many, and why.
