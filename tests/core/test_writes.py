@@ -386,10 +386,10 @@ def test_a_write_is_recorded_before_each_of_its_steps() -> None:
     assert (record.job, record.epoch, record.existed) == ("j", 1, False)
     deleting = world.tell(wr.WriteDeleting(question=8, write=1))
     assert names(deleting) == ["AnswerWrite"]
-    committing = world.tell(wr.WriteCommitting(question=3, write=1, files=4, digest="d", made={"x": 1}, nth=2))
+    committing = world.tell(wr.WriteCommitting(question=3, write=1, files=4, digest="d", made={"x": 1}, done_before=2))
     assert names(committing) == ["RecordCommitting", "AnswerWrite"]
     recorded = only(cm.RecordCommitting, committing)
-    assert (recorded.made, recorded.nth) == ({"x": 1}, 2)
+    assert (recorded.made, recorded.done_before) == ({"x": 1}, 2)
     assert [one.fenced for one in of(cm.AnswerWrite, begun + deleting + committing)] == [True, True, True]
     finished = world.tell(wr.WriteFinished(question=4, write=1))
     assert names(finished) == ["RecordCommit", "RecordProgress", "AnswerWrite"]

@@ -347,7 +347,7 @@ class RecordWrite(Command, frozen=True):
 class RecordCommitting(Command, frozen=True):
     """Write to the journal that the files of a write are about to be shown, and what has been read until now.
 
-    ``earliest``: of the writes that are under way; ``made`` and ``nth``: as of a ``SavedWrite``.
+    ``earliest``: of the writes that are under way; ``made`` and ``done_before``: as of a ``SavedWrite``.
     """
 
     ordinal: int
@@ -356,7 +356,7 @@ class RecordCommitting(Command, frozen=True):
     epoch: int
     earliest: int
     made: dict[str, int]
-    nth: int = 0
+    done_before: int = 0
     read: tuple[str, ...] = ()
 
 

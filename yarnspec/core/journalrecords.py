@@ -105,15 +105,15 @@ class WriteBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class WriteCommitting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The files of this write are about to be shown: so many, with this digest of their names and lengths. Summary.
 
-    ``made``: the shuffles that were made for it alone, by what they are, how many of each; ``nth``: which of its
-    driver's writes to the path it is, those that failed and those left out included.
+    ``made``: the shuffles that were made for it alone, by what they are, how many of each; ``done_before``: how
+    many writes to the path its driver had done before it, or left out as they were done.
     """
 
     ordinal: int
     files: int
     digest: str
     made: dict[str, int] = {}
-    nth: int = 0
+    done_before: int = 0
 
 
 class InputsRead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -256,8 +256,8 @@ class Outputs:
             commands = [
                 RecordCommitting(
                     ordinal=begun.ordinal, files=event.files, digest=event.digest, epoch=begun.epoch,
-                    earliest=min(begun.ordinal, *under_way), read=self._read, made=event.made, nth=event.nth,
-                    reason=said,
+                    earliest=min(begun.ordinal, *under_way), read=self._read, made=event.made,
+                    done_before=event.done_before, reason=said,
                 )
             ]  # fmt: skip
             self._read = ()

@@ -21,7 +21,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
         existed: whether there was anything at its path when it began.
         files: how many files it wrote; known once it was about to commit, as is their ``digest`` (names and lengths).
         made: the shuffles that were made for it alone, by what they are, how many of each.
-        nth: which of its driver's writes to the path it was, those that failed and those left out included.
+        done_before: how many writes to the path its driver had done before it, or left out as they were done.
     """
 
     ordinal: int
@@ -35,7 +35,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
     files: int = 0
     digest: str = ""
     made: dict[str, int] = {}
-    nth: int = 0
+    done_before: int = 0
 
     @property
     def may_be_moved(self) -> bool:
@@ -99,7 +99,7 @@ class WriteCommitting(Event, frozen=True):
     """Its files are written, and are about to be moved to where everybody sees them.
 
     ``read``: the places that the program has read since the last one, or since its beginning. ``made`` and
-    ``nth``: as of a ``SavedWrite``.
+    ``done_before``: as of a ``SavedWrite``.
     """
 
     question: int
@@ -107,7 +107,7 @@ class WriteCommitting(Event, frozen=True):
     files: int
     digest: str
     made: dict[str, int]
-    nth: int = 0
+    done_before: int = 0
     read: tuple[str, ...] = ()
 
 

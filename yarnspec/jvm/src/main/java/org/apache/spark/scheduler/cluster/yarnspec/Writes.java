@@ -52,8 +52,8 @@ final class Writes {
     /** Why nothing may be added at these paths: the negotiator may hold a write there for not done again by now. */
     private final Map<String, String> undecided = new ConcurrentHashMap<>();
     private final Map<String, Object> asking = new ConcurrentHashMap<>();
-    /** How many writes to each path this driver has come to, those that are left out as well. */
-    private final Map<String, Integer> writesTo = new ConcurrentHashMap<>();
+    /** Which write to each path this driver has come to. */
+    private final Map<String, Turn> turns = new ConcurrentHashMap<>();
     /** Where this thread is about to write, while it is found out what. */
     private final ThreadLocal<Path> saving = new ThreadLocal<>();
 
@@ -61,7 +61,7 @@ final class Writes {
      * One write of this driver.
      *
      * @param path the name of the output
-     * @param nth which of this program's writes to it this is
+     * @param turn which of this program's writes to it this is
      * @param anew nothing of what was there stays
      * @param below the shuffles of RDDs that it reads
      * @param made those that were made for it alone, how many of each kind
@@ -71,11 +71,31 @@ final class Writes {
             Key key,
             Path output,
             String path,
-            int nth,
+            Turn turn,
             boolean there,
             boolean anew,
             Set<Integer> below,
             Map<String, Integer> made) {}
+
+    /**
+     * Which of the writes to a path: what was done before it tells outputs apart, and the try those of one output. In the
+     * next life more of these may fail, or fewer, so they do not count for what comes after.
+     *
+     * @param done how many were done before, or left out as an earlier driver has done them
+     * @param tries how many have begun since
+     */
+    record Turn(int done, int tries) {
+        private static final Turn NONE = new Turn(0, 0);
+
+        private Turn tried() {
+            return new Turn(done, tries + 1);
+        }
+
+        /** One was done that came after so many others, be it in an earlier life. */
+        private Turn doneAfter(int before) {
+            return new Turn(Math.max(done, before) + 1, 0);
+        }
+    }
 
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
     private record Key(String execution, String path) {}
@@ -191,7 +211,9 @@ final class Writes {
     String target() {
         Path output = saving.get();
         return output == null
-                ? ofThisQuery().map(write -> write.path() + "#" + write.nth()).orElse("")
+                ? ofThisQuery()
+                        .map(write -> write.path() + "#" + write.turn().done() + "." + write.turn().tries())
+                        .orElse("")
                 : names.of(output);
     }
 
@@ -287,7 +309,7 @@ final class Writes {
 
     private Write decide(Key key, String mode, Signature signature, Path output, String path, Runnable skipping) {
         int number = lastWrite.incrementAndGet();
-        int nth = writesTo.merge(path, 1, Integer::sum);
+        Turn turn = turns.compute(path, (each, before) -> (before == null ? Turn.NONE : before).tried());
         boolean existed = exists(output);
         boolean anew = !existed || mode.equals("replace");
         if (!anew && undecided.containsKey(path)) {
@@ -313,8 +335,7 @@ final class Writes {
                 Map<String, Integer> made = new HashMap<>();
                 answer.path("saved").path("made").properties().forEach(each -> made.put(each.getKey(), each.getValue().asInt()));
                 signatures.leftOut(made, SavedOutputs.get());
-                // It may have had to try more often then.
-                writesTo.merge(path, answer.path("saved").path("nth").asInt(), Math::max);
+                done(path, answer.path("saved").path("done_before").asInt());
                 if (mode.equals("add") || mode.equals("amend")) {
                     inputs.notAddedAgain(path, context.newRddId());
                 }
@@ -329,7 +350,7 @@ final class Writes {
             throw e;
         }
         Set<Integer> below = Set.copyOf(signature.parents());
-        Write write = new Write(number, key, output, path, nth, there, anew, below, new ConcurrentHashMap<>());
+        Write write = new Write(number, key, output, path, turn, there, anew, below, new ConcurrentHashMap<>());
         planned.put(key, write);
         if (write.there()) {
             System.err.println("yarnspec: " + output + " is not written again: "
@@ -392,7 +413,7 @@ final class Writes {
                 .put("job", job)
                 .put("existed", existed));
         if (write.anew()) {
-            undecided.remove(names.of(write.output())); // what that was about is gone, as the negotiator knows by now
+            undecided.remove(write.path()); // what that was about is gone, as the negotiator knows by now
         }
         return write;
     }
@@ -410,7 +431,7 @@ final class Writes {
             var array = event.putArray("read");
             inputs.takeNew().forEach(array::add);
             write.made().forEach(event.putObject("made")::put);
-            event.put("nth", write.nth());
+            event.put("done_before", write.turn().done());
         });
     }
 
@@ -422,6 +443,11 @@ final class Writes {
     void finished(Write write) {
         questions.ask("write_finished", event -> event.put("write", write.number()));
         planned.remove(write.key());
+        done(write.path(), write.turn().done());
+    }
+
+    private void done(String path, int before) {
+        turns.computeIfPresent(path, (each, turn) -> turn.doneAfter(before));
     }
 
     /** A DataFrame gets these inputs. */

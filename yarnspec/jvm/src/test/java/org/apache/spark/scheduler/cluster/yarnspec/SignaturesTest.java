@@ -55,8 +55,12 @@ class SignaturesTest {
 
     @BeforeEach
     void start() throws Exception {
+        begin(1, null);
+    }
+
+    private void begin(int epoch, Path past) throws Exception {
         life = new DriverLife(
-                1, null, Map.of("spark.sql.shuffle.partitions", "4", "spark.sql.warehouse.dir", "" + directory));
+                epoch, past, Map.of("spark.sql.shuffle.partitions", "4", "spark.sql.warehouse.dir", "" + directory));
         session = SparkSession.builder().sparkContext(life.cluster.context.sc()).getOrCreate();
     }
 
@@ -143,11 +147,29 @@ class SignaturesTest {
     @Test
     void shufflesOfAWriteThatIsNotDoneAgainCountAsMade() throws Exception {
         String made = signature(() -> numbers(1).collect());
-        life.aboutWrites = "{\"action\":\"skip\",\"saved\":{\"epoch\":1,\"made\":{\"" + made + "\":2}}}";
+        leaveOutWhatMade(made, 2);
+        assertEquals(made + "-4", declared(() -> numbers(1).collect()).get("signature").asText());
+    }
+
+    /** They are of more use to what comes next than to nobody. */
+    @Test
+    void butForThoseThatAreSavedStill() throws Exception {
+        String made = signature(() -> numbers(1).collect());
+        Path past = life.save(directory.resolve("past"));
+        life.close();
+        seen.clear();
+        begin(2, past);
+        leaveOutWhatMade(made, 1);
+        assertEquals(made + "-1", declared(() -> numbers(1).collect()).get("signature").asText());
+    }
+
+    private void leaveOutWhatMade(String which, int count) {
+        life.aboutWrites =
+                "{\"action\":\"skip\",\"saved\":{\"epoch\":1,\"made\":{\"" + which + "\":" + count + "}}}";
         var saved = life.cluster.context.parallelize(List.of(1, 2), 2);
         var output = new org.apache.hadoop.fs.Path(directory.resolve("out").toString());
         assertTrue(life.recovery.writes().isThere(saved.rdd(), output, "saveAsTextFile"));
-        assertEquals(made + "-4", declared(() -> numbers(1).collect()).get("signature").asText());
+        life.recovery.writes().leave(output);
     }
 
     @Test
