@@ -40,6 +40,7 @@ class Lives:
 
     def __init__(self, cluster: Cluster, application: str) -> None:
         self.records = run_yarnspec(cluster, "events", application, "-o", "json").expect(0).lines
+        self._status = run_yarnspec(cluster, "status", application, "-o", "json").expect(0).document
         self._journal = journal_of(cluster, application)
 
     @cached_property
@@ -74,7 +75,9 @@ class Lives:
 
     def launched(self, epoch: int) -> int:
         """How many attempts of tasks a life that came to its end has launched: all of them have ended."""
-        return len(self.of("TaskFinished", epoch))
+        ended = len(self.of("TaskFinished", epoch))
+        assert epoch != self.last or self._status["tasks"]["launched"] == ended, self._status["tasks"]
+        return ended
 
     @property
     def said(self) -> str:

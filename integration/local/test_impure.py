@@ -140,15 +140,6 @@ def test_a_half_that_was_written_is_not_taken_for_that_of_another_draw(directory
     assert not (directory / "data" / "b" / "half-1" / "_SUCCESS").exists()
 
 
-def _each_has_its_own(case: str, directory: Path, *, killed_in: int) -> None:
-    """The driver is killed while the output of that number is made, each of two maps; none must have another's rows."""
-    application = LocalSpark(directory / "killed")
-    killed = application.run(command(case, directory), kill_when=lambda maps, _shuffles: maps >= 2 * killed_in - 1)
-    assert killed.exit_code == -9
-    assert sum(bool(one.maps) for one in application.shuffles.values()) == killed_in
-    assert outcome(application.run(command(case, directory))) == [day for day in impure.DAYS for _ in range(2)]
-
-
 @pytest.mark.parametrize(
     ("case", "killed_in"),
     [
@@ -156,6 +147,7 @@ def _each_has_its_own(case: str, directory: Path, *, killed_in: int) -> None:
         ("sunk", 2),
         pytest.param("retried", 2, marks=pytest.mark.soak),
         ("retried", 1),  # The first output has failed once before the driver dies, and does not in the next life.
+        pytest.param("sunk_records", 1, marks=pytest.mark.soak),
     ],
 )
 def test_what_looks_the_same_for_another_output_is_another(case: str, killed_in: int, directory: Path) -> None:
@@ -165,6 +157,17 @@ def test_what_looks_the_same_for_another_output_is_another(case: str, killed_in:
     assert killed.exit_code == -9
     assert sum(bool(one.maps) for one in application.shuffles.values()) == killed_in
     assert outcome(application.run(command(case, directory))) == [day for day in impure.DAYS for _ in range(2)]
+
+
+@pytest.mark.soak
+def test_what_other_writes_to_its_path_began_before_it_does_not_matter(directory: Path) -> None:
+    """The driver is killed in two of three appends to one path, of which one had begun before the others."""
+    application = LocalSpark(directory / "killed")
+    killed = application.run(command("beside", directory), kill_when=lambda maps, _shuffles: maps >= 5)
+    assert killed.exit_code == -9
+    second = application.run(command("beside", directory))
+    assert outcome(second) == sorted([impure.DAYS[0], *(day for day in impure.DAYS for _ in range(2))])
+    assert (second.skipped, second.restored) == (1, 3)
 
 
 OTHERS = [pytest.param(one, marks=pytest.mark.soak) for one in ("files", "written", "rows", "adaptive")]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import random
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -221,30 +222,90 @@ def _remodeled(
 
 def retried(spark: SparkSession, directory: Path) -> Any:
     """The same, where the first write of all fails once."""
+    return _remodeled(spark, directory, _fails_once(directory), (directory / "failed").touch)
+
+
+def _fails_once(directory: Path) -> Callable[[int], str]:
+    """Gives the model, once there is a file that says that it has failed."""
     failed = directory / "failed"
 
-    def of_day(_: int) -> str:
+    def model(_: int) -> str:
         if not failed.exists():
             raise OSError(failed)
         return (directory / "model").read_text()
 
-    return _remodeled(spark, directory, of_day, failed.touch)
+    return model
 
 
 def sunk(spark: SparkSession, directory: Path) -> Any:
     """The same with a sink."""
-    model = directory / "model"
-    tagged = functions.udf(lambda _: model.read_text())
+    tagged = functions.udf(lambda _: (directory / "model").read_text())
 
+    def of_today() -> Any:
+        rows = spark.range(0, 8, 1, 2).select((functions.col("id") % 2).alias("k"), tagged("id").alias("day"))
+        return rows.groupBy("k").agg(functions.min("day").alias("day")).select("day")
+
+    return _sunk(spark, directory, of_today, lambda row: str(row.day))
+
+
+def sunk_records(spark: SparkSession, directory: Path) -> Any:
+    """The same with an RDD, where the first save of all fails once."""
+    tagged = _fails_once(directory)
+
+    def of_today() -> Any:
+        pairs = spark.sparkContext.parallelize(range(8), 2).map(lambda number: (number % 2, tagged(number)))
+        return pairs.groupByKey(2).mapValues(min).values()
+
+    return _sunk(spark, directory, of_today, str)
+
+
+def _sunk(spark: SparkSession, directory: Path, of_today: Callable[[], Any], text: Callable[[Any], str]) -> Any:
     def write(records: Any, file: Any) -> None:
-        file.write("".join(f"{row.day}\n" for row in records).encode())
+        file.write("".join(f"{text(record)}\n" for record in records).encode())
 
     for day in DAYS:
-        model.write_text(day)
-        rows = spark.range(0, 8, 1, 2).select((functions.col("id") % 2).alias("k"), tagged("id").alias("day"))
-        firsts = rows.groupBy("k").agg(functions.min("day").alias("day"))
-        PartitionFileSink(str(directory / "all"), write, mode="append").save(firsts, key=day)
+        (directory / "model").write_text(day)
+        sink = PartitionFileSink(str(directory / "all"), write, mode="append")
+        try:
+            sink.save(of_today(), key=day)
+        except Exception:  # of Spark's kinds
+            (directory / "failed").touch()
+            sink.save(of_today(), key=day)
     return sorted(row.value for row in spark.read.text(published_files(spark, str(directory / "all"))).collect())
+
+
+def beside(spark: SparkSession, directory: Path) -> Any:
+    """The last day's rows are appended beside the others' in the first life, and after them in the next one.
+
+    What is there before them nobody can know again.
+    """
+    import pyarrow.parquet as pq
+
+    target = str(directory / "all")
+    first, second = directory / "first", directory / "second"
+    waits = not first.exists()
+    (first if waits else second).touch()
+    kept = spark.createDataFrame([(0, DAYS[0])], "k bigint, day string").cache()
+    kept.write.mode("ignore").parquet(target)
+
+    def append(day: str) -> None:
+        def of_day(number: int) -> str:
+            while day == DAYS[-1] and number >= 4 and not second.exists():
+                time.sleep(0.1)
+            return day
+
+        tagged = functions.udf(of_day)
+        rows = spark.range(0, 8, 1, 2).select((functions.col("id") % 2).alias("k"), tagged("id").alias("day"))
+        rows.groupBy("k").agg(functions.min("day").alias("day")).write.mode("append").parquet(target)
+
+    last = threading.Thread(target=append, args=DAYS[-1:], daemon=True)
+    if waits:
+        last.start()
+        while not spark.sparkContext.statusTracker().getActiveStageIds():
+            time.sleep(0.01)
+    for day in DAYS if not waits else DAYS[:-1]:
+        append(day)
+    return sorted(pq.read_table(directory / "all")["day"].to_pylist())
 
 
 def _each_day(
@@ -286,6 +347,8 @@ CASES = {
         remodeled,
         retried,
         sunk,
+        sunk_records,
+        beside,
     )
 }
 

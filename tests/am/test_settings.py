@@ -67,9 +67,13 @@ def test_an_attempt_has_a_range_of_epochs_only_while_recovery_is_on() -> None:
     assert [epoch_of(off, attempt) for attempt in (1, 2, 3)] == [1, 2, 3]
 
 
-@pytest.mark.parametrize(("attempts", "restarts"), [(1, 4), (4, 4), (5, 3), (7, 2), (21, 0), (30, 0)])
-def test_with_many_attempts_a_driver_has_fewer_lives_in_each(attempts: int, restarts: int) -> None:
-    many = msgspec.structs.replace(plan("recovery.enabled=true"), max_attempts=attempts)
+@pytest.mark.parametrize(
+    ("attempts", "wanted", "restarts"),
+    [(1, 4, 4), (2, 9, 9), (3, 9, 6), (4, 9, 4), (4, 4, 4), (5, 4, 3), (7, 4, 2), (21, 4, 0), (30, 4, 0)],
+)
+def test_with_many_attempts_a_driver_has_fewer_lives_in_each(attempts: int, wanted: int, restarts: int) -> None:
+    asked = plan("recovery.enabled=true", f"recovery.driver_restarts={wanted}")
+    many = msgspec.structs.replace(asked, max_attempts=attempts)
     last = epoch_of(many, attempts)
     assert settings_of(many, Earlier(), epoch_of(many, 1)).recovery.driver_restarts == restarts
     assert last + restarts <= max(EPOCH_MAX, attempts)

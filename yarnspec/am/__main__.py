@@ -36,7 +36,7 @@ from yarnspec.am.watch import ClusterWatch
 from yarnspec.core import events
 from yarnspec.core.commands import FinishApplication
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.core.restarts import first_epoch
+from yarnspec.core.restarts import first_epoch, restarts_in_each
 from yarnspec.core.settings import BlockSettings, DetectorSettings, RecoverySettings, Settings, SpeculationSettings
 from yarnspec.observe.eventlogs import EventLogs
 from yarnspec.observe.rest import Endpoint
@@ -70,7 +70,7 @@ def attempt_of(plan: Plan, epoch: int) -> int:
 
 def restarts_of(plan: Plan) -> int:
     """How often the driver is started again in one attempt: so that the lives in all attempts have numbers."""
-    return max(0, min(plan.options.recovery.driver_restarts, EPOCH_MAX // plan.max_attempts - 1))
+    return restarts_in_each(plan.max_attempts, plan.options.recovery.driver_restarts, EPOCH_MAX)
 
 
 def earlier_attempts(

@@ -106,7 +106,7 @@ class WriteCommitting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """The files of this write are about to be shown: so many, with this digest of their names and lengths. Summary.
 
     ``made``: the shuffles that were made for it alone, by what they are, how many of each; ``done_before``: how
-    many writes to the path its driver had done before it, or left out as they were done.
+    many of the same plan and path are known to have been done before it.
     """
 
     ordinal: int

@@ -16,6 +16,11 @@ def first_epoch(attempt: int, driver_restarts: int) -> int:
     return (attempt - 1) * (driver_restarts + 1) + 1
 
 
+def restarts_in_each(attempts: int, wanted: int, lives: int) -> int:
+    """How often a driver may be started again in each of these attempts, with numbers for so many ``lives`` in all."""
+    return max(0, min(wanted, lives // attempts - 1))
+
+
 class Restarts:
     """The budget of restarts of one attempt."""
 

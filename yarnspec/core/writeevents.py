@@ -21,7 +21,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
         existed: whether there was anything at its path when it began.
         files: how many files it wrote; known once it was about to commit, as is their ``digest`` (names and lengths).
         made: the shuffles that were made for it alone, by what they are, how many of each.
-        done_before: how many writes to the path its driver had done before it, or left out as they were done.
+        done_before: how many of the same signature and path are known to have been done before it.
     """
 
     ordinal: int

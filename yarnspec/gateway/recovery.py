@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from yarnspec.core.restarts import restarts_in_each
 from yarnspec.gateway import shuffleservice
 from yarnspec.spark.properties import EPOCH_MAX, LOCAL_SCHEMES, PROGRAM_LISTS, recovery_keys, recovery_off
 
@@ -49,6 +50,18 @@ def warnings(program: str, properties: Mapping[str, str], options: Options) -> l
         f"finished work is not used again by a next driver: {name} is on the web, and may be another file by then"
         for name in named
         if urlsplit(name).scheme not in LOCAL_SCHEMES
+    ]
+
+
+def fewer_restarts(options: Options, asked: Collection[str], attempts: int) -> list[str]:
+    """What to say when a driver is started again less often than is ``asked`` for, as it has so many attempts."""
+    wanted = options.recovery.driver_restarts
+    restarts = restarts_in_each(attempts, wanted, EPOCH_MAX)
+    if not options.recovery.enabled or "recovery.driver_restarts" not in asked or restarts == wanted:
+        return []
+    return [
+        f"recovery.driver_restarts={wanted}: a driver is started again {restarts} times in each attempt, as {attempts} "
+        f"attempts have numbers for {EPOCH_MAX} lives together; fewer attempts (am.max_attempts) leave room for more"
     ]
 
 

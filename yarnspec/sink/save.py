@@ -86,7 +86,8 @@ def save(
                     f"{publication.place.target}: some of the program's saves to this path have a key, and some have "
                     "none: after a restart nobody could tell their order. Give all of them a key, or none"
                 )
-            return _publish(publication, job, ordinal, f"{line} (call {counted[calls]})", key=key, suffix=suffix)
+            with job.told_apart(f"{publication.place.target} {key or ordinal}"):
+                return _publish(publication, job, ordinal, f"{line} (call {counted[calls]})", key=key, suffix=suffix)
     finally:
         if publication.decided:  # after an error as well: the next owner publishes it
             if key:
@@ -125,9 +126,8 @@ def _publish(
             line,
         )
     directory = publication.prepare(begun)
-    with job.told_apart(f"{publication.place.target} {key or ordinal}"):
-        left = sorted(set(range(job.partitions)) - {attempt.partition for attempt in usable})
-        accepted = [*usable, *job.run(directory, owner.epoch, left)]
+    left = sorted(set(range(job.partitions)) - {attempt.partition for attempt in usable})
+    accepted = [*usable, *job.run(directory, owner.epoch, left)]
     names = publication.names_of_attempts()
     _check_sizes(publication, accepted, names)
     decision = Decision(

@@ -52,8 +52,7 @@ final class Writes {
     /** Why nothing may be added at these paths: the negotiator may hold a write there for not done again by now. */
     private final Map<String, String> undecided = new ConcurrentHashMap<>();
     private final Map<String, Object> asking = new ConcurrentHashMap<>();
-    /** Which write to each path this driver has come to. */
-    private final Map<String, Turn> turns = new ConcurrentHashMap<>();
+    private final WriteTurns turns = new WriteTurns();
     /** Where this thread is about to write, while it is found out what. */
     private final ThreadLocal<Path> saving = new ThreadLocal<>();
 
@@ -61,7 +60,7 @@ final class Writes {
      * One write of this driver.
      *
      * @param path the name of the output
-     * @param turn which of this program's writes to it this is
+     * @param turn which of the writes to it this is
      * @param anew nothing of what was there stays
      * @param below the shuffles of RDDs that it reads
      * @param made those that were made for it alone, how many of each kind
@@ -71,31 +70,11 @@ final class Writes {
             Key key,
             Path output,
             String path,
-            Turn turn,
+            WriteTurns.Turn turn,
             boolean there,
             boolean anew,
             Set<Integer> below,
             Map<String, Integer> made) {}
-
-    /**
-     * Which of the writes to a path: what was done before it tells outputs apart, and the try those of one output. In the
-     * next life more of these may fail, or fewer, so they do not count for what comes after.
-     *
-     * @param done how many were done before, or left out as an earlier driver has done them
-     * @param tries how many have begun since
-     */
-    record Turn(int done, int tries) {
-        private static final Turn NONE = new Turn(0, 0);
-
-        private Turn tried() {
-            return new Turn(done, tries + 1);
-        }
-
-        /** One was done that came after so many others, be it in an earlier life. */
-        private Turn doneAfter(int before) {
-            return new Turn(Math.max(done, before) + 1, 0);
-        }
-    }
 
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
     private record Key(String execution, String path) {}
@@ -211,9 +190,7 @@ final class Writes {
     String target() {
         Path output = saving.get();
         return output == null
-                ? ofThisQuery()
-                        .map(write -> write.path() + "#" + write.turn().done() + "." + write.turn().tries())
-                        .orElse("")
+                ? ofThisQuery().map(write -> write.turn().text()).orElse("")
                 : names.of(output);
     }
 
@@ -309,7 +286,7 @@ final class Writes {
 
     private Write decide(Key key, String mode, Signature signature, Path output, String path, Runnable skipping) {
         int number = lastWrite.incrementAndGet();
-        Turn turn = turns.compute(path, (each, before) -> (before == null ? Turn.NONE : before).tried());
+        WriteTurns.Turn turn = turns.next(path, signature.text());
         boolean existed = exists(output);
         boolean anew = !existed || mode.equals("replace");
         if (!anew && undecided.containsKey(path)) {
@@ -335,11 +312,13 @@ final class Writes {
                 Map<String, Integer> made = new HashMap<>();
                 answer.path("saved").path("made").properties().forEach(each -> made.put(each.getKey(), each.getValue().asInt()));
                 signatures.leftOut(made, SavedOutputs.get());
-                done(path, answer.path("saved").path("done_before").asInt());
                 if (mode.equals("add") || mode.equals("amend")) {
                     inputs.notAddedAgain(path, context.newRddId());
                 }
                 skipping.run();
+                turns.done(turn, answer.path("saved").path("done_before").asInt());
+            } else if (existed && (mode.equals("ignore") || mode.equals("create"))) {
+                turns.done(turn, turn.done()); // Spark leaves it as it is, as an earlier driver may have done it
             }
         } catch (Throwable e) { // Scala's methods do not declare what they throw
             if (mayBeThere) {
@@ -443,11 +422,7 @@ final class Writes {
     void finished(Write write) {
         questions.ask("write_finished", event -> event.put("write", write.number()));
         planned.remove(write.key());
-        done(write.path(), write.turn().done());
-    }
-
-    private void done(String path, int before) {
-        turns.computeIfPresent(path, (each, turn) -> turn.doneAfter(before));
+        turns.done(write.turn(), write.turn().done());
     }
 
     /** A DataFrame gets these inputs. */
