@@ -25,6 +25,8 @@ SALTS = 50
 PARTS = 8
 DAYS = ("a", "b", "c")
 SLOW_S = 0.02
+FAIL = "fail"
+"""While there is a file of this name functions fail."""
 
 
 def salted(spark: SparkSession, _directory: Path) -> Any:
@@ -198,48 +200,34 @@ def appended(spark: SparkSession, directory: Path) -> Any:
 
 
 def remodeled(spark: SparkSession, directory: Path) -> Any:
-    """Rows of each day, by a file that the functions read, all to one place."""
-    return _remodeled(spark, directory, lambda _: (directory / "model").read_text(), lambda: None)
+    """Each day's rows are appended to one path; which day it is a file tells. What fails is tried again."""
+    target = str(directory / "all")
+    model = _model(directory)
+    tagged = functions.udf(model)
 
-
-def _remodeled(
-    spark: SparkSession, directory: Path, of_day: Callable[[int], str], after_failure: Callable[[], None]
-) -> Any:
-    import pyarrow.parquet as pq
-
-    tagged = functions.udf(of_day)
-    for day in DAYS:
-        (directory / "model").write_text(day)
+    def append() -> None:
         rows = spark.range(0, 8, 1, 2).select((functions.col("id") % 2).alias("k"), tagged("id").alias("day"))
-        firsts = rows.groupBy("k").agg(functions.min("day").alias("day"))
-        try:
-            firsts.write.mode("append").parquet(str(directory / "all"))
-        except Exception:  # of Spark's kinds
-            after_failure()
-            firsts.write.mode("append").parquet(str(directory / "all"))
-    return sorted(pq.read_table(directory / "all")["day"].to_pylist())
+        rows.groupBy("k").agg(functions.min("day").alias("day")).write.mode("append").parquet(target)
+
+    return _each_model(directory, append)
 
 
-def retried(spark: SparkSession, directory: Path) -> Any:
-    """The same, where the first write of all fails once."""
-    return _remodeled(spark, directory, _fails_once(directory), (directory / "failed").touch)
+def remodeled_records(spark: SparkSession, directory: Path) -> Any:
+    """The same where the rows come from an RDD."""
+    target = str(directory / "all")
+    model = _model(directory)
 
+    def append() -> None:
+        rows = _firsts(spark, model).map(lambda day: (day,))
+        spark.createDataFrame(rows, "day string").write.mode("append").parquet(target)
 
-def _fails_once(directory: Path) -> Callable[[int], str]:
-    """Gives the model, once there is a file that says that it has failed."""
-    failed = directory / "failed"
-
-    def model(_: int) -> str:
-        if not failed.exists():
-            raise OSError(failed)
-        return (directory / "model").read_text()
-
-    return model
+    return _each_model(directory, append)
 
 
 def sunk(spark: SparkSession, directory: Path) -> Any:
     """The same with a sink."""
-    tagged = functions.udf(lambda _: (directory / "model").read_text())
+    model = _model(directory)
+    tagged = functions.udf(model)
 
     def of_today() -> Any:
         rows = spark.range(0, 8, 1, 2).select((functions.col("id") % 2).alias("k"), tagged("id").alias("day"))
@@ -249,14 +237,42 @@ def sunk(spark: SparkSession, directory: Path) -> Any:
 
 
 def sunk_records(spark: SparkSession, directory: Path) -> Any:
-    """The same with an RDD, where the first save of all fails once."""
-    tagged = _fails_once(directory)
+    """The same with a sink and an RDD."""
+    model = _model(directory)
+    return _sunk(spark, directory, lambda: _firsts(spark, model), str)
 
-    def of_today() -> Any:
-        pairs = spark.sparkContext.parallelize(range(8), 2).map(lambda number: (number % 2, tagged(number)))
-        return pairs.groupByKey(2).mapValues(min).values()
 
-    return _sunk(spark, directory, of_today, str)
+def _model(directory: Path) -> Callable[[int], str]:
+    """Says which day it is, unless it is to fail."""
+
+    def model(_: int) -> str:
+        if (directory / FAIL).exists():
+            raise OSError(directory / FAIL)
+        return (directory / "model").read_text()
+
+    return model
+
+
+def _firsts(spark: SparkSession, model: Callable[[int], str]) -> Any:
+    pairs = spark.sparkContext.parallelize(range(8), 2).map(lambda number: (number % 2, model(number)))
+    return pairs.groupByKey(2).mapValues(min).values()
+
+
+def _each_model(directory: Path, append: Callable[[], None]) -> Any:
+    import pyarrow.parquet as pq
+
+    for day in DAYS:
+        (directory / "model").write_text(day)
+        _again_if_it_fails(directory, append)
+    return sorted(pq.read_table(directory / "all")["day"].to_pylist())
+
+
+def _again_if_it_fails(directory: Path, action: Callable[[], None]) -> None:
+    try:
+        action()
+    except Exception:  # of Spark's kinds
+        (directory / FAIL).unlink()
+        action()
 
 
 def _sunk(spark: SparkSession, directory: Path, of_today: Callable[[], Any], text: Callable[[Any], str]) -> Any:
@@ -266,11 +282,7 @@ def _sunk(spark: SparkSession, directory: Path, of_today: Callable[[], Any], tex
     for day in DAYS:
         (directory / "model").write_text(day)
         sink = PartitionFileSink(str(directory / "all"), write, mode="append")
-        try:
-            sink.save(of_today(), key=day)
-        except Exception:  # of Spark's kinds
-            (directory / "failed").touch()
-            sink.save(of_today(), key=day)
+        _again_if_it_fails(directory, lambda sink=sink, day=day: sink.save(of_today(), key=day))  # type: ignore[misc]
     return sorted(row.value for row in spark.read.text(published_files(spark, str(directory / "all"))).collect())
 
 
@@ -345,7 +357,7 @@ CASES = {
         adaptive,
         appended,
         remodeled,
-        retried,
+        remodeled_records,
         sunk,
         sunk_records,
         beside,

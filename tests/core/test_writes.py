@@ -43,6 +43,12 @@ def beginning(number: int = 1, *, existed: bool = True) -> wr.WriteBeginning:
     return wr.WriteBeginning(question=90 + number, write=number, job="j", existed=existed)
 
 
+def committing(number: int, *, read: tuple[str, ...] = ()) -> wr.WriteCommitting:
+    return wr.WriteCommitting(
+        question=80 + number, write=number, files=1, digest="d", made={}, done_before={}, read=read
+    )
+
+
 def says(world: World, event: Any) -> str:
     """What the driver is answered: run, skip or stop."""
     return only(cm.AnswerWrite, world.tell(event)).action
@@ -316,16 +322,19 @@ def test_what_is_read_is_recorded_for_all_writes_that_are_under_way() -> None:
     recorded = [
         only(
             cm.RecordCommitting,
-            world.tell(wr.WriteCommitting(question=9, write=2, files=1, digest="d", made={}, read=(X,))),
+            world.tell(committing(2, read=(X,))),
         ),
-        only(cm.RecordCommitting, world.tell(wr.WriteCommitting(question=9, write=1, files=1, digest="d", made={}))),
+        only(
+            cm.RecordCommitting,
+            world.tell(committing(1)),
+        ),
     ]
     assert [(one.ordinal, one.earliest, one.read) for one in recorded] == [(2, 1, (X,)), (1, 1, ())]
     world.tell(wr.WriteFinished(question=9, write=1))
     world.tell(wr.WriteFinished(question=9, write=2))
     last = only(
         cm.RecordCommitting,
-        world.tell(wr.WriteCommitting(question=9, write=3, files=1, digest="d", made={}, read=(Y,))),
+        world.tell(committing(3, read=(Y,))),
     )
     assert (last.epoch, last.earliest, last.read) == (1, 3, (Y,))
 
@@ -337,8 +346,8 @@ def test_writes_that_will_never_be_committed_are_not_under_way() -> None:
         world.tell(declared(path=f"{Y}{number}", mode=mode, number=number))
         world.tell(wr.WriteBeginning(question=2, write=number, job=f"j{number}", existed=True))
     world.tell(wr.WriteAborting(question=3, write=1))
-    committing = world.tell(wr.WriteCommitting(question=4, write=3, files=1, digest="d", made={}, read=(X,)))
-    assert only(cm.RecordCommitting, committing).earliest == 3
+    told = world.tell(committing(3, read=(X,)))
+    assert only(cm.RecordCommitting, told).earliest == 3
 
 
 def test_what_was_read_before_anything_could_be_recorded_is_recorded_with_the_next_commit() -> None:
@@ -347,13 +356,13 @@ def test_what_was_read_before_anything_could_be_recorded_is_recorded_with_the_ne
     world.fire(REPLAY_TIMER, due.at_ms)
     world.tell(declared())
     world.tell(beginning())
-    first = world.tell(wr.WriteCommitting(question=3, write=1, files=1, digest="d", made={}, read=(X,)))
+    first = world.tell(committing(1, read=(X,)))
     assert of(cm.RecordCommitting, first) == []
     world.tell(wr.WriteFinished(question=4, write=1))
     world.tell(rec.JournalReplayed())
     world.tell(declared(path=Y, number=2))
     world.tell(beginning(2))
-    second = world.tell(wr.WriteCommitting(question=5, write=2, files=1, digest="d", made={}, read=(Y,)))
+    second = world.tell(committing(2, read=(Y,)))
     assert only(cm.RecordCommitting, second).read == (X, Y)
 
 
@@ -386,11 +395,13 @@ def test_a_write_is_recorded_before_each_of_its_steps() -> None:
     assert (record.job, record.epoch, record.existed) == ("j", 1, False)
     deleting = world.tell(wr.WriteDeleting(question=8, write=1))
     assert names(deleting) == ["AnswerWrite"]
-    committing = world.tell(wr.WriteCommitting(question=3, write=1, files=4, digest="d", made={"x": 1}, done_before=2))
-    assert names(committing) == ["RecordCommitting", "AnswerWrite"]
-    recorded = only(cm.RecordCommitting, committing)
-    assert (recorded.made, recorded.done_before) == ({"x": 1}, 2)
-    assert [one.fenced for one in of(cm.AnswerWrite, begun + deleting + committing)] == [True, True, True]
+    showing = world.tell(
+        wr.WriteCommitting(question=3, write=1, files=4, digest="d", made={"x": 1}, done_before={"y": 2})
+    )
+    assert names(showing) == ["RecordCommitting", "AnswerWrite"]
+    recorded = only(cm.RecordCommitting, showing)
+    assert (recorded.made, recorded.done_before) == ({"x": 1}, {"y": 2})
+    assert [one.fenced for one in of(cm.AnswerWrite, begun + deleting + showing)] == [True, True, True]
     finished = world.tell(wr.WriteFinished(question=4, write=1))
     assert names(finished) == ["RecordCommit", "RecordProgress", "AnswerWrite"]
     # After it the program may move the files.

@@ -247,7 +247,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     private Signature described(ShuffleDependency<?, ?, ?> dependency) {
         Properties properties = dependency.rdd().context().getLocalProperties();
-        Signature signature = signatures.of(dependency, writes == null ? "" : writes.target());
+        Signature signature = signatures.of(dependency, writes == null ? null : writes.target());
         if (writes != null && signature.known()) {
             writes.made(signature);
         }

@@ -80,9 +80,9 @@ final class Signatures implements ShuffleIdentities {
     /**
      * What a shuffle is that is just being made.
      *
-     * @param target where the job writes for which it is made; empty when it does not, or that is not known
+     * @param target what it is made for; null when its job does not write, or that is not known
      */
-    Signature of(ShuffleDependency<?, ?, ?> dependency, String target) {
+    Signature of(ShuffleDependency<?, ?, ?> dependency, WriteTurns.Target target) {
         Fingerprint into = new Fingerprint();
         Values values = new Values(into, this, inputs);
         String whyNot = "";
@@ -90,7 +90,7 @@ final class Signatures implements ShuffleIdentities {
         try {
             SparkPlan exchange = add(dependency, values);
             description = exchange == null ? description : exchange.simpleString(10);
-            addCircumstances(values, dependency.rdd().context(), target);
+            addCircumstances(values, dependency.rdd().context(), target == null ? "" : target.path());
         } catch (Unknown e) {
             whyNot = e.getMessage();
         } catch (Exception | LinkageError | StackOverflowError e) {
@@ -100,6 +100,9 @@ final class Signatures implements ShuffleIdentities {
         String text = "";
         if (whyNot.isEmpty()) {
             String hex = into.hex();
+            if (target != null && values.runsFunctions()) {
+                hex = target.own(hex);
+            }
             text = hex + OCCURRENCE + occurrences.merge(hex, 1, Integer::sum);
         }
         return new Signature(

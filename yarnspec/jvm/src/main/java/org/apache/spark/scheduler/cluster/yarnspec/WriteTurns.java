@@ -1,46 +1,73 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Tells a driver's writes of the same to the same path apart, so that each is known again in the next life.
+ * Tells alike shuffles of a driver's writes apart, so that the next life knows again which write each was made for.
  *
  * <p>What was done before tells outputs apart, and the try those of one output. In the next life more tries may fail, or
- * fewer, so they do not count for what comes after. Nor do writes of something else: threads may come to them in any order.
+ * fewer, so they do not count for what comes after. Nor do writes that have no such shuffle: threads may come to them in
+ * any order.
  */
 final class WriteTurns {
-    private final Map<Alike, Count> counts = new ConcurrentHashMap<>();
+    private static final Turn FIRST = new Turn(0, 1);
 
-    /** Writes of the same to the same path; of those with an empty signature it is not known what they write. */
-    private record Alike(String path, String signature) {}
+    private final Map<String, Turn> counts = new ConcurrentHashMap<>();
+    /** Of what each that was made for a write is one. */
+    private final Map<String, String> kinds = new ConcurrentHashMap<>();
 
-    private record Count(int done, int tries) {
-        private static final Count NONE = new Count(0, 0);
+    /** How many writes with such a shuffle were done before, or left out as done, and which one it is since then. */
+    private record Turn(int done, int tried) {}
+
+    /** A write of this driver that is about to be done, or to be left out. */
+    Target to(String path) {
+        return new Target(path);
     }
 
-    /**
-     * Which of the writes it is.
-     *
-     * @param done how many alike were done before, or left out as an earlier driver has done them
-     * @param text what it has in common with the same one of another life alone
-     */
-    record Turn(String path, String signature, int done, String text) {}
-
-    /** A write begins, be it to be left out. */
-    Turn next(String path, String signature) {
-        Count now = counts.merge(
-                new Alike(path, signature), new Count(0, 1), (before, one) -> new Count(before.done(), before.tries() + 1));
-        // What is known now may have been unknown in another life, and has counted there among those.
-        Count unknown = counts.getOrDefault(new Alike(path, ""), Count.NONE);
-        String text = path + "#" + signature + "#" + now + unknown;
-        return new Turn(path, signature, now.done(), text);
+    /** A write with these shuffles is done, or left out; by what they are, how many with such a one were done before. */
+    void done(Map<String, Integer> before) {
+        before.forEach((shuffle, done) -> counts.merge(
+                shuffle, new Turn(done + 1, 0), (now, then) -> new Turn(Math.max(now.done() + 1, then.done()), 0)));
     }
 
-    /** It is done; {@code before}: how many were before it, when an earlier driver did it. */
-    void done(Turn turn, int before) {
-        counts.computeIfPresent(
-                new Alike(turn.path(), turn.signature()),
-                (each, count) -> new Count(Math.max(count.done(), before) + 1, 0));
+    /** What a shuffle is made for. */
+    final class Target {
+        private final String path;
+        private final Map<String, Turn> turns = new ConcurrentHashMap<>();
+
+        private Target(String path) {
+            this.path = path;
+        }
+
+        String path() {
+            return path;
+        }
+
+        /** What a shuffle is that is made for this one of all writes with such a shuffle. */
+        String own(String shuffle) {
+            Turn turn = turns.computeIfAbsent(
+                    shuffle,
+                    each -> counts.merge(each, FIRST, (now, first) -> new Turn(now.done(), now.tried() + 1)));
+            String own = new Fingerprint().add(shuffle).add(turn.done()).add(turn.tried()).hex();
+            kinds.put(own, shuffle);
+            return own;
+        }
+
+        /** It reads a shuffle that is there, perhaps since it was tried before. */
+        void reads(String own) {
+            String shuffle = kinds.get(own);
+            if (shuffle != null) {
+                turns.computeIfAbsent(shuffle, counts::get);
+            }
+        }
+
+        /** For {@link #done}. */
+        Map<String, Integer> doneBefore() {
+            Map<String, Integer> before = new TreeMap<>();
+            turns.forEach((shuffle, turn) -> before.put(shuffle, turn.done()));
+            return before;
+        }
     }
 }

@@ -54,13 +54,12 @@ final class Writes {
     private final Map<String, Object> asking = new ConcurrentHashMap<>();
     private final WriteTurns turns = new WriteTurns();
     /** Where this thread is about to write, while it is found out what. */
-    private final ThreadLocal<Path> saving = new ThreadLocal<>();
+    private final ThreadLocal<WriteTurns.Target> saving = new ThreadLocal<>();
 
     /**
      * One write of this driver.
      *
-     * @param path the name of the output
-     * @param turn which of the writes to it this is
+     * @param target what its shuffles are made for, with the name of the output
      * @param anew nothing of what was there stays
      * @param below the shuffles of RDDs that it reads
      * @param made those that were made for it alone, how many of each kind
@@ -69,8 +68,7 @@ final class Writes {
             int number,
             Key key,
             Path output,
-            String path,
-            WriteTurns.Turn turn,
+            WriteTurns.Target target,
             boolean there,
             boolean anew,
             Set<Integer> below,
@@ -147,10 +145,12 @@ final class Writes {
         Key key = key(command.outputPath());
         Write known = planned.get(key); // adaptive execution plans again
         if (known == null) {
-            saving.set(command.outputPath()); // shuffles of RDDs that the query reads are made here
+            WriteTurns.Target target = turns.to(names.of(command.outputPath()));
+            saving.set(target); // shuffles of RDDs that the query reads are made here
             try {
                 Signature signature = signatures.of(session, command);
-                known = declare(key, mode(command), signature, command.outputPath(), () -> readRdds(command.query()));
+                Runnable skipping = () -> readRdds(command.query());
+                known = declare(key, mode(command), signature, command.outputPath(), target, skipping);
             } finally {
                 saving.remove();
             }
@@ -173,25 +173,25 @@ final class Writes {
         if (context.isStopped() || rdd.context() != context || !isOurs(context) || !validates(context.conf())) {
             return false;
         }
-        saving.set(output); // all shuffles below it are made here
+        WriteTurns.Target target = turns.to(names.of(output));
+        saving.set(target); // all shuffles below it are made here
         try {
             Signature signature = signatures.ofSave(rdd, call);
-            return declare(key(output), EarlierWrites.SAVE, signature, output, () -> inputs.reads(rdd)).there();
+            Runnable skipping = () -> inputs.reads(rdd);
+            return declare(key(output), EarlierWrites.SAVE, signature, output, target, skipping)
+                    .there();
         } finally {
             saving.remove();
         }
     }
 
     /**
-     * Where the job writes that this thread makes ready; empty when it does not, or that is not known. For what is made for
-     * a write alone, and not made when that is left out, with which of the writes to that path it is: functions may give
-     * other rows for the next one.
+     * Where the job writes that this thread makes ready; null when it does not, or that is not known. Functions may give
+     * other rows for the next write.
      */
-    String target() {
-        Path output = saving.get();
-        return output == null
-                ? ofThisQuery().map(write -> write.turn().text()).orElse("")
-                : names.of(output);
+    WriteTurns.Target target() {
+        WriteTurns.Target target = saving.get();
+        return target == null ? ofThisQuery().map(Write::target).orElse(null) : target;
     }
 
     /** The write that the query belongs to for which this thread works. */
@@ -267,7 +267,7 @@ final class Writes {
 
     /** One of which nothing is known, so that it is never left out. */
     private Write declare(Key key, String mode, Signature signature, Path output) {
-        return declare(key, mode, signature, output, () -> {});
+        return declare(key, mode, signature, output, turns.to(names.of(output)), () -> {});
     }
 
     /**
@@ -276,17 +276,21 @@ final class Writes {
      * @param skipping what follows when it is not done again
      * @throws IllegalStateException the program must not go on, or an earlier question about this path came to no end
      */
-    private Write declare(Key key, String mode, Signature signature, Path output, Runnable skipping) {
+    private Write declare(
+            Key key, String mode, Signature signature, Path output, WriteTurns.Target target, Runnable skipping) {
         // One at a time for a path: whoever tries again must know what came of it.
-        String path = names.of(output);
-        synchronized (asking.computeIfAbsent(path, each -> new Object())) {
-            return decide(key, mode, signature, output, path, skipping);
+        synchronized (asking.computeIfAbsent(target.path(), each -> new Object())) {
+            return decide(key, mode, signature, output, target, skipping);
         }
     }
 
-    private Write decide(Key key, String mode, Signature signature, Path output, String path, Runnable skipping) {
+    private Write decide(
+            Key key, String mode, Signature signature, Path output, WriteTurns.Target target, Runnable skipping) {
         int number = lastWrite.incrementAndGet();
-        WriteTurns.Turn turn = turns.next(path, signature.text());
+        String path = target.path();
+        signatures.below(signature).stream()
+                .filter(Signature::known)
+                .forEach(shuffle -> target.reads(Signatures.withoutNumber(shuffle)));
         boolean existed = exists(output);
         boolean anew = !existed || mode.equals("replace");
         if (!anew && undecided.containsKey(path)) {
@@ -309,16 +313,12 @@ final class Writes {
             there = isSkip(answer);
             if (there) {
                 stale.skipped(signature, path, answer.path("saved").path("epoch").asInt());
-                Map<String, Integer> made = new HashMap<>();
-                answer.path("saved").path("made").properties().forEach(each -> made.put(each.getKey(), each.getValue().asInt()));
-                signatures.leftOut(made, SavedOutputs.get());
+                signatures.leftOut(counts(answer.path("saved").path("made")), SavedOutputs.get());
                 if (mode.equals("add") || mode.equals("amend")) {
                     inputs.notAddedAgain(path, context.newRddId());
                 }
                 skipping.run();
-                turns.done(turn, answer.path("saved").path("done_before").asInt());
-            } else if (existed && (mode.equals("ignore") || mode.equals("create"))) {
-                turns.done(turn, turn.done()); // Spark leaves it as it is, as an earlier driver may have done it
+                turns.done(counts(answer.path("saved").path("done_before")));
             }
         } catch (Throwable e) { // Scala's methods do not declare what they throw
             if (mayBeThere) {
@@ -329,7 +329,7 @@ final class Writes {
             throw e;
         }
         Set<Integer> below = Set.copyOf(signature.parents());
-        Write write = new Write(number, key, output, path, turn, there, anew, below, new ConcurrentHashMap<>());
+        Write write = new Write(number, key, output, target, there, anew, below, new ConcurrentHashMap<>());
         planned.put(key, write);
         if (write.there()) {
             System.err.println("yarnspec: " + output + " is not written again: "
@@ -338,6 +338,12 @@ final class Writes {
             System.err.println("yarnspec: " + output + " is in the way: " + answer.path("reason").asText());
         }
         return write;
+    }
+
+    private static Map<String, Integer> counts(JsonNode object) {
+        Map<String, Integer> counts = new HashMap<>();
+        object.properties().forEach(each -> counts.put(each.getKey(), each.getValue().asInt()));
+        return counts;
     }
 
     private static boolean isSkip(JsonNode answer) {
@@ -392,7 +398,7 @@ final class Writes {
                 .put("job", job)
                 .put("existed", existed));
         if (write.anew()) {
-            undecided.remove(write.path()); // what that was about is gone, as the negotiator knows by now
+            undecided.remove(write.target().path()); // what that was about is gone, as the negotiator knows by now
         }
         return write;
     }
@@ -410,7 +416,7 @@ final class Writes {
             var array = event.putArray("read");
             inputs.takeNew().forEach(array::add);
             write.made().forEach(event.putObject("made")::put);
-            event.put("done_before", write.turn().done());
+            write.target().doneBefore().forEach(event.putObject("done_before")::put);
         });
     }
 
@@ -422,7 +428,7 @@ final class Writes {
     void finished(Write write) {
         questions.ask("write_finished", event -> event.put("write", write.number()));
         planned.remove(write.key());
-        turns.done(write.turn(), write.turn().done());
+        turns.done(write.target().doneBefore());
     }
 
     /** A DataFrame gets these inputs. */

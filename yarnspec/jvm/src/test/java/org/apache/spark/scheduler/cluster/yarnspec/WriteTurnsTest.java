@@ -3,52 +3,63 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Which writes of two lives are taken for the same. */
+/** Which shuffles of two lives are taken for those of the same write. */
 class WriteTurnsTest {
     private final WriteTurns turns = new WriteTurns();
     private final WriteTurns nextLife = new WriteTurns();
 
-    private static String next(WriteTurns turns) {
-        return turns.next("out", "s").text();
+    private static String tried(WriteTurns turns) {
+        return turns.to("out").own("s");
     }
 
-    private static WriteTurns.Turn done(WriteTurns turns) {
-        WriteTurns.Turn turn = turns.next("out", "s");
-        turns.done(turn, turn.done());
-        return turn;
+    /** What the journal gets of it. */
+    private static Map<String, Integer> done(WriteTurns turns) {
+        WriteTurns.Target target = turns.to("out");
+        target.own("s");
+        turns.done(target.doneBefore());
+        return target.doneBefore();
     }
 
     @Test
     void whatFailsInOneLifeAloneShiftsNothingAfterIt() {
-        String failed = next(turns);
-        assertNotEquals(failed, done(turns).text());
-        assertEquals(failed, done(nextLife).text());
-        assertEquals(next(turns), next(nextLife));
+        assertNotEquals(tried(turns), tried(turns));
+        done(turns);
+        done(nextLife);
+        assertEquals(tried(turns), tried(nextLife));
+    }
+
+    /** As where an RDD is saved again: its shuffle is there. */
+    @Test
+    void norDoesWhatIsTriedAgainWithTheSameShuffle() {
+        String own = tried(turns);
+        WriteTurns.Target again = turns.to("out");
+        again.reads(own);
+        turns.done(again.doneBefore());
+        done(nextLife);
+        assertEquals(tried(turns), tried(nextLife));
     }
 
     @Test
     void whatAnEarlierLifeHasDoneCountsWithAllBeforeIt() {
         done(turns);
-        int before = done(turns).done();
-        nextLife.done(nextLife.next("out", "s"), before);
-        assertEquals(next(turns), next(nextLife));
+        nextLife.done(done(turns));
+        assertEquals(tried(turns), tried(nextLife));
     }
 
     @Test
-    void writesOfSomethingElseMayComeInAnyOrder() {
-        String first = next(turns);
-        String other = turns.next("out", "other").text();
-        assertEquals(other, nextLife.next("out", "other").text());
-        assertEquals(first, next(nextLife));
-        assertNotEquals(first, turns.next("elsewhere", "s").text());
+    void oneWriteHasOneTurnForAllThatAreAlike() {
+        WriteTurns.Target target = turns.to("out");
+        assertEquals(target.own("s"), target.own("s"));
+        assertNotEquals(target.own("s"), tried(turns));
     }
 
-    /** It may be what was known in the other life. */
     @Test
-    void oneOfWhichNothingIsKnownIsTakenForAnyOther() {
-        turns.next("out", "");
-        assertNotEquals(next(turns), next(nextLife));
+    void writesWithOtherShufflesMayComeInAnyOrder() {
+        done(turns);
+        assertEquals(turns.to("out").own("other"), nextLife.to("out").own("other"));
+        assertNotEquals(tried(turns), tried(nextLife));
     }
 }
