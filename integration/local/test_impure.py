@@ -168,17 +168,6 @@ def test_what_looks_the_same_for_another_output_is_another(
     assert outcome(application.run(line)) == [day for day in impure.DAYS for _ in range(2)]
 
 
-@pytest.mark.soak
-def test_what_other_writes_to_its_path_began_before_it_does_not_matter(directory: Path) -> None:
-    """The driver is killed in two of three appends to one path, of which one had begun before the others."""
-    application = LocalSpark(directory / "killed")
-    killed = application.run(command("beside", directory), kill_when=lambda maps, _shuffles: maps >= 5)
-    assert killed.exit_code == -9
-    second = application.run(command("beside", directory))
-    assert outcome(second) == sorted([impure.DAYS[0], *(day for day in impure.DAYS for _ in range(2))])
-    assert (second.skipped, second.restored) == (1, 3)
-
-
 OTHERS = [pytest.param(one, marks=pytest.mark.soak) for one in ("files", "written", "rows", "adaptive")]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import random
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -286,40 +285,6 @@ def _sunk(spark: SparkSession, directory: Path, of_today: Callable[[], Any], tex
     return sorted(row.value for row in spark.read.text(published_files(spark, str(directory / "all"))).collect())
 
 
-def beside(spark: SparkSession, directory: Path) -> Any:
-    """The last day's rows are appended beside the others' in the first life, and after them in the next one.
-
-    What is there before them nobody can know again.
-    """
-    import pyarrow.parquet as pq
-
-    target = str(directory / "all")
-    first, second = directory / "first", directory / "second"
-    waits = not first.exists()
-    (first if waits else second).touch()
-    kept = spark.createDataFrame([(0, DAYS[0])], "k bigint, day string").cache()
-    kept.write.mode("ignore").parquet(target)
-
-    def append(day: str) -> None:
-        def of_day(number: int) -> str:
-            while day == DAYS[-1] and number >= 4 and not second.exists():
-                time.sleep(0.1)
-            return day
-
-        tagged = functions.udf(of_day)
-        rows = spark.range(0, 8, 1, 2).select((functions.col("id") % 2).alias("k"), tagged("id").alias("day"))
-        rows.groupBy("k").agg(functions.min("day").alias("day")).write.mode("append").parquet(target)
-
-    last = threading.Thread(target=append, args=DAYS[-1:], daemon=True)
-    if waits:
-        last.start()
-        while not spark.sparkContext.statusTracker().getActiveStageIds():
-            time.sleep(0.01)
-    for day in DAYS if not waits else DAYS[:-1]:
-        append(day)
-    return sorted(pq.read_table(directory / "all")["day"].to_pylist())
-
-
 def _each_day(
     directory: Path, tell: Callable[[str], Any], context: Any, of_day: Callable[[int], tuple[int, str]]
 ) -> Any:
@@ -360,7 +325,6 @@ CASES = {
         remodeled_records,
         sunk,
         sunk_records,
-        beside,
     )
 }
 

@@ -395,15 +395,7 @@ BEGUN = commands.RecordWrite(
     ordinal=1, signature="s", path="/x", mode="add", job="j", epoch=1, existed=True, reason="begins"
 )
 COMMITTING = commands.RecordCommitting(
-    ordinal=1,
-    files=2,
-    digest="d",
-    epoch=1,
-    earliest=1,
-    read=("/y",),
-    made={"x": 2},
-    done_before={"y": 3},
-    reason="commits",
+    ordinal=1, files=2, digest="d", epoch=1, earliest=1, read=("/y",), made={"x": 2}, done_before=3, reason="commits"
 )
 COMMITTED = commands.RecordCommit(ordinal=1, signature="s", path="/x", reason="is there")
 
@@ -431,7 +423,7 @@ def test_what_was_written_is_told_to_the_next_epoch(tmp_path: Path) -> None:
     first.end()
     second = Epoch(tmp_path, 2)
     known: dict[str, Any] = {"signature": "s", "path": "/x", "mode": "add", "job": "j", "epoch": 1}
-    digest: dict[str, Any] = {"files": 2, "digest": "d", "made": {"x": 2}, "done_before": {"y": 3}}
+    digest: dict[str, Any] = {"files": 2, "digest": "d", "made": {"x": 2}, "done_before": 3}
     replayed = second.replayed()
     assert replayed.writes == (
         wr.SavedWrite(ordinal=1, state="begun", **known),

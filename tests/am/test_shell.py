@@ -449,9 +449,7 @@ def test_what_is_to_be_kept_goes_to_the_journal_in_order_and_the_answers_with_it
         commands.RecordWrite(
             reason="r", ordinal=1, signature="s", path="/x", mode="add", job="j", epoch=2, existed=True
         ),
-        commands.RecordCommitting(
-            reason="r", ordinal=1, files=1, digest="d", epoch=1, earliest=1, made={}, done_before={}
-        ),
+        commands.RecordCommitting(reason="r", ordinal=1, files=1, digest="d", epoch=1, earliest=1, made={}),
         commands.RecordCommit(reason="r", ordinal=1, signature="s", path="/x"),
         commands.ForgetWrites(reason="r", ordinals=(1,)),
         commands.RecordLost(reason="r"),

@@ -356,7 +356,7 @@ class RecordCommitting(Command, frozen=True):
     epoch: int
     earliest: int
     made: dict[str, int]
-    done_before: dict[str, int]
+    done_before: int = 0
     read: tuple[str, ...] = ()
 
 

@@ -105,15 +105,15 @@ class WriteBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class WriteCommitting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The files of this write are about to be shown: so many, with this digest of their names and lengths. Summary.
 
-    ``made``: the shuffles that were made for it alone, by what they are, how many of each; ``done_before``: of
-    each kind of shuffle that functions run in, how many writes with such a one were done before.
+    ``made``: the shuffles that were made for it alone, by what they are, how many of each; ``done_before``: how
+    many writes to its path are known to have been done before.
     """
 
     ordinal: int
     files: int
     digest: str
     made: dict[str, int] = {}
-    done_before: dict[str, int] = {}
+    done_before: int = 0
 
 
 class InputsRead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

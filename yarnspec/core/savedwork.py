@@ -96,7 +96,7 @@ def _as_saved(began: WriteBegan, committing: WriteCommitting | None, *, state: W
         files=committing.files if committing else 0,
         digest=committing.digest if committing else "",
         made=committing.made if committing else {},
-        done_before=committing.done_before if committing else {},
+        done_before=committing.done_before if committing else 0,
     )
 
 

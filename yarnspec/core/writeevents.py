@@ -21,7 +21,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
         existed: whether there was anything at its path when it began.
         files: how many files it wrote; known once it was about to commit, as is their ``digest`` (names and lengths).
         made: the shuffles that were made for it alone, by what they are, how many of each.
-        done_before: by kinds of shuffles that functions run in, how many writes with such a one were done before.
+        done_before: how many writes to its path are known to have been done before.
     """
 
     ordinal: int
@@ -35,7 +35,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
     files: int = 0
     digest: str = ""
     made: dict[str, int] = {}
-    done_before: dict[str, int] = {}
+    done_before: int = 0
 
     @property
     def may_be_moved(self) -> bool:
@@ -107,7 +107,7 @@ class WriteCommitting(Event, frozen=True):
     files: int
     digest: str
     made: dict[str, int]
-    done_before: dict[str, int]
+    done_before: int = 0
     read: tuple[str, ...] = ()
 
 

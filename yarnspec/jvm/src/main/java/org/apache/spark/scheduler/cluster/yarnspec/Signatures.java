@@ -90,7 +90,7 @@ final class Signatures implements ShuffleIdentities {
         try {
             SparkPlan exchange = add(dependency, values);
             description = exchange == null ? description : exchange.simpleString(10);
-            addCircumstances(values, dependency.rdd().context(), target == null ? "" : target.path());
+            addCircumstances(values, dependency.rdd().context(), target == null ? "" : turn(target));
         } catch (Unknown e) {
             whyNot = e.getMessage();
         } catch (Exception | LinkageError | StackOverflowError e) {
@@ -100,9 +100,6 @@ final class Signatures implements ShuffleIdentities {
         String text = "";
         if (whyNot.isEmpty()) {
             String hex = into.hex();
-            if (target != null && values.runsFunctions()) {
-                hex = target.own(hex);
-            }
             text = hex + OCCURRENCE + occurrences.merge(hex, 1, Integer::sum);
         }
         return new Signature(
@@ -115,6 +112,11 @@ final class Signatures implements ShuffleIdentities {
                 values.accumulates(),
                 List.copyOf(values.observers()),
                 whyNot);
+    }
+
+    /** Functions that give the same each time do so for all writes. */
+    private String turn(WriteTurns.Target target) {
+        return repeatable ? target.path() : target.turn();
     }
 
     /** What a write is that is just being planned; the same write twice has the same signature. */

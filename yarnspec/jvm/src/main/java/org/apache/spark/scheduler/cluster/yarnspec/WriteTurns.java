@@ -1,73 +1,42 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Tells alike shuffles of a driver's writes apart, so that the next life knows again which write each was made for.
+ * Tells a driver's writes to the same path apart, so that the next life knows again which one a shuffle was made for.
  *
  * <p>What was done before tells outputs apart, and the try those of one output. In the next life more tries may fail, or
- * fewer, so they do not count for what comes after. Nor do writes that have no such shuffle: threads may come to them in
- * any order.
+ * fewer, so they do not count for what comes after.
  */
 final class WriteTurns {
-    private static final Turn FIRST = new Turn(0, 1);
+    private final Map<String, Count> counts = new ConcurrentHashMap<>();
 
-    private final Map<String, Turn> counts = new ConcurrentHashMap<>();
-    /** Of what each that was made for a write is one. */
-    private final Map<String, String> kinds = new ConcurrentHashMap<>();
+    /** How many writes were done, or left out as they are there, and how many have begun since then. */
+    private record Count(int done, int tries) {}
 
-    /** How many writes with such a shuffle were done before, or left out as done, and which one it is since then. */
-    private record Turn(int done, int tried) {}
+    /**
+     * A write to a path.
+     *
+     * @param doneBefore how many were done before
+     * @param turn the same text in the life that comes to the same write
+     */
+    record Target(String path, int doneBefore, String turn) {}
 
-    /** A write of this driver that is about to be done, or to be left out. */
-    Target to(String path) {
-        return new Target(path);
+    /** A write begins, be it to be left out. */
+    Target next(String path) {
+        Count now = counts.merge(
+                path, new Count(0, 1), (before, one) -> new Count(before.done(), before.tries() + 1));
+        return new Target(path, now.done(), path + "#" + now.done() + "." + now.tries());
     }
 
-    /** A write with these shuffles is done, or left out; by what they are, how many with such a one were done before. */
-    void done(Map<String, Integer> before) {
-        before.forEach((shuffle, done) -> counts.merge(
-                shuffle, new Turn(done + 1, 0), (now, then) -> new Turn(Math.max(now.done() + 1, then.done()), 0)));
+    /** It is done. */
+    void done(Target target) {
+        done(target.path(), target.doneBefore());
     }
 
-    /** What a shuffle is made for. */
-    final class Target {
-        private final String path;
-        private final Map<String, Turn> turns = new ConcurrentHashMap<>();
-
-        private Target(String path) {
-            this.path = path;
-        }
-
-        String path() {
-            return path;
-        }
-
-        /** What a shuffle is that is made for this one of all writes with such a shuffle. */
-        String own(String shuffle) {
-            Turn turn = turns.computeIfAbsent(
-                    shuffle,
-                    each -> counts.merge(each, FIRST, (now, first) -> new Turn(now.done(), now.tried() + 1)));
-            String own = new Fingerprint().add(shuffle).add(turn.done()).add(turn.tried()).hex();
-            kinds.put(own, shuffle);
-            return own;
-        }
-
-        /** It reads a shuffle that is there, perhaps since it was tried before. */
-        void reads(String own) {
-            String shuffle = kinds.get(own);
-            if (shuffle != null) {
-                turns.computeIfAbsent(shuffle, counts::get);
-            }
-        }
-
-        /** For {@link #done}. */
-        Map<String, Integer> doneBefore() {
-            Map<String, Integer> before = new TreeMap<>();
-            turns.forEach((shuffle, turn) -> before.put(shuffle, turn.done()));
-            return before;
-        }
+    /** One is done that was after so many others, be it in an earlier life. */
+    void done(String path, int before) {
+        counts.compute(path, (each, now) -> new Count(Math.max(now == null ? 0 : now.done(), before) + 1, 0));
     }
 }

@@ -59,7 +59,7 @@ final class Writes {
     /**
      * One write of this driver.
      *
-     * @param target what its shuffles are made for, with the name of the output
+     * @param target the name of the output, and which of the writes to it this is
      * @param anew nothing of what was there stays
      * @param below the shuffles of RDDs that it reads
      * @param made those that were made for it alone, how many of each kind
@@ -145,7 +145,7 @@ final class Writes {
         Key key = key(command.outputPath());
         Write known = planned.get(key); // adaptive execution plans again
         if (known == null) {
-            WriteTurns.Target target = turns.to(names.of(command.outputPath()));
+            WriteTurns.Target target = turns.next(names.of(command.outputPath()));
             saving.set(target); // shuffles of RDDs that the query reads are made here
             try {
                 Signature signature = signatures.of(session, command);
@@ -173,7 +173,7 @@ final class Writes {
         if (context.isStopped() || rdd.context() != context || !isOurs(context) || !validates(context.conf())) {
             return false;
         }
-        WriteTurns.Target target = turns.to(names.of(output));
+        WriteTurns.Target target = turns.next(names.of(output));
         saving.set(target); // all shuffles below it are made here
         try {
             Signature signature = signatures.ofSave(rdd, call);
@@ -267,7 +267,7 @@ final class Writes {
 
     /** One of which nothing is known, so that it is never left out. */
     private Write declare(Key key, String mode, Signature signature, Path output) {
-        return declare(key, mode, signature, output, turns.to(names.of(output)), () -> {});
+        return declare(key, mode, signature, output, turns.next(names.of(output)), () -> {});
     }
 
     /**
@@ -288,9 +288,6 @@ final class Writes {
             Key key, String mode, Signature signature, Path output, WriteTurns.Target target, Runnable skipping) {
         int number = lastWrite.incrementAndGet();
         String path = target.path();
-        signatures.below(signature).stream()
-                .filter(Signature::known)
-                .forEach(shuffle -> target.reads(Signatures.withoutNumber(shuffle)));
         boolean existed = exists(output);
         boolean anew = !existed || mode.equals("replace");
         if (!anew && undecided.containsKey(path)) {
@@ -313,12 +310,16 @@ final class Writes {
             there = isSkip(answer);
             if (there) {
                 stale.skipped(signature, path, answer.path("saved").path("epoch").asInt());
-                signatures.leftOut(counts(answer.path("saved").path("made")), SavedOutputs.get());
+                Map<String, Integer> made = new HashMap<>();
+                answer.path("saved").path("made").properties().forEach(each -> made.put(each.getKey(), each.getValue().asInt()));
+                signatures.leftOut(made, SavedOutputs.get());
                 if (mode.equals("add") || mode.equals("amend")) {
                     inputs.notAddedAgain(path, context.newRddId());
                 }
                 skipping.run();
-                turns.done(counts(answer.path("saved").path("done_before")));
+                turns.done(path, answer.path("saved").path("done_before").asInt());
+            } else if (existed && (mode.equals("ignore") || mode.equals("create"))) {
+                turns.done(target); // Spark leaves it as it is, and an earlier life may have done it
             }
         } catch (Throwable e) { // Scala's methods do not declare what they throw
             if (mayBeThere) {
@@ -338,12 +339,6 @@ final class Writes {
             System.err.println("yarnspec: " + output + " is in the way: " + answer.path("reason").asText());
         }
         return write;
-    }
-
-    private static Map<String, Integer> counts(JsonNode object) {
-        Map<String, Integer> counts = new HashMap<>();
-        object.properties().forEach(each -> counts.put(each.getKey(), each.getValue().asInt()));
-        return counts;
     }
 
     private static boolean isSkip(JsonNode answer) {
@@ -416,7 +411,7 @@ final class Writes {
             var array = event.putArray("read");
             inputs.takeNew().forEach(array::add);
             write.made().forEach(event.putObject("made")::put);
-            write.target().doneBefore().forEach(event.putObject("done_before")::put);
+            event.put("done_before", write.target().doneBefore());
         });
     }
 
@@ -428,7 +423,7 @@ final class Writes {
     void finished(Write write) {
         questions.ask("write_finished", event -> event.put("write", write.number()));
         planned.remove(write.key());
-        turns.done(write.target().doneBefore());
+        turns.done(write.target());
     }
 
     /** A DataFrame gets these inputs. */

@@ -166,9 +166,9 @@ final class DriverLife implements AutoCloseable {
 
     @Override
     public void close() {
-        ended = true;
         Recovery.set(null);
         SavedOutputs.set(SavedOutputs.NONE);
-        cluster.close();
+        cluster.close(); // its jobs may wait for answers
+        ended = true;
     }
 }

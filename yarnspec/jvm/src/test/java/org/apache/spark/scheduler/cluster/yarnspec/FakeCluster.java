@@ -49,6 +49,7 @@ import scala.reflect.ClassTag$;
 final class FakeCluster implements AutoCloseable {
     private static final String MASTER = "fake";
     private static final long DEADLINE_S = 30;
+    private static final long JOB_ENDS_MS = 60_000;
     private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Any();
 
     private static Outbox newOutbox;
@@ -63,6 +64,7 @@ final class FakeCluster implements AutoCloseable {
     private final Map<Long, TaskDescription> running = new LinkedHashMap<>();
     private final Map<String, String> hosts = new LinkedHashMap<>();
     private final Map<Long, String> hostOfTask = new LinkedHashMap<>();
+    private final List<Thread> jobs = new ArrayList<>();
 
     /** What Spark finds by its service loader in the tests' class path. */
     public static final class Manager implements ExternalClusterManager {
@@ -165,6 +167,27 @@ final class FakeCluster implements AutoCloseable {
         settings.forEach(conf::set);
         context = new JavaSparkContext(conf);
         scheduler = newScheduler;
+    }
+
+    /** What a program does. */
+    interface Job {
+        void run() throws Exception;
+    }
+
+    /** Runs a job in a thread of its own; it is given up when the test ends. */
+    void start(Job job) {
+        Thread thread = new Thread(
+                () -> {
+                    try {
+                        job.run();
+                    } catch (Exception e) {
+                        // The test sees that nothing comes of it.
+                    }
+                },
+                "job");
+        thread.setDaemon(true);
+        thread.start();
+        jobs.add(thread);
     }
 
     /** Adds a slot: an executor with one core on a host of that name. */
@@ -329,5 +352,13 @@ final class FakeCluster implements AutoCloseable {
     @Override
     public void close() {
         context.close();
+        try {
+            for (Thread job : jobs) {
+                job.interrupt();
+                job.join(JOB_ENDS_MS); // one that is late would make its shuffles in the next test's context
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

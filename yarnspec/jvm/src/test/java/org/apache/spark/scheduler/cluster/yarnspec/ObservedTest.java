@@ -61,9 +61,7 @@ class ObservedTest {
             var seen = session.range(0, 100, 1, MAPS).toDF().observe("" + UUID.randomUUID(), metrics.get(0), others);
             rows = (Dataset<Row>) seen.groupBy(col("id").mod(5).as("k")).agg(count(lit(1)).as("n"))
                     .groupBy("n").agg(count(lit(1)));
-            Thread job = new Thread(rows::collectAsList, "job");
-            job.setDaemon(true);
-            job.start();
+            life.cluster.start(rows::collectAsList);
         }
 
         /** Runs so many maps of the stage that observes. */

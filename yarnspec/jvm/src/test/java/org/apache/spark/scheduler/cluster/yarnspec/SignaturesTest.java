@@ -69,23 +69,9 @@ class SignaturesTest {
         life.close();
     }
 
-    private interface Action {
-        void run() throws Exception;
-    }
-
     /** What is said of the first shuffle that a job declares next. */
-    private JsonNode declared(Action action) throws Exception {
-        Thread job = new Thread(
-                () -> {
-                    try {
-                        action.run();
-                    } catch (Exception e) {
-                        // The job is given up when the test ends.
-                    }
-                },
-                "job");
-        job.setDaemon(true);
-        job.start();
+    private JsonNode declared(FakeCluster.Job job) throws Exception {
+        life.cluster.start(job);
         JsonNode[] found = new JsonNode[1];
         FakeCluster.await(() -> (found[0] = unseen()) != null, "no shuffle was declared");
         return found[0];
@@ -105,14 +91,14 @@ class SignaturesTest {
     }
 
     /** The signature without the number that tells it from others of the same kind. */
-    private String signature(Action action) throws Exception {
-        JsonNode event = declared(action);
+    private String signature(FakeCluster.Job job) throws Exception {
+        JsonNode event = declared(job);
         assertEquals("", event.get("why_not").asText());
         return event.get("signature").asText().split("-")[0];
     }
 
-    private String whyNot(Action action) throws Exception {
-        JsonNode event = declared(action);
+    private String whyNot(FakeCluster.Job job) throws Exception {
+        JsonNode event = declared(job);
         assertEquals("", event.get("signature").asText());
         return event.get("why_not").asText();
     }

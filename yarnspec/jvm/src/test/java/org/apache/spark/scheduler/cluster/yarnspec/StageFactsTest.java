@@ -52,24 +52,10 @@ class StageFactsTest {
         cluster.close();
     }
 
-    private interface Action {
-        void run() throws Exception;
-    }
-
     /** Begins a job in a thread of its own, and gives the flags of its first stage once that has its tasks. */
-    private int flagsOf(Action action) throws InterruptedException {
+    private int flagsOf(FakeCluster.Job job) throws InterruptedException {
         int next = stage++;
-        Thread job = new Thread(
-                () -> {
-                    try {
-                        action.run();
-                    } catch (Exception e) {
-                        // The job is given up when the test ends.
-                    }
-                },
-                "job");
-        job.setDaemon(true);
-        job.start();
+        cluster.start(job);
         cluster.awaitStage(next, 0);
         return cluster.scheduler.stages().flags(next, 0);
     }

@@ -69,9 +69,7 @@ class TaskListenerTest {
                 FeedClient client = new FeedClient(cluster.feed.port(), "token")) {
             client.handedOver();
             JavaRDD<Integer> numbers = cluster.context.parallelize(List.of(1, 2, 3), 3);
-            Thread job = new Thread(() -> numbers.collectPartitions(new int[] {2}));
-            job.setUncaughtExceptionHandler((thread, ended) -> {}); // it is cancelled
-            job.start();
+            cluster.start(() -> numbers.collectPartitions(new int[] {2}));
             cluster.awaitStage(0, 0);
             cluster.offerUntilStarted();
             Map<String, Object> started = client.rows(2).get(1);
