@@ -1,11 +1,14 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.List;
+import java.util.Set;
 
 /**
  * What a shuffle is, for comparing it with one of an earlier driver.
  *
  * @param text equal for two shuffles of two drivers only when they hold the same records; empty when that is not known
+ * @param kind the same, whichever write it was made for; what is made of it is told by this, and by the turns
+ * @param turns for which writes it was made, and those below, where functions of the program's run
  * @param whyNot why it is not known; empty when it is
  * @param parents the shuffles of this driver that it reads
  * @param accumulates whether functions of the program that run in it add to accumulators, or rows are observed
@@ -13,6 +16,8 @@ import java.util.List;
  */
 record Signature(
         String text,
+        String kind,
+        Set<String> turns,
         String description,
         int maps,
         int reduces,
@@ -43,16 +48,18 @@ record Signature(
 
     /** The same, and the shuffles of RDDs that it reads. */
     static Signature ofUnknownWrite(String path, List<Integer> parents) {
-        return new Signature("", path, 0, 0, Determinism.INDETERMINATE, parents, false, List.of(), "its plan is not known");
+        return new Signature(
+                "", "", Set.of(), path, 0, 0, Determinism.INDETERMINATE, parents, false, List.of(), "its plan is not known");
     }
 
     /** A shuffle of which nothing is known but what it reads. */
     static Signature ofUnknownShuffle(List<Integer> parents, String why) {
-        return new Signature("", "", 0, 0, Determinism.INDETERMINATE, parents, true, List.of(), why);
+        return new Signature("", "", Set.of(), "", 0, 0, Determinism.INDETERMINATE, parents, true, List.of(), why);
     }
 
     /** The same, but never reused. */
     Signature unknown(String why) {
-        return new Signature("", description, maps, reduces, determinism, parents, accumulates, observers, why);
+        return new Signature(
+                "", "", Set.of(), description, maps, reduces, determinism, parents, accumulates, observers, why);
     }
 }

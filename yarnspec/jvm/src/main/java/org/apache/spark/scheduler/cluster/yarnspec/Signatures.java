@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -90,7 +91,7 @@ final class Signatures implements ShuffleIdentities {
         try {
             SparkPlan exchange = add(dependency, values);
             description = exchange == null ? description : exchange.simpleString(10);
-            addCircumstances(values, dependency.rdd().context(), target == null ? "" : turn(target));
+            addCircumstances(values, dependency.rdd().context(), target == null ? "" : target.path());
         } catch (Unknown e) {
             whyNot = e.getMessage();
         } catch (Exception | LinkageError | StackOverflowError e) {
@@ -98,12 +99,21 @@ final class Signatures implements ShuffleIdentities {
             whyNot = "it cannot be described: " + e;
         }
         String text = "";
+        String kind = "";
+        Set<String> turns = new TreeSet<>();
         if (whyNot.isEmpty()) {
+            values.rdds().parents().forEach(parent -> turns.addAll(known.get(parent).turns()));
+            if (target != null && values.runsFunctions()) {
+                turns.add(target.turn());
+            }
             String hex = into.hex();
-            text = hex + OCCURRENCE + occurrences.merge(hex, 1, Integer::sum);
+            kind = numbered(hex);
+            text = turns.isEmpty() ? kind : numbered(new Fingerprint().add(hex).add(turns.toString()).hex());
         }
         return new Signature(
                 text,
+                kind,
+                turns,
                 Failures.shortened(description),
                 dependency.rdd().getNumPartitions(),
                 dependency.partitioner().numPartitions(),
@@ -114,9 +124,8 @@ final class Signatures implements ShuffleIdentities {
                 whyNot);
     }
 
-    /** Functions that give the same each time do so for all writes. */
-    private String turn(WriteTurns.Target target) {
-        return repeatable ? target.path() : target.turn();
+    private String numbered(String hex) {
+        return hex + OCCURRENCE + occurrences.merge(hex, 1, Integer::sum);
     }
 
     /** What a write is that is just being planned; the same write twice has the same signature. */
@@ -143,7 +152,11 @@ final class Signatures implements ShuffleIdentities {
 
     /** What a known shuffle is, whichever of those that are made alike. */
     static String withoutNumber(Signature signature) {
-        return signature.text().substring(0, signature.text().lastIndexOf(OCCURRENCE));
+        return withoutNumber(signature.text());
+    }
+
+    private static String withoutNumber(String numbered) {
+        return numbered.substring(0, numbered.lastIndexOf(OCCURRENCE));
     }
 
     /** What an RDD is saved as; {@code call}: by which call, and how. */
@@ -187,6 +200,8 @@ final class Signatures implements ShuffleIdentities {
         }
         return new Signature(
                 whyNot.isEmpty() ? into.hex() : "",
+                "",
+                Set.of(),
                 Failures.shortened(description),
                 0,
                 0,
@@ -234,7 +249,7 @@ final class Signatures implements ShuffleIdentities {
 
     /** Of two shuffles that are made alike each has its own rows where functions may give others each time. */
     private void addWhichOfThem(Fingerprint into, Set<Integer> below) {
-        below.stream().filter(this::varies).map(this::textOf).sorted().forEach(into::add);
+        below.stream().filter(this::varies).map(this::kindOf).sorted().forEach(into::add);
     }
 
     /**
@@ -277,7 +292,7 @@ final class Signatures implements ShuffleIdentities {
             return;
         }
         // Those above read the same records from every shuffle of this kind, be it the first one or the second.
-        String identity = withoutNumber(signature);
+        String identity = withoutNumber(signature.kind());
         if (bounds != null) {
             // By other bounds other rows meet in a partition: what was made above the one must not mix with the other.
             identity += "/" + new Fingerprint().add(bounds.encode()).hex();
@@ -341,10 +356,10 @@ final class Signatures implements ShuffleIdentities {
         return still;
     }
 
-    /** What a shuffle of this driver is; empty when that is not known. */
-    private String textOf(int shuffle) {
+    /** Which one of its kind a shuffle of this driver is; empty when that is not known. */
+    private String kindOf(int shuffle) {
         Signature signature = known.get(shuffle);
-        return signature == null ? "" : signature.text();
+        return signature == null ? "" : signature.kind();
     }
 
     /** Whether another run of its maps may give other rows to those above: it itself, or one below it. As in core/shuffles.py. */

@@ -318,7 +318,7 @@ final class Writes {
                 }
                 skipping.run();
                 turns.done(path, answer.path("saved").path("done_before").asInt());
-            } else if (existed && (mode.equals("ignore") || mode.equals("create"))) {
+            } else if (existed && mode.equals("ignore")) {
                 turns.done(target); // Spark leaves it as it is, and an earlier life may have done it
             }
         } catch (Throwable e) { // Scala's methods do not declare what they throw

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.SparkSession;
@@ -91,7 +92,8 @@ class RangeBoundsTest {
 
     /** What stands for a sort in the signatures of those above it, if that were all in which two differ. */
     private static String identity(RangeBounds bounds) {
-        var sort = new Signature("text-1", "sort", 2, 4, Signature.Determinism.DETERMINATE, List.of(), false, List.of(), "");
+        var sort = new Signature(
+                "text-1", "text-1", Set.of(), "sort", 2, 4, Signature.Determinism.DETERMINATE, List.of(), false, List.of(), "");
         Signatures signatures = new Signatures(false);
         signatures.registered(1, sort, bounds);
         return signatures.of(1);
