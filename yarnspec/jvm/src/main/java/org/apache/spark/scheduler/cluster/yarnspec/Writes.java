@@ -33,6 +33,7 @@ import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationComm
  */
 final class Writes {
     private static final String EXECUTION = "spark.sql.execution.id";
+    private static final String NONE = "";
     private static final String EXTENSIONS = "spark.sql.extensions";
     private static final String PROTOCOL = "spark.sql.sources.commitProtocolClass";
     private static final String COMMITTER = "mapred.output.committer.class";
@@ -75,7 +76,11 @@ final class Writes {
             Map<String, Integer> made) {}
 
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
-    private record Key(String execution, String path) {}
+    private record Key(String execution, String path) {
+        private boolean isOver() {
+            return !execution.equals(NONE) && SQLExecution.getQueryExecution(Long.parseLong(execution)) == null;
+        }
+    }
 
     Writes(SparkContext context, Outbox outbox, Signatures signatures, StaleShuffles stale, Unrecorded unrecorded) {
         this.context = context;
@@ -145,14 +150,15 @@ final class Writes {
         Key key = key(command.outputPath());
         Write known = planned.get(key); // adaptive execution plans again
         if (known == null) {
-            WriteTurns.Target target = turns.next(names.of(command.outputPath()));
-            saving.set(target); // shuffles of RDDs that the query reads are made here
+            saving.set(early(command.outputPath())); // shuffles of RDDs that the query reads are made here
             try {
                 Signature signature = signatures.of(session, command);
-                Runnable skipping = () -> readRdds(command.query());
-                known = declare(key, mode(command), signature, command.outputPath(), target, skipping);
+                known = declare(key, mode(command), signature, command.outputPath(), () -> readRdds(command.query()));
             } finally {
                 saving.remove();
+            }
+            if (command.ifPartitionNotExists() && !known.there()) {
+                turns.done(known.target()); // else it would count only where the partition is not there
             }
         }
         return known.there();
@@ -173,13 +179,10 @@ final class Writes {
         if (context.isStopped() || rdd.context() != context || !isOurs(context) || !validates(context.conf())) {
             return false;
         }
-        WriteTurns.Target target = turns.next(names.of(output));
-        saving.set(target); // all shuffles below it are made here
+        saving.set(early(output)); // all shuffles below it are made here
         try {
             Signature signature = signatures.ofSave(rdd, call);
-            Runnable skipping = () -> inputs.reads(rdd);
-            return declare(key(output), EarlierWrites.SAVE, signature, output, target, skipping)
-                    .there();
+            return declare(key(output), EarlierWrites.SAVE, signature, output, () -> inputs.reads(rdd)).there();
         } finally {
             saving.remove();
         }
@@ -211,7 +214,26 @@ final class Writes {
 
     /** The call is over, whatever came of it. */
     void leave(Path output) {
-        planned.remove(key(output));
+        Write left = planned.remove(key(output));
+        if (left != null) {
+            over(left);
+        }
+    }
+
+    private void over(Write write) {
+        if (!write.there() && !write.target().isDone()) {
+            turns.failed(write.target().path());
+        }
+    }
+
+    /** What is made from now on is made for a write there, after those whose queries have ended by now. */
+    private WriteTurns.Target early(Path output) {
+        for (Write each : planned.values()) {
+            if (each.key().isOver() && planned.remove(each.key(), each)) {
+                over(each);
+            }
+        }
+        return turns.early(names.of(output));
     }
 
     /** A table of Hive's gets files that are written elsewhere; which of them are in it nobody can tell later. */
@@ -267,7 +289,7 @@ final class Writes {
 
     /** One of which nothing is known, so that it is never left out. */
     private Write declare(Key key, String mode, Signature signature, Path output) {
-        return declare(key, mode, signature, output, turns.next(names.of(output)), () -> {});
+        return declare(key, mode, signature, output, () -> {});
     }
 
     /**
@@ -276,18 +298,17 @@ final class Writes {
      * @param skipping what follows when it is not done again
      * @throws IllegalStateException the program must not go on, or an earlier question about this path came to no end
      */
-    private Write declare(
-            Key key, String mode, Signature signature, Path output, WriteTurns.Target target, Runnable skipping) {
+    private Write declare(Key key, String mode, Signature signature, Path output, Runnable skipping) {
         // One at a time for a path: whoever tries again must know what came of it.
-        synchronized (asking.computeIfAbsent(target.path(), each -> new Object())) {
-            return decide(key, mode, signature, output, target, skipping);
+        String path = names.of(output);
+        synchronized (asking.computeIfAbsent(path, each -> new Object())) {
+            return decide(key, mode, signature, output, path, skipping);
         }
     }
 
-    private Write decide(
-            Key key, String mode, Signature signature, Path output, WriteTurns.Target target, Runnable skipping) {
+    private Write decide(Key key, String mode, Signature signature, Path output, String path, Runnable skipping) {
         int number = lastWrite.incrementAndGet();
-        String path = target.path();
+        WriteTurns.Target target = turns.next(path);
         boolean existed = exists(output);
         boolean anew = !existed || mode.equals("replace");
         if (!anew && undecided.containsKey(path)) {
@@ -319,7 +340,7 @@ final class Writes {
                 skipping.run();
                 turns.done(path, answer.path("saved").path("done_before").asInt());
             } else if (existed && mode.equals("ignore")) {
-                turns.done(target); // Spark leaves it as it is, and an earlier life may have done it
+                turns.done(target); // an earlier life may have done it
             }
         } catch (Throwable e) { // Scala's methods do not declare what they throw
             if (mayBeThere) {
@@ -445,7 +466,8 @@ final class Writes {
     }
 
     private String execution() {
-        return String.valueOf(context.getLocalProperty(EXECUTION));
+        String execution = context.getLocalProperty(EXECUTION);
+        return execution == null ? NONE : execution;
     }
 
     private boolean exists(Path output) {
