@@ -25,6 +25,7 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import scala.Option;
 
 /**
  * What the program writes to files, told to the negotiator step by step, and what it must not do again.
@@ -33,7 +34,6 @@ import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationComm
  */
 final class Writes {
     private static final String EXECUTION = "spark.sql.execution.id";
-    private static final String NONE = "";
     private static final String EXTENSIONS = "spark.sql.extensions";
     private static final String PROTOCOL = "spark.sql.sources.commitProtocolClass";
     private static final String COMMITTER = "mapred.output.committer.class";
@@ -76,11 +76,7 @@ final class Writes {
             Map<String, Integer> made) {}
 
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
-    private record Key(String execution, String path) {
-        private boolean isOver() {
-            return !execution.equals(NONE) && SQLExecution.getQueryExecution(Long.parseLong(execution)) == null;
-        }
-    }
+    private record Key(String execution, String path) {}
 
     Writes(SparkContext context, Outbox outbox, Signatures signatures, StaleShuffles stale, Unrecorded unrecorded) {
         this.context = context;
@@ -150,18 +146,31 @@ final class Writes {
         Key key = key(command.outputPath());
         Write known = planned.get(key); // adaptive execution plans again
         if (known == null) {
-            saving.set(early(command.outputPath())); // shuffles of RDDs that the query reads are made here
+            saving.set(turns.to(names.of(command.outputPath()))); // shuffles of RDDs that the query reads are made here
             try {
                 Signature signature = signatures.of(session, command);
                 known = declare(key, mode(command), signature, command.outputPath(), () -> readRdds(command.query()));
             } finally {
                 saving.remove();
             }
-            if (command.ifPartitionNotExists() && !known.there()) {
-                turns.done(known.target()); // else it would count only where the partition is not there
+            if (!known.there() && isPartitionKept(session, command)) {
+                turns.done(known.target()); // an earlier life may have done it
             }
         }
         return known.there();
+    }
+
+    /** Whether Spark leaves a partition of a table as it is (as in its {@code InsertIntoHadoopFsRelationCommand}). */
+    private static boolean isPartitionKept(SparkSession session, InsertIntoHadoopFsRelationCommand command) {
+        if (!command.ifPartitionNotExists() || command.catalogTable().isEmpty()) {
+            return false;
+        }
+        CatalogTable table = command.catalogTable().get();
+        return table.tracksPartitionsInCatalog()
+                && !session.sessionState()
+                        .catalog()
+                        .listPartitions(table.identifier(), Option.apply(command.staticPartitions()))
+                        .isEmpty();
     }
 
     /** No stage will read what a write is computed from that is not done again. */
@@ -179,7 +188,7 @@ final class Writes {
         if (context.isStopped() || rdd.context() != context || !isOurs(context) || !validates(context.conf())) {
             return false;
         }
-        saving.set(early(output)); // all shuffles below it are made here
+        saving.set(turns.to(names.of(output))); // all shuffles below it are made here
         try {
             Signature signature = signatures.ofSave(rdd, call);
             return declare(key(output), EarlierWrites.SAVE, signature, output, () -> inputs.reads(rdd)).there();
@@ -214,26 +223,7 @@ final class Writes {
 
     /** The call is over, whatever came of it. */
     void leave(Path output) {
-        Write left = planned.remove(key(output));
-        if (left != null) {
-            over(left);
-        }
-    }
-
-    private void over(Write write) {
-        if (!write.there() && !write.target().isDone()) {
-            turns.failed(write.target().path());
-        }
-    }
-
-    /** What is made from now on is made for a write there, after those whose queries have ended by now. */
-    private WriteTurns.Target early(Path output) {
-        for (Write each : planned.values()) {
-            if (each.key().isOver() && planned.remove(each.key(), each)) {
-                over(each);
-            }
-        }
-        return turns.early(names.of(output));
+        planned.remove(key(output));
     }
 
     /** A table of Hive's gets files that are written elsewhere; which of them are in it nobody can tell later. */
@@ -308,7 +298,7 @@ final class Writes {
 
     private Write decide(Key key, String mode, Signature signature, Path output, String path, Runnable skipping) {
         int number = lastWrite.incrementAndGet();
-        WriteTurns.Target target = turns.next(path);
+        WriteTurns.Target target = turns.to(path);
         boolean existed = exists(output);
         boolean anew = !existed || mode.equals("replace");
         if (!anew && undecided.containsKey(path)) {
@@ -466,8 +456,7 @@ final class Writes {
     }
 
     private String execution() {
-        String execution = context.getLocalProperty(EXECUTION);
-        return execution == null ? NONE : execution;
+        return String.valueOf(context.getLocalProperty(EXECUTION));
     }
 
     private boolean exists(Path output) {

@@ -10,51 +10,30 @@ class WriteTurnsTest {
     private final WriteTurns turns = new WriteTurns();
     private final WriteTurns nextLife = new WriteTurns();
 
-    private static String next(WriteTurns turns) {
-        return turns.next("out").turn();
-    }
-
     private static WriteTurns.Target done(WriteTurns turns) {
-        WriteTurns.Target target = turns.next("out");
+        WriteTurns.Target target = turns.to("out");
         turns.done(target);
         return target;
     }
 
     @Test
-    void whatFailsInOneLifeAloneShiftsNothingAfterIt() {
-        String failed = next(turns);
-        assertNotEquals(failed, done(turns).turn());
-        assertEquals(failed, done(nextLife).turn());
-        assertEquals(next(turns), next(nextLife));
+    void whatFailsCountsAsNothing() {
+        turns.to("out");
+        assertEquals(done(turns), done(nextLife));
+        assertEquals(turns.to("out").turn(), nextLife.to("out").turn());
     }
 
     @Test
     void whatAnEarlierLifeHasDoneCountsWithAllBeforeIt() {
         done(turns);
         nextLife.done("out", done(turns).doneBefore());
-        assertEquals(next(turns), next(nextLife));
-    }
-
-    @Test
-    void whatIsDoneCountsOnce() {
-        turns.done(done(turns));
-        done(nextLife);
-        assertEquals(next(turns), next(nextLife));
+        assertEquals(turns.to("out").turn(), nextLife.to("out").turn());
     }
 
     @Test
     void writesElsewhereDoNotCount() {
         done(turns);
-        assertEquals(turns.next("elsewhere").turn(), nextLife.next("elsewhere").turn());
-        assertNotEquals(next(turns), next(nextLife));
-    }
-
-    @Test
-    void whatIsMadeEarlyIsNumberedElsewhereUnlessAWriteHasFailed() {
-        done(turns);
-        assertEquals(turns.early("out").turn(), nextLife.early("out").turn());
-        turns.failed("out");
-        assertNotEquals(turns.early("out").turn(), nextLife.early("out").turn());
-        assertEquals(turns.early("elsewhere").turn(), nextLife.early("elsewhere").turn());
+        assertEquals(turns.to("elsewhere").turn(), nextLife.to("elsewhere").turn());
+        assertNotEquals(turns.to("out").turn(), nextLife.to("out").turn());
     }
 }
