@@ -239,6 +239,8 @@ def _nothing_left(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[
 def pytest_configure(config: pytest.Config) -> None:
     """Name our markers; and tear everything down after a SIGTERM as after a SIGINT."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Of a shell's background job it is ignored, by its children as well, and some tests interrupt these.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "leaves_staging: kills an application from outside, whose staging stays")
 
 
