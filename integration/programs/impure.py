@@ -10,6 +10,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -278,10 +279,12 @@ def _sunk(spark: SparkSession, directory: Path, of_today: Callable[[], Any], tex
     def write(records: Any, file: Any) -> None:
         file.write("".join(f"{text(record)}\n" for record in records).encode())
 
+    def save(day: str) -> None:
+        PartitionFileSink(str(directory / "all"), write, mode="append").save(of_today(), key=day)
+
     for day in DAYS:
         (directory / "model").write_text(day)
-        sink = PartitionFileSink(str(directory / "all"), write, mode="append")
-        _again_if_it_fails(directory, lambda sink=sink, day=day: sink.save(of_today(), key=day))  # type: ignore[misc]
+        _again_if_it_fails(directory, partial(save, day))
     return sorted(row.value for row in spark.read.text(published_files(spark, str(directory / "all"))).collect())
 
 

@@ -318,22 +318,13 @@ def test_what_is_read_is_recorded_for_all_writes_that_are_under_way() -> None:
         world.tell(declared(path=f"{Y}{number}", number=number))
         world.tell(beginning(number))
     recorded = [
-        only(
-            cm.RecordCommitting,
-            world.tell(committing(2, read=(X,))),
-        ),
-        only(
-            cm.RecordCommitting,
-            world.tell(committing(1)),
-        ),
+        only(cm.RecordCommitting, world.tell(committing(2, read=(X,)))),
+        only(cm.RecordCommitting, world.tell(committing(1))),
     ]
     assert [(one.ordinal, one.earliest, one.read) for one in recorded] == [(2, 1, (X,)), (1, 1, ())]
     world.tell(wr.WriteFinished(question=9, write=1))
     world.tell(wr.WriteFinished(question=9, write=2))
-    last = only(
-        cm.RecordCommitting,
-        world.tell(committing(3, read=(Y,))),
-    )
+    last = only(cm.RecordCommitting, world.tell(committing(3, read=(Y,))))
     assert (last.epoch, last.earliest, last.read) == (1, 3, (Y,))
 
 
