@@ -35,6 +35,7 @@ from yarnspec.options import Options
 _APPLICATION = re.compile(r"application_\d+_\d+")
 _NAMES = [kind.__name__ for kind in TYPES.values()]
 _TYPE_WIDTH = 21
+_DAMAGED = "A driver that has to read this uses nothing of the journal again, and runs all of it (docs/recovery.md)"
 
 EXAMPLES = """
 \b
@@ -50,7 +51,8 @@ def command() -> None:
     """Show, or check, what an application has recorded for the next life of its driver.
 
     It is in the application's directory of the history: name the application, or a directory (also hdfs://…).
-    What a running application records can be read on HDFS when the epoch, one life of the driver, is over.
+    What a running application records can be read on HDFS when the epoch, one life of the driver, is over; with
+    recovery.journal_appends=false at once.
     """
 
 
@@ -178,7 +180,7 @@ def _state(report: EpochReport) -> str:
 
 def _warnings(report: EpochReport) -> Iterator[str]:
     if report.damage is not None:
-        yield f"error: {report.damage.message}"
+        yield f"error: {report.damage.message}. {_DAMAGED}"
     if report.stopped:
         yield f"warning: the recording of epoch {report.epoch} stopped: {report.stopped}"
     if report.unread_bytes:

@@ -206,10 +206,20 @@ def test_a_driver_whose_jvm_ran_out_of_memory_is_started_again_in_the_same_appli
 
 @pytest.mark.soak
 def test_the_status_says_what_no_next_driver_can_go_on_with(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
-    submission = submit("keeps.py", "cached", str(tmp_path), options=ON)
-    assert submission.wait(120).expect(0).stdout.splitlines()[-1] == "RESULT 10 10"
-    (said,) = yarnspec("status", submission.application_id(), "-o", "json").expect(0).document["recovery"]["done_again"]
+    go = tmp_path / "go"
+    submission = submit("keeps.py", "cached", str(tmp_path), str(go), options=ON)
+    application = submission.application_id()
+
+    def told() -> list[str]:
+        submission.check_running()
+        status = yarnspec("status", application, "-o", "json").expect(0).document
+        return status["recovery"]["done_again"] if status.get("recovery") else []
+
+    (said,) = wait_for("a word of the cached table", told, 120)
     assert "keeps.py" in said
+    go.touch()
+    assert submission.wait(120).expect(0).stdout.splitlines()[-1] == "RESULT 10 10"
+    assert yarnspec("status", application, "-o", "json").expect(0).document["recovery"]["done_again"] == [said]
 
 
 def test_a_driver_that_finishes_nothing_is_not_started_for_ever(

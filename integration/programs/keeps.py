@@ -1,11 +1,17 @@
-"""What no next driver can go on with, in jobs of one stage: `keeps.py cached|checkpoint|stream DIRECTORY`."""
+"""What no next driver can go on with, in jobs of one stage: `keeps.py cached|checkpoint|stream DIRECTORY [GO]`.
+
+With GO it lives on until there is such a file.
+"""
 
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+
+LONGEST_S = 300
 
 
 def cached(spark: SparkSession, _directory: Path) -> int:
@@ -32,4 +38,9 @@ if __name__ == "__main__":
     session = SparkSession.builder.getOrCreate()
     plain = len(session.range(0, 10, 1, 2).collect())
     print("RESULT", plain, globals()[sys.argv[1]](session, Path(sys.argv[2])), flush=True)
+    deadline = time.monotonic() + LONGEST_S
+    while sys.argv[3:] and not Path(sys.argv[3]).exists():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"nobody wrote {sys.argv[3]}")
+        time.sleep(0.05)
     session.stop()

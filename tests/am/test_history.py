@@ -18,8 +18,10 @@ from yarnspec.errors import ClusterUnreachable
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import EventLog
 from yarnspec.observe.history import Result
+from yarnspec.observe.rest import Endpoint
 from yarnspec.yarn.hadoop_conf import HadoopConf
 from yarnspec.yarn.local_files import LocalFiles
+from yarnspec.yarn.staging import staging_directory
 
 SUCCEEDED = FinishApplication(reason="done", status="SUCCEEDED", exit_code=0)
 DOCUMENT = StatusDocument(application_id="application_1_0001", state="SUCCEEDED")
@@ -30,7 +32,7 @@ Of = Callable[[int], ApplicationHistory]
 @pytest.fixture
 def attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Of:
     """The history as an attempt of that number sees it."""
-    monkeypatch.setattr(history, "open_files", lambda _conf: LocalFiles())
+    monkeypatch.setattr(history, "open_files", lambda _conf: LocalFiles(home=tmp_path))
     made = plan(history_directory=f"file://{tmp_path}/history")
 
     def of(number: int) -> ApplicationHistory:
@@ -68,6 +70,17 @@ def test_an_attempt_that_never_began_changes_nothing(attempt: Of) -> None:
     ended = ended_before(attempt(3))
     assert ended is not None
     assert ended.status == "SUCCEEDED"
+
+
+def test_what_a_later_attempt_has_told_of_its_address_stays(attempt: Of, tmp_path: Path) -> None:
+    """The earlier one could not reach the file system until then."""
+    Path(staging_directory(str(tmp_path), "application_1_0001")).mkdir(parents=True)
+    for number in (1, 3, 2, 3):
+        endpoint = Endpoint(url=f"https://h{number}:1", token="t", epoch=number, attempt=number)
+        attempt(number).announce(endpoint)
+    assert attempt(1).announced_attempt() == 3
+    attempt(4).announce(Endpoint(url="https://h4:1", token="t", epoch=9, attempt=4))
+    assert attempt(1).announced_attempt() == 4
 
 
 @pytest.mark.parametrize(

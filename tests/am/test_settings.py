@@ -10,7 +10,8 @@ from yarnspec.am.__main__ import attempt_of, earlier_attempts, epoch_of, epochs_
 from yarnspec.am.attempts import ended_before, taken_away
 from yarnspec.am.earlier import Earlier
 from yarnspec.core.restarts import Restarts
-from yarnspec.core.settings import BlockSettings, DetectorSettings, SpeculationSettings
+from yarnspec.core.settings import BlockSettings, DetectorSettings, RecoverySettings, SpeculationSettings
+from yarnspec.journal.writer import JournalOptions
 from yarnspec.plan import ExecutorSize, Plan, Program
 from yarnspec.spark.properties import EPOCH_MAX
 from yarnspec.yarn.cluster import Attempt
@@ -56,6 +57,16 @@ def test_options_reach_the_core() -> None:
     assert settings.speculation.max_concurrent_executions == 3
     assert (settings.detector.kind, settings.detector.check_interval_ms) == ("execution-time", 250)
     assert settings.blocks.slow_duration_ms == 90_000
+
+
+def test_what_decides_on_recovery_is_an_option_with_the_same_default() -> None:
+    shipped = options.default_options().recovery
+    core, batches = RecoverySettings(), JournalOptions()
+    assert (shipped.window_ms, shipped.keep_for_ms) == (core.window_ms, core.keep_for_ms)
+    batched = (batches.buffer_bytes, round(batches.flush_interval_s * 1000))
+    assert (shipped.journal_buffer_bytes, shipped.flush_interval_ms) == batched
+    told = settings_of(plan("recovery.window=7 s", "recovery.keep_for=2 min", "recovery.repeatable=true"), Earlier(), 1)
+    assert (told.recovery.window_ms, told.recovery.keep_for_ms, told.recovery.repeatable) == (7_000, 120_000, True)
 
 
 def test_an_attempt_has_a_range_of_epochs_only_while_recovery_is_on() -> None:

@@ -497,6 +497,14 @@ def test_a_new_epoch_begins_with_a_log_of_its_own_before_its_driver_starts(make:
     assert world.shell.in_force(0)
 
 
+def test_what_a_dead_driver_was_still_to_do_is_counted(make: Make) -> None:
+    kill = commands.KillAttempt(stage=1, stage_attempt=0, index=4, task_id=7, reason="another attempt won")
+    world = make({STARTED.__class__: [kill, kill], events.DriverLost: [FINISH]})
+    world.run(STARTED, events.DriverLost(exit_code=-9, reason="killed"))
+    assert world.logged[-3:] == ["DriverLost", "EpochRefused", "FinishApplication"]
+    assert world.shell.document(About()).refused == {"commands": 2}
+
+
 def test_a_life_that_cannot_begin_is_a_lost_one(make: Make) -> None:
     begins = commands.BeginEpoch(epoch=2, restart=1, reason="the driver of epoch 1 was lost")
     world = make({events.DriverLost: [FINISH], STARTED.__class__: [begins]})

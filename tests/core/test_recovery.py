@@ -414,6 +414,16 @@ def test_a_shuffle_that_cannot_be_told_of_any_more_is_refused_for_good() -> None
     assert not answer(world, declared(1)).record
 
 
+def test_a_shuffle_is_refused_also_when_nothing_new_is_recorded_any_more() -> None:
+    world = second_epoch()
+    world.tell(declared())
+    world.tell(rec.RecordingStopped(shuffle=rec.ALL_SHUFFLES, why="no answer in time"))
+    told = world.tell(rec.RecordingStopped(shuffle=NEW, why="an output was lost, and its records are others each time"))
+    assert only(cm.RefuseShuffles, told).shuffles == (NEW,)
+    world.tell(rec.RecordingEnded(why="the disk is full"))
+    assert not world.tell(rec.RecordingStopped(shuffle=NEW, why="once more"))
+
+
 def test_one_executor_that_keeps_nothing_is_told_and_where_none_does_nothing_is_recorded() -> None:
     world = second_epoch()
     one = only(cm.AdmitLimit, world.tell(rec.AdoptionOff(executor_id="1", host="h1", why="no room")))

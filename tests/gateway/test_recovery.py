@@ -89,6 +89,8 @@ def test_who_asks_for_more_lives_than_there_are_numbers_is_told(attempts: int, r
     [
         "spark.io.encryption.enabled=true",
         "spark.shuffle.service.fetch.rdd.enabled=true",
+        "spark.shuffle.push.enabled=true",
+        "spark.shuffle.useOldFetchProtocol=true",
         "spark.shuffle.manager=org.example.Manager",
         "spark.shuffle.checksum.enabled=false",
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -126,3 +127,91 @@ def records(directory: Path) -> list[tuple[int, dict[str, Any]]]:
     if sealed is not None and len(data) > 0 and at != len(data):
         raise NotAJournalError("the seal is not at the end of a record")
     return found
+
+
+def adds_up(journal: Path) -> list[tuple[int, dict[str, Any]]]:
+    """The records of all epochs that still hold, in no order ("What they add up to"); not those of unknown types."""
+    state = _State()
+    for directory in sorted(journal.glob("epoch-*"), key=lambda path: int(path.name.removeprefix("epoch-"))):
+        entries = records(directory)
+        at = 0
+        while at < len(entries):
+            kind, fields = entries[at]
+            at += 1
+            if kind != 4:
+                state.take(kind, fields)
+                continue
+            ends = [place for place in range(at, len(entries)) if entries[place][0] == 5]
+            if not ends:
+                break  # nothing of it counts, and nothing but it is left of the epoch
+            if entries[ends[0]][1]["records"] == ends[0] - at:
+                state = _State(state.epochs)
+                for one in entries[at : ends[0]]:
+                    state.take(*one)
+            at = ends[0] + 1
+    return list(state.records())
+
+
+class _State:
+    def __init__(self, epochs: dict[int, dict[str, Any]] | None = None) -> None:
+        self.epochs = epochs or {}
+        self.only: dict[int, dict[str, Any]] = {}  # of a type of which the last one counts
+        self.shuffles: dict[int, dict[Any, tuple[int, dict[str, Any]]]] = {}
+        self.writes: dict[int, dict[int, dict[str, Any]]] = {}
+        self.moved: dict[int, dict[int, dict[str, Any]]] = {}
+        self.reads: list[dict[str, Any]] = []
+        self.carried: dict[str, dict[str, Any]] = {}
+
+    def take(self, kind: int, fields: dict[str, Any]) -> None:
+        if kind == 1:
+            self.epochs[fields["epoch"]] = fields
+        elif kind == 2:
+            self.only[kind] = fields
+        elif kind in {6, 7, 32, 34, 35}:
+            self._shuffle(kind, fields)
+        elif kind in {8, 9, 10, 11}:
+            self._write(kind, fields)
+        elif kind == 12:
+            self.reads.append(fields)
+        elif kind == 36:
+            self.carried[fields["kind"]] = fields
+
+    def _shuffle(self, kind: int, fields: dict[str, Any]) -> None:
+        number = fields["shuffle"]
+        known = self.shuffles.get(number)
+        if kind == 6:
+            same = ("signature", "maps", "reduces", "determinism")
+            if known is None or any(known["is"][1][name] != fields[name] for name in same):
+                known = self.shuffles[number] = {}
+            known["is"] = (kind, fields)
+        elif known is None:
+            return
+        elif kind == 35:
+            del self.shuffles[number]
+        elif kind == 7:
+            self.shuffles[number] = {"is": known["is"], "why": (kind, fields)}
+        elif "why" not in known and (kind == 34 or 0 <= fields["index"] < known["is"][1]["maps"]):
+            known["facts" if kind == 34 else fields["index"]] = (kind, fields)
+
+    def _write(self, kind: int, fields: dict[str, Any]) -> None:
+        number = fields["ordinal"]
+        if kind == 8:
+            self.moved.pop(number, None)
+            self.writes[number] = {}
+        if kind != 11:
+            self.writes.setdefault(number, {})[kind] = fields
+            return
+        known = self.writes.pop(number, {})
+        self.moved.pop(number, None)
+        if fields.get("moved") and {8, 10} <= known.keys():
+            self.moved[number] = {8: known[8], 10: known[10], 11: fields}
+
+    def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        yield from ((1, each) for each in self.epochs.values())
+        yield from self.only.items()
+        for shuffle in self.shuffles.values():
+            yield from shuffle.values()
+        for write in (*self.writes.values(), *self.moved.values()):
+            yield from write.items()
+        yield from ((12, each) for each in self.reads)
+        yield from ((36, each) for each in self.carried.values())

@@ -28,6 +28,10 @@ class Writer:
     def write(self, data: bytes) -> None:
         self._data += data
 
+    def hsync(self) -> None:
+        """The DataNodes' disks have it; `hflush` would leave it in their memory."""
+        self._keep(self._data)
+
     def close(self) -> None:
         self._keep(self._data)
 
@@ -98,6 +102,15 @@ def test_a_rename_and_a_new_log_are_tried_once(files: HdfsFiles, node: NameNode)
     with pytest.raises(ClusterUnreachable, match="refused"):
         files.open_log("/log")
     assert node.calls == ["rename", "create"]
+
+
+def test_what_a_log_has_synced_is_on_disks_before_the_log_is_closed(files: HdfsFiles, node: NameNode) -> None:
+    log = files.open_log("/log")
+    log.append(b"one")
+    assert "/log" not in node.files
+    log.sync()
+    log.append(b"two")
+    assert node.files == {"/log": b"one"}
 
 
 def test_it_gives_up_after_a_while(files: HdfsFiles, node: NameNode, monkeypatch: pytest.MonkeyPatch) -> None:

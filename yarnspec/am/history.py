@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 
@@ -40,7 +41,10 @@ class ApplicationHistory:
         self._place = place
 
     def announce(self, endpoint: Endpoint) -> None:
-        """Tell the gateway where the negotiator of this attempt listens."""
+        """Tell the gateway where the negotiator of this attempt listens, unless a later one has said so already."""
+        with contextlib.suppress(FileNotFoundError):
+            if self.announced_attempt() > endpoint.attempt:
+                return
         self._files.write(self._endpoint_file, msgspec.json.encode(endpoint))
 
     def announced_attempt(self) -> int:

@@ -426,7 +426,8 @@ class Recovery:
         if event.shuffle == rec.ALL_SHUFFLES:
             return self._guard.run(self._stop, event.why)
         self._shuffles.refuse(event.shuffle)
-        if self._off and not self._guard.fault:
+        # Also when nothing new is recorded any more: what was is there for the next driver, unless the journal says so.
+        if not self._settings.enabled or (self._mute and not self._guard.fault):
             return []
         said = f"the driver tells no more of shuffle {event.shuffle}: {event.why}"
         return [RefuseShuffles(shuffles=(event.shuffle,), reason=said)]

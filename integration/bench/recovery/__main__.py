@@ -28,6 +28,13 @@ REPEATS, PAIRS = 3, 10
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--repeats", type=click.IntRange(min=0), default=REPEATS, show_default=True, help="Kills of each kind.")
 @click.option("--pairs", type=click.IntRange(min=0), default=PAIRS, show_default=True, help="Jobs without a kill.")
+@click.option(
+    "--pair-tasks",
+    type=click.IntRange(min=1),
+    default=running.PAIR_TASKS,
+    show_default=True,
+    help=f"Tasks of a stage in these, of {running.RECORDS / 100:g} s each.",
+)
 @click.option("--share", "shares", multiple=True, type=click.FloatRange(0, 1), help="Only kills at this share.")
 @click.option(
     "--results",
@@ -38,7 +45,9 @@ REPEATS, PAIRS = 3, 10
 )
 @click.option("--fresh", is_flag=True, help="Forget the runs that were made before.")
 @click.option("--show", is_flag=True, help="Only print what is there.")
-def main(*, repeats: int, pairs: int, shares: tuple[float, ...], path: Path, fresh: bool, show: bool) -> None:
+def main(
+    *, repeats: int, pairs: int, pair_tasks: int, shares: tuple[float, ...], path: Path, fresh: bool, show: bool
+) -> None:
     """Kill masters and executors in the middle of a job, with recovery and without; and compare jobs without kills.
 
     Exit code 1 when an aim is missed or a result is wrong.
@@ -52,6 +61,7 @@ def main(*, repeats: int, pairs: int, shares: tuple[float, ...], path: Path, fre
     setup = {
         "yarnspec": fingerprint(), "spark": pyspark.__version__, "machine": machine(),
         "job": f"{running.STAGES} stages, {running.TASKS} tasks, {running.RECORDS} records",
+        "pairs": f"{pair_tasks} tasks a stage",
     }  # fmt: skip
     results = load(path, setup, keep_others=show)
     if not show:
@@ -60,7 +70,7 @@ def main(*, repeats: int, pairs: int, shares: tuple[float, ...], path: Path, fre
             with MiniCluster(workspace / "cluster", nodes=running.HOSTS) as mini:
                 cluster = Cluster(mini, base_environment())
                 _kill(results, path, console, cluster, workspace, repeats=repeats, shares=shares or SHARES)
-                _compare(results, path, console, cluster, workspace, wanted=pairs)
+                _compare(results, path, console, cluster, workspace, wanted=pairs, tasks=pair_tasks)
         finally:
             shutil.rmtree(workspace, ignore_errors=True)
         console.print(f"measured for {(time.monotonic() - begun) / 60:.1f} min")
@@ -98,11 +108,13 @@ def _kill(
             )
 
 
-def _compare(results: Results, path: Path, console: Console, cluster: Cluster, workspace: Path, *, wanted: int) -> None:
+def _compare(
+    results: Results, path: Path, console: Console, cluster: Cluster, workspace: Path, *, wanted: int, tasks: int
+) -> None:
     missing = wanted - len(results.pairs)
     if missing <= 0:
         return
-    for pair in running.pairs(cluster, Path(tempfile.mkdtemp(prefix="pairs-", dir=workspace)), missing):
+    for pair in running.pairs(cluster, Path(tempfile.mkdtemp(prefix="pairs-", dir=workspace)), missing, tasks):
         results.pairs.append(pair)
         store(path, results)
         console.print(f"{pair.with_s:.2f} s with recovery, {pair.without_s:.2f} s without", highlight=False)

@@ -21,6 +21,8 @@ PROGRAM = Path(__file__).with_name("program.py")
 HOSTS, SLOTS = 4, 2
 # An executor on each host, and each of them has two slots.
 TASKS, RECORDS, STAGES = 24, 200, 3
+PAIR_TASKS = 72
+"""Of each stage of a job without a kill, which takes about a minute: what is done once a job weighs as it does then."""
 FLUSH_MS = 1_000
 READY_S, JOB_S, END_S = 180, 300, 120
 POLL_S = 0.05
@@ -30,7 +32,7 @@ def kill(cluster: Cluster, directory: Path, *, way: Way, share: float) -> Kill:
     """Run the job, kill when so much of its work is done, and let it finish in what comes next."""
     begun = time.monotonic()
     with _application(cluster, directory, executors=0, live=way is Way.LIVE, spark=way is Way.SPARK) as submission:
-        _order(directory, 1)
+        _order(directory, 1, TASKS)
         application = submission.application_id()
         every = TASKS * RECORDS * STAGES
 
@@ -59,8 +61,8 @@ def kill(cluster: Cluster, directory: Path, *, way: Way, share: float) -> Kill:
     )  # fmt: skip
 
 
-def pairs(cluster: Cluster, directory: Path, wanted: int) -> Iterator[Pair]:
-    """Start an application with recovery and one without, and run the job in both by turns."""
+def pairs(cluster: Cluster, directory: Path, wanted: int, tasks: int) -> Iterator[Pair]:
+    """Start an application with recovery and one without, and run the job in both by turns: so many tasks a stage."""
     sides = (directory / "with", directory / "without")
     with contextlib.ExitStack() as stack:
         for side in sides:
@@ -75,7 +77,7 @@ def pairs(cluster: Cluster, directory: Path, wanted: int) -> Iterator[Pair]:
             right = True
             # By turns: who comes second may find the machine in another state.
             for side in sides if number % 2 else sides[::-1]:
-                _order(side, number)
+                _order(side, number, tasks)
                 done = side / f"done-{number}.json"
                 wait_for(f"job {number}", done.exists, JOB_S)
                 answer = json.loads(done.read_text())
@@ -123,8 +125,8 @@ def _worked(directory: Path) -> list[work.Worked]:
     return work.read(progress) if progress.exists() else []
 
 
-def _order(directory: Path, number: int) -> None:
+def _order(directory: Path, number: int, tasks: int) -> None:
     path = directory / f"go-{number}.json"
     scratch = path.with_suffix(".new")
-    scratch.write_text(json.dumps({"tasks": TASKS, "records": RECORDS, "stages": STAGES}))
+    scratch.write_text(json.dumps({"tasks": tasks, "records": RECORDS, "stages": STAGES}))
     scratch.rename(path)

@@ -52,13 +52,19 @@ final class DirectoryLock implements Closeable {
             } catch (NoSuchFileException e) {
                 return null; // the directory is being deleted
             }
-            // Whoever deletes a directory deletes the lock's file with it, and we may have opened it just before.
-            if (channel.tryLock() == null || !Files.exists(file)) {
-                channel.close();
-                return null;
+            boolean taken = false;
+            try {
+                // Whoever deletes a directory deletes the lock's file with it, and we may have opened it just before.
+                taken = channel.tryLock() != null && Files.exists(file);
+            } finally {
+                if (!taken) {
+                    channel.close();
+                }
             }
-            OPEN.add(file);
-            return new DirectoryLock(file, channel);
+            if (taken) {
+                OPEN.add(file);
+            }
+            return taken ? new DirectoryLock(file, channel) : null;
         }
     }
 

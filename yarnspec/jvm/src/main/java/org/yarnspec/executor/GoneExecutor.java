@@ -2,6 +2,7 @@ package org.yarnspec.executor;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
@@ -18,9 +19,12 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The directories that one executor of this application has, or had, on this host: one on each disk. */
 final class GoneExecutor {
+    private static final Logger LOG = LoggerFactory.getLogger(GoneExecutor.class);
     private static final String DIRECTORIES = "blockmgr-*";
     private static final Pattern OUTPUT =
             Pattern.compile("shuffle_(\\d{1,9})_(\\d{1,18})_0\\.(?:(index)|(data)|checksum\\.(\\w+))");
@@ -42,7 +46,7 @@ final class GoneExecutor {
      * @param roots YARN's {@code LOCAL_DIRS}
      * @param own directories to leave out
      */
-    static Collection<GoneExecutor> find(Collection<Path> roots, Set<Path> own, String application) throws IOException {
+    static Collection<GoneExecutor> find(Collection<Path> roots, Set<Path> own, String application) {
         Map<String, GoneExecutor> found = new TreeMap<>();
         for (Path root : roots) {
             try (DirectoryStream<Path> directories = Files.newDirectoryStream(root, DIRECTORIES)) {
@@ -55,6 +59,8 @@ final class GoneExecutor {
                 }
             } catch (NoSuchFileException e) {
                 // A disk that is not there holds nothing.
+            } catch (IOException | DirectoryIteratorException e) {
+                LOG.warn("What executors have left in {} counts as lost: it cannot be read: {}", root, e.toString());
             }
         }
         return found.values();

@@ -48,6 +48,7 @@ final class Sweep {
     private final Set<OutputName> unusable = new HashSet<>();
     private final Map<String, Integer> refusals = new TreeMap<>();
     private final Set<OutputName> garbage = new HashSet<>();
+    private final Set<Owner> unreadable = new HashSet<>();
     private int adopted;
     private long adoptedBytes;
     private Messages.Kept lastKept;
@@ -56,7 +57,13 @@ final class Sweep {
         this.settings = settings;
         this.home = home;
         this.where = where;
-        this.driver = driver;
+        this.driver = message -> {
+            try {
+                return driver.ask(message);
+            } catch (IOException e) { // not one of a disk
+                throw new IllegalStateException("the driver cannot be reached", e);
+            }
+        };
     }
 
     /**
@@ -74,17 +81,27 @@ final class Sweep {
         boolean settled = true;
         List<Kept> kept = new ArrayList<>();
         for (GoneExecutor gone : executors) {
-            try (GoneExecutor.Hold hold = gone.tryTake()) {
-                if (hold != null) {
-                    settled &= treat(gone, hold, verifyUntilNs, kept);
-                } else {
-                    // Executors of this epoch live; one of an earlier epoch ends soon, or somebody is at its outputs.
-                    settled &= gone.owner().epoch() == settings.epoch();
-                }
-            }
+            settled &= look(gone, verifyUntilNs, kept);
         }
         keepWithinBudget(kept);
         return settled;
+    }
+
+    /** Nothing can be had of one whose disk does not answer a second time either, and others have theirs elsewhere. */
+    private boolean look(GoneExecutor gone, long verifyUntilNs, List<Kept> kept) throws Exception {
+        try (GoneExecutor.Hold hold = gone.tryTake()) {
+            if (hold != null) {
+                return treat(gone, hold, verifyUntilNs, kept);
+            }
+            // Executors of this epoch live; one of an earlier epoch ends soon, or somebody is at its outputs.
+            return gone.owner().epoch() == settings.epoch();
+        } catch (IOException e) {
+            boolean again = !unreadable.add(gone.owner());
+            if (!again) {
+                LOG.warn("What executor {} has left cannot be read or deleted.", gone.owner(), e);
+            }
+            return again;
+        }
     }
 
     /** How many outputs all runs together have taken over. */
@@ -286,6 +303,8 @@ final class Sweep {
                         dropped++;
                         droppedBytes += each.output().bytes();
                     }
+                } catch (IOException e) {
+                    LOG.warn("A map output over the budget cannot be deleted: {}", each.output().name(), e);
                 }
             }
         }

@@ -315,6 +315,19 @@ class SweepTest {
     }
 
     @Test
+    void takesOverTheOthersWhereOneCannotBeRead() throws Exception {
+        Path broken = written.leave(List.of(root), new Owner(WrittenOutputs.APPLICATION, 1, "2", 1)).get(0);
+        Files.delete(broken.resolve(DirectoryLock.FILE));
+        Files.createDirectory(broken.resolve(DirectoryLock.FILE)); // no disk lets anybody write into that
+        written.leave(List.of(root), DEAD);
+        Sweep sweep = sweep(disks, settings(2, 0));
+        assertFalse(run(sweep), "it may be readable in a moment");
+        assertEquals(OUTPUTS, driver.adopted.size());
+        assertTrue(run(sweep), "nothing more can come of it");
+        assertTrue(Files.exists(broken));
+    }
+
+    @Test
     void waitsForAnExecutorOfAnEarlierEpochToEnd() throws Exception {
         Path left = written.leave(List.of(root), DEAD).get(0);
         Sweep sweep = sweep(disks, settings(2, 0));
@@ -473,7 +486,7 @@ class SweepTest {
         Sweep sweep = new Sweep(settings(2, 1), new NewHome(disks), where, message -> {
             throw new IOException("no driver");
         });
-        assertThrows(IOException.class, () -> run(sweep));
+        assertThrows(IllegalStateException.class, () -> run(sweep));
         assertEquals(before, filesBelow(root));
     }
 

@@ -19,6 +19,9 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 record MapResult(
         long dataSize, long recordsWritten, List<byte[]> accumulated, List<Observed> observed, String other) {
+    /** Of one map: those of a large job are all in the journal, and in the heap of the driver that goes on. */
+    static final int COUNTED_BYTES_MAX = 1 << 16;
+
     /** Of a map of a shuffle with this signature. */
     static MapResult of(Seq<AccumulatorV2<?, ?>> updates, ShuffleMetrics metrics, Signature signature) {
         // Spark leaves out counters that are 0.
@@ -41,11 +44,15 @@ record MapResult(
                 other = each.getClass().getName();
             }
         }
-        int bytes = observed.stream().mapToInt(each -> each.row().length).sum();
-        if (bytes > Observed.BYTES_MAX) {
-            throw new IllegalStateException("observe() has " + bytes + " bytes, more than " + Observed.BYTES_MAX);
-        }
+        checkSize("observe() has", observed.stream().mapToLong(each -> each.row().length).sum());
+        checkSize("accumulators get", accumulated.stream().mapToLong(each -> each.length).sum());
         return new MapResult(dataSize, records, accumulated, observed, other);
+    }
+
+    private static void checkSize(String who, long bytes) {
+        if (bytes > COUNTED_BYTES_MAX) {
+            throw new IllegalStateException(who + " " + bytes + " bytes, more than " + COUNTED_BYTES_MAX);
+        }
     }
 
     private static int placeOf(LastAttemptAggregatingAccumulator update, Signature signature) {

@@ -26,9 +26,6 @@ import scala.jdk.javaapi.CollectionConverters;
  * @param row the bytes of an UnsafeRow; its columns are those of the aggregates
  */
 record Observed(int place, byte[] row) {
-    /** Of one map: sketches of many values may be larger, and each map of a large job would be journaled with them. */
-    static final int BYTES_MAX = 1 << 16;
-
     /** Before every stage, and not Spark's own word for none (-1): what a map gives that runs again replaces it. */
     private static final int NO_STAGE = -2;
 

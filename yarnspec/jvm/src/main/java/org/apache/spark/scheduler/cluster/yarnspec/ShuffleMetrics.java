@@ -13,6 +13,8 @@ import scala.collection.Map;
  * <p>Left at 0 where maps are skipped, they make Spark take the exchange for empty, and the result loses its rows.
  */
 final class ShuffleMetrics {
+    static final ShuffleMetrics NONE = new ShuffleMetrics(null, null, null);
+
     private static final String RECORDS = "shuffleRecordsWritten";
 
     private final Object all;
@@ -28,7 +30,7 @@ final class ShuffleMetrics {
     /** Those of a query's shuffle; of one that an RDD makes, none. */
     static ShuffleMetrics of(ShuffleDependency<?, ?, ?> dependency) {
         if (!ofQuery(dependency)) {
-            return new ShuffleMetrics(null, null, null);
+            return NONE;
         }
         Object all = Fields.get(dependency.shuffleWriterProcessor(), "metrics$1");
         if (!(all instanceof Map<?, ?> metrics)

@@ -2,6 +2,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
@@ -54,12 +55,16 @@ class AccumulatedTest {
         life.close();
     }
 
-    /** A map's result comes in: what Spark is left to count. */
-    private List<AccumulatorV2<?, ?>> result(long task, String counted) {
+    private PythonAccumulatorV2 update(byte[] counted) {
         PythonAccumulatorV2 update = collecting();
         update.metadata_$eq(programs.metadata());
-        update.add(counted.getBytes(StandardCharsets.UTF_8));
-        List<AccumulatorV2<?, ?>> updates = List.of(update, other);
+        update.add(counted);
+        return update;
+    }
+
+    /** A map's result comes in: what Spark is left to count. */
+    private List<AccumulatorV2<?, ?>> result(long task, String counted) {
+        List<AccumulatorV2<?, ?>> updates = List.of(update(counted.getBytes(StandardCharsets.UTF_8)), other);
         return CollectionConverters.asJava(accumulated.take(
                 SHUFFLE, task, CollectionConverters.asScala(updates).toList()));
     }
@@ -109,6 +114,19 @@ class AccumulatedTest {
         result(2, "again");
         accumulated.accepted(SHUFFLE, 0, 2);
         assertEquals(List.of("again"), counted());
+    }
+
+    private MapResult result(int bytes) {
+        List<AccumulatorV2<?, ?>> updates = List.of(update(new byte[bytes]));
+        return MapResult.of(CollectionConverters.asScala(updates).toList(), ShuffleMetrics.NONE, null);
+    }
+
+    @Test
+    void whatIsLargeIsNotKeptForTheNextDriver() {
+        int most = MapResult.COUNTED_BYTES_MAX;
+        assertEquals(most, result(most).accumulated().get(0).length);
+        String why = assertThrows(IllegalStateException.class, () -> result(most + 1)).getMessage();
+        assertTrue(why.contains(most + 1 + " bytes"), why);
     }
 
     @Test
