@@ -196,6 +196,22 @@ def test_what_no_next_driver_can_go_on_with_is_told_without_any_shuffle(
     assert " at " in told["why"]
 
 
+@pytest.mark.parametrize(
+    "key",
+    ["spark.shuffle.useOldFetchProtocol", pytest.param("spark.io.encryption.enabled", marks=pytest.mark.soak)],
+)
+def test_what_the_program_turns_on_by_itself_costs_the_recovery_and_nothing_else(
+    key: str, inputs: Path, directory: Path
+) -> None:
+    """Not seen at the submit; what maps count comes to the program all the same."""
+    command = program("rdd", inputs, "true")
+    life = whole(LocalSpark(directory / "on", conf={key: "true"}).run(command))
+    assert life.result == whole(LocalSpark(directory / "undisturbed").run(command)).result
+    assert life.of("shuffle_declared") == []
+    (told,) = life.of("adoption_off")
+    assert told["why"].startswith(key)
+
+
 @pytest.mark.soak
 def test_without_recovery_nothing_is_installed(inputs: Path, directory: Path) -> None:
     life = whole(LocalSpark(directory / "off", recovery=False).run(program("rdd", inputs, "true")))
