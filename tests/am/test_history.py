@@ -18,7 +18,7 @@ from yarnspec.errors import ClusterUnreachable
 from yarnspec.observe.document import StatusDocument
 from yarnspec.observe.eventlog import EventLog
 from yarnspec.observe.history import Result
-from yarnspec.observe.rest import Endpoint
+from yarnspec.observe.rest import ENDPOINT_FILE, Endpoint
 from yarnspec.yarn.hadoop_conf import HadoopConf
 from yarnspec.yarn.local_files import LocalFiles
 from yarnspec.yarn.staging import staging_directory
@@ -75,12 +75,15 @@ def test_an_attempt_that_never_began_changes_nothing(attempt: Of) -> None:
 def test_what_a_later_attempt_has_told_of_its_address_stays(attempt: Of, tmp_path: Path) -> None:
     """The earlier one could not reach the file system until then."""
     Path(staging_directory(str(tmp_path), "application_1_0001")).mkdir(parents=True)
-    for number in (1, 3, 2, 3):
+    for number in (1, 3, 2):
         endpoint = Endpoint(url=f"https://h{number}:1", token="t", epoch=number, attempt=number)
         attempt(number).announce(endpoint)
     assert attempt(1).announced_attempt() == 3
     attempt(4).announce(Endpoint(url="https://h4:1", token="t", epoch=9, attempt=4))
     assert attempt(1).announced_attempt() == 4
+    (tmp_path / ".skein" / "application_1_0001" / ENDPOINT_FILE).write_text("{")
+    attempt(5).announce(Endpoint(url="https://h5:1", token="t", epoch=11, attempt=5))
+    assert attempt(1).announced_attempt() == 5
 
 
 @pytest.mark.parametrize(

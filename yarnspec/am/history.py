@@ -42,7 +42,7 @@ class ApplicationHistory:
 
     def announce(self, endpoint: Endpoint) -> None:
         """Tell the gateway where the negotiator of this attempt listens, unless a later one has said so already."""
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(Exception):  # what cannot be read is replaced
             if self.announced_attempt() > endpoint.attempt:
                 return
         self._files.write(self._endpoint_file, msgspec.json.encode(endpoint))

@@ -19,12 +19,9 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** The directories that one executor of this application has, or had, on this host: one on each disk. */
 final class GoneExecutor {
-    private static final Logger LOG = LoggerFactory.getLogger(GoneExecutor.class);
     private static final String DIRECTORIES = "blockmgr-*";
     private static final Pattern OUTPUT =
             Pattern.compile("shuffle_(\\d{1,9})_(\\d{1,18})_0\\.(?:(index)|(data)|checksum\\.(\\w+))");
@@ -46,7 +43,7 @@ final class GoneExecutor {
      * @param roots YARN's {@code LOCAL_DIRS}
      * @param own directories to leave out
      */
-    static Collection<GoneExecutor> find(Collection<Path> roots, Set<Path> own, String application) {
+    static Collection<GoneExecutor> find(Collection<Path> roots, Set<Path> own, String application) throws IOException {
         Map<String, GoneExecutor> found = new TreeMap<>();
         for (Path root : roots) {
             try (DirectoryStream<Path> directories = Files.newDirectoryStream(root, DIRECTORIES)) {
@@ -59,8 +56,8 @@ final class GoneExecutor {
                 }
             } catch (NoSuchFileException e) {
                 // A disk that is not there holds nothing.
-            } catch (IOException | DirectoryIteratorException e) {
-                LOG.warn("What executors have left in {} counts as lost: it cannot be read: {}", root, e.toString());
+            } catch (DirectoryIteratorException e) {
+                throw e.getCause();
             }
         }
         return found.values();
@@ -69,15 +66,22 @@ final class GoneExecutor {
     /** Takes the directories for the caller; null when the executor lives, or somebody else has them. */
     Hold tryTake() throws IOException {
         Hold hold = new Hold();
-        for (Path directory : directories) {
-            DirectoryLock lock = DirectoryLock.tryTake(directory);
-            if (lock == null) {
-                hold.close();
-                return null;
+        boolean all = false;
+        try {
+            for (Path directory : directories) {
+                DirectoryLock lock = DirectoryLock.tryTake(directory);
+                if (lock == null) {
+                    return null;
+                }
+                hold.locks.add(lock);
             }
-            hold.locks.add(lock);
+            all = true;
+            return hold;
+        } finally {
+            if (!all) {
+                hold.close();
+            }
         }
-        return hold;
     }
 
     /** Lists the map outputs in a block manager's directories, and deletes all other blocks. */

@@ -1,9 +1,11 @@
 package org.yarnspec.executor;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 
@@ -19,7 +21,7 @@ public record Owner(String application, int epoch, String executorId, long proce
     private static final ObjectMapper JSON = new ObjectMapper();
 
     /** The record of a directory; null where there is none that can be understood: such a directory is not ours. */
-    static Owner read(Path directory) {
+    static Owner read(Path directory) throws IOException {
         try {
             JsonNode json = JSON.readTree(Files.readAllBytes(directory.resolve(FILE)));
             if (json.path("version").asInt() != VERSION) {
@@ -30,7 +32,7 @@ public record Owner(String application, int epoch, String executorId, long proce
                     json.required("epoch").asInt(),
                     json.required("executor").asText(),
                     json.path("process").asLong());
-        } catch (IOException | IllegalArgumentException e) {
+        } catch (NoSuchFileException | JsonProcessingException | IllegalArgumentException e) {
             return null;
         }
     }

@@ -87,7 +87,7 @@ final class Sweep {
         return settled;
     }
 
-    /** Nothing can be had of one whose disk does not answer a second time either, and others have theirs elsewhere. */
+    /** A disk that does not answer may do so in a moment; until then others have theirs elsewhere. */
     private boolean look(GoneExecutor gone, long verifyUntilNs, List<Kept> kept) throws Exception {
         try (GoneExecutor.Hold hold = gone.tryTake()) {
             if (hold != null) {
@@ -96,11 +96,10 @@ final class Sweep {
             // Executors of this epoch live; one of an earlier epoch ends soon, or somebody is at its outputs.
             return gone.owner().epoch() == settings.epoch();
         } catch (IOException e) {
-            boolean again = !unreadable.add(gone.owner());
-            if (!again) {
-                LOG.warn("What executor {} has left cannot be read or deleted.", gone.owner(), e);
+            if (unreadable.add(gone.owner())) {
+                LOG.warn("What executor {} has left cannot be read; again in a moment.", gone.owner(), e);
             }
-            return again;
+            return false;
         }
     }
 
@@ -163,7 +162,7 @@ final class Sweep {
                 seen.add(output.name());
             }
             if (verdict == Verdict.GARBAGE) {
-                output.delete();
+                left += deleted(output) ? 0 : 1;
                 garbage.add(output.name());
             } else if (verdict == Verdict.ADOPT && !unusable.contains(output.name())) {
                 wanted.add(output);
@@ -261,14 +260,12 @@ final class Sweep {
         }
 
         /** What is damaged is deleted; what cannot be read or moved stays, and is not tried again. */
-        void refuse(MapOutput output, Exception why) throws IOException {
+        void refuse(MapOutput output, Exception why) {
             String reason = why instanceof Damage ? why.getMessage() : "unreadable";
             LOG.warn("A map output cannot be used again: {}: {}", output.name(), why.toString());
             refused.put(output.name(), reason);
             refusals.merge(reason, 1, Integer::sum);
-            if (why instanceof Damage) {
-                output.delete();
-            } else {
+            if (!(why instanceof Damage) || !deleted(output)) {
                 unusable.add(output.name());
             }
         }
@@ -280,6 +277,16 @@ final class Sweep {
             taken.clear();
             refused.clear();
             toldNs = System.nanoTime();
+        }
+    }
+
+    private static boolean deleted(MapOutput output) {
+        try {
+            output.delete();
+            return true;
+        } catch (IOException e) {
+            LOG.warn("A map output cannot be deleted: {}", output.name(), e);
+            return false;
         }
     }
 
@@ -298,13 +305,10 @@ final class Sweep {
                     break;
                 }
                 try (GoneExecutor.Hold hold = each.of().tryTake()) {
-                    if (hold != null) {
-                        each.output().delete();
+                    if (hold != null && deleted(each.output())) {
                         dropped++;
                         droppedBytes += each.output().bytes();
                     }
-                } catch (IOException e) {
-                    LOG.warn("A map output over the budget cannot be deleted: {}", each.output().name(), e);
                 }
             }
         }

@@ -316,15 +316,26 @@ class SweepTest {
 
     @Test
     void takesOverTheOthersWhereOneCannotBeRead() throws Exception {
-        Path broken = written.leave(List.of(root), new Owner(WrittenOutputs.APPLICATION, 1, "2", 1)).get(0);
-        Files.delete(broken.resolve(DirectoryLock.FILE));
-        Files.createDirectory(broken.resolve(DirectoryLock.FILE)); // no disk lets anybody write into that
-        written.leave(List.of(root), DEAD);
-        Sweep sweep = sweep(disks, settings(2, 0));
-        assertFalse(run(sweep), "it may be readable in a moment");
+        List<Path> roots = List.of(
+                Files.createDirectory(root.resolve("first")), Files.createDirectory(root.resolve("second")));
+        Owner unreadable = new Owner(WrittenOutputs.APPLICATION, 1, "2", 1);
+        Path lock = written.leave(roots, unreadable, "shuffle_" + WrittenOutputs.BYPASS)
+                .get(1)
+                .resolve(DirectoryLock.FILE);
+        written.leave(roots, DEAD, "shuffle_" + WrittenOutputs.SORTED);
+        written.leave(roots, new Owner(WrittenOutputs.APPLICATION, 1, "4", 1), "shuffle_" + WrittenOutputs.SERIALIZED);
+        Files.delete(lock);
+        Files.createDirectory(lock); // no disk lets anybody write into that
+        Sweep sweep = sweep(executor(roots.get(0), roots.get(1)), settings(2, 0));
+        for (int i = 0; i < 2; i++) {
+            assertFalse(run(sweep), "it may be readable in a moment");
+            assertEquals(OUTPUTS - WrittenOutputs.MAPS, driver.adopted.size());
+        }
+        Files.delete(lock);
+        Files.createFile(lock);
+        assertTrue(run(sweep));
         assertEquals(OUTPUTS, driver.adopted.size());
-        assertTrue(run(sweep), "nothing more can come of it");
-        assertTrue(Files.exists(broken));
+        assertEquals(Map.of(), driver.refused);
     }
 
     @Test

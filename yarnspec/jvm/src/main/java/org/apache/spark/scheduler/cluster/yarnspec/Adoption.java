@@ -76,9 +76,6 @@ final class Adoption implements ThreadSafeRpcEndpoint {
         if (served(conf) && conf.getBoolean("spark.shuffle.service.fetch.rdd.enabled", false)) {
             return "spark.shuffle.service.fetch.rdd.enabled is on: cached data of executors that are gone is not kept";
         }
-        if (conf.getBoolean("spark.shuffle.push.enabled", false)) {
-            return "spark.shuffle.push.enabled is on: merged shuffle files are not taken over";
-        }
         if (conf.getBoolean("spark.shuffle.useOldFetchProtocol", false)) {
             return "spark.shuffle.useOldFetchProtocol is on: shuffle files are named the old way, by their map's index";
         }

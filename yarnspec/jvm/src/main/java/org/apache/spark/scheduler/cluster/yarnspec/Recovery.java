@@ -472,7 +472,8 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     }
 
     private void stopRecording(ShuffleRecord record, String why) {
-        if (record.stopRecording()) {
+        // Of one that is not recorded any more an earlier driver's outputs may be in use, and in the journal.
+        if (record.stopRecording() || record.poisoned() && !record.restored().isEmpty()) {
             results.keySet().removeIf(key -> key.shuffle() == record.id);
             outbox.add("recording_stopped", event -> event.put("shuffle", record.id).put("why", Failures.shortened(why)));
         }

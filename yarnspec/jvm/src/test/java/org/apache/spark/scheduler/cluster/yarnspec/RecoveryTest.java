@@ -211,6 +211,27 @@ class RecoveryTest {
     }
 
     @Test
+    void whatIsInUseOfAnEarlierDriverIsRefusedAlsoWhereNothingIsRecordedAnyMore() throws Exception {
+        Path past;
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            shuffled(life);
+            finishMaps(life, 4);
+            life.awaitMaps(4);
+            past = life.save(directory.resolve("saved"));
+        }
+        try (DriverLife life = new DriverLife(2, past, Map.of())) {
+            life.records = false;
+            life.adopt("7", "a", Set.of());
+            life.adopt("8", "b", Set.of());
+            shuffled(life);
+            FakeCluster.await(() -> !life.cluster.offer().isEmpty(), "no reducer started");
+            assertEquals(0, stopped(life));
+            life.recovery.differs(1_000_000);
+            assertEquals(1_000_000, life.cluster.events("recording_stopped").get(0).get("shuffle").asInt());
+        }
+    }
+
+    @Test
     void whatAnExecutorRefusesRunsAgain() throws Exception {
         Path past;
         try (DriverLife life = new DriverLife(1, null, Map.of())) {
