@@ -12,6 +12,7 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,10 @@ final class GoneExecutor {
 
     private final Owner owner;
     private final List<Path> directories = new ArrayList<>();
+    private Exception unseen;
+
+    /** @param all whether everything could be read, so that nobody else has anything here */
+    record Found(Collection<GoneExecutor> executors, boolean all) {}
 
     private GoneExecutor(Owner owner) {
         this.owner = owner;
@@ -38,33 +43,55 @@ final class GoneExecutor {
     }
 
     /**
-     * All executors of an application that have directories here, living ones as well.
+     * All executors of an application that have directories here, living ones as well. With only half of what it has nobody
+     * could tell what is missing from what is not seen: who may have more than what can be read cannot be taken.
      *
      * @param roots YARN's {@code LOCAL_DIRS}
      * @param own directories to leave out
      */
-    static Collection<GoneExecutor> find(Collection<Path> roots, Set<Path> own, String application) throws IOException {
+    static Found find(Collection<Path> roots, Set<Path> own, String application) {
         Map<String, GoneExecutor> found = new TreeMap<>();
+        Map<Path, Exception> unreadable = new HashMap<>();
         for (Path root : roots) {
             try (DirectoryStream<Path> directories = Files.newDirectoryStream(root, DIRECTORIES)) {
                 for (Path directory : directories) {
-                    Owner owner = own.contains(directory) ? null : Owner.read(directory);
+                    Owner owner = null;
+                    try {
+                        owner = own.contains(directory) ? null : Owner.read(directory);
+                    } catch (IOException e) {
+                        unreadable.put(root, e);
+                    }
                     if (owner != null && owner.application().equals(application)) {
                         String name = owner.epoch() + " " + owner.executorId() + " " + owner.processId();
-                        found.computeIfAbsent(name, any -> new GoneExecutor(owner)).directories.add(directory);
+                        GoneExecutor executor = found.get(name);
+                        if (executor == null) {
+                            executor = new GoneExecutor(owner);
+                            found.put(name, executor);
+                        }
+                        executor.directories.add(directory);
                     }
                 }
             } catch (NoSuchFileException e) {
                 // A disk that is not there holds nothing.
-            } catch (DirectoryIteratorException e) {
-                throw e.getCause();
+            } catch (IOException | DirectoryIteratorException e) {
+                unreadable.put(root, e);
             }
         }
-        return found.values();
+        found.values().forEach(each -> unreadable.forEach(each::mayHaveMore));
+        return new Found(found.values(), unreadable.isEmpty());
+    }
+
+    private void mayHaveMore(Path root, Exception unreadable) {
+        if (directories.stream().noneMatch(each -> each.getParent().equals(root))) {
+            unseen = unreadable;
+        }
     }
 
     /** Takes the directories for the caller; null when the executor lives, or somebody else has them. */
     Hold tryTake() throws IOException {
+        if (unseen != null) {
+            throw new IOException("a local directory in which it may have files cannot be read", unseen);
+        }
         Hold hold = new Hold();
         boolean all = false;
         try {
@@ -164,8 +191,16 @@ final class GoneExecutor {
 
         @Override
         public void close() throws IOException {
+            IOException failure = null;
             for (DirectoryLock lock : locks) {
-                lock.close();
+                try {
+                    lock.close();
+                } catch (IOException e) {
+                    failure = e;
+                }
+            }
+            if (failure != null) {
+                throw failure;
             }
         }
     }

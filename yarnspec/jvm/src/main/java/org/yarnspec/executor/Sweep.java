@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.io.Serializable;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -73,14 +72,14 @@ final class Sweep {
      * @return whether nothing is left for which a next time could bring more
      */
     boolean run(long verifyUntilNs) throws Exception {
-        Collection<GoneExecutor> executors = executors();
-        if (isOutdated(executors)) {
+        GoneExecutor.Found found = find();
+        if (isOutdated(found)) {
             return true;
         }
         home.deleteUnlinked();
-        boolean settled = true;
+        boolean settled = found.all();
         List<Kept> kept = new ArrayList<>();
-        for (GoneExecutor gone : executors) {
+        for (GoneExecutor gone : found.executors()) {
             settled &= look(gone, verifyUntilNs, kept);
         }
         keepWithinBudget(kept);
@@ -120,11 +119,11 @@ final class Sweep {
      * @return false, and nothing is deleted, when a later driver may need it: the one that asks for this is a left-over
      */
     boolean deleteAll() throws IOException {
-        Collection<GoneExecutor> executors = executors();
-        if (isOutdated(executors)) {
+        GoneExecutor.Found found = find();
+        if (isOutdated(found)) {
             return false;
         }
-        for (GoneExecutor gone : executors) {
+        for (GoneExecutor gone : found.executors()) {
             try (GoneExecutor.Hold hold = gone.tryTake()) {
                 if (hold != null) {
                     hold.delete();
@@ -134,15 +133,15 @@ final class Sweep {
         return true;
     }
 
-    private boolean isOutdated(Collection<GoneExecutor> executors) {
-        boolean outdated = executors.stream().anyMatch(each -> each.owner().epoch() > settings.epoch());
+    private boolean isOutdated(GoneExecutor.Found found) {
+        boolean outdated = found.executors().stream().anyMatch(each -> each.owner().epoch() > settings.epoch());
         if (outdated) {
             LOG.warn("A later epoch than {} has been on this host: this executor touches nothing.", settings.epoch());
         }
         return outdated;
     }
 
-    private Collection<GoneExecutor> executors() throws IOException {
+    private GoneExecutor.Found find() {
         List<Path> own = home.directories();
         List<Path> roots = own.stream().map(Path::getParent).distinct().toList();
         return GoneExecutor.find(roots, Set.copyOf(own), settings.application());
@@ -162,8 +161,11 @@ final class Sweep {
                 seen.add(output.name());
             }
             if (verdict == Verdict.GARBAGE) {
-                left += deleted(output) ? 0 : 1;
-                garbage.add(output.name());
+                if (deleted(output)) {
+                    garbage.add(output.name());
+                } else {
+                    left++;
+                }
             } else if (verdict == Verdict.ADOPT && !unusable.contains(output.name())) {
                 wanted.add(output);
             } else if (verdict == Verdict.WAIT) {
@@ -175,6 +177,7 @@ final class Sweep {
             }
         }
         int notTaken = adopt(wanted, verifyUntilNs);
+        left += (int) wanted.stream().filter(each -> unusable.contains(each.name())).count();
         if (left + notTaken == 0) {
             hold.delete();
         }
@@ -265,7 +268,9 @@ final class Sweep {
             LOG.warn("A map output cannot be used again: {}: {}", output.name(), why.toString());
             refused.put(output.name(), reason);
             refusals.merge(reason, 1, Integer::sum);
-            if (!(why instanceof Damage) || !deleted(output)) {
+            if (why instanceof Damage) {
+                deleted(output);
+            } else {
                 unusable.add(output.name());
             }
         }
@@ -280,12 +285,14 @@ final class Sweep {
         }
     }
 
-    private static boolean deleted(MapOutput output) {
+    private boolean deleted(MapOutput output) {
         try {
             output.delete();
             return true;
         } catch (IOException e) {
-            LOG.warn("A map output cannot be deleted: {}", output.name(), e);
+            if (unusable.add(output.name())) {
+                LOG.warn("A map output cannot be deleted: {}", output.name(), e);
+            }
             return false;
         }
     }

@@ -38,6 +38,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.yarnspec.executor.Messages.Verdict;
 import scala.Option;
 
@@ -314,28 +315,46 @@ class SweepTest {
         assertEquals(filesBelow(foreign), filesBelow(alive));
     }
 
-    @Test
-    void takesOverTheOthersWhereOneCannotBeRead() throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {DirectoryLock.FILE, Owner.FILE})
+    void takesOverTheOthersWhereOneCannotBeRead(String file) throws Exception {
         List<Path> roots = List.of(
                 Files.createDirectory(root.resolve("first")), Files.createDirectory(root.resolve("second")));
         Owner unreadable = new Owner(WrittenOutputs.APPLICATION, 1, "2", 1);
-        Path lock = written.leave(roots, unreadable, "shuffle_" + WrittenOutputs.BYPASS)
-                .get(1)
-                .resolve(DirectoryLock.FILE);
+        List<Path> left = written.leave(roots, unreadable, "shuffle_" + WrittenOutputs.BYPASS);
         written.leave(roots, DEAD, "shuffle_" + WrittenOutputs.SORTED);
         written.leave(roots, new Owner(WrittenOutputs.APPLICATION, 1, "4", 1), "shuffle_" + WrittenOutputs.SERIALIZED);
-        Files.delete(lock);
-        Files.createDirectory(lock); // no disk lets anybody write into that
+        Path broken = left.get(1).resolve(file);
+        byte[] content = Files.readAllBytes(broken);
+        Files.delete(broken);
+        Files.createDirectory(broken); // no disk lets anybody read or write that
         Sweep sweep = sweep(executor(roots.get(0), roots.get(1)), settings(2, 0));
         for (int i = 0; i < 2; i++) {
             assertFalse(run(sweep), "it may be readable in a moment");
             assertEquals(OUTPUTS - WrittenOutputs.MAPS, driver.adopted.size());
         }
-        Files.delete(lock);
-        Files.createFile(lock);
+        Files.delete(broken);
+        Files.write(broken, content);
         assertTrue(run(sweep));
         assertEquals(OUTPUTS, driver.adopted.size());
         assertEquals(Map.of(), driver.refused);
+    }
+
+    @Test
+    void leavesWhatItCannotMoveToOthers() throws Exception {
+        written.leave(List.of(root), DEAD);
+        for (int i = 0; i < disks.subDirsPerLocalDir(); i++) {
+            Path name = disks.localDirs()[0].toPath().resolve(String.format("%02x", i));
+            if (!Files.exists(name)) {
+                Files.createFile(name); // there is no place for a directory of this name
+            }
+        }
+        run();
+        assertEquals(OUTPUTS, driver.refused.size() + driver.adopted.size());
+        assertEquals(Set.of("unreadable"), Set.copyOf(driver.refused.values()));
+        disks = executor(root);
+        assertTrue(run());
+        assertEquals(OUTPUTS, driver.adopted.size());
     }
 
     @Test

@@ -287,6 +287,9 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         remember(id, signature, RangeBounds.of(dependency));
         ShuffleMetrics metrics = wanted ? ShuffleMetrics.of(dependency) : null;
         ShuffleRecord record = new ShuffleRecord(id, signature, metrics, dependency.rdd(), wanted);
+        if (restored != null) {
+            record.restored(restored.indexes()); // first: who refuses it has to know
+        }
         shuffles.put(id, record);
         boolean parentsRecordable = true;
         for (int parent : signature.parents()) {
@@ -302,9 +305,6 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             sendFacts(record, dependency);
         }
         restoring.putIn(id, dependency, signature, this, restored);
-        if (restored != null) {
-            record.restored(restored.indexes());
-        }
     }
 
     private void sendFacts(ShuffleRecord record, ShuffleDependency<?, ?, ?> dependency) {
