@@ -103,7 +103,7 @@ def result(stdout: str) -> Any:
 
 def written_rows(cluster: Cluster, target: str) -> dict[int, int]:
     """What `stages` wrote, in the order of the files; beside them is nothing, in the directory or next to it."""
-    names = _parquet(cluster, target)
+    names = [name for name in cluster.hdfs_list(target) if name.endswith(".parquet")]
     assert {*cluster.hdfs_list(target)} - {*names} == {"_SUCCESS"}
     assert not [name for name in cluster.hdfs_list(str(Path(target).parent)) if name.startswith(".")]
     tables = [pq.read_table(BytesIO(cluster.hdfs_read(f"{target}/{name}"))) for name in names]
@@ -111,12 +111,3 @@ def written_rows(cluster: Cluster, target: str) -> dict[int, int]:
     found = dict(pairs)
     assert len(found) == len(pairs), "a row is there twice"
     return found
-
-
-def written_bytes(cluster: Cluster, target: str) -> list[bytes]:
-    """The files that `stages` wrote, in the order of their names, byte by byte."""
-    return [cluster.hdfs_read(f"{target}/{name}") for name in sorted(_parquet(cluster, target))]
-
-
-def _parquet(cluster: Cluster, target: str) -> list[str]:
-    return [name for name in cluster.hdfs_list(target) if name.endswith(".parquet")]

@@ -11,7 +11,7 @@ from integration import faults
 from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
 from integration.gates import STEP_S, Gates
-from integration.kinds import KINDS, SORTED, Kinds, result, written_bytes, written_rows
+from integration.kinds import KINDS, SORTED, Kinds, result, written_rows
 from integration.lives import Lives, Output, journal_of, output_files, outputs
 from integration.processes import ContainerProcess
 from integration.programs import stages
@@ -207,9 +207,4 @@ def test_killed_at_every_step(
         assert [one.state for one in saved_writes(lives.saved(lives.last))] == ["committing"], lives.said
         status = run_yarnspec(cluster, "status", application, "-o", "json").document
         assert status["recovery"]["skipped_writes"] == 1, lives.said
-    if kind == SORTED:
-        (tmp_path / "alone").mkdir()
-        alone = Kinds(submit, cluster, tmp_path / "alone", OPTIONS)
-        alone.start(kind).wait(STEP_S).expect(0)
-        assert written_bytes(cluster, kinds.target) == written_bytes(cluster, alone.target)
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)

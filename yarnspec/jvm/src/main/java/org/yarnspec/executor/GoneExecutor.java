@@ -20,19 +20,25 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The directories that one executor of this application has, or had, on this host: one on each disk. */
 final class GoneExecutor {
+    private static final Logger LOG = LoggerFactory.getLogger(GoneExecutor.class);
     private static final String DIRECTORIES = "blockmgr-*";
     private static final Pattern OUTPUT =
             Pattern.compile("shuffle_(\\d{1,9})_(\\d{1,18})_0\\.(?:(index)|(data)|checksum\\.(\\w+))");
 
     private final Owner owner;
     private final List<Path> directories = new ArrayList<>();
-    private Exception unseen;
+    private IOException unseen;
 
-    /** @param all whether everything could be read, so that nobody else has anything here */
-    record Found(Collection<GoneExecutor> executors, boolean all) {}
+    /**
+     * @param listed whether nobody who has anything here was overlooked, unless by an unreadable record
+     * @param all whether there is no such record either
+     */
+    record Found(Collection<GoneExecutor> executors, boolean listed, boolean all) {}
 
     private GoneExecutor(Owner owner) {
         this.owner = owner;
@@ -51,7 +57,8 @@ final class GoneExecutor {
      */
     static Found find(Collection<Path> roots, Set<Path> own, String application) {
         Map<String, GoneExecutor> found = new TreeMap<>();
-        Map<Path, Exception> unreadable = new HashMap<>();
+        Map<Path, IOException> unreadable = new HashMap<>();
+        boolean listed = true;
         for (Path root : roots) {
             try (DirectoryStream<Path> directories = Files.newDirectoryStream(root, DIRECTORIES)) {
                 for (Path directory : directories) {
@@ -74,14 +81,15 @@ final class GoneExecutor {
             } catch (NoSuchFileException e) {
                 // A disk that is not there holds nothing.
             } catch (IOException | DirectoryIteratorException e) {
-                unreadable.put(root, e);
+                listed = false;
+                LOG.warn("{} cannot be read: {}", root, e.toString());
             }
         }
         found.values().forEach(each -> unreadable.forEach(each::mayHaveMore));
-        return new Found(found.values(), unreadable.isEmpty());
+        return new Found(found.values(), listed, listed && unreadable.isEmpty());
     }
 
-    private void mayHaveMore(Path root, Exception unreadable) {
+    private void mayHaveMore(Path root, IOException unreadable) {
         if (directories.stream().noneMatch(each -> each.getParent().equals(root))) {
             unseen = unreadable;
         }

@@ -10,6 +10,9 @@ public final class Messages {
     /** The name under which the driver's half can be reached. */
     public static final String ENDPOINT = "yarnspec-kept-outputs";
 
+    /** Why an output is refused that may be whole: it cannot be read, or not be moved. */
+    public static final String UNREADABLE = "unreadable";
+
     private Messages() {}
 
     /** What shall become of an output that an executor left behind. */

@@ -73,7 +73,9 @@ final class Sweep {
      */
     boolean run(long verifyUntilNs) throws Exception {
         GoneExecutor.Found found = find();
-        if (isOutdated(found)) {
+        if (!found.listed()) {
+            return false; // a later epoch may have been here
+        } else if (isOutdated(found)) {
             return true;
         }
         home.deleteUnlinked();
@@ -116,11 +118,12 @@ final class Sweep {
     /**
      * Deletes everything that gone executors of this application left here.
      *
-     * @return false, and nothing is deleted, when a later driver may need it: the one that asks for this is a left-over
+     * @return false, and nothing is deleted, when a later driver may need it: the one that asks for this is a left-over, or
+     *     nobody can tell
      */
     boolean deleteAll() throws IOException {
         GoneExecutor.Found found = find();
-        if (isOutdated(found)) {
+        if (!found.all() || isOutdated(found)) {
             return false;
         }
         for (GoneExecutor gone : found.executors()) {
@@ -264,7 +267,7 @@ final class Sweep {
 
         /** What is damaged is deleted; what cannot be read or moved stays, and is not tried again. */
         void refuse(MapOutput output, Exception why) {
-            String reason = why instanceof Damage ? why.getMessage() : "unreadable";
+            String reason = why instanceof Damage ? why.getMessage() : Messages.UNREADABLE;
             LOG.warn("A map output cannot be used again: {}: {}", output.name(), why.toString());
             refused.put(output.name(), reason);
             refusals.merge(reason, 1, Integer::sum);

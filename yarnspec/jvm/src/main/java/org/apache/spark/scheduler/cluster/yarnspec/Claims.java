@@ -2,8 +2,10 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.Key;
 import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.Saved;
 import org.apache.spark.storage.BlockManagerId;
@@ -30,6 +32,9 @@ final class Claims {
     private final boolean served;
     private final LiveAdoption live;
     private final Map<Key, String> claims = new HashMap<>();
+    private final Set<Refusal> refusals = new HashSet<>();
+
+    private record Refusal(Key key, String executor) {}
 
     /**
      * @param served whether shuffle services give out what executors that are gone have left
@@ -77,6 +82,9 @@ final class Claims {
 
     private Verdict claim(Messages.Inventory inventory, Key key) {
         String executor = inventory.where().executorId();
+        if (refusals.contains(new Refusal(key, executor))) {
+            return Verdict.KEEP; // for others: it does not try again
+        }
         return claims.computeIfAbsent(key, any -> executor).equals(executor) ? Verdict.ADOPT : Verdict.WAIT;
     }
 
@@ -140,6 +148,9 @@ final class Claims {
             saved.adopted(outcome.where(), adopted);
         }
         outcome.refused().forEach((name, why) -> {
+            if (why.equals(Messages.UNREADABLE)) { // of what is damaged there may be another copy on the same host
+                refusals.add(new Refusal(key(name), executor));
+            }
             if (claims.remove(key(name), executor) && (live == null || !live.refused(key(name)))) {
                 saved.refused(outcome.where().host(), key(name), why);
             }
@@ -152,6 +163,7 @@ final class Claims {
     /** What a lost executor had claimed is free for others. */
     synchronized void lost(String executor) {
         claims.values().removeIf(executor::equals);
+        refusals.removeIf(each -> each.executor().equals(executor));
     }
 
     private static Key key(OutputName name) {

@@ -115,6 +115,18 @@ class ClaimsTest {
     }
 
     @Test
+    void whatOneCannotReadItDoesNotKeepFromOthers() {
+        BlockManagerId one = executor("11", "a");
+        BlockManagerId other = executor("12", "a");
+        assertEquals(Verdict.ADOPT, ask(one, FIRST));
+        claims.settle(new Messages.Adopted(one, List.of(), Map.of(FIRST, Messages.UNREADABLE)));
+        assertEquals(Verdict.KEEP, ask(one, FIRST));
+        assertEquals(Verdict.ADOPT, ask(other, FIRST));
+        adopt(other, FIRST);
+        assertEquals(other, saved.placeOf(new SavedOutputs.Key(0, FIRST.mapId())));
+    }
+
+    @Test
     void whatALostExecutorWasAtIsFreeAgain() {
         assertEquals(Verdict.ADOPT, ask(executor("11", "a"), FIRST));
         claims.lost("11");
