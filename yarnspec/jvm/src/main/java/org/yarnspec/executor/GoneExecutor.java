@@ -52,7 +52,7 @@ final class GoneExecutor {
      * All executors of an application that have directories here, living ones as well. With only half of what it has nobody
      * could tell what is missing from what is not seen: who may have more than what can be read cannot be taken.
      *
-     * @param roots YARN's {@code LOCAL_DIRS}
+     * @param roots those of YARN's {@code LOCAL_DIRS} in which Spark could make a directory for this executor
      * @param own directories to leave out
      */
     static Found find(Collection<Path> roots, Set<Path> own, String application) {

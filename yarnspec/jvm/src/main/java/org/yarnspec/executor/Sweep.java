@@ -267,13 +267,12 @@ final class Sweep {
 
         /** What is damaged is deleted; what cannot be read or moved stays, and is not tried again. */
         void refuse(MapOutput output, Exception why) {
-            String reason = why instanceof Damage ? why.getMessage() : Messages.UNREADABLE;
+            boolean gone = why instanceof Damage && deleted(output);
+            String reason = gone ? why.getMessage() : Messages.UNREADABLE;
             LOG.warn("A map output cannot be used again: {}: {}", output.name(), why.toString());
             refused.put(output.name(), reason);
             refusals.merge(reason, 1, Integer::sum);
-            if (why instanceof Damage) {
-                deleted(output);
-            } else {
+            if (!gone) {
                 unusable.add(output.name());
             }
         }

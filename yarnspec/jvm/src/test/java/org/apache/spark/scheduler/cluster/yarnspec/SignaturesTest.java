@@ -332,6 +332,17 @@ class SignaturesTest {
     }
 
     @Test
+    void whatBeginsWithRandomBytesIsNotTheSameEachTime() throws Exception {
+        for (String function : List.of("aes_encrypt", "concat")) {
+            Dataset<Row> rows = session.range(0, 10, 1, 2)
+                    .selectExpr(function + "(cast(cast(id as string) as binary), cast('0123456789abcdef' as binary)) as bytes");
+            JsonNode event = declared(() -> rows.repartition(3).collectAsList());
+            assertEquals(
+                    function.equals("concat") ? "determinate" : "unordered", event.get("determinism").asText());
+        }
+    }
+
+    @Test
     void randomNumbersMakeOtherRecordsEachTime() throws Exception {
         JsonNode event = declared(() -> session.range(0, 10, 1, 2)
                 .select(rand(1).as("r"))
