@@ -14,11 +14,9 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
-import org.apache.spark.SparkEnv;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.DirectTaskResult;
 import org.apache.spark.scheduler.MapStatus;
@@ -35,7 +33,6 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     static final long TASKS_PER_EPOCH = 100_000_000;
     static final int EPOCH_MAX = 21;
 
-    private static final String OTHER_RECORDS = "a map that ran again gave other records";
     private static final int ANSWER_TIMEOUT_MS = 30_000;
     private static final int ALL_SHUFFLES = -1;
     private static final long WINDOW_MS = 30_000;
@@ -55,8 +52,6 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private final Unrecorded unrecorded;
     private final Map<Integer, ShuffleRecord> shuffles = new ConcurrentHashMap<>();
     private final Map<SavedOutputs.Key, MapResult> results = new ConcurrentHashMap<>();
-    /** Those of which a map has given other records than before, and those above them. */
-    private final Set<Integer> changed = ConcurrentHashMap.newKeySet();
     private SparkContext context;
     private volatile Writes writes;
     private final StaleShuffles stale;
@@ -73,7 +68,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         this.saved = saved;
         this.stale = new StaleShuffles(signatures);
         this.accumulated = new Accumulated(saved);
-        this.restoring = new Restoring(saved, signatures::varies, changed::contains, accumulated, outbox, windowMs);
+        this.restoring = new Restoring(saved, signatures::varies, accumulated, outbox, windowMs);
         this.unrecorded = new Unrecorded(outbox);
     }
 
@@ -291,8 +286,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         Fields.set(dependency, "shuffleId", id);
         remember(id, signature, RangeBounds.of(dependency));
         ShuffleMetrics metrics = wanted ? ShuffleMetrics.of(dependency) : null;
-        SavedOutputs.SavedShuffle former = signature.known() ? saved.shuffle(signature.text()) : null;
-        ShuffleRecord record = new ShuffleRecord(id, signature, metrics, dependency.rdd(), wanted, former);
+        ShuffleRecord record = new ShuffleRecord(id, signature, metrics, dependency.rdd(), wanted);
         if (restored != null) {
             record.restored(restored.indexes()); // first: who refuses it has to know
         }
@@ -366,9 +360,6 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         }
         accumulated.accepted(shuffle, index, status.mapId());
         ShuffleRecord record = shuffles.get(shuffle);
-        if (record != null && isOther(record, index, status)) {
-            differs(shuffle);
-        }
         MapResult counted = results.remove(new SavedOutputs.Key(shuffle, status.mapId()));
         if (record == null || counted == null || !record.recording()) {
             return;
@@ -377,25 +368,6 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             tellFinished(record, index, status, counted);
         } catch (IOException | RuntimeException e) {
             stopRecording(record, "a map's output cannot be told: " + e); // no reason to end Spark's scheduler
-        }
-    }
-
-    /**
-     * Whether a map has not given what it gave in an earlier driver, by Spark's checksums. Spark compares what a map gives
-     * with what it gave before in the same driver. (Of what is known to vary nothing above came back in part.)
-     */
-    private boolean isOther(ShuffleRecord record, int index, MapStatus status) {
-        SavedOutputs.Saved before = record.former == null || record.isRestored(index) || signatures.varies(record.id)
-                ? null
-                : record.former.outputs().get(index);
-        if (before == null) {
-            return false;
-        }
-        try {
-            long checksum = before.content().status().checksumValue();
-            return checksum != 0 && status.checksumValue() != 0 && checksum != status.checksumValue();
-        } catch (IOException e) {
-            return true; // nobody knows
         }
     }
 
@@ -444,29 +416,8 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     @Override
     public void differs(int shuffle) {
         ShuffleRecord record = shuffles.get(shuffle);
-        if (record == null || over) {
-            return;
-        }
-        if (record.signature.determinism() == Signature.Determinism.DETERMINATE) {
-            poison(record, OTHER_RECORDS);
-        }
-        takeBackAbove(record);
-    }
-
-    /** Spark takes back what has run above; of stages that wait with an earlier driver's outputs it does not know they have. */
-    private void takeBackAbove(ShuffleRecord changing) {
-        ArrayDeque<ShuffleRecord> left = new ArrayDeque<>(List.of(changing));
-        Set<Integer> seen = new HashSet<>();
-        while (!left.isEmpty()) {
-            ShuffleRecord each = left.pop();
-            if (seen.add(each.id)) {
-                changed.add(each.id);
-                left.addAll(each.children);
-                if (each != changing && each.takeBack()) {
-                    poison(each, "below it: " + OTHER_RECORDS);
-                    ((MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker()).unregisterAllMapAndMergeOutput(each.id);
-                }
-            }
+        if (record != null && !over && record.signature.determinism() == Signature.Determinism.DETERMINATE) {
+            poison(record, "a map that ran again gave other records");
         }
     }
 
@@ -542,7 +493,6 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         ShuffleRecord record = removeRecord(shuffle);
         forget(shuffle);
         accumulated.forget(shuffle);
-        changed.remove(shuffle);
         if (record != null && !over) {
             results.keySet().removeIf(key -> key.shuffle() == shuffle);
             outbox.add("shuffle_dropped", event -> event.put("shuffle", shuffle));

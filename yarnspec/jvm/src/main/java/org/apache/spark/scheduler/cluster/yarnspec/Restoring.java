@@ -22,7 +22,6 @@ final class Restoring {
 
     private final SavedOutputs saved;
     private final IntPredicate varies;
-    private final IntPredicate changed;
     private final Accumulated accumulated;
     private final Outbox outbox;
     private final long windowMs;
@@ -50,12 +49,10 @@ final class Restoring {
      * What is saved, and when it may be used.
      *
      * @param varies whether another run of the maps of a shuffle of this driver may give other rows to those above it
-     * @param changed whether one has
      */
-    Restoring(SavedOutputs saved, IntPredicate varies, IntPredicate changed, Accumulated accumulated, Outbox outbox, long windowMs) {
+    Restoring(SavedOutputs saved, IntPredicate varies, Accumulated accumulated, Outbox outbox, long windowMs) {
         this.saved = saved;
         this.varies = varies;
-        this.changed = changed;
         this.accumulated = accumulated;
         this.outbox = outbox;
         this.windowMs = windowMs;
@@ -123,9 +120,6 @@ final class Restoring {
     private void checkParents(SavedOutputs.SavedShuffle there, Signature signature) throws Declined {
         long oldest = there.outputs().values().stream().mapToLong(SavedOutputs.Saved::mapId).min().orElse(0);
         for (int parent : signature.parents()) {
-            if (changed.test(parent)) {
-                throw new Declined("a map of a shuffle below it ran again, and gave other rows");
-            }
             if (varies.test(parent) && !StaleShuffles.isAsBefore(parent, oldest)) {
                 throw new Declined("maps of a shuffle below it run again in this epoch, or wait for another executor, and may "
                         + "give other rows");

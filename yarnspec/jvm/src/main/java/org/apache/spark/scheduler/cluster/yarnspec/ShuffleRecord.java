@@ -15,27 +15,17 @@ final class ShuffleRecord {
     /** Those that read it. */
     final Set<ShuffleRecord> children = ConcurrentHashMap.newKeySet();
 
-    /** What is saved of it, used again or not; null when there is nothing. */
-    final SavedOutputs.SavedShuffle former;
-
     private final WeakReference<RDD<?>> rdd;
     private final Set<Integer> restored = new HashSet<>();
     private boolean recording;
     private boolean poisoned;
 
-    ShuffleRecord(
-            int id,
-            Signature signature,
-            ShuffleMetrics metrics,
-            RDD<?> rdd,
-            boolean recording,
-            SavedOutputs.SavedShuffle former) {
+    ShuffleRecord(int id, Signature signature, ShuffleMetrics metrics, RDD<?> rdd, boolean recording) {
         this.id = id;
         this.rdd = new WeakReference<>(rdd);
         this.signature = signature;
         this.metrics = metrics;
         this.recording = recording;
-        this.former = former;
     }
 
     /** What its maps compute; null when Spark has forgotten it. */
@@ -72,17 +62,6 @@ final class ShuffleRecord {
     /** The maps that an earlier driver ran and this one need not. */
     synchronized Set<Integer> restored() {
         return Set.copyOf(restored);
-    }
-
-    synchronized boolean isRestored(int index) {
-        return restored.contains(index);
-    }
-
-    /** All its maps are to run; false when that is so already. */
-    synchronized boolean takeBack() {
-        boolean any = !restored.isEmpty();
-        restored.clear();
-        return any;
     }
 
     boolean whole() {

@@ -207,12 +207,12 @@ final class Values {
         }
     }
 
-    /** {@code TRANSFORM … USING}, planned or about to be: a program of the user's sees each row. */
     /** {@code aes_encrypt} begins with random bytes each time, and counts for Spark as what gives the same each time. */
     private static boolean drawsWithoutSayingSo(Object node) {
         return node instanceof StaticInvoke call && call.functionName().equals("aesEncrypt");
     }
 
+    /** {@code TRANSFORM … USING}, planned or about to be: a program of the user's sees each row. */
     private static boolean isScript(TreeNode<?> node) {
         return node.getClass().getSimpleName().contains("ScriptTransformation");
     }

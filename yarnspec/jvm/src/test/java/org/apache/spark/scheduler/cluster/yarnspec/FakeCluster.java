@@ -260,12 +260,8 @@ final class FakeCluster implements AutoCloseable {
 
     /** What a map task's attempt gives when it wrote so many bytes for each reducer. */
     MapStatus mapOutput(long taskId, long[] sizes) {
-        return mapOutput(taskId, sizes, 0);
-    }
-
-    MapStatus mapOutput(long taskId, long[] sizes, long checksum) {
         BlockManagerId place = BlockManagerId.apply(running.get(taskId).executorId(), hostOf(taskId), 1, Option.empty());
-        return MapStatus$.MODULE$.apply(place, sizes, taskId, checksum);
+        return MapStatus$.MODULE$.apply(place, sizes, taskId, 0);
     }
 
     /** Offers an executor no more. */

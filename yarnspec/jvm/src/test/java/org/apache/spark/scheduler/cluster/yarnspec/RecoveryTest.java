@@ -18,7 +18,6 @@ import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.scheduler.ExecutorProcessLost;
 import org.apache.spark.scheduler.MapStatus;
-import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.util.AccumulatorV2;
 import org.apache.spark.util.LongAccumulator;
 import org.junit.jupiter.api.Test;
@@ -31,7 +30,6 @@ import scala.Tuple2;
 /** What is recorded of a driver's maps, and what the next driver does with it; in Spark's own scheduler. */
 class RecoveryTest {
     private static final long[] SIZES = {10, 20, 30};
-    private static final long CHECKSUM = 5;
 
     @TempDir
     private Path directory;
@@ -230,51 +228,6 @@ class RecoveryTest {
             assertEquals(0, stopped(life));
             life.recovery.differs(1_000_000);
             assertEquals(1_000_000, life.cluster.events("recording_stopped").get(0).get("shuffle").asInt());
-        }
-    }
-
-    /** Two shuffles, one above the other: the lower one's maps, and one of the upper one's, are saved; each has a checksum. */
-    private Path chain() throws Exception {
-        try (DriverLife life = new DriverLife(1, null, Map.of())) {
-            chained(life);
-            List<Long> lower = new ArrayList<>(life.cluster.offerUntilStarted());
-            assertEquals(2, lower.size());
-            for (int i = 0; i < 2; i++) {
-                life.cluster.finish(lower.get(i), life.cluster.mapOutput(lower.get(i), SIZES, CHECKSUM));
-            }
-            long upper = life.cluster.offerUntilStarted().get(0);
-            life.cluster.finish(upper, life.cluster.mapOutput(upper, SIZES, CHECKSUM));
-            life.awaitMaps(3);
-            return life.save(directory.resolve("saved"));
-        }
-    }
-
-    private static void chained(DriverLife life) {
-        spread(spread(life.cluster.context.parallelize(List.of(1, 2), 2).mapToPair(each -> new Tuple2<>(each, each))))
-                .countAsync();
-    }
-
-    @ParameterizedTest
-    @CsvSource({"5, 1", "6, 2"})
-    void whatStandsOnAMapThatGaveOtherRecordsInAnEarlierDriverRunsAgain(long checksum, int above) throws Exception {
-        Path past = chain();
-        try (DriverLife life = new DriverLife(2, past, Map.of())) {
-            for (SavedOutputs.Saved each : SavedOutputs.get().all()) {
-                if (SavedOutputs.get().shuffle(each.shuffle()).outputs().size() == 2 && each.index() == 0) {
-                    SavedOutputs.get().refused(each.host(), each.key(), "missing data");
-                } else {
-                    SavedOutputs.get().adopted(BlockManagerId.apply("7", "a", 1, Option.empty()), List.of(each.key()));
-                }
-            }
-            life.cluster.slot("7", "a").slot("8", "b");
-            chained(life);
-            long lost = life.cluster.offerUntilStarted().get(0);
-            assertEquals(2, life.cluster.events("shuffle_restored").size());
-            life.cluster.finish(lost, life.cluster.mapOutput(lost, SIZES, checksum));
-            List<Long> started = new ArrayList<>();
-            FakeCluster.await(() -> started.addAll(life.cluster.offer()) && started.size() >= above, "only " + started);
-            assertEquals(above, started.size());
-            assertEquals(checksum == CHECKSUM ? 0 : 2, stopped(life));
         }
     }
 
