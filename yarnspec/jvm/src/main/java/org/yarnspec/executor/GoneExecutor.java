@@ -62,20 +62,14 @@ final class GoneExecutor {
         for (Path root : roots) {
             try (DirectoryStream<Path> directories = Files.newDirectoryStream(root, DIRECTORIES)) {
                 for (Path directory : directories) {
-                    Owner owner = null;
                     try {
-                        owner = own.contains(directory) ? null : Owner.read(directory);
+                        Owner owner = own.contains(directory) ? null : Owner.read(directory);
+                        if (owner != null && owner.application().equals(application)) {
+                            String name = owner.epoch() + " " + owner.executorId() + " " + owner.processId();
+                            found.computeIfAbsent(name, any -> new GoneExecutor(owner)).directories.add(directory);
+                        }
                     } catch (IOException e) {
                         unreadable.put(root, e);
-                    }
-                    if (owner != null && owner.application().equals(application)) {
-                        String name = owner.epoch() + " " + owner.executorId() + " " + owner.processId();
-                        GoneExecutor executor = found.get(name);
-                        if (executor == null) {
-                            executor = new GoneExecutor(owner);
-                            found.put(name, executor);
-                        }
-                        executor.directories.add(directory);
                     }
                 }
             } catch (NoSuchFileException e) {

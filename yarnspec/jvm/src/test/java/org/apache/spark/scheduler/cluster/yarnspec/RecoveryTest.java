@@ -38,6 +38,16 @@ class RecoveryTest {
         return life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4).coalesce(2, true).countAsync();
     }
 
+    /** What a life leaves that has finished so many of these maps. */
+    private Path saved(int maps) throws Exception {
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            shuffled(life);
+            finishMaps(life, maps);
+            life.awaitMaps(maps);
+            return life.save(directory.resolve("saved"));
+        }
+    }
+
     /** Starts what can start and finishes maps until so many have finished. */
     private static List<Long> finishMaps(DriverLife life, int count) throws InterruptedException {
         List<Long> finished = new ArrayList<>();
@@ -188,13 +198,7 @@ class RecoveryTest {
 
     @Test
     void theNextDriverRunsOnlyWhatIsMissing() throws Exception {
-        Path past;
-        try (DriverLife life = new DriverLife(1, null, Map.of())) {
-            shuffled(life);
-            finishMaps(life, 3);
-            life.awaitMaps(3);
-            past = life.save(directory.resolve("saved"));
-        }
+        Path past = saved(3);
         try (DriverLife life = new DriverLife(2, past, Map.of())) {
             life.adopt("7", "a", Set.of());
             life.adopt("8", "b", Set.of());
@@ -212,13 +216,7 @@ class RecoveryTest {
 
     @Test
     void whatIsInUseOfAnEarlierDriverIsRefusedAlsoWhereNothingIsRecordedAnyMore() throws Exception {
-        Path past;
-        try (DriverLife life = new DriverLife(1, null, Map.of())) {
-            shuffled(life);
-            finishMaps(life, 4);
-            life.awaitMaps(4);
-            past = life.save(directory.resolve("saved"));
-        }
+        Path past = saved(4);
         try (DriverLife life = new DriverLife(2, past, Map.of())) {
             life.records = false;
             life.adopt("7", "a", Set.of());
@@ -233,13 +231,7 @@ class RecoveryTest {
 
     @Test
     void whatAnExecutorRefusesRunsAgain() throws Exception {
-        Path past;
-        try (DriverLife life = new DriverLife(1, null, Map.of())) {
-            shuffled(life);
-            finishMaps(life, 4);
-            life.awaitMaps(4);
-            past = life.save(directory.resolve("saved"));
-        }
+        Path past = saved(4);
         try (DriverLife life = new DriverLife(2, past, Map.of())) {
             life.adopt("7", "a", Set.of(0, 1));
             life.adopt("8", "b", Set.of(0, 1));
@@ -253,13 +245,7 @@ class RecoveryTest {
 
     @Test
     void aShuffleOfWhichNothingCameBackIsRecordedUnderItsNewNumber() throws Exception {
-        Path past;
-        try (DriverLife life = new DriverLife(1, null, Map.of())) {
-            shuffled(life);
-            finishMaps(life, 4);
-            life.awaitMaps(4);
-            past = life.save(directory.resolve("saved"));
-        }
+        Path past = saved(4);
         try (DriverLife life = new DriverLife(2, past, Map.of())) {
             life.adopt("7", "a", Set.of(0, 1, 2, 3));
             life.adopt("8", "b", Set.of(0, 1, 2, 3));
@@ -315,13 +301,7 @@ class RecoveryTest {
 
     @Test
     void outputsOfAnExecutorThatIsLostAgainAreNotUsed() throws Exception {
-        Path past;
-        try (DriverLife life = new DriverLife(1, null, Map.of())) {
-            shuffled(life);
-            finishMaps(life, 4);
-            life.awaitMaps(4);
-            past = life.save(directory.resolve("saved"));
-        }
+        Path past = saved(4);
         try (DriverLife life = new DriverLife(2, past, Map.of())) {
             life.adopt("7", "a", Set.of());
             life.adopt("8", "b", Set.of());
