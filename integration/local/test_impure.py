@@ -88,6 +88,38 @@ def test_nothing_is_mixed_with_what_ran_again_before_it_was_asked_for(case: str,
     assert "run again in this epoch" in str(above["not_restored"])
 
 
+def test_what_came_back_and_waits_goes_when_what_it_was_made_of_changes(directory: Path) -> None:
+    """An executor dies while a stage that came back in part waits for another one, and maps below it give other rows.
+
+    Spark runs again what it has run above such maps. What came back of a stage that has not run it does not look for.
+    """
+    application = LocalSpark(directory / "killed")
+
+    def some_of_the_last(_maps: int, shuffles: dict[int, Shuffle]) -> bool:
+        *below, last = (shuffles[number].maps for number in sorted(shuffles))
+        whole_below = [len(maps) for maps in below] == [impure.PARTS, 5 * impure.PARTS]
+        return whole_below and any(header["host"] == HOSTS[1] for header, _ in last.values())
+
+    killed = application.run(command("united_rows", directory), kill_when=some_of_the_last)
+    assert killed.exit_code == -9
+    salted, other, last = (application.shuffles[number] for number in sorted(application.shuffles))
+    assert any(header["host"] == HOSTS[0] for header, _ in salted.maps.values())
+    other.maps.clear()  # as if its last second had not been written yet
+    kept = len(last.maps)
+    restored: list[int] = []
+
+    def all_is_back(frames: int) -> bool:
+        restored.append(frames)
+        return len(restored) == 2
+
+    second = application.run(command("united_rows", directory), executor_dies=all_is_back)
+    assert outcome(second) == 2 * impure.ROWS
+    assert [event["restored"] for event in second.of("shuffle_restored")] == [impure.PARTS, kept]
+    assert "ran again and gave other rows" in second.log.read_text()
+    # All of its maps, in its first attempt: there was nothing that Spark would have run again.
+    assert last.declared["maps"] in (count for stage, count in second.tasks_by_stage.items() if stage.endswith(".0"))
+
+
 SECOND_HALF: tuple[str, int, Step] = ("write_committing", 2, "asked")
 
 

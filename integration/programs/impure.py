@@ -39,9 +39,22 @@ def salted(spark: SparkSession, _directory: Path) -> Any:
 
 def salted_rows(spark: SparkSession, _directory: Path) -> Any:
     """The same with a DataFrame."""
+    return _sum_of(_salted_counts(spark))
+
+
+def united_rows(spark: SparkSession, _directory: Path) -> Any:
+    """The salted count together with one that has a shuffle of its own, which gives the same rows each time."""
+    sevenths = spark.range(0, ROWS, 1, 5 * PARTS).groupBy(functions.col("id") % 7).count()
+    return _sum_of(_salted_counts(spark).union(sevenths))
+
+
+def _salted_counts(spark: SparkSession) -> Any:
     salt = functions.udf(lambda _: random.randrange(SALTS), LongType())  # noqa: S311
     rows = spark.range(0, ROWS, 1, PARTS).select((functions.col("id") % 3).alias("k"), salt("id").alias("s"))
-    counts = rows.groupBy("k", "s").count().select("k", functions.udf(_slowly, LongType())("count").alias("n"))
+    return rows.groupBy("k", "s").count().select("k", functions.udf(_slowly, LongType())("count").alias("n"))
+
+
+def _sum_of(counts: Any) -> int:
     return sum(row.n for row in counts.groupBy("k").agg(functions.sum("n").alias("n")).collect())
 
 
@@ -312,6 +325,7 @@ CASES = {
     for each in (
         salted,
         salted_rows,
+        united_rows,
         counted,
         counted_together,
         split,

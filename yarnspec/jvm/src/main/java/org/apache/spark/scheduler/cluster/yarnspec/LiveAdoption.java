@@ -205,10 +205,9 @@ final class LiveAdoption {
     synchronized boolean adopted(BlockManagerId where, Key key) {
         WatchedShuffleStatus status = status(key.shuffle());
         Waiting there = waitingOf(status, key);
-        if (there == null) {
+        if (there == null || !status.moved(key.mapId(), where)) {
             return false;
         }
-        status.moved(key.mapId(), where);
         there.adopted++;
         return true;
     }

@@ -2,6 +2,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.util.HashMap;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.Dependency;
@@ -14,7 +15,9 @@ import org.apache.spark.api.python.PythonRDD;
 import org.apache.spark.rdd.CartesianRDD;
 import org.apache.spark.rdd.CoalescedRDD;
 import org.apache.spark.rdd.EmptyRDD;
+import org.apache.spark.rdd.HadoopRDD;
 import org.apache.spark.rdd.MapPartitionsRDD;
+import org.apache.spark.rdd.NewHadoopRDD;
 import org.apache.spark.rdd.ParallelCollectionPartition;
 import org.apache.spark.rdd.ParallelCollectionRDD;
 import org.apache.spark.rdd.PartitionerAwareUnionRDD;
@@ -116,13 +119,25 @@ final class RddGraph {
                 values.add(CollectionConverters.asJava(((ParallelCollectionPartition<?>) each).values()));
             }
         } else if (rdd instanceof FileScanRDD) {
+            addLeniency(rdd, FileScanRDD.class);
             for (Partition each : rdd.partitions()) {
                 addFiles((FilePartition) each);
             }
         } else if (HadoopInputs.isOne(rdd)) {
+            addLeniency(rdd, rdd instanceof HadoopRDD<?, ?> ? HadoopRDD.class : NewHadoopRDD.class);
             inputs.add(rdd);
         } else if (!(rdd instanceof EmptyRDD<?>)) {
             throw Unknown.kind("a source", rdd);
+        }
+    }
+
+    /** Whether a damaged or missing file is no error, by Spark's settings or the reader's options; {@code type}: who knows. */
+    private void addLeniency(RDD<?> reader, Class<?> type) {
+        String prefix = type.getName().replace('.', '$') + "$$";
+        for (String each : List.of("ignoreCorruptFiles", "ignoreMissingFiles")) {
+            if (!Boolean.FALSE.equals(Fields.get(reader, prefix + each))) {
+                values.readInPart();
+            }
         }
     }
 

@@ -68,7 +68,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         this.saved = saved;
         this.stale = new StaleShuffles(signatures);
         this.accumulated = new Accumulated(saved);
-        this.restoring = new Restoring(saved, signatures::varies, accumulated, outbox, windowMs);
+        this.restoring = new Restoring(saved, signatures::varies, this::hasChanged, accumulated, outbox, windowMs);
         this.unrecorded = new Unrecorded(outbox);
     }
 
@@ -295,8 +295,11 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         for (int parent : signature.parents()) {
             ShuffleRecord below = shuffles.get(parent);
             if (below != null) {
-                below.children.add(record);
+                below.children.add(record); // first: who finds out from now on that it has changed tells this one
                 parentsRecordable &= !below.poisoned();
+                if (below.changed()) {
+                    record.change();
+                }
             }
         }
         if (!parentsRecordable) {
@@ -305,6 +308,9 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             sendFacts(record, dependency);
         }
         restoring.putIn(id, dependency, signature, this, restored);
+        if (restored != null && record.changed()) {
+            takeBack(List.of(record)); // while it was put in
+        }
     }
 
     private void sendFacts(ShuffleRecord record, ShuffleDependency<?, ?, ?> dependency) {
@@ -416,9 +422,45 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     @Override
     public void differs(int shuffle) {
         ShuffleRecord record = shuffles.get(shuffle);
-        if (record != null && !over && record.signature.determinism() == Signature.Determinism.DETERMINATE) {
+        if (record == null || over) {
+            return;
+        }
+        if (record.signature.determinism() == Signature.Determinism.DETERMINATE) {
             poison(record, "a map that ran again gave other records");
         }
+        // Unless somebody has said of what may come out differently that it makes no difference.
+        if (saved.hasPast()
+                && (record.signature.determinism() == Signature.Determinism.DETERMINATE || signatures.varies(shuffle))) {
+            List<ShuffleRecord> above = markAbove(record);
+            if (above.stream().anyMatch(each -> !each.restored().isEmpty())) {
+                System.err.println("yarnspec: a map of shuffle " + shuffle + " ran again and gave other rows: all that stands "
+                        + "above it runs again");
+                takeBack(above);
+            }
+        }
+    }
+
+    /** Marks a shuffle of which a map has given other rows, and those above it, which it gives. */
+    private static List<ShuffleRecord> markAbove(ShuffleRecord changing) {
+        Set<ShuffleRecord> found = new LinkedHashSet<>();
+        ArrayDeque<ShuffleRecord> left = new ArrayDeque<>(List.of(changing));
+        while (!left.isEmpty()) {
+            ShuffleRecord each = left.pop();
+            each.change();
+            each.children.stream().filter(found::add).forEach(left::add);
+        }
+        return List.copyOf(found);
+    }
+
+    /** Spark runs again what it has run above; that a stage which has never run has outputs it does not expect. */
+    private void takeBack(List<ShuffleRecord> records) {
+        restoring.takeBack(records.stream().map(each -> each.id).toList());
+        records.forEach(ShuffleRecord::takeBack); // last: who hears that an output is lost has to know of it
+    }
+
+    private boolean hasChanged(int shuffle) {
+        ShuffleRecord record = shuffles.get(shuffle);
+        return record != null && record.changed();
     }
 
     @Override

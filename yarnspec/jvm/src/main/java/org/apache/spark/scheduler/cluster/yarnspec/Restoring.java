@@ -2,6 +2,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +23,7 @@ final class Restoring {
 
     private final SavedOutputs saved;
     private final IntPredicate varies;
+    private final IntPredicate changed;
     private final Accumulated accumulated;
     private final Outbox outbox;
     private final long windowMs;
@@ -49,10 +51,18 @@ final class Restoring {
      * What is saved, and when it may be used.
      *
      * @param varies whether another run of the maps of a shuffle of this driver may give other rows to those above it
+     * @param changed whether one has
      */
-    Restoring(SavedOutputs saved, IntPredicate varies, Accumulated accumulated, Outbox outbox, long windowMs) {
+    Restoring(
+            SavedOutputs saved,
+            IntPredicate varies,
+            IntPredicate changed,
+            Accumulated accumulated,
+            Outbox outbox,
+            long windowMs) {
         this.saved = saved;
         this.varies = varies;
+        this.changed = changed;
         this.accumulated = accumulated;
         this.outbox = outbox;
         this.windowMs = windowMs;
@@ -120,6 +130,9 @@ final class Restoring {
     private void checkParents(SavedOutputs.SavedShuffle there, Signature signature) throws Declined {
         long oldest = there.outputs().values().stream().mapToLong(SavedOutputs.Saved::mapId).min().orElse(0);
         for (int parent : signature.parents()) {
+            if (changed.test(parent)) {
+                throw new Declined("a map of a shuffle below it ran again and gave other rows");
+            }
             if (varies.test(parent) && !StaleShuffles.isAsBefore(parent, oldest)) {
                 throw new Declined("maps of a shuffle below it run again in this epoch, or wait for another executor, and may "
                         + "give other rows");
@@ -224,6 +237,21 @@ final class Restoring {
         if (restored != null) {
             addMetrics(dependency, restored);
             removeLost(id, tracker, restored);
+        }
+    }
+
+    /** What Spark has of these shuffles runs again. Those that it does not know, or no more, are left out. */
+    void takeBack(Collection<Integer> shuffles) {
+        MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
+        for (int each : shuffles) {
+            if (Scala.orNull(tracker.shuffleStatuses().get(each)) instanceof WatchedShuffleStatus status) {
+                status.takeBack();
+            }
+        }
+        tracker.incrementEpoch(); // executors ask anew where outputs are
+        LiveAdoption live = LiveAdoption.current();
+        if (live != null) {
+            live.settled(); // nobody need wait for what is not wanted any more
         }
     }
 

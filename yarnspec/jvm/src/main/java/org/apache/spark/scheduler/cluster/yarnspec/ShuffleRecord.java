@@ -19,6 +19,7 @@ final class ShuffleRecord {
     private final Set<Integer> restored = new HashSet<>();
     private boolean recording;
     private boolean poisoned;
+    private boolean changed;
 
     ShuffleRecord(int id, Signature signature, ShuffleMetrics metrics, RDD<?> rdd, boolean recording) {
         this.id = id;
@@ -53,6 +54,20 @@ final class ShuffleRecord {
 
     synchronized boolean poisoned() {
         return poisoned;
+    }
+
+    /** A map, or one below it, has given other rows than before. */
+    synchronized void change() {
+        changed = true;
+    }
+
+    synchronized boolean changed() {
+        return changed;
+    }
+
+    /** What an earlier driver ran this one has to run as well. */
+    synchronized void takeBack() {
+        restored.clear();
     }
 
     synchronized void restored(Collection<Integer> indexes) {

@@ -489,7 +489,7 @@ final class Signatures implements ShuffleIdentities {
         }
         // To Spark a broadcast table is a constant, but the next driver's may have its rows in another order. And it takes
         // functions for what gives the same each time; one that draws lots, or asks the clock, does not.
-        boolean repeats = values.ordered() && !values.runsFunctions();
+        boolean repeats = values.repeats() && !values.runsFunctions();
         return sparks.equals(DeterministicLevel$.MODULE$.DETERMINATE()) && repeats
                 ? Signature.Determinism.DETERMINATE
                 : Signature.Determinism.UNORDERED;

@@ -44,13 +44,14 @@ import scala.reflect.ClassTag;
 final class Values {
     private static final String SPARK = "org.apache.spark.";
     private static final String SCALA = "scala.";
+    private static final List<String> DRAWING = List.of("KllSketchAgg", "KllMergeAgg", "KllSketchMerge");
 
     private final Fingerprint into;
     private final PlanNodes plans;
     private final RddGraph rdds;
     private final Map<ExprId, Integer> columns;
     private boolean deterministic = true;
-    private boolean ordered = true;
+    private boolean repeats = true;
     private boolean functions;
     private boolean accumulates;
 
@@ -81,14 +82,19 @@ final class Values {
         return deterministic;
     }
 
-    /** Whether no table that is broadcast so far may give the rows that are joined with it another order each time. */
-    boolean ordered() {
-        return ordered;
+    /** Whether all that Spark takes for the same each time, beside functions, is the same so far, and in the same order. */
+    boolean repeats() {
+        return repeats;
     }
 
     /** A broadcast table may have its rows in another order in another driver, and what is joined with it as well. */
     void joinedInAnyOrder() {
-        ordered = false;
+        repeats = false;
+    }
+
+    /** What cannot be read of a file is left out: another run may read more of it, or less. */
+    void readInPart() {
+        repeats = false;
     }
 
     /** Whether functions of the program's run so far: what they give for the same row Spark does not know. */
@@ -199,7 +205,8 @@ final class Values {
         if (node instanceof Expression expression && !expression.deterministic()) {
             deterministic = false;
         }
-        functions |= node instanceof UserDefinedExpression || isScript(node) || drawsWithoutSayingSo(node);
+        functions |= node instanceof UserDefinedExpression || isScript(node);
+        repeats &= !drawsWithoutSayingSo(node);
         if (!plans.addExpression(node)) {
             addProduct((Product) node);
             into.add("and");
@@ -207,9 +214,13 @@ final class Values {
         }
     }
 
-    /** {@code aes_encrypt} begins with random bytes each time, and counts for Spark as what gives the same each time. */
-    private static boolean drawsWithoutSayingSo(Object node) {
-        return node instanceof StaticInvoke call && call.functionName().equals("aesEncrypt");
+    /**
+     * Draws lots, and counts for Spark as what gives the same each time: {@code aes_encrypt} begins with random bytes, and
+     * KLL sketches throw away every other value by lot.
+     */
+    private static boolean drawsWithoutSayingSo(TreeNode<?> node) {
+        return node instanceof StaticInvoke call && call.functionName().equals("aesEncrypt")
+                || DRAWING.stream().anyMatch(node.getClass().getSimpleName()::startsWith);
     }
 
     /** {@code TRANSFORM … USING}, planned or about to be: a program of the user's sees each row. */
@@ -290,7 +301,7 @@ final class Values {
             throw new Unknown("observe() is counted where there is no order");
         }
         deterministic &= own.deterministic;
-        ordered &= own.ordered;
+        repeats &= own.repeats;
         functions |= own.functions;
         accumulates |= own.accumulates;
         return own.into.bytes();

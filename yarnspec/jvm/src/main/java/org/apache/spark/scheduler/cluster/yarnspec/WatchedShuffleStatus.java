@@ -7,6 +7,7 @@ import org.apache.spark.ShuffleStatus;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.storage.BlockManagerId;
 import scala.Function1;
+import scala.Option;
 
 /**
  * Spark's own list of a shuffle's map outputs, which tells what is put into it and what is taken out.
@@ -69,6 +70,11 @@ final class WatchedShuffleStatus extends ShuffleStatus {
         }
         watcher.added(shuffle, index, status);
         return mismatch;
+    }
+
+    /** What it has was made of rows that are no more: all of it runs again. */
+    void takeBack() {
+        removeOutputsByFilter(place -> true);
     }
 
     @Override
@@ -156,22 +162,35 @@ final class WatchedShuffleStatus extends ShuffleStatus {
         return withMapStatuses(all -> all[index] == null ? null : all[index].location());
     }
 
-    /** Another executor of the same host gives an output out: the same file, so that nothing is lost. */
-    void moved(long mapId, BlockManagerId place) {
-        super.updateMapOutput(mapId, place);
+    /**
+     * Another executor of the same host gives an output out: the same file, so that nothing is lost. False when it has been
+     * taken out: Spark's own method would put it in again.
+     */
+    boolean moved(long mapId, BlockManagerId place) {
+        boolean there = super.withMapStatuses(all -> {
+            int index = indexOf(mapId, all);
+            if (index != NONE) {
+                all[index].updateLocation(place);
+            }
+            return index != NONE;
+        });
+        if (there) {
+            super.invalidateSerializedMapOutputStatusCache();
+        }
+        return there;
+    }
+
+    /** Spark knows where an output was also when it has been taken out, or another one is there. */
+    private int indexOf(long mapId, MapStatus[] all) {
+        Option<Object> known = mapIdToMapIndex().get(mapId);
+        int index = known.isDefined() ? (int) known.get() : NONE;
+        return index != NONE && all[index] != null && all[index].mapId() == mapId ? index : NONE;
     }
 
     /** An output is lost, whoever waits for it. */
     void gone(long mapId) {
         int before = super.numAvailableMapOutputs();
-        int index = withMapStatuses(all -> {
-            for (int i = 0; i < all.length; i++) {
-                if (all[i] != null && all[i].mapId() == mapId) {
-                    return i;
-                }
-            }
-            return NONE;
-        });
+        int index = withMapStatuses(all -> indexOf(mapId, all));
         if (index != NONE) {
             super.removeMapOutput(index, placeOf(index));
         }

@@ -54,7 +54,8 @@ final class DriverLife implements AutoCloseable {
         saved = past == null ? SavedOutputs.NONE : SavedOutputs.load(past);
         SavedOutputs.set(saved);
         FrameFeed feed = FrameFeed.open(TOKEN);
-        recovery = new Recovery(epoch, told, feed, saved, 200, false);
+        boolean repeatable = Boolean.parseBoolean(settings.get("spark.yarnspec.recovery.repeatable"));
+        recovery = new Recovery(epoch, told, feed, saved, 200, repeatable);
         Recovery.set(recovery);
         Map<String, String> all = new HashMap<>(settings);
         all.put("spark.shuffle.manager", ResumingShuffleManager.class.getName());

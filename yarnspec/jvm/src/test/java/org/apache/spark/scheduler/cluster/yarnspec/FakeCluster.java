@@ -260,8 +260,13 @@ final class FakeCluster implements AutoCloseable {
 
     /** What a map task's attempt gives when it wrote so many bytes for each reducer. */
     MapStatus mapOutput(long taskId, long[] sizes) {
+        return mapOutput(taskId, sizes, 0);
+    }
+
+    /** The same, and the checksum of its rows. */
+    MapStatus mapOutput(long taskId, long[] sizes, long checksum) {
         BlockManagerId place = BlockManagerId.apply(running.get(taskId).executorId(), hostOf(taskId), 1, Option.empty());
-        return MapStatus$.MODULE$.apply(place, sizes, taskId, 0);
+        return MapStatus$.MODULE$.apply(place, sizes, taskId, checksum);
     }
 
     /** Offers an executor no more. */

@@ -139,6 +139,21 @@ class LiveAdoptionTest {
     }
 
     @Test
+    void whatHasBeenTakenOutIsNotPutInAgainByWhoTakesItOver() throws Exception {
+        try (DriverLife life = life()) {
+            shuffled(life);
+            long task = finishMaps(life, 4).get(0);
+            awaitOutputs(4);
+            WatchedShuffleStatus status = (WatchedShuffleStatus) tracker().shuffleStatuses().apply(SHUFFLE);
+            assertTrue(status.moved(task, executor("3", "a")));
+            assertEquals("3", status.of(task).location().executorId());
+            tracker().unregisterAllMapAndMergeOutput(SHUFFLE);
+            assertFalse(status.moved(task, executor("4", "a")));
+            assertEquals(0, tracker().getNumAvailableOutputs(SHUFFLE));
+        }
+    }
+
+    @Test
     void whoWouldReadWhatWaitsStartsWhenItWasTakenOverAndNoMapRunsAgain() throws Exception {
         try (DriverLife life = life()) {
             JavaFutureAction<Long> job = shuffled(life);

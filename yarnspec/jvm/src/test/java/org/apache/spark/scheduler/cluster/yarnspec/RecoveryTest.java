@@ -18,6 +18,7 @@ import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.scheduler.ExecutorProcessLost;
 import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.util.AccumulatorV2;
 import org.apache.spark.util.LongAccumulator;
 import org.junit.jupiter.api.Test;
@@ -30,6 +31,7 @@ import scala.Tuple2;
 /** What is recorded of a driver's maps, and what the next driver does with it; in Spark's own scheduler. */
 class RecoveryTest {
     private static final long[] SIZES = {10, 20, 30};
+    private static final long CHECKSUM = 5;
 
     @TempDir
     private Path directory;
@@ -226,6 +228,96 @@ class RecoveryTest {
             assertEquals(0, stopped(life));
             life.recovery.differs(1_000_000);
             assertEquals(1_000_000, life.cluster.events("recording_stopped").get(0).get("shuffle").asInt());
+        }
+    }
+
+    /** Two shuffles, one above the other: both maps of the lower one have run, and one of the upper one's. */
+    private Path chain() throws Exception {
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            chained(life).countAsync();
+            for (int stage = 0; stage < 2; stage++) {
+                List<Long> maps = life.cluster.offerUntilStarted();
+                assertEquals(2, maps.size());
+                for (long task : maps.subList(0, 2 - stage)) {
+                    life.cluster.finish(task, life.cluster.mapOutput(task, SIZES, CHECKSUM));
+                }
+            }
+            life.awaitMaps(3);
+            return life.save(directory.resolve("saved"));
+        }
+    }
+
+    private static JavaPairRDD<Integer, Integer> chained(DriverLife life) {
+        return spread(spread(
+                life.cluster.context.parallelize(List.of(1, 2), 2).mapToPair(each -> new Tuple2<>(each, each))));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"5, 1", "6, 2"})
+    void whatWaitsAboveAMapThatGivesOtherRowsRunsAgain(long checksum, int above) throws Exception {
+        Path past = chain();
+        try (DriverLife life = new DriverLife(2, past, Map.of())) {
+            for (SavedOutputs.Saved each : SavedOutputs.get().all()) {
+                boolean lower = SavedOutputs.get().shuffle(each.shuffle()).outputs().size() == 2;
+                BlockManagerId place = BlockManagerId.apply(lower ? "7" : "8", lower ? "a" : "b", 1, Option.empty());
+                SavedOutputs.get().adopted(place, List.of(each.key()));
+            }
+            JavaPairRDD<Integer, Integer> upper = chained(life);
+            assertEquals(1, Lineage.shufflesOf(upper.rdd()).size()); // they are begun by that
+            assertEquals(2, life.cluster.events("shuffle_restored").size());
+            life.cluster.scheduler.dagScheduler()
+                    .executorLost("7", new ExecutorProcessLost("gone", Option.empty(), true));
+            upper.countAsync();
+            List<Long> again = life.cluster.offerUntilStarted();
+            assertEquals(2, again.size());
+            for (long task : again) {
+                life.cluster.finish(task, life.cluster.mapOutput(task, SIZES, checksum));
+            }
+            assertEquals(above, life.cluster.offerUntilStarted().size());
+        }
+    }
+
+    /** A sum of fractions, for example, of which another run has another last digit. */
+    @ParameterizedTest
+    @CsvSource({"false, 2", "true, 1"})
+    void otherRowsAreOverlookedWhereSomebodySaysThatTheyMakeNoDifference(String repeatable, int above) throws Exception {
+        Path past;
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            spread(chained(life)).countAsync();
+            finishMaps(life, 2 + 2 + 1);
+            life.awaitMaps(5);
+            past = life.save(directory.resolve("saved"));
+        }
+        try (DriverLife life = new DriverLife(2, past, Map.of("spark.yarnspec.recovery.repeatable", repeatable))) {
+            life.adopt("7", "a", Set.of());
+            life.adopt("8", "b", Set.of());
+            JavaPairRDD<Integer, Integer> between = chained(life);
+            JavaPairRDD<Integer, Integer> last = spread(between);
+            assertEquals(1, Lineage.shufflesOf(last.rdd()).size()); // they are begun by that
+            life.recovery.differs(Lineage.shufflesOf(between.rdd()).iterator().next());
+            last.countAsync();
+            assertEquals(above, life.cluster.offerUntilStarted().size());
+        }
+    }
+
+    @Test
+    void whatIsBegunAboveAMapThatGaveOtherRowsRunsAgainToo() throws Exception {
+        Path past;
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            twice(life);
+            finishMaps(life, 4 + 2);
+            life.awaitMaps(6);
+            past = life.save(directory.resolve("saved"));
+        }
+        try (DriverLife life = new DriverLife(2, past, Map.of())) {
+            life.adopt("7", "a", Set.of());
+            life.adopt("8", "b", Set.of());
+            life.cluster.slot("7", "a").slot("8", "b");
+            JavaRDD<Integer> lower = life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4).coalesce(2, true);
+            life.recovery.differs(Lineage.shufflesOf(lower.rdd()).iterator().next());
+            lower.coalesce(3, true).countAsync();
+            assertEquals(2, life.cluster.offerUntilStarted().size()); // its maps, and not the three tasks that read them
+            assertEquals(0, life.cluster.events("shuffle_restored").get(1).get("restored").asInt());
         }
     }
 

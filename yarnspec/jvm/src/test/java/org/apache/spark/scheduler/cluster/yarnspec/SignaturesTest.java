@@ -4,6 +4,7 @@ import static org.apache.spark.sql.functions.array;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.count;
 import static org.apache.spark.sql.functions.element_at;
+import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.map;
 import static org.apache.spark.sql.functions.rand;
@@ -42,6 +43,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import scala.runtime.BoxedUnit;
 
 /** When two shuffles are the same, and of which ones nobody can say. Nothing is run: a shuffle is declared before. */
@@ -339,6 +342,49 @@ class SignaturesTest {
             JsonNode event = declared(() -> rows.repartition(3).collectAsList());
             assertEquals(
                     function.equals("concat") ? "determinate" : "unordered", event.get("determinism").asText());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"kll_sketch_agg_bigint, unordered", "count, determinate"})
+    void sketchesThatDrawLotsAreNotTheSameEachTime(String function, String determinism) throws Exception {
+        JsonNode event = declared(() -> session.range(0, 10, 1, 2)
+                .groupBy(col("id").mod(3))
+                .agg(expr(function + "(id)"))
+                .collectAsList());
+        assertEquals(determinism, event.get("determinism").asText());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "ignoreCorruptFiles, true, unordered",
+        "ignoreMissingFiles, true, unordered",
+        "ignoreCorruptFiles, false, determinate"
+    })
+    void whatIsReadInPartIsNotTheSameEachTime(String option, String value, String determinism) throws Exception {
+        Path file = Files.writeString(directory.resolve("lines"), "one\ntwo\n");
+        JsonNode event = declared(() -> session.read()
+                .schema("value string")
+                .option(option, value)
+                .text(file.toString())
+                .repartition(3, col("value"))
+                .collectAsList());
+        assertEquals(determinism, event.get("determinism").asText());
+    }
+
+    @Test
+    void whatAnRddReadsInPartIsNotTheSameEachTime() throws Exception {
+        Path file = Files.writeString(directory.resolve("lines"), "one\ntwo\n");
+        for (String lenient : List.of("true", "false")) {
+            session.sparkContext().conf().set("spark.files.ignoreCorruptFiles", lenient);
+            var context = life.cluster.context;
+            List<FakeCluster.Job> jobs = List.of(
+                    () -> context.textFile(file.toString(), 2).coalesce(3, true).collect(),
+                    () -> context.wholeTextFiles(file.toString(), 2).rdd().toJavaRDD().coalesce(3, true).collect());
+            for (FakeCluster.Job each : jobs) {
+                String determinism = declared(each).get("determinism").asText();
+                assertEquals(lenient.equals("true") ? "unordered" : "determinate", determinism);
+            }
         }
     }
 
