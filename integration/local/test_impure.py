@@ -116,8 +116,6 @@ def test_what_came_back_and_waits_goes_when_what_it_was_made_of_changes(director
     assert outcome(second) == 2 * impure.ROWS
     assert [event["restored"] for event in second.of("shuffle_restored")] == [impure.PARTS, kept]
     assert "ran again and gave other rows" in second.log.read_text()
-    # All of its maps, in its first attempt: there was nothing that Spark would have run again.
-    assert last.declared["maps"] in (count for stage, count in second.tasks_by_stage.items() if stage.endswith(".0"))
 
 
 SECOND_HALF: tuple[str, int, Step] = ("write_committing", 2, "asked")

@@ -432,7 +432,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         if (saved.hasPast()
                 && (record.signature.determinism() == Signature.Determinism.DETERMINATE || signatures.varies(shuffle))) {
             List<ShuffleRecord> above = markAbove(record);
-            if (above.stream().anyMatch(each -> !each.restored().isEmpty())) {
+            if (above.stream().anyMatch(ShuffleRecord::cameBack)) {
                 System.err.println("yarnspec: a map of shuffle " + shuffle + " ran again and gave other rows: all that stands "
                         + "above it runs again");
                 takeBack(above);
@@ -452,7 +452,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         return List.copyOf(found);
     }
 
-    /** Spark runs again what it has run above; that a stage which has never run has outputs it does not expect. */
+    /** Spark runs again what stages above have run; that one which has not run yet has outputs it does not expect. */
     private void takeBack(List<ShuffleRecord> records) {
         restoring.takeBack(records.stream().map(each -> each.id).toList());
         records.forEach(ShuffleRecord::takeBack); // last: who hears that an output is lost has to know of it
@@ -472,7 +472,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     @Override
     public void used(int shuffle) {
         ShuffleRecord record = shuffles.get(shuffle);
-        if (record != null && !record.restored().isEmpty() && accumulated.first(shuffle)) {
+        if (record != null && record.cameBack() && accumulated.first(shuffle)) {
             count(record, saved.shuffle(shuffle), record.restored());
             if (record.whole()) {
                 for (Signature below : signatures.below(record.signature)) {
@@ -519,7 +519,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     private void stopRecording(ShuffleRecord record, String why) {
         // Of one that is not recorded any more an earlier driver's outputs may be in use, and in the journal.
-        if (record.stopRecording() || record.poisoned() && !record.restored().isEmpty()) {
+        if (record.stopRecording() || record.poisoned() && record.cameBack()) {
             results.keySet().removeIf(key -> key.shuffle() == record.id);
             outbox.add("recording_stopped", event -> event.put("shuffle", record.id).put("why", Failures.shortened(why)));
         }

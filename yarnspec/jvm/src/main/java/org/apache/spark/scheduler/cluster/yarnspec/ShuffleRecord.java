@@ -79,6 +79,10 @@ final class ShuffleRecord {
         return Set.copyOf(restored);
     }
 
+    synchronized boolean cameBack() {
+        return !restored.isEmpty();
+    }
+
     boolean whole() {
         return restored().size() == signature.maps();
     }

@@ -269,6 +269,7 @@ final class Signatures implements ShuffleIdentities {
             return "";
         }
         boolean same = values.deterministic()
+                && values.repeats()
                 && !values.accumulates()
                 && values.rdds().parents().isEmpty()
                 && rdd.outputDeterministicLevel().equals(DeterministicLevel$.MODULE$.DETERMINATE());
