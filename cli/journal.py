@@ -35,7 +35,10 @@ from yarnspec.options import Options
 _APPLICATION = re.compile(r"application_\d+_\d+")
 _NAMES = [kind.__name__ for kind in TYPES.values()]
 _TYPE_WIDTH = 21
-_DAMAGED = "A driver that has to read this uses nothing of the journal again, and runs all of it (docs/recovery.md)"
+_DAMAGED = (
+    "A driver that has to read this uses nothing of the journal again. It runs all of the program, and a write that "
+    "could double what is there ends the application: look at the outputs before you submit it again (docs/recovery.md)"
+)
 
 EXAMPLES = """
 \b
@@ -186,7 +189,8 @@ def _warnings(report: EpochReport) -> Iterator[str]:
     if report.unread_bytes:
         yield (
             f"warning: {report.unread_bytes} bytes of epoch {report.epoch} cannot be read: its writer has not closed "
-            "the file. They can be once it has, or the next epoch has begun"
+            "the file. They can be once it has, or the next epoch has begun; of an application that has ended, give "
+            "the id in place of the directory"
         )
     if report.ignored_records:
         yield (

@@ -10,6 +10,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from integration.localspark import Life, LocalSpark
@@ -144,6 +146,43 @@ def test_what_was_about_to_be_overwritten_is_overwritten(case: str, at: str, dir
     assert first.exit_code == -9
     second = application.run(program(case, data))
     assert result(second) == sorted([f"d{number % 3}", number + 1] for number in range(30))
+    assert {path.name for path in data.rglob("*") if path.name.startswith((".yarnspec", ".spark", "_temp"))} == set()
+
+
+def test_what_is_computed_from_a_table_of_the_catalog_is_not_added_again(directory: Path) -> None:
+    application, data = begin(directory)
+    assert application.run(program("of-table", data), kill_at=("write_finished", 1, "recorded")).exit_code == -9
+    second = application.run(program("of-table", data))
+    assert len(result(second)) == 7
+    assert second.skipped == 1
+
+
+def overwrite_one(days: Path) -> None:
+    """Go one step further than the driver that was killed: one partition is taken away, and another in its place."""
+    (taken,) = days.glob(".yarnspec-overwritten-*")
+    place = next(name for name in json.loads((taken / "places").read_text()) if name.endswith("day=d1"))
+    number = json.loads((taken / "places").read_text()).index(place)
+    (days / "day=d1").rename(taken / str(number))
+    (days / "day=d1").mkdir()
+    for own in list(days.glob(".spark-staging-*/_temporary/1/task_*/day=d1/part-*")):
+        own.rename(days / "day=d1" / own.name)
+    assert list((days / "day=d1").iterdir())
+
+
+@pytest.mark.parametrize(("step", "further"), [("asked", False), ("recorded", False), ("recorded", True)])
+def test_what_it_reads_and_overwrites_is_there_again(step: Step, further: bool, directory: Path) -> None:
+    application, data = begin(directory)
+    for number in range(3):
+        day = data / "days" / f"day=d{number}"
+        day.mkdir(parents=True)
+        pq.write_table(pa.table({"n": pa.array([number], pa.int32())}), day / "before.parquet")
+    killed = application.run(program("upserted", data), kill_at=("write_committing", 1, step))
+    assert killed.exit_code == -9
+    if further:
+        overwrite_one(data / "days")
+    second = application.run(program("upserted", data))
+    assert result(second) == sorted([f"d{number}", n] for number in range(3) for n in (number, 100 + number))
+    assert [event["outcome"] for event in second.of("write_resolved")] == ["restored"]
     assert {path.name for path in data.rglob("*") if path.name.startswith((".yarnspec", ".spark", "_temp"))} == set()
 
 

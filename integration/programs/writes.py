@@ -90,6 +90,23 @@ def _by_day(spark: SparkSession, directory: Path, mode: str, overwrites: str) ->
     return sorted((row.day, row.n) for row in found.collect())
 
 
+def upserted(spark: SparkSession, directory: Path) -> Any:
+    """Reads the partitions that it overwrites with one row more in each."""
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    before = spark.read.parquet(f"{directory}/days")
+    more = spark.range(3).selectExpr("cast(100 + id AS int) AS n", "concat('d', id) AS day")
+    before.unionByName(more).write.mode("overwrite").partitionBy("day").parquet(f"{directory}/days")
+    found = spark.read.parquet(f"{directory}/days")
+    return sorted((row.day, row.n) for row in found.collect())
+
+
+def of_table(spark: SparkSession, directory: Path) -> Any:
+    """Adds what it computes from a table of the catalog."""
+    spark.sql(f"CREATE TABLE IF NOT EXISTS facts USING parquet LOCATION '{directory}/facts'")
+    spark.table("facts").groupBy("key").count().write.mode("append").parquet(f"{directory}/history")
+    return _rows(spark, f"{directory}/history")
+
+
 def own_input(spark: SparkSession, directory: Path) -> Any:
     """Adds to what it reads; not to be done twice."""
     before = spark.read.parquet(f"{directory}/facts")
@@ -273,6 +290,8 @@ CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "parts": parts,
     "replaced": replaced,
     "explained": explained,
+    "upserted": upserted,
+    "of-table": of_table,
     "own-input": own_input,
     "own-lines": own_lines,
     "listed-before": listed_before,

@@ -472,6 +472,15 @@ def test_what_earlier_epochs_left_half_done_is_looked_at_first() -> None:
     assert says(world, reads("hdfs://n/z")) == "stop"
 
 
+@pytest.mark.parametrize("state", ["begun", "committing"])
+def test_where_what_was_overwritten_is_there_again_it_is_as_if_the_write_had_never_been(state: Any) -> None:
+    world = epoch(write(1, Y, "amend", state=state), reads=(had_read(Y),))
+    forgotten = only(cm.ForgetWrites, world.tell(wr.WriteResolved(ordinal=1, outcome="restored")))
+    assert (forgotten.ordinals, forgotten.moved) == ((1,), ())
+    assert says(world, reads(Y)) == "run"
+    assert says(world, declared("s1", Y, "amend")) == "run"
+
+
 def test_what_could_be_neither_finished_nor_undone_is_not_built_upon() -> None:
     world = epoch(write(1, mode="add", state="committing"))
     assert world.tell(wr.WriteResolved(ordinal=1, outcome="failed", why="no permission")) == []

@@ -73,6 +73,15 @@ def test_one_attempt_is_one_life(line: tuple[str, ...], restarts: int) -> None:
     assert with_conf(options=(*ON, *line)).options.recovery.driver_restarts == restarts
 
 
+def test_who_asks_for_more_attempts_than_the_cluster_grants_is_told() -> None:
+    asked = {"am.max_attempts"}
+    assert recovery.fewer_attempts(5, asked, 2) == [
+        "am.max_attempts=5: the cluster grants 2 (yarn.resourcemanager.am.max-attempts)"
+    ]
+    assert not recovery.fewer_attempts(5, asked, 5)
+    assert not recovery.fewer_attempts(5, set(), 2)
+
+
 @pytest.mark.parametrize(("attempts", "restarts"), [(3, 6), (4, 4), (30, 0)])
 def test_who_asks_for_more_lives_than_there_are_numbers_is_told(attempts: int, restarts: int) -> None:
     options = with_conf(options=(*ON, "--set", "recovery.driver_restarts=9")).options

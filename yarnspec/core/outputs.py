@@ -174,10 +174,14 @@ class Outputs:
                 return []
             said = f"all {saved.files} files of write {saved.ordinal} are there"
             return [RecordCommit(ordinal=saved.ordinal, signature=saved.signature, path=saved.path, reason=said)]
-        undone = self._writes.undone(event.ordinal) if event.outcome == "undone" else None
+        if event.outcome not in ("undone", "restored"):
+            return []
+        restored = event.outcome == "restored"
+        undone = self._writes.undone(event.ordinal, restored=restored)
         if undone is None or not self._recording:
             return []
-        return [_forget((undone,), f"write {undone.ordinal} was not committed, and what it left was removed")]
+        said = f"write {undone.ordinal} was not committed, and what it left was removed"
+        return [_forget((undone,), f"{said}; what it had overwritten is there again" if restored else said)]
 
     # writes
 

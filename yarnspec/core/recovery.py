@@ -292,9 +292,10 @@ class Recovery:
         """Where it was this attempt alone the next one may fare better, on another host perhaps."""
         named = " and ".join(str(epoch) for epoch in fruitless)
         said = f"epochs {named} ended without a map output or a job that was not finished before: another one would end"
+        look = "; yarnspec logs says what the driver died of"
         if self._attempts(fruitless) == {self._attempt}:
-            return self._lifecycle.abandon(f"{said} like them in this attempt")
-        return self._lifecycle.fail(EXIT_FAILED, f"{said} like them")
+            return self._lifecycle.abandon(f"{said} like them in this attempt{look}")
+        return self._lifecycle.fail(EXIT_FAILED, f"{said} like them{look}")
 
     def _attempts(self, epochs: tuple[int, ...]) -> set[int]:
         return {(epoch - 1) // self._settings.lives for epoch in epochs}
@@ -326,7 +327,7 @@ class Recovery:
         if self._off:
             return []
         self._off = why
-        return self._admit(f"finished work is not recorded for a next driver: {why}")
+        return self._admit(why)
 
     def _admit(self, said: str, about: Literal["past", ""] = "") -> list[Command]:
         return [AdmitLimit(recording=not self._off, about=about, reason=said)]

@@ -55,7 +55,8 @@ class WritesAsked(Event, frozen=True):
 class WriteResolved(Event, frozen=True):
     """What the driver found of a write that was not known to be committed, and what it did.
 
-    ``outcome``: all its files were there ("committed"), they were removed ("undone"), or neither could be done.
+    ``outcome``: all its files were there ("committed"), they were removed ("undone"), and what it had overwritten is
+    there again ("restored"), or nothing of that could be done.
     """
 
     ordinal: int

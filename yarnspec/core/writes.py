@@ -14,9 +14,10 @@ future. From that follows what may be done:
     creates what is not there          run: Spark leaves it as it is, if all of it is committed
     writes where nothing is now        run: nothing of the open ones is left to be doubled, they are forgotten
 
-A write that began and was never committed was undone before the program began. Where it had overwritten something, that
-is lost: the write stays open, and the path can only be overwritten. Where nobody knows what earlier epochs wrote, only
-what replaces all of a path runs, or writes where nothing is; and nothing that was read before is overwritten.
+A write that began and was never committed was undone before the program began. Where it had overwritten something that
+could not be put back, that is lost: the write stays open, and the path can only be overwritten. Where nobody knows
+what earlier epochs wrote, only what replaces all of a path runs, or writes where nothing is; and nothing that was read
+before is overwritten.
 
 A program may also write beside what it has read, and give that the name of what it read. Then the files of a write lie
 where others were read before it was committed: who reads them there would apply the change twice, so that stops it.
@@ -115,11 +116,16 @@ class Writes:
         self._open[ordinal] = done = msgspec.structs.replace(found, state="committed")
         return done
 
-    def undone(self, ordinal: int) -> SavedWrite | None:
-        """Nothing of an uncommitted one is left at its path; None when it is not as if it had never been there."""
+    def undone(self, ordinal: int, *, restored: bool = False) -> SavedWrite | None:
+        """Nothing of an uncommitted one is left at its path; None when it is not as if it had never been there.
+
+        ``restored``: what it had overwritten is there again, so that its commit did not come to its end.
+        """
         found = self._open.get(ordinal)
-        if found is None or found.state == "committed" or _destroys(found):
+        if found is None or found.state == "committed" or (_destroys(found) and not restored):
             return None
+        if restored:
+            found = msgspec.structs.replace(found, state="begun")  # nobody has moved its files
         self._take_away((found,))
         return found
 

@@ -30,8 +30,8 @@ def why_off(given: Mapping[str, str], options: Options, asked: Collection[str]) 
         return ""
     if _FORGETS in given and "recovery.enabled" not in asked:
         return (
-            f"{_FORGETS} is for applications that live on and on, and there are numbers for {EPOCH_MAX} lives only; "
-            "--set recovery.enabled=true keeps it all the same"
+            f"{_FORGETS} is for long-running applications, and recovery has numbers for {EPOCH_MAX} lives of a driver; "
+            "--set recovery.enabled=true turns it on all the same"
         )
     if options.recovery.verify_checksums and given.get(_CHECKSUMS, "true").strip().lower() == "false":
         return (
@@ -51,6 +51,13 @@ def warnings(program: str, properties: Mapping[str, str], options: Options) -> l
         for name in named
         if urlsplit(name).scheme not in LOCAL_SCHEMES
     ]
+
+
+def fewer_attempts(wanted: int, asked: Collection[str], granted: int) -> list[str]:
+    """What to say when the cluster grants fewer attempts than are ``asked`` for."""
+    if "am.max_attempts" not in asked or granted >= wanted:
+        return []
+    return [f"am.max_attempts={wanted}: the cluster grants {granted} (yarn.resourcemanager.am.max-attempts)"]
 
 
 def fewer_restarts(options: Options, asked: Collection[str], attempts: int) -> list[str]:

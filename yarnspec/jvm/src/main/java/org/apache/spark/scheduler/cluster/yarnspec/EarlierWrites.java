@@ -2,6 +2,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.util.Locale;
 import java.util.function.Supplier;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
@@ -21,23 +22,31 @@ final class EarlierWrites {
     /** Finishes or undoes what was left half done; to be called before the program does anything. */
     void resume(WriteQuestions questions) {
         for (JsonNode each : questions.ask("writes_asked", event -> {}).path("unfinished")) {
-            String outcome;
+            Outcome outcome;
             String why = "";
             try {
-                outcome = settle(each) ? "committed" : "undone";
+                outcome = settle(each);
             } catch (IOException | RuntimeException e) {
-                outcome = "failed";
+                outcome = Outcome.FAILED;
                 why = Failures.shortened(e.toString());
             }
-            String said = outcome;
+            Outcome said = outcome;
             String reason = why;
             questions.tell("write_resolved", event -> event.put("ordinal", each.path("ordinal").asInt())
-                    .put("outcome", said)
+                    .put("outcome", said.name().toLowerCase(Locale.ROOT))
                     .put("why", reason));
         }
     }
 
-    private boolean settle(JsonNode write) throws IOException {
+    /** RESTORED: undone, and what it had overwritten is there again. */
+    private enum Outcome {
+        COMMITTED,
+        UNDONE,
+        RESTORED,
+        FAILED
+    }
+
+    private Outcome settle(JsonNode write) throws IOException {
         Path output = new Path(write.path("path").asText());
         FileSystem files = output.getFileSystem(conf.get());
         String job = write.path("job").asText();
@@ -53,16 +62,22 @@ final class EarlierWrites {
         }
         if (committing && isThere(write)) {
             WrittenFiles.finish(files, output, job, epoch, conf.get());
-            return true;
+            Overwritten.forget(files, output, job);
+            return Outcome.COMMITTED;
         }
         if (isSave(write)) {
             if (!WrittenFiles.undoSave(files, output, job, epoch) && committing) {
                 throw new IOException("there are others than the files that it was about to show");
             }
-            return false;
+            return Outcome.UNDONE;
         }
-        WrittenFiles.undo(files, output, job, epoch, write.path("existed").asBoolean());
-        return false;
+        WrittenFiles.undo(files, output, job, epoch);
+        boolean restored = Overwritten.putBack(files, output, job);
+        Overwritten.forget(files, output, job);
+        if (!write.path("existed").asBoolean()) {
+            WrittenFiles.removeIfEmpty(files, output);
+        }
+        return restored ? Outcome.RESTORED : Outcome.UNDONE;
     }
 
     /** Whether the output has the files that were recorded, by name and length. */

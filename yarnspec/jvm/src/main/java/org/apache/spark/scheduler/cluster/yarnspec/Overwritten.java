@@ -1,7 +1,13 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -9,18 +15,25 @@ import org.apache.hadoop.fs.Path;
 /**
  * What a write overwrites goes into a directory of the write's own before it is deleted.
  *
- * <p>A newer driver removes that directory before its program begins, and nobody makes it again: what this driver renames
- * then, be it frozen ever so long between its last question and that, stays where it is. HDFS tells both in one step.
+ * <p>A newer driver gives that directory another name before its program begins, and nobody makes it again: what this driver
+ * renames then, be it frozen ever so long between its last question and that, stays where it is. HDFS tells both in one step.
+ * Of a write that was not finished the newer driver puts back what is in it.
  */
 final class Overwritten {
     /** Elsewhere, in an object store for example, a rename may copy all there is. */
     private static final Set<String> RENAMING = Set.of("hdfs", "viewfs", "file");
 
+    private static final ObjectMapper JSON = new ObjectMapper();
+    /** Where what is taken belongs; its number is its name. */
+    private static final String PLACES = "places";
+    /** That something was deleted, as it could not be taken. */
+    private static final String DELETED = "deleted";
+
     private final FileSystem files;
     private final Path directory;
     private final Runnable ask;
     private final boolean renames;
-    private int taken;
+    private final Map<Path, Integer> numbers = new LinkedHashMap<>();
 
     /**
      * Makes the directory. Nothing may be taken before it was asked once more whether this driver may go on.
@@ -35,8 +48,37 @@ final class Overwritten {
         renames = RENAMING.contains(files.getUri().getScheme()) && files.mkdirs(directory);
     }
 
+    /** Only these will be taken, as far as they are there, and are to be put back unless the write is finished. */
+    void willTake(List<Path> places) throws IOException {
+        places.forEach(this::numberOf);
+        if (renames) {
+            try (OutputStream out = create(PLACES)) {
+                out.write(JSON.writeValueAsBytes(places.stream().map(Path::toString).toList()));
+            }
+        }
+    }
+
+    /** A file in the directory, which is not made again for that. */
+    private OutputStream create(String name) throws IOException {
+        return files.createFile(new Path(directory, name)).overwrite(true).build();
+    }
+
     private static Path directory(Path beside, String job) {
         return new Path(beside, ".yarnspec-overwritten-" + job);
+    }
+
+    /** The same directory, when the write is over. */
+    private static Path closed(Path beside, String job) {
+        return new Path(beside, ".yarnspec-undoing-" + job);
+    }
+
+    private static List<Path> besides(Path output) {
+        Path above = output.getParent();
+        return above == null ? List.of(output) : List.of(output, above);
+    }
+
+    private int numberOf(Path path) {
+        return numbers.computeIfAbsent(path, any -> numbers.size());
     }
 
     /** Takes a file, or a directory with all below it; false when there is nothing. */
@@ -48,13 +90,16 @@ final class Overwritten {
             return true;
         }
         ask.run();
+        if (renames) {
+            create(DELETED).close();
+        }
         return files.delete(path, true);
     }
 
     private boolean isRenamed(Path path) {
         try {
             // Local files would make the directory again.
-            return renames && files.exists(directory) && files.rename(path, new Path(directory, "" + taken++));
+            return renames && files.exists(directory) && files.rename(path, new Path(directory, "" + numberOf(path)));
         } catch (IOException e) {
             return false; // from one of HDFS's encryption zones into another, for example
         }
@@ -69,12 +114,81 @@ final class Overwritten {
 
     /** What the driver of that write has not overwritten yet it cannot overwrite any more. */
     static void shutOut(FileSystem files, Path output, String job) throws IOException {
-        Path above = output.getParent();
-        for (Path beside : above == null ? List.of(output) : List.of(output, above)) {
-            Path directory = directory(beside, job);
-            if (files.exists(directory)) { // who may not write there may not delete what is not there either
-                files.delete(directory, true);
+        for (Path beside : besides(output)) {
+            Path open = directory(beside, job);
+            Path closed = closed(beside, job);
+            if (!files.exists(open)) {
+                continue; // who may not write there may not delete what is not there either
+            } else if (!files.exists(closed)) {
+                move(files, open, closed);
+            } else if (holdsNothing(files, open)) { // made by a driver that was frozen before it asked
+                files.delete(open, true);
+            } else {
+                throw new IOException("both " + open + " and " + closed + " are there");
             }
+        }
+    }
+
+    private static boolean holdsNothing(FileSystem files, Path directory) throws IOException {
+        for (var each : WrittenFiles.list(files, directory)) {
+            if (!each.getPath().getName().equals(PLACES)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /**
+     * Puts back what a write took of its output that was shut out and whose own files are removed.
+     *
+     * @return whether all that it has overwritten is there again; false when that is not known
+     * @throws IOException something else is in a place; what was there before stays where it is
+     */
+    static boolean putBack(FileSystem files, Path output, String job) throws IOException {
+        Path closed = closed(output, job);
+        Path list = new Path(closed, PLACES);
+        if (!files.exists(list)) {
+            return false;
+        }
+        JsonNode places;
+        try (InputStream in = files.open(list)) {
+            places = JSON.readTree(in);
+        }
+        for (int number = 0; number < places.size(); number++) {
+            Path taken = new Path(closed, "" + number);
+            if (files.exists(taken)) {
+                Path place = new Path(places.get(number).asText());
+                if (!isBelow(place, output)) {
+                    throw new IOException(taken + " does not belong below " + output + ", but to " + place);
+                } else if (files.exists(place)) {
+                    throw new IOException("there is something in " + place + ", and what was there before is in " + taken);
+                }
+                files.mkdirs(place.getParent());
+                move(files, taken, place);
+            }
+        }
+        return !files.exists(new Path(closed, DELETED));
+    }
+
+    /** Whoever may write beside an output may write there, and nowhere else. */
+    private static boolean isBelow(Path place, Path output) {
+        String name = place.toUri().getPath();
+        return name.startsWith(output.toUri().getPath() + "/") && !List.of(name.split("/")).contains("..");
+    }
+
+    /** Deletes what is left of a write that was shut out. */
+    static void forget(FileSystem files, Path output, String job) throws IOException {
+        for (Path beside : besides(output)) {
+            Path closed = closed(beside, job);
+            if (files.exists(closed)) {
+                files.delete(closed, true);
+            }
+        }
+    }
+
+    private static void move(FileSystem files, Path from, Path to) throws IOException {
+        if (!files.rename(from, to)) {
+            throw new IOException(from + " cannot be moved to " + to);
         }
     }
 }

@@ -2,6 +2,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.List;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.JobContext;
@@ -25,6 +26,8 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     private final boolean overwritesPartitions;
     private final transient Writes writes;
     private final transient Writes.Write write;
+    /** Null of a write that overwrites all, or nothing. */
+    private transient Overwritten overwritten;
 
     public RecordedCommitProtocol(String jobId, String path, boolean dynamicPartitionOverwrite) {
         super(jobId, path, dynamicPartitionOverwrite);
@@ -32,6 +35,20 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         overwritesPartitions = dynamicPartitionOverwrite;
         writes = Writes.current();
         write = writes == null ? null : writes.begin(jobId, path);
+    }
+
+    /** From here on it can be told that nothing has been overwritten yet. */
+    @Override
+    public void setupJob(JobContext context) {
+        super.setupJob(context);
+        if (write != null && overwritesPartitions) {
+            try {
+                overwritten = overwritten(write.output().getFileSystem(context.getConfiguration()), write.output());
+                overwritten.willTake(List.of());
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
     }
 
     @Override
@@ -54,7 +71,7 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     private void overwrite(JobContext context, StagedFiles staged) {
         try {
             FileSystem files = write.output().getFileSystem(context.getConfiguration());
-            Overwritten overwritten = overwritten(files, write.output());
+            overwritten.willTake(staged.places(write.output()));
             writes.committing(write, files(context, staged));
             committer().commitJob(context);
             staged.show(files, stagingDir(), write.output(), overwritten);
@@ -72,11 +89,11 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         }
         try {
             Path output = files.makeQualified(write.output());
-            Overwritten overwritten =
-                    overwritten(files, path.equals(output) && !output.isRoot() ? output.getParent() : output);
+            Path beside = path.equals(output) && !output.isRoot() ? output.getParent() : output;
+            Overwritten all = overwritten(files, beside);
             writes.deleting(write);
-            boolean deleted = overwritten.take(path);
-            overwritten.delete();
+            boolean deleted = all.take(path);
+            all.delete();
             return deleted;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -91,16 +108,23 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     public void abortJob(JobContext context) {
         if (write != null) {
             writes.aborting(write);
-            forget(context);
+            putBack(context);
         }
         super.abortJob(context);
     }
 
-    private void forget(JobContext context) {
+    /** The partitions that it has overwritten so far. */
+    private void putBack(JobContext context) {
         try {
-            Overwritten.shutOut(write.output().getFileSystem(context.getConfiguration()), write.output(), job);
+            FileSystem files = write.output().getFileSystem(context.getConfiguration());
+            Overwritten.shutOut(files, write.output(), job);
+            if (overwritesPartitions) {
+                WrittenFiles.removeShown(files, write.output(), job);
+                Overwritten.putBack(files, write.output(), job);
+            }
+            Overwritten.forget(files, write.output(), job);
         } catch (IOException e) {
-            System.err.println("yarnspec: what a write has overwritten is not deleted: " + e);
+            System.err.println("yarnspec: what a write has overwritten is not put back: " + e);
         }
     }
 

@@ -1,7 +1,9 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -34,10 +36,22 @@ record StagedFiles(Map<String, String> elsewhere, Set<String> partitions) {
         return all;
     }
 
-    /** Puts all in the place of what is there, one partition after the other, as Spark does. */
-    void show(FileSystem files, Path staging, Path output, Overwritten overwritten) throws IOException {
+    /** What is overwritten, where it is there: below the output, but for partitions with places of their own. */
+    List<Path> places(Path output) {
+        List<Path> all = new ArrayList<>(placesElsewhere());
+        partitions.forEach(each -> all.add(new Path(output, each)));
+        return all;
+    }
+
+    private Set<Path> placesElsewhere() {
         Set<Path> places = new LinkedHashSet<>();
         elsewhere.values().forEach(to -> places.add(new Path(to).getParent()));
+        return places;
+    }
+
+    /** Puts all in the place of what is there, one partition after the other, as Spark does. */
+    void show(FileSystem files, Path staging, Path output, Overwritten overwritten) throws IOException {
+        Set<Path> places = placesElsewhere();
         for (Path place : places) {
             overwritten.take(place);
         }

@@ -76,7 +76,10 @@ final class WriteQuestions {
             }
             return answer;
         } catch (TimeoutException | ExecutionException e) {
-            throw new IllegalStateException("yarnspec: the application master does not answer", e);
+            throw new IllegalStateException(
+                    "yarnspec: the application master has not answered for " + PATIENCE_S + " s, so that nobody knows whether a "
+                            + "write may go on: look at its output, and at the application master's log",
+                    e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException("yarnspec: a write was interrupted", e);

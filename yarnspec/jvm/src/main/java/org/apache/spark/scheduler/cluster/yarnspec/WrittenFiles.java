@@ -157,12 +157,19 @@ record WrittenFiles(int count, String digest) {
      * Removes what is left of a write that was not committed. First what it might still move: a driver that is thought
      * dead and is not finds nothing any more.
      */
-    static void undo(FileSystem files, Path output, String job, int epoch, boolean existed) throws IOException {
+    static void undo(FileSystem files, Path output, String job, int epoch) throws IOException {
         removeTemporary(files, output, job, epoch);
+        removeShown(files, output, job);
+    }
+
+    /** Removes a directory unless there is something in it. */
+    static void removeIfEmpty(FileSystem files, Path output) throws IOException {
+        removeEmpty(files, output, false);
+    }
+
+    /** Removes its files that everybody sees, and the directories that this empties. */
+    static void removeShown(FileSystem files, Path output, String job) throws IOException {
         removeOwn(files, output, job, false);
-        if (!existed) {
-            removeEmpty(files, output, false);
-        }
     }
 
     /**

@@ -112,7 +112,7 @@ class FrozenDriverTest {
     // what happens while it is frozen
 
     /** The next driver begins, and clears away what is left of the write. */
-    private void clearAway(String id, String state, String mode) {
+    private String clearAway(String id, String state, String mode) {
         Outbox outbox = new Outbox();
         WriteQuestions questions = new WriteQuestions(outbox);
         var write = new ObjectMapper().createObjectNode();
@@ -129,22 +129,20 @@ class FrozenDriverTest {
                 .put("existed", true);
         Thread next = new Thread(() -> new EarlierWrites(() -> conf).resume(questions), "next");
         next.start();
+        life.aboutWrites = REFUSED;
         try {
             while (next.isAlive()) {
                 questions.answer(1, write.toString());
                 next.join(5);
             }
-            assertEquals(
-                    "undone",
-                    FakeCluster.events(outbox, "write_resolved").get(0).get("outcome").asText());
+            return FakeCluster.events(outbox, "write_resolved").get(0).get("outcome").asText();
         } catch (Exception e) {
             throw new IllegalStateException(e);
         }
-        life.aboutWrites = REFUSED;
     }
 
     private void nextOverwrites(String state, String mode, String... shown) {
-        clearAway(job, state, mode);
+        assertEquals(mode.equals("amend") ? "restored" : "undone", clearAway(job, state, mode));
         for (String each : shown) {
             write(output.resolve(each), "of the next driver");
         }
@@ -225,7 +223,64 @@ class FrozenDriverTest {
         });
         assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
         assertTrue(FrozenFiles.hasFrozen());
-        assertEquals(names("table/day=2/new", "table/day=2/old"), found());
+        assertEquals(names("table/day=1/old", "table/day=2/new", "table/day=2/old"), found());
+    }
+
+    /** Its driver dies before it takes the second partition away, and after that: before it shows its own. */
+    @ParameterizedTest
+    @ValueSource(strings = {"day=2", ".spark-staging-%s/day=2"})
+    void whatAnUnfinishedWriteHasOverwrittenIsThereAgain(String last) throws IOException {
+        for (String day : List.of("day=1/hour=1/old", "day=2/old", "day=3/old")) {
+            write(output.resolve(day), "");
+        }
+        RecordedCommitProtocol protocol = protocol(true);
+        Job hadoops = staged(protocol, "day=1/hour=1", "day=2", "day=9/hour=1");
+        TreeSet<String> before = names("table/day=1/hour=1/old", "table/day=2/old", "table/day=3/old");
+        FrozenFiles.freeze("take", remote(output.resolve(last.formatted(job))), () -> {
+            assertTrue(Files.exists(output.resolve("day=1/hour=1/" + part())));
+            assertEquals("restored", clearAway(job, "committing", "amend"));
+        });
+        assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1/hour=1", "day=2", "day=9/hour=1")));
+        assertTrue(FrozenFiles.hasFrozen());
+        assertEquals(before, found());
+        assertEquals("undone", clearAway(job, "committing", "amend")); // once more: nothing is known of it any more
+        assertEquals(before, found());
+    }
+
+    @Test
+    void whatAWriteThatFailsHasOverwrittenIsThereAgain() throws IOException {
+        write(output.resolve("day=1/old"), "");
+        write(output.resolve("day=2/old"), "");
+        RecordedCommitProtocol protocol = protocol(true);
+        Job hadoops = staged(protocol, "day=1");
+        assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
+        assertTrue(Files.exists(output.resolve("day=1/" + part())));
+        protocol.abortJob(hadoops);
+        assertEquals(names("table/day=1/old", "table/day=2/old"), found());
+    }
+
+    @Test
+    void whatAnUnfinishedWriteHasOverwrittenIsKeptWhereSomethingElseIsInItsPlace() throws IOException {
+        write(output.resolve("day=1/old"), "");
+        RecordedCommitProtocol protocol = protocol(true);
+        Job hadoops = staged(protocol, "day=1", "day=2");
+        FrozenFiles.freeze("take", remote(output.resolve(".spark-staging-" + job + "/day=1")), () -> {
+            write(output.resolve("day=1/others"), "");
+            for (int life = 0; life < 2; life++) {
+                assertEquals("failed", clearAway(job, "committing", "amend"));
+            }
+        });
+        assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
+        assertTrue(found().containsAll(names("table/day=1/others", "table/.yarnspec-undoing-" + job + "/0/old")), found()::toString);
+    }
+
+    @Test
+    void aWriteThatHasNotBegunToOverwriteHasOverwrittenNothing() throws IOException {
+        write(output.resolve("day=1/old"), "");
+        RecordedCommitProtocol protocol = protocol(true);
+        staged(protocol, "day=1", "day=2");
+        assertEquals("restored", clearAway(job, "begun", "amend"));
+        assertEquals(names("table/day=1/old"), found());
     }
 
     @Test
@@ -318,6 +373,7 @@ class FrozenDriverTest {
         others.initialize(others.getUri(), conf);
         var place = new org.apache.hadoop.fs.Path("counted://" + output);
         Overwritten overwritten = new Overwritten(others, place, job, () -> asked[0]++);
+        overwritten.willTake(List.of());
         assertFalse(overwritten.take(new org.apache.hadoop.fs.Path(place, "day=2")));
         assertTrue(overwritten.take(new org.apache.hadoop.fs.Path(place, "day=1")));
         assertEquals(1, asked[0]);
@@ -389,7 +445,7 @@ class FrozenDriverTest {
         Path task = output.resolve("_temporary/" + EPOCH + "/task_1");
         Path at = operation.equals("take") ? task.resolve("part-00001") : task;
         Runnable meanwhile = () -> {
-            clearAway(savedJob(), "committing", "save");
+            assertEquals("undone", clearAway(savedJob(), "committing", "save"));
             write(output.resolve("part-00000"), "of the next driver");
             write(output.resolve("part-00001"), "of the next driver");
         };

@@ -123,7 +123,7 @@ class WrittenFilesTest {
         writeTasks(job, true);
         write(output.resolve("day=0/part-0-" + JOB), "moved already");
         write(output.resolve(".spark-staging-" + JOB + "/day=0/part-0-" + JOB), "staged");
-        WrittenFiles.undo(files, root(), JOB, EPOCH, true);
+        WrittenFiles.undo(files, root(), JOB, EPOCH);
         assertEquals(0, WrittenFiles.shown(files, root(), JOB).count());
         try (Stream<Path> left = Files.walk(output)) {
             assertEquals(0, left.filter(each -> each.getFileName().toString().contains(JOB)).count());
@@ -141,11 +141,12 @@ class WrittenFilesTest {
         org.apache.hadoop.fs.Path path = new org.apache.hadoop.fs.Path(fresh.toUri());
         write(fresh.resolve("_temporary/" + EPOCH + "/0/part-0-" + JOB), "rows");
         write(fresh.resolve("day=0/hour=1/part-0-" + JOB), "moved already");
-        WrittenFiles.undo(files, path, JOB, EPOCH, false);
+        WrittenFiles.undo(files, path, JOB, EPOCH);
+        WrittenFiles.removeIfEmpty(files, path);
         assertFalse(Files.exists(fresh));
-        WrittenFiles.undo(files, path, JOB, EPOCH, false); // and again
+        WrittenFiles.undo(files, path, JOB, EPOCH); // and again
         Files.createDirectories(fresh);
-        WrittenFiles.undo(files, path, JOB, EPOCH, true);
+        WrittenFiles.undo(files, path, JOB, EPOCH);
         assertTrue(Files.exists(fresh));
     }
 
