@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,12 @@ import pytest
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec, leftovers
 from integration.programs.adds import ROWS
+from integration.programs.upserts import PARTITIONS
 from integration.waiting import wait_for
 
 ON = ["--set", "recovery.enabled=true"]
+TAKEN = 5
+"""Partitions that have been taken away when the driver is killed."""
 
 
 @pytest.mark.parametrize("case", ["others", *(pytest.param(one, marks=pytest.mark.soak) for one in ("own", "second"))])
@@ -43,3 +47,25 @@ def test_what_a_program_added_is_not_added_again(
         assert status["recovery"]["skipped_writes"] == 1
         assert not [one for one in records if one["type"] == "RecordWrite" and one["epoch"] == 2]
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
+def test_partitions_that_were_being_overwritten_are_there_again(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """The driver is killed when some of them have been taken away, and before all of the new ones are shown."""
+    target = f"/test/{tmp_path.name}"
+    submission = submit("upserts.py", target, options=ON)
+    application = submission.application_id()
+
+    def taken() -> int:
+        submission.check_running()
+        hidden = [name for name in cluster.hdfs_list(target) if name.startswith(".yarnspec-overwritten-")]
+        return sum(len(cluster.hdfs_list(f"{target}/{name}")) > TAKEN for name in hidden)
+
+    wait_for("the commit", taken, 120, poll_s=0.02)
+    next(each for each in cluster.processes(application) if each.what == "driver-jvm").kill()
+    ended = submission.wait(180).expect(0)
+    assert json.loads(ended.stdout.splitlines()[-1]) == [2 * PARTITIONS, 2 * PARTITIONS]
+    records = yarnspec("events", application, "-o", "json").expect(0).lines
+    assert [one["outcome"] for one in records if one["type"] == "WriteResolved"] == ["restored"]
+    assert not [name for name in cluster.hdfs_list(target) if name.startswith((".", "_temp"))]
