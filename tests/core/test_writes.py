@@ -481,6 +481,19 @@ def test_where_what_was_overwritten_is_there_again_it_is_as_if_the_write_had_nev
     assert says(world, declared("s1", Y, "amend")) == "run"
 
 
+def test_what_took_the_place_of_others_stands_for_them_when_it_was_undone() -> None:
+    """Two lives ago partitions were overwritten twice; the last life began to do the first of that again."""
+    second = epoch(write(1, Y, "amend", signature=""), write(2, Y, "amend", signature=""))
+    assert says(second, declared("", Y, "amend")) == "run"
+    begun = only(cm.RecordWrite, second.tell(wr.WriteBeginning(question=9, write=1, job="j3", existed=True)))
+    assert begun.instead
+    third = epoch(
+        write(2, Y, "amend", signature=""), write(3, Y, "amend", signature="", state="begun", instead=True), number=3
+    )
+    assert third.tell(wr.WriteResolved(ordinal=3, outcome="restored")) == []
+    assert says(third, reads(Y)) == "stop"
+
+
 def test_what_could_be_neither_finished_nor_undone_is_not_built_upon() -> None:
     world = epoch(write(1, mode="add", state="committing"))
     assert world.tell(wr.WriteResolved(ordinal=1, outcome="failed", why="no permission")) == []

@@ -342,6 +342,7 @@ class RecordWrite(Command, frozen=True):
     job: str
     epoch: int
     existed: bool
+    instead: bool = False
 
 
 class RecordCommitting(Command, frozen=True):

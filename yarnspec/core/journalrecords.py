@@ -90,7 +90,7 @@ class WriteBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The write of this ordinal is about to change these paths. Summary.
 
     ``plan`` is the signature of what is written, empty when that is not known. ``job`` is in the names of its files.
-    ``existed``: there was something at its path.
+    ``existed``: there was something at its path. ``instead``: it took the place of others there, which are forgotten.
     """
 
     ordinal: int
@@ -100,6 +100,7 @@ class WriteBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     job: str = ""
     epoch: int = 0
     existed: bool = True
+    instead: bool = False
 
 
 class WriteCommitting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -228,7 +228,7 @@ class Outputs:
         wiped = self._writes.begin(now)
         commands: list[Command] = []
         if self._recording:
-            record = self._record(declared, job=event.job, existed=event.existed)
+            record = self._record(declared, job=event.job, existed=event.existed, instead=bool(wiped))
             self._begun[event.write] = record
             commands.append(record)
             if wiped:
@@ -237,7 +237,7 @@ class Outputs:
             self._untold.append(declared)
         return [*commands, self._go_on(event.question, "the write may begin")]
 
-    def _record(self, declared: wr.WriteDeclared, *, job: str, existed: bool) -> RecordWrite:
+    def _record(self, declared: wr.WriteDeclared, *, job: str, existed: bool, instead: bool = False) -> RecordWrite:
         return RecordWrite(
             ordinal=self._writes.next_ordinal(),
             signature=declared.signature,
@@ -246,6 +246,7 @@ class Outputs:
             job=job,
             epoch=self._lifecycle.epoch,
             existed=existed,
+            instead=instead,
             reason=declared.why_not or f"the program writes {declared.path}",
         )
 

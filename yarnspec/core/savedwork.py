@@ -92,6 +92,7 @@ def _as_saved(began: WriteBegan, committing: WriteCommitting | None, *, state: W
         job=began.job,
         epoch=began.epoch,
         existed=began.existed,
+        instead=began.instead,
         state=state,
         files=committing.files if committing else 0,
         digest=committing.digest if committing else "",

@@ -19,6 +19,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
         signature: what was written, by all that it was computed from; empty when that is not known.
         job: what the names of its files hold.
         existed: whether there was anything at its path when it began.
+        instead: whether it took the place of others there, of which the journal has nothing since.
         files: how many files it wrote; known once it was about to commit, as is their ``digest`` (names and lengths).
         made: the shuffles that were made for it alone, by what they are, how many of each.
         done_before: how many writes to its path are known to have been done before.
@@ -31,6 +32,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
     job: str = ""
     epoch: int = 0
     existed: bool = True
+    instead: bool = False
     state: WriteState = "begun"
     files: int = 0
     digest: str = ""

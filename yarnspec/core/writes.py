@@ -119,10 +119,11 @@ class Writes:
     def undone(self, ordinal: int, *, restored: bool = False) -> SavedWrite | None:
         """Nothing of an uncommitted one is left at its path; None when it is not as if it had never been there.
 
-        ``restored``: what it had overwritten is there again, so that its commit did not come to its end.
+        ``restored``: what it had overwritten is there again, so that its commit did not come to its end. Where it had
+        taken the place of others it is what these did that is there again, and it stands for them.
         """
         found = self._open.get(ordinal)
-        if found is None or found.state == "committed" or (_destroys(found) and not restored):
+        if found is None or found.state == "committed" or (_destroys(found) and (found.instead or not restored)):
             return None
         if restored:
             found = msgspec.structs.replace(found, state="begun")  # nobody has moved its files

@@ -2,6 +2,8 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.function.Supplier;
 import org.apache.hadoop.conf.Configuration;
@@ -21,7 +23,9 @@ final class EarlierWrites {
 
     /** Finishes or undoes what was left half done; to be called before the program does anything. */
     void resume(WriteQuestions questions) {
-        for (JsonNode each : questions.ask("writes_asked", event -> {}).path("unfinished")) {
+        List<JsonNode> newestFirst = new ArrayList<>();
+        questions.ask("writes_asked", event -> {}).path("unfinished").forEach(each -> newestFirst.add(0, each));
+        for (JsonNode each : newestFirst) { // what one of them has taken may be another one's
             Outcome outcome;
             String why = "";
             try {

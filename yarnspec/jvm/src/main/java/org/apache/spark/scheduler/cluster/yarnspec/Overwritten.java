@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -53,7 +54,7 @@ final class Overwritten {
         places.forEach(this::numberOf);
         if (renames) {
             try (OutputStream out = create(PLACES)) {
-                out.write(JSON.writeValueAsBytes(places.stream().map(Path::toString).toList()));
+                out.write(JSON.writeValueAsBytes(numbers.keySet().stream().map(Path::toString).toList()));
             }
         }
     }
@@ -139,41 +140,48 @@ final class Overwritten {
     }
 
     /**
-     * Puts back what a write took of its output that was shut out and whose own files are removed.
+     * Puts back what a write took of its output that was shut out, as far as nothing else is in its place.
      *
      * @return whether all that it has overwritten is there again; false when that is not known
      * @throws IOException something else is in a place; what was there before stays where it is
      */
     static boolean putBack(FileSystem files, Path output, String job) throws IOException {
         Path closed = closed(output, job);
-        Path list = new Path(closed, PLACES);
-        if (!files.exists(list)) {
+        if (!files.exists(new Path(closed, PLACES))) {
             return false;
-        }
-        JsonNode places;
-        try (InputStream in = files.open(list)) {
-            places = JSON.readTree(in);
-        }
-        for (int number = 0; number < places.size(); number++) {
-            Path taken = new Path(closed, "" + number);
-            if (files.exists(taken)) {
+        } else if (!holdsNothing(files, closed)) {
+            List<String> left = new ArrayList<>();
+            JsonNode places = read(files, new Path(closed, PLACES));
+            for (int number = 0; number < places.size(); number++) {
+                Path taken = new Path(closed, "" + number);
                 Path place = new Path(places.get(number).asText());
-                if (!isBelow(place, output)) {
-                    throw new IOException(taken + " does not belong below " + output + ", but to " + place);
-                } else if (files.exists(place)) {
-                    throw new IOException("there is something in " + place + ", and what was there before is in " + taken);
+                if (!files.exists(taken)) {
+                    continue;
+                } else if (!isBelow(place, output) || files.exists(place)) {
+                    left.add(taken + " is not put back to " + place);
+                } else {
+                    files.mkdirs(place.getParent());
+                    move(files, taken, place);
                 }
-                files.mkdirs(place.getParent());
-                move(files, taken, place);
+            }
+            if (!left.isEmpty()) {
+                throw new IOException("there is something else by now, or it is not below the output: " + left);
             }
         }
         return !files.exists(new Path(closed, DELETED));
     }
 
+    private static JsonNode read(FileSystem files, Path list) throws IOException {
+        try (InputStream in = files.open(list)) {
+            return JSON.readTree(in);
+        }
+    }
+
     /** Whoever may write beside an output may write there, and nowhere else. */
     private static boolean isBelow(Path place, Path output) {
+        String above = output.isRoot() ? "/" : output.toUri().getPath() + "/";
         String name = place.toUri().getPath();
-        return name.startsWith(output.toUri().getPath() + "/") && !List.of(name.split("/")).contains("..");
+        return name.startsWith(above) && !List.of(name.split("/")).contains("..");
     }
 
     /** Deletes what is left of a write that was shut out. */

@@ -113,18 +113,18 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         super.abortJob(context);
     }
 
-    /** The partitions that it has overwritten so far. */
+    /** What it has taken, and not put anything in its place: the rest is overwritten, as in Spark. */
     private void putBack(JobContext context) {
         try {
             FileSystem files = write.output().getFileSystem(context.getConfiguration());
             Overwritten.shutOut(files, write.output(), job);
-            if (overwritesPartitions) {
-                WrittenFiles.removeShown(files, write.output(), job);
+            try {
                 Overwritten.putBack(files, write.output(), job);
+            } finally {
+                Overwritten.forget(files, write.output(), job);
             }
-            Overwritten.forget(files, write.output(), job);
         } catch (IOException e) {
-            System.err.println("yarnspec: what a write has overwritten is not put back: " + e);
+            System.err.println("yarnspec: what a write that failed has overwritten is not all put back: " + e);
         }
     }
 

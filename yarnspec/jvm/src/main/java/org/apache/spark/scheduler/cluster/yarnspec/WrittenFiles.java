@@ -159,17 +159,12 @@ record WrittenFiles(int count, String digest) {
      */
     static void undo(FileSystem files, Path output, String job, int epoch) throws IOException {
         removeTemporary(files, output, job, epoch);
-        removeShown(files, output, job);
+        removeOwn(files, output, job, false);
     }
 
     /** Removes a directory unless there is something in it. */
     static void removeIfEmpty(FileSystem files, Path output) throws IOException {
         removeEmpty(files, output, false);
-    }
-
-    /** Removes its files that everybody sees, and the directories that this empties. */
-    static void removeShown(FileSystem files, Path output, String job) throws IOException {
-        removeOwn(files, output, job, false);
     }
 
     /**

@@ -247,16 +247,22 @@ class FrozenDriverTest {
         assertEquals(before, found());
     }
 
+    /** What it has put something else in the place of is overwritten, as in Spark. */
     @Test
-    void whatAWriteThatFailsHasOverwrittenIsThereAgain() throws IOException {
-        write(output.resolve("day=1/old"), "");
-        write(output.resolve("day=2/old"), "");
+    void whatAWriteThatFailsHasTakenIsThereAgain() throws IOException {
+        for (String day : List.of("day=1/old", "day=2/old", "day=3/old")) {
+            write(output.resolve(day), "");
+        }
         RecordedCommitProtocol protocol = protocol(true);
-        Job hadoops = staged(protocol, "day=1");
-        assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
-        assertTrue(Files.exists(output.resolve("day=1/" + part())));
+        Job hadoops = staged(protocol, "day=1", "day=2");
+        Path fails = output.resolve(".spark-staging-" + job + "/day=2");
+        FrozenFiles.freeze("take", remote(fails), () -> {
+            throw new IllegalStateException("this rename fails");
+        });
+        assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
+        assertFalse(Files.exists(output.resolve("day=2")));
         protocol.abortJob(hadoops);
-        assertEquals(names("table/day=1/old", "table/day=2/old"), found());
+        assertEquals(names("table/day=1/" + part(), "table/day=2/old", "table/day=3/old"), found());
     }
 
     @Test
