@@ -32,6 +32,7 @@ final class Overwritten {
 
     private final FileSystem files;
     private final Path directory;
+    private final String job;
     private final Runnable ask;
     private final boolean renames;
     private final Map<Path, Integer> numbers = new LinkedHashMap<>();
@@ -44,6 +45,7 @@ final class Overwritten {
      */
     Overwritten(FileSystem files, Path beside, String job, Runnable ask) throws IOException {
         this.files = files;
+        this.job = job;
         this.ask = ask;
         directory = directory(beside, job);
         renames = RENAMING.contains(files.getUri().getScheme()) && files.mkdirs(directory);
@@ -104,6 +106,27 @@ final class Overwritten {
         } catch (IOException e) {
             return false; // from one of HDFS's encryption zones into another, for example
         }
+    }
+
+    /**
+     * Puts back all that was taken, in the place of the write's own files. Does nothing where something was deleted, or a newer
+     * driver has shut this one out.
+     *
+     * @throws IOException not all could be put back; it is still where it was taken to
+     */
+    void undo() throws IOException {
+        if (!renames || !files.exists(directory) || files.exists(new Path(directory, DELETED))) {
+            return;
+        }
+        for (Map.Entry<Path, Integer> each : numbers.entrySet()) {
+            Path place = each.getKey();
+            Path taken = new Path(directory, "" + each.getValue());
+            WrittenFiles.removeShown(files, place, job);
+            if (files.exists(taken)) {
+                move(files, taken, place);
+            }
+        }
+        files.delete(directory, true);
     }
 
     /** Deletes what was taken. */
@@ -195,7 +218,7 @@ final class Overwritten {
     }
 
     private static void move(FileSystem files, Path from, Path to) throws IOException {
-        if (!files.rename(from, to)) {
+        if (files.exists(to) || !files.rename(from, to)) { // it would come into a directory that is there
             throw new IOException(from + " cannot be moved to " + to);
         }
     }

@@ -76,9 +76,18 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
             committer().commitJob(context);
             staged.show(files, stagingDir(), write.output(), overwritten);
             overwritten.delete();
-            files.delete(stagingDir(), true);
+            removeStaging(files);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    /** All is shown by then, whether or not this fails. */
+    private void removeStaging(FileSystem files) {
+        try {
+            files.delete(stagingDir(), true);
+        } catch (IOException e) {
+            System.err.println("yarnspec: what is left of a write's staging directory is not deleted: " + e);
         }
     }
 
@@ -108,20 +117,16 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     public void abortJob(JobContext context) {
         if (write != null) {
             writes.aborting(write);
-            putBack(context);
+            undo();
         }
         super.abortJob(context);
     }
 
-    /** What it has taken, and not put anything in its place: the rest is overwritten, as in Spark. */
-    private void putBack(JobContext context) {
+    /** A newer driver finds the rest of it, if there is one. */
+    private void undo() {
         try {
-            FileSystem files = write.output().getFileSystem(context.getConfiguration());
-            Overwritten.shutOut(files, write.output(), job);
-            try {
-                Overwritten.putBack(files, write.output(), job);
-            } finally {
-                Overwritten.forget(files, write.output(), job);
+            if (overwritten != null) {
+                overwritten.undo();
             }
         } catch (IOException e) {
             System.err.println("yarnspec: what a write that failed has overwritten is not all put back: " + e);

@@ -162,6 +162,13 @@ record WrittenFiles(int count, String digest) {
         removeOwn(files, output, job, false);
     }
 
+    /** Removes its files in a directory that everybody sees, and the directory when that empties it. */
+    static void removeShown(FileSystem files, Path directory, String job) throws IOException {
+        if (removeOwn(files, directory, job, false)) {
+            removeEmpty(files, directory, false);
+        }
+    }
+
     /** Removes a directory unless there is something in it. */
     static void removeIfEmpty(FileSystem files, Path output) throws IOException {
         removeEmpty(files, output, false);

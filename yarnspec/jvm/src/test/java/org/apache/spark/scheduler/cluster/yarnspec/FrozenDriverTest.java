@@ -247,9 +247,8 @@ class FrozenDriverTest {
         assertEquals(before, found());
     }
 
-    /** What it has put something else in the place of is overwritten, as in Spark. */
     @Test
-    void whatAWriteThatFailsHasTakenIsThereAgain() throws IOException {
+    void whatAWriteThatFailsHasOverwrittenIsThereAgain() throws IOException {
         for (String day : List.of("day=1/old", "day=2/old", "day=3/old")) {
             write(output.resolve(day), "");
         }
@@ -262,7 +261,19 @@ class FrozenDriverTest {
         assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
         assertFalse(Files.exists(output.resolve("day=2")));
         protocol.abortJob(hadoops);
-        assertEquals(names("table/day=1/" + part(), "table/day=2/old", "table/day=3/old"), found());
+        assertEquals(names("table/day=1/old", "table/day=2/old", "table/day=3/old"), found());
+    }
+
+    @Test
+    void whoFailsAndIsFrozenThenTouchesNothingOfTheNextDrivers() throws IOException {
+        write(output.resolve("day=1/old"), "");
+        RecordedCommitProtocol protocol = protocol(true);
+        Job hadoops = staged(protocol, "day=1", "day=2");
+        assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=3")));
+        FrozenFiles.freeze("list", remote(output.resolve("day=1")), () -> nextOverwrites("begun", "amend", "day=1/new"));
+        protocol.abortJob(hadoops);
+        assertTrue(FrozenFiles.hasFrozen());
+        assertEquals(names("table/day=1/new", "table/day=1/old"), found());
     }
 
     @Test
