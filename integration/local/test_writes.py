@@ -236,10 +236,8 @@ def test_what_a_write_counts_below_a_shuffle_is_counted(directory: Path) -> None
     assert second.skipped == 0
 
 
-@pytest.mark.parametrize("step", ["asked", "answered"])
-def test_rows_are_not_added_twice_to_a_table_of_hive(
-    step: Step, directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def begin_with_hive(directory: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[LocalSpark, Path]:
+    """The same with a metastore of its own."""
     data = directory / "data"
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-Dderby.stream.error.file={directory}/derby.log")
     writes.write_inputs(data)
@@ -248,7 +246,14 @@ def test_rows_are_not_added_twice_to_a_table_of_hive(
         "spark.sql.warehouse.dir": f"{data}/warehouse",
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={data}/metastore;create=true",
     }
-    application = LocalSpark(directory / "hive", conf=conf)
+    return LocalSpark(directory / "hive", conf=conf), data
+
+
+@pytest.mark.parametrize("step", ["asked", "answered"])
+def test_rows_are_not_added_twice_to_a_table_of_hive(
+    step: Step, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    application, data = begin_with_hive(directory, monkeypatch)
     first = application.run(program("hive", data), kill_at=("write_finished", 1, step))
     assert first.exit_code == -9
     second = application.run(program("hive", data))
@@ -256,6 +261,21 @@ def test_rows_are_not_added_twice_to_a_table_of_hive(
         assert f"adds to file:{data}/numbers" in second.stopped
     else:
         assert result(second) == [5]
+
+
+def test_one_statement_that_adds_to_two_tables_of_hive_is_two_writes(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    application, data = begin_with_hive(directory, monkeypatch)
+    first = application.run(program("hive-twice", data), kill_at=("write_finished", 2, "answered"))
+    assert first.exit_code == -9
+    told = [(event["path"], event["mode"]) for event in first.of("write_declared")]
+    assert sorted(told) == [(f"file:{data}/{name}", "add") for name in ("numbers", "others")]
+    for file in (data / "numbers").iterdir():
+        file.unlink()  # so that only the second table has something
+    (data / "numbers").rmdir()
+    second = application.run(program("hive-twice", data))
+    assert f"adds to file:{data}/others" in second.stopped
 
 
 # kind of question, which of them, how far its answer has come

@@ -138,6 +138,15 @@ def hive(spark: SparkSession, directory: Path) -> Any:
     return [spark.table("numbers").count()]
 
 
+def hive_twice(spark: SparkSession, directory: Path) -> Any:
+    """Adds rows to two tables of Hive's by one statement."""
+    for name in ("numbers", "others"):
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} (n BIGINT) STORED AS TEXTFILE LOCATION 'file:{directory}/{name}'")
+    spark.range(5).createOrReplaceTempView("new")
+    spark.sql("FROM new INSERT INTO TABLE numbers SELECT id INSERT INTO TABLE others SELECT id")
+    return [spark.table(name).count() for name in ("numbers", "others")]
+
+
 def explained(spark: SparkSession, directory: Path) -> Any:
     """Has an addition explained before it makes it."""
     spark.range(5).write.mode("ignore").parquet(f"{directory}/numbers")
@@ -296,6 +305,7 @@ CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "own-lines": own_lines,
     "listed-before": listed_before,
     "hive": hive,
+    "hive-twice": hive_twice,
     "counted": counted,
     "saved": saved,
     "saved-otherwise": saved_otherwise,

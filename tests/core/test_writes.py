@@ -481,6 +481,17 @@ def test_where_what_was_overwritten_is_there_again_it_is_as_if_the_write_had_nev
     assert says(world, declared("s1", Y, "amend")) == "run"
 
 
+@pytest.mark.parametrize("mode", ["add", "create", "ignore", "amend"])
+def test_where_an_overwrite_was_cut_off_only_an_overwrite_runs(mode: Any) -> None:
+    """What was there before is gone, and with it what the program had written before and read since."""
+    world = epoch(write(1, X, "add"), write(2, X, state="begun", existed=True))
+    assert says(world, declared("s9", X, mode, existed=False)) == "stop"
+    world = epoch(write(1, X, "add"), write(2, X, state="begun", existed=True))
+    assert says(world, declared("s9", X, existed=False)) == "run"
+    world = epoch(write(2, X, state="begun", existed=False))
+    assert says(world, declared("s9", X, mode, existed=False)) == "run"
+
+
 def test_what_took_the_place_of_others_stands_for_them_when_it_was_undone() -> None:
     """Two lives ago partitions were overwritten twice; the last life began to do the first of that again."""
     second = epoch(write(1, Y, "amend", signature=""), write(2, Y, "amend", signature=""))

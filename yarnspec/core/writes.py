@@ -12,7 +12,8 @@ future. From that follows what may be done:
     creates a path with one            stop: its own earlier output is in its way
     saves an RDD to a path with one    run: Spark refuses it
     creates what is not there          run: Spark leaves it as it is, if all of it is committed
-    writes where nothing is now        run: nothing of the open ones is left to be doubled, they are forgotten
+    writes where nothing is now        run: nothing of the open ones is left to be doubled, they are forgotten. Where
+                                       one was cut off that had removed what was there, only an overwrite runs
 
 A write that began and was never committed was undone before the program began. Where it had overwritten something that
 could not be put back, that is lost: the write stays open, and the path can only be overwritten. Where nobody knows
@@ -137,7 +138,8 @@ class Writes:
         touched = self._touching([declared.path])
         if not touched:
             return Verdict("run", "no earlier epoch has written there")
-        if not declared.existed and _all_within(touched, declared.path):
+        lost = any(one.state != "committed" and one.existed and _destroys(one) for one in touched)
+        if not declared.existed and _all_within(touched, declared.path) and (declared.mode == "replace" or not lost):
             return Verdict("run", "nothing of what earlier epochs wrote there is left")
         found = self._match(declared, touched)
         if found is not None:

@@ -38,6 +38,11 @@ final class OwnAttempts {
         }
     }
 
+    /** Whether it keeps its files where Hadoop's committers keep them: others that extend these may have them elsewhere. */
+    static boolean isOne(OutputCommitter committer) {
+        return committer instanceof OfFiles || committer instanceof OfParquet;
+    }
+
     static final class OfFiles extends FileOutputCommitter {
         private final Runnable ask;
 

@@ -142,11 +142,11 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     /** Of a committer that keeps its files elsewhere nobody can tell later whether it had finished. */
     private WrittenFiles files(JobContext context, StagedFiles staged) {
         // Spark moves what belongs elsewhere when all others are shown.
-        if (!staged.elsewhere().isEmpty() || !(committer() instanceof FileOutputCommitter hadoops)) {
+        if (!staged.elsewhere().isEmpty() || !OwnAttempts.isOne(committer())) {
             return UNKNOWN;
         }
         try {
-            return WrittenFiles.ofCommittedTasks(hadoops, context, job);
+            return WrittenFiles.ofCommittedTasks((FileOutputCommitter) committer(), context, job);
         } catch (IOException e) {
             System.err.println("yarnspec: it is not known which files a write has written: " + e);
             return UNKNOWN;

@@ -228,11 +228,11 @@ final class Writes {
 
     /** A table of Hive's gets files that are written elsewhere; which of them are in it nobody can tell later. */
     void intoHive(SparkSession session, LogicalPlan insert) {
-        Key key = new Key(execution(), HIVE);
+        CatalogTable table = (CatalogTable) Fields.get(insert, "table");
+        Key key = new Key(execution(), HIVE + names.of(new Path(table.location())));
         if (!isRecorded(session) || planned.containsKey(key)) {
             return;
         }
-        CatalogTable table = (CatalogTable) Fields.get(insert, "table");
         boolean all = table.partitionColumnNames().isEmpty();
         String mode = Boolean.TRUE.equals(Fields.get(insert, "overwrite")) ? all ? "replace" : "amend" : "add";
         Path output = new Path(table.location());
@@ -374,12 +374,23 @@ final class Writes {
         }
         Path output = new Path(path);
         Key key = key(output);
-        Write write = planned.getOrDefault(key, planned.get(new Key(execution(), HIVE)));
+        Write write = planned.getOrDefault(key, intoHiveBy(key));
         if (write == null) {
             // Whoever made it did not plan it as Spark's writers of files do, so it may keep a part of what is there.
             write = declare(key, "unknown", Signature.ofUnknownWrite(path), output);
         }
         return beginning(write, job, exists(write.output()));
+    }
+
+    /** The write to a table of Hive's whose files are written there first: one statement may write to several tables. */
+    private Write intoHiveBy(Key staging) {
+        List<Write> all = planned.values().stream()
+                .filter(each -> each.key().execution().equals(staging.execution()) && each.key().path().startsWith(HIVE))
+                .toList();
+        return all.stream()
+                .filter(each -> staging.path().startsWith(each.key().path().substring(HIVE.length()) + "/"))
+                .findFirst()
+                .orElse(all.size() == 1 ? all.get(0) : null);
     }
 
     /**
