@@ -138,7 +138,7 @@ class Writes:
         touched = self._touching([declared.path])
         if not touched:
             return Verdict("run", "no earlier epoch has written there")
-        lost = any(one.state != "committed" and one.existed and _destroys(one) for one in touched)
+        lost = any(_has_lost(one, touched) for one in touched)
         if not declared.existed and _all_within(touched, declared.path) and (declared.mode == "replace" or not lost):
             return Verdict("run", "nothing of what earlier epochs wrote there is left")
         found = self._match(declared, touched)
@@ -301,6 +301,12 @@ def _wipes(one: SavedWrite, path: str) -> bool:
 def _destroys(one: SavedWrite) -> bool:
     """Whether what was there before an uncommitted write may be gone."""
     return one.mode in ("amend", "unknown") or (one.mode == "replace" and one.existed)
+
+
+def _has_lost(one: SavedWrite, touched: list[SavedWrite]) -> bool:
+    """Whether it was cut off when something had been there that none of these had made."""
+    made = any(each.ordinal < one.ordinal and not each.existed and _within(one.path, each.path) for each in touched)
+    return one.state != "committed" and one.existed and _destroys(one) and not made
 
 
 def _unordered(writes: list[SavedWrite]) -> bool:

@@ -118,13 +118,22 @@ final class Overwritten {
         if (!renames || !files.exists(directory) || files.exists(new Path(directory, DELETED))) {
             return;
         }
+        List<String> left = new ArrayList<>();
         for (Map.Entry<Path, Integer> each : numbers.entrySet()) {
             Path place = each.getKey();
             Path taken = new Path(directory, "" + each.getValue());
             WrittenFiles.removeShown(files, place, job);
             if (files.exists(taken)) {
-                move(files, taken, place);
+                WrittenFiles.removeIfEmpty(files, place);
+                try {
+                    move(files, taken, place);
+                } catch (IOException e) {
+                    left.add(e.getMessage());
+                }
             }
+        }
+        if (!left.isEmpty()) {
+            throw new IOException("" + left);
         }
         files.delete(directory, true);
     }

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -387,10 +389,10 @@ final class Writes {
         List<Write> all = planned.values().stream()
                 .filter(each -> each.key().execution().equals(staging.execution()) && each.key().path().startsWith(HIVE))
                 .toList();
-        return all.stream()
+        return all.isEmpty() ? null : all.stream()
                 .filter(each -> staging.path().startsWith(each.key().path().substring(HIVE.length()) + "/"))
                 .findFirst()
-                .orElse(all.size() == 1 ? all.get(0) : null);
+                .orElseGet(() -> Collections.min(all, Comparator.comparingInt(Write::number)));
     }
 
     /**
