@@ -76,7 +76,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_job(
         return None if recovery["recording"] else recovery
 
     said = wait_for("the end of the recording", recovery_off, WAIT_S)
-    assert said["why_not"]
+    assert "finished work is not recorded for a next driver: " in str(said["why_not"])
     there = output_files(cluster, application).keys()
     wait_for("further outputs", lambda: output_files(cluster, application).keys() - there, WAIT_S)
     wait_for("word of it", lambda: journal.why_stopped(first), WAIT_S)

@@ -327,7 +327,7 @@ class Recovery:
         if self._off:
             return []
         self._off = why
-        return self._admit(why.strip() or "no reason was told")
+        return self._admit(f"finished work is not recorded for a next driver: {why}")
 
     def _admit(self, said: str, about: Literal["past", ""] = "") -> list[Command]:
         return [AdmitLimit(recording=not self._off, about=about, reason=said)]

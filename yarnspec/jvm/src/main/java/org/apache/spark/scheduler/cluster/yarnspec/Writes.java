@@ -390,7 +390,7 @@ final class Writes {
                 .filter(each -> each.key().execution().equals(staging.execution()) && each.key().path().startsWith(HIVE))
                 .toList();
         return all.isEmpty() ? null : all.stream()
-                .filter(each -> staging.path().startsWith(each.key().path().substring(HIVE.length()) + "/"))
+                .filter(each -> staging.path().startsWith(names.of(each.output()) + "/"))
                 .findFirst()
                 .orElseGet(() -> Collections.min(all, Comparator.comparingInt(Write::number)));
     }

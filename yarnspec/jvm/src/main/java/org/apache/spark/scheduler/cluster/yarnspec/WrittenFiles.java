@@ -165,7 +165,7 @@ record WrittenFiles(int count, String digest) {
     /** Removes its files in a directory that everybody sees, and the directory when that empties it. */
     static void removeShown(FileSystem files, Path directory, String job) throws IOException {
         if (removeOwn(files, directory, job, false)) {
-            removeEmpty(files, directory, false);
+            removeIfEmpty(files, directory);
         }
     }
 
@@ -185,7 +185,7 @@ record WrittenFiles(int count, String digest) {
             return files.delete(output, true);
         }
         for (Path each : new Path[] {new Path(attempt, TEMPORARY), attempt, temporary, output}) {
-            removeEmpty(files, each, false);
+            removeIfEmpty(files, each);
         }
         return !files.exists(output);
     }
@@ -202,9 +202,9 @@ record WrittenFiles(int count, String digest) {
         Path temporary = new Path(output, TEMPORARY);
         Path attempt = new Path(temporary, String.valueOf(epoch));
         removeOwn(files, attempt, job, true);
-        removeEmpty(files, attempt, false);
+        removeIfEmpty(files, attempt);
         files.delete(new Path(output, ".spark-staging-" + job), true);
-        removeEmpty(files, temporary, false);
+        removeIfEmpty(files, temporary);
     }
 
     /**
