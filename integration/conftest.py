@@ -202,7 +202,7 @@ def compiled(name: str, directory: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def commit_steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A jar with output committers that hold a copy at a step of its commit."""
+    """A jar with output committers that hold a copy at a step of its commit, and an HDFS that holds a driver there."""
     return compiled("commitsteps", tmp_path_factory.mktemp("commitsteps"))
 
 

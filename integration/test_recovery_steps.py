@@ -169,7 +169,7 @@ def test_killed_at_every_step(
     undisturbed = kinds.undisturbed(kind)
     submission = kinds.start(
         kind, "--jars", str(commit_steps),
-        "--conf", "spark.sql.parquet.output.committer.class=yarnspec.commitsteps.ParquetSteps",
+        "--conf", "spark.hadoop.fs.hdfs.impl=yarnspec.commitsteps.GatedHdfs",
         "--conf", f"spark.hadoop.commitsteps.directory={tmp_path}",
     )  # fmt: skip
     application = submission.application_id()

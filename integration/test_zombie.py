@@ -35,7 +35,7 @@ def test_a_master_that_was_only_stopped_does_no_harm(
     target = f"/test/{tmp_path.name}"
     options = [
         *OPTIONS, "--set", f"recovery.flush_interval={PENDING_S}s", "--jars", str(commit_steps),
-        "--conf", "spark.sql.parquet.output.committer.class=yarnspec.commitsteps.ParquetSteps",
+        "--conf", "spark.hadoop.fs.hdfs.impl=yarnspec.commitsteps.GatedHdfs",
         "--conf", f"spark.hadoop.commitsteps.directory={tmp_path}",
     ]  # fmt: skip
     submission = submit("stages.py", str(tmp_path), f"{cluster.mini.default_fs}{target}", options=options)
