@@ -11,9 +11,11 @@ from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec, leftovers
 from integration.programs.adds import ROWS
 from integration.programs.upserts import PARTITIONS
+from integration.turns import marks, turn
 from integration.waiting import wait_for
 
 ON = ["--set", "recovery.enabled=true"]
+OVERWRITES = ("partitions", "all")
 TAKEN = 5
 """Partitions that have been taken away when the driver is killed."""
 
@@ -49,12 +51,13 @@ def test_what_a_program_added_is_not_added_again(
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
-def test_partitions_that_were_being_overwritten_are_there_again(
-    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+@pytest.mark.parametrize("case", [pytest.param(one, marks=marks(quick=one == turn(OVERWRITES))) for one in OVERWRITES])
+def test_what_was_being_overwritten_is_there_again(
+    case: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
     """The driver is killed when some of them have been taken away, and before all of the new ones are shown."""
     target = f"/test/{tmp_path.name}"
-    submission = submit("upserts.py", target, options=ON)
+    submission = submit("upserts.py", target, case, options=ON)
     application = submission.application_id()
 
     def taken() -> int:

@@ -137,7 +137,7 @@ def test_an_output_in_partitions_is_not_written_again(case: str, directory: Path
     assert result(application.run(program(case, data))) == result(second)
 
 
-@pytest.mark.parametrize(("case", "at"), [("parts", "write_committing"), ("replaced", "write_deleting")])
+@pytest.mark.parametrize(("case", "at"), [("parts", "write_committing"), ("replaced", "write_committing")])
 def test_what_was_about_to_be_overwritten_is_overwritten(case: str, at: str, directory: Path) -> None:
     application, data = begin(directory)
     # Somebody else's, of before the application.
@@ -186,6 +186,43 @@ def test_what_it_reads_and_overwrites_is_there_again(step: Step, further: bool, 
     assert {path.name for path in data.rglob("*") if path.name.startswith((".yarnspec", ".spark", "_temp"))} == set()
 
 
+def overwrite_half(days: Path) -> None:
+    """Go further than the driver that was killed: all that was there is taken away, and one of its files is shown."""
+    (taken,) = days.glob(".yarnspec-overwritten-*")
+    for number, place in enumerate(json.loads((taken / "places").read_text())):
+        Path(place.removeprefix("file:")).rename(taken / str(number))
+    own = next(days.glob("_temporary/1/task_*/part-*"))
+    own.rename(days / own.name)
+
+
+@pytest.mark.parametrize(("step", "further"), [("asked", False), ("recorded", False), ("recorded", True)])
+def test_all_that_it_reads_and_overwrites_is_there_again(step: Step, further: bool, directory: Path) -> None:
+    application, data = begin(directory)
+    (data / "days").mkdir()
+    for number in range(3):
+        pq.write_table(pa.table({"n": pa.array([number], pa.int32())}), data / "days" / f"before-{number}.parquet")
+    killed = application.run(program("first-or-more", data), kill_at=("write_committing", 1, step))
+    assert killed.exit_code == -9
+    if further:
+        overwrite_half(data / "days")
+    second = application.run(program("first-or-more", data))
+    assert result(second) == [0, 1, 2, 103]
+    assert [event["outcome"] for event in second.of("write_resolved")] == ["restored"]
+    assert {path.name for path in data.rglob("*") if path.name.startswith((".yarnspec", ".spark", "_temp"))} == set()
+
+
+def test_what_has_not_come_to_its_commit_has_overwritten_nothing(directory: Path) -> None:
+    application, data = begin(directory)
+    (data / "days").mkdir()
+    pq.write_table(pa.table({"n": pa.array([0], pa.int32())}), data / "days" / "before.parquet")
+    for _ in range(2):
+        killed = application.run(program("first-or-more", data), kill_at=("write_beginning", 1, "answered"))
+        assert killed.exit_code == -9
+    last = application.run(program("first-or-more", data))
+    assert result(last) == [0, 101]
+    assert [event["outcome"] for event in last.of("write_resolved")] == ["undone"]
+
+
 def test_a_write_that_is_only_explained_takes_no_place(directory: Path) -> None:
     application, data = begin(directory)
     first = application.run(program("explained", data), kill_at=("write_finished", 2, "answered"))
@@ -195,7 +232,7 @@ def test_a_write_that_is_only_explained_takes_no_place(directory: Path) -> None:
     assert second.skipped == 2
 
 
-@pytest.mark.parametrize("case", ["own-input", "own-lines"])
+@pytest.mark.parametrize("case", ["own-input", "own-lines", "own-replaced"])
 def test_a_program_that_adds_to_its_own_input_is_stopped(case: str, directory: Path) -> None:
     application, data = begin(directory)
     first = application.run(program(case, data), kill_at=("write_finished", 1, "recorded"))

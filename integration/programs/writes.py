@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession, functions
 
 GZIP = "org.apache.hadoop.io.compress.GzipCodec"
@@ -98,6 +99,24 @@ def upserted(spark: SparkSession, directory: Path) -> Any:
     before.unionByName(more).write.mode("overwrite").partitionBy("day").parquet(f"{directory}/days")
     found = spark.read.parquet(f"{directory}/days")
     return sorted((row.day, row.n) for row in found.collect())
+
+
+def first_or_more(spark: SparkSession, directory: Path) -> Any:
+    """Overwrites what it has read with one row more, and takes it for its first run where there is nothing."""
+    try:
+        before = [row.n for row in spark.read.parquet(f"{directory}/days").collect()]
+    except AnalysisException:
+        before = []
+    more = spark.createDataFrame([(n,) for n in [*before, 100 + len(before)]], "n int").repartition(2, "n")
+    more.write.mode("overwrite").parquet(f"{directory}/days")
+    return sorted(row.n for row in spark.read.parquet(f"{directory}/days").collect())
+
+
+def own_replaced(spark: SparkSession, directory: Path) -> Any:
+    """Overwrites lines while an RDD reads them."""
+    lines = spark.sparkContext.textFile(f"{directory}/text").map(lambda line: (line + "!",))
+    spark.createDataFrame(lines, "value string").write.mode("overwrite").text(f"{directory}/text")
+    return sorted(spark.sparkContext.textFile(f"{directory}/text").collect())
 
 
 def of_table(spark: SparkSession, directory: Path) -> Any:
@@ -300,6 +319,8 @@ CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "replaced": replaced,
     "explained": explained,
     "upserted": upserted,
+    "first-or-more": first_or_more,
+    "own-replaced": own_replaced,
     "of-table": of_table,
     "own-input": own_input,
     "own-lines": own_lines,

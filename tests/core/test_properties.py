@@ -234,8 +234,8 @@ def test_every_event_of_the_core_takes_part() -> None:
         "OutputsReported", "OutputsKept",
         "AdoptionOff", "LiveAdoptionBegan", "LiveAdoptionEnded",
         "HeldBlocksTold", "WritesAsked", "WriteResolved", "WriteDeclared", "WriteMissing",
-        "WriteBeginning", "WriteDeleting", "WriteCommitting", "WriteAborting", "WriteFinished", "WriteRefused",
-        "InputRead", "Unrecorded", "EpochRefused",
+        "WriteBeginning", "WriteClearing", "WriteDeleting", "WriteCommitting", "WriteAborting", "WriteFinished",
+        "WriteRefused", "InputRead", "Unrecorded", "EpochRefused",
     }  # fmt: skip
 
 

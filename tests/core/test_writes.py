@@ -39,8 +39,8 @@ def declared(
     return wr.WriteDeclared(question=number, write=number, path=path, mode=mode, signature=signature, existed=existed)
 
 
-def beginning(number: int = 1, *, existed: bool = True) -> wr.WriteBeginning:
-    return wr.WriteBeginning(question=90 + number, write=number, job="j", existed=existed)
+def beginning(number: int = 1, *, existed: bool = True, defers: bool = False) -> wr.WriteBeginning:
+    return wr.WriteBeginning(question=90 + number, write=number, job="j", existed=existed, defers=defers)
 
 
 def committing(number: int, *, read: tuple[str, ...] = ()) -> wr.WriteCommitting:
@@ -479,6 +479,71 @@ def test_where_what_was_overwritten_is_there_again_it_is_as_if_the_write_had_nev
     assert (forgotten.ordinals, forgotten.moved) == ((1,), ())
     assert says(world, reads(Y)) == "run"
     assert says(world, declared("s1", Y, "amend")) == "run"
+
+
+@pytest.mark.parametrize("mode", ["replace", "amend"])
+def test_what_stays_until_the_commit_is_overwritten_only_then(mode: Any) -> None:
+    """The job of an overwrite may itself read what is there: what an earlier life has written after that."""
+    world = epoch(write(1, X, mode, signature=""))
+    assert says(world, declared("", X, mode)) == "run"
+    begun = world.tell(beginning(defers=True))
+    assert names(begun) == ["RecordWrite", "AnswerWrite"]
+    assert only(cm.RecordWrite, begun).defers
+    committed = world.tell(committing(1))
+    assert names(committed) == ["RecordWrite", "ForgetWrites", "RecordCommitting", "AnswerWrite"]
+    again = only(cm.RecordWrite, committed)
+    assert (again.ordinal, again.instead, again.defers) == (2, True, False)
+    assert says(world, reads(X)) == "run"
+    other = epoch(write(1, X, mode, signature=""))
+    assert says(other, declared("", X, mode)) == "run"
+    other.tell(beginning(defers=True))
+    assert says(other, reads(X)) == "stop"
+
+
+def test_what_is_removed_before_its_commit_is_forgotten_by_then() -> None:
+    world = epoch(write(1))
+    assert says(world, declared("other")) == "run"
+    world.tell(beginning(defers=True))
+    cleared = world.tell(wr.WriteClearing(question=5, write=1))
+    assert names(cleared) == ["RecordWrite", "ForgetWrites", "AnswerWrite"]
+    assert not only(cm.RecordWrite, cleared).defers
+    assert only(cm.AnswerWrite, cleared).fenced
+    assert names(world.tell(wr.WriteClearing(question=6, write=1))) == ["AnswerWrite"]
+    assert names(world.tell(committing(1))) == ["RecordCommitting", "AnswerWrite"]
+
+
+@pytest.mark.parametrize("mode", ["replace", "amend"])
+def test_a_write_that_left_what_was_there_until_its_commit_had_overwritten_nothing_before(mode: Any) -> None:
+    world = epoch(write(1, Y, mode, state="begun", defers=True, digest=""))
+    assert only(cm.ForgetWrites, world.tell(wr.WriteResolved(ordinal=1, outcome="undone"))).ordinals == (1,)
+    assert says(world, reads(Y)) == "run"
+    world = epoch(write(1, Y, mode, state="committing", defers=True))
+    assert world.tell(wr.WriteResolved(ordinal=1, outcome="undone")) == []
+    assert says(world, reads(Y)) == "stop"
+
+
+def test_what_a_write_that_failed_had_overwritten_may_be_there_again() -> None:
+    """Its commit failed: the program may catch that, and must not read now what it writes later."""
+    world = epoch(write(1), write(2, f"{X}/day=1", "add"))
+    assert says(world, declared("other")) == "run"
+    world.tell(beginning(defers=True))
+    early = only(cm.RecordWrite, world.tell(wr.WriteAborting(question=4, write=1)))
+    assert (early.defers, early.instead) == (True, False)
+    assert says(world, declared("other", number=2)) == "run"
+    world.tell(beginning(2, defers=True))
+    world.tell(committing(2))
+    assert says(world, reads(X)) == "run"
+    late = only(cm.RecordWrite, world.tell(wr.WriteAborting(question=5, write=2)))
+    assert (late.defers, late.instead) == (False, True)
+    assert says(world, reads(X)) == "stop"
+
+
+def test_what_nobody_knows_is_not_overwritten_by_what_was_read_from_it_meanwhile() -> None:
+    world = epoch(problem="damaged")
+    assert says(world, declared("")) == "run"
+    world.tell(beginning(defers=True))
+    assert says(world, reads(X)) == "run"
+    assert says(world, committing(1)) == "stop"
 
 
 @pytest.mark.parametrize("mode", ["add", "create", "ignore", "amend"])

@@ -42,6 +42,7 @@ write_events: st.SearchStrategy[ev.Event] = st.one_of(
     ),
     st.builds(wr.WriteMissing, question=_numbers, write=_numbers),
     st.builds(wr.WriteBeginning, question=_numbers, write=_numbers, job=st.just("j"), existed=st.booleans()),
+    st.builds(wr.WriteClearing, question=_numbers, write=_numbers),
     st.builds(wr.WriteDeleting, question=_numbers, write=_numbers),
     st.builds(
         wr.WriteCommitting, question=_numbers, write=_numbers, files=_numbers, digest=st.just("d"), made=st.just({})

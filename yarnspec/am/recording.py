@@ -426,7 +426,7 @@ def records_of_write(command: Command) -> list[JournalRecord]:
     """What the journal gets for a command about a write; nothing for any other."""
     match command:
         case commands.RecordWrite():
-            fields = ("ordinal", "mode", "job", "epoch", "existed", "instead")
+            fields = ("ordinal", "mode", "job", "epoch", "existed", "instead", "defers")
             known = {name: getattr(command, name) for name in fields}
             return [WriteBegan(plan=command.signature, paths=(command.path,), **known)]
         case commands.RecordCommitting():

@@ -27,6 +27,7 @@ _KINDS: dict[str, type[Event]] = {
     "write_declared": wr.WriteDeclared,
     "write_missing": wr.WriteMissing,
     "write_beginning": wr.WriteBeginning,
+    "write_clearing": wr.WriteClearing,
     "write_deleting": wr.WriteDeleting,
     "write_committing": wr.WriteCommitting,
     "write_aborting": wr.WriteAborting,

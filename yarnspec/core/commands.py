@@ -343,6 +343,7 @@ class RecordWrite(Command, frozen=True):
     epoch: int
     existed: bool
     instead: bool = False
+    defers: bool = False
 
 
 class RecordCommitting(Command, frozen=True):

@@ -91,6 +91,7 @@ class WriteBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``plan`` is the signature of what is written, empty when that is not known. ``job`` is in the names of its files.
     ``existed``: there was something at its path. ``instead``: it took the place of others there, which are forgotten.
+    ``defers``: what was there stays until it is about to be committed.
     """
 
     ordinal: int
@@ -101,6 +102,7 @@ class WriteBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     epoch: int = 0
     existed: bool = True
     instead: bool = False
+    defers: bool = False
 
 
 class WriteCommitting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -56,6 +56,8 @@ class Outputs:
         self._declared: dict[int, wr.WriteDeclared] = {}
         self._skipped: dict[int, wr.SavedWrite] = {}
         self._begun: dict[int, RecordWrite] = {}
+        self._deferred: set[int] = set()
+        self._wiped: dict[int, tuple[wr.SavedWrite, ...]] = {}
         self._untold: list[wr.WriteDeclared] = []
         self._read: tuple[str, ...] = ()
 
@@ -68,6 +70,7 @@ class Outputs:
             wr.WriteDeclared: self._write_declared,
             wr.WriteMissing: self._missing,
             wr.WriteBeginning: self._beginning,
+            wr.WriteClearing: self._clearing,
             wr.WriteDeleting: lambda event, _now_ms: [self._go_on(event.question, "what is there may be removed")],
             wr.WriteCommitting: self._committing,
             wr.WriteAborting: self._aborting,
@@ -225,19 +228,44 @@ class Outputs:
             return self._never_declared(event.question, event.write)
         # A format may have deleted since what a save had found in its way.
         now = msgspec.structs.replace(declared, existed=event.existed) if declared.mode == "save" else declared
-        wiped = self._writes.begin(now)
-        commands: list[Command] = []
+        defers = event.defers and event.existed
         if self._recording:
-            record = self._record(declared, job=event.job, existed=event.existed, instead=bool(wiped))
-            self._begun[event.write] = record
-            commands.append(record)
-            if wiped:
-                commands.append(_forget(wiped, f"write {record.ordinal} overwrites them"))
+            self._begun[event.write] = self._record(declared, job=event.job, existed=event.existed, defers=defers)
         else:
             self._untold.append(declared)
-        return [*commands, self._go_on(event.question, "the write may begin")]
+        commands: list[Command] = []
+        if defers:
+            self._deferred.add(event.write)
+        else:
+            _, commands = self._overwrite(event.write, now)
+        return [*(commands or self._records_of(event.write)), self._go_on(event.question, "the write may begin")]
 
-    def _record(self, declared: wr.WriteDeclared, *, job: str, existed: bool, instead: bool = False) -> RecordWrite:
+    def _records_of(self, write: int) -> list[Command]:
+        """That it has begun."""
+        begun = self._begun.get(write)
+        return [begun] if begun is not None and self._recording else []
+
+    def _overwrite(self, write: int, declared: wr.WriteDeclared) -> tuple[tuple[wr.SavedWrite, ...], list[Command]]:
+        """From here on something that was there may be gone: these writes, if any, and that is recorded."""
+        self._deferred.discard(write)
+        wiped = self._writes.begin(declared)
+        begun = self._begun.get(write)
+        if begun is None:
+            return wiped, []
+        self._begun[write] = begun = msgspec.structs.replace(begun, instead=bool(wiped), defers=False)
+        records = self._records_of(write)
+        if not wiped or not records:
+            return wiped, []
+        return wiped, [*records, _forget(wiped, f"write {begun.ordinal} overwrites them")]
+
+    def _clearing(self, event: wr.WriteClearing, _now_ms: int) -> list[Command]:
+        commands: list[Command] = []
+        if event.write in self._deferred:
+            _, commands = self._overwrite(event.write, self._declared[event.write])
+            commands = commands or self._records_of(event.write)
+        return [*commands, self._go_on(event.question, "what it overwrites may be removed")]
+
+    def _record(self, declared: wr.WriteDeclared, *, job: str, existed: bool, defers: bool = False) -> RecordWrite:
         return RecordWrite(
             ordinal=self._writes.next_ordinal(),
             signature=declared.signature,
@@ -246,37 +274,47 @@ class Outputs:
             job=job,
             epoch=self._lifecycle.epoch,
             existed=existed,
-            instead=instead,
+            defers=defers,
             reason=declared.why_not or f"the program writes {declared.path}",
         )
 
     def _committing(self, event: wr.WriteCommitting, _now_ms: int) -> list[Command]:
-        begun = self._begun.get(event.write)
-        commands: list[Command] = []
         self._read += event.read  # told once only, which may be before anything can be recorded
+        commands: list[Command] = []
+        if event.write in self._deferred:
+            declared = self._declared[event.write]
+            why = self._writes.read_meanwhile(declared)
+            if why:
+                return self._stop(event.question, why)
+            self._wiped[event.write], commands = self._overwrite(event.write, declared)
+        begun = self._begun.get(event.write)
         if begun is not None and self._recording:
             said = f"write {begun.ordinal} is about to show its {event.files} files"
             # What was to be created and is there already is never committed.
             under_way = [one.ordinal for one in self._begun.values() if not (one.mode in _CREATES and one.existed)]
-            commands = [
+            commands.append(
                 RecordCommitting(
                     ordinal=begun.ordinal, files=event.files, digest=event.digest, epoch=begun.epoch,
                     earliest=min(begun.ordinal, *under_way), read=self._read, made=event.made,
                     done_before=event.done_before, reason=said,
                 )
-            ]  # fmt: skip
+            )  # fmt: skip
             self._read = ()
         return [*commands, self._go_on(event.question, "the write may be committed")]
 
     def _aborting(self, event: wr.WriteAborting, _now_ms: int) -> list[Command]:
-        begun = self._begun.pop(event.write, None)
         # The same record once more: what is durable now shows that there is no later epoch now.
-        again: list[Command] = [begun] if begun is not None and self._recording else []
+        again = self._records_of(event.write)
+        self._begun.pop(event.write, None)
+        self._deferred.discard(event.write)
+        if event.write in self._wiped:
+            self._writes.failed(self._declared[event.write], self._wiped.pop(event.write))
         return [*again, self._go_on(event.question, "what the write has left may be removed")]
 
     def _finished(self, event: wr.WriteFinished, _now_ms: int) -> list[Command]:
         begun = self._begun.pop(event.write, None)
         self._declared.pop(event.write, None)
+        self._wiped.pop(event.write, None)
         commands: list[Command] = []
         if begun is not None and self._recording:
             said = f"write {begun.ordinal} is committed"

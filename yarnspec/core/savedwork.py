@@ -93,6 +93,7 @@ def _as_saved(began: WriteBegan, committing: WriteCommitting | None, *, state: W
         epoch=began.epoch,
         existed=began.existed,
         instead=began.instead,
+        defers=began.defers,
         state=state,
         files=committing.files if committing else 0,
         digest=committing.digest if committing else "",

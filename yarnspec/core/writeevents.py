@@ -20,6 +20,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
         job: what the names of its files hold.
         existed: whether there was anything at its path when it began.
         instead: whether it took the place of others there, of which the journal has nothing since.
+        defers: whether what was there stays until its commit.
         files: how many files it wrote; known once it was about to commit, as is their ``digest`` (names and lengths).
         made: the shuffles that were made for it alone, by what they are, how many of each.
         done_before: how many writes to its path are known to have been done before.
@@ -33,6 +34,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
     epoch: int = 0
     existed: bool = True
     instead: bool = False
+    defers: bool = False
     state: WriteState = "begun"
     files: int = 0
     digest: str = ""
@@ -90,12 +92,23 @@ class WriteMissing(Event, frozen=True):
 
 
 class WriteBeginning(Event, frozen=True):
-    """The write is about to change something; its files will have ``job`` in their names."""
+    """The write is about to change something; its files will have ``job`` in their names.
+
+    ``defers``: what it overwrites stays until its commit.
+    """
 
     question: int
     write: int
     job: str
     existed: bool
+    defers: bool = False
+
+
+class WriteClearing(Event, frozen=True):
+    """What the write overwrites is about to be removed, long before its commit."""
+
+    question: int
+    write: int
 
 
 class WriteCommitting(Event, frozen=True):

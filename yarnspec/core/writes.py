@@ -6,7 +6,8 @@ has the writes of earlier epochs in their order. A write of this epoch that is t
 future. From that follows what may be done:
 
     reads a path with an open write    stop: it would read what it wrote later, and apply its change twice
-    overwrites a path with one         run: nothing of the open ones is left afterwards, they are forgotten
+    overwrites a path with one         run: nothing of the open ones is left afterwards, they are forgotten when it is
+                                       about to be committed
     overwrites parts, as all of them   run: in the place of the first of them, whose parts it overwrites again
     adds to a path with one            stop: its rows may be there already
     creates a path with one            stop: its own earlier output is in its way
@@ -124,7 +125,9 @@ class Writes:
         taken the place of others it is what these did that is there again, and it stands for them.
         """
         found = self._open.get(ordinal)
-        if found is None or found.state == "committed" or (_destroys(found) and (found.instead or not restored)):
+        if found is None or found.state == "committed":
+            return None
+        if _overwrites(found) and (found.instead or (_destroys(found) and not restored)):
             return None
         if restored:
             found = msgspec.structs.replace(found, state="begun")  # nobody has moved its files
@@ -174,8 +177,20 @@ class Writes:
         touched = self._touching([declared.path])
         return self._again(declared, touched, "its files are not those that were committed")
 
+    def read_meanwhile(self, declared: WriteDeclared) -> str:
+        """Why an overwrite must not come to its end that left what was there until now; empty when it may."""
+        if self._unknown and _any_overlaps(self._read, declared.path):
+            return f"{_does(declared)} what an earlier life of it may have written, and has read that: {self._unknown}"
+        return ""
+
+    def failed(self, declared: WriteDeclared, wiped: Iterable[SavedWrite]) -> None:
+        """A write that took the place of these has failed: they may be there again."""
+        self._own.discard(declared.path)
+        self._open |= {one.ordinal: one for one in wiped}
+        self._open = dict(sorted(self._open.items()))
+
     def begin(self, declared: WriteDeclared) -> tuple[SavedWrite, ...]:
-        """A write begins; the open ones of which nothing will be left, or whose place it takes."""
+        """A write is about to change what is there; the open ones that are gone by that, or whose place it takes."""
         if declared.mode != "replace" and declared.existed:
             wiped = self._amended(declared)[:1]
         else:
@@ -298,9 +313,14 @@ def _wipes(one: SavedWrite, path: str) -> bool:
     return one.mode == "replace" and _within(path, one.path)
 
 
+def _overwrites(one: SavedWrite) -> bool:
+    """Whether something that was there before it is not to be there after it."""
+    return one.mode in ("amend", "unknown") or (one.mode == "replace" and one.existed)
+
+
 def _destroys(one: SavedWrite) -> bool:
     """Whether what was there before an uncommitted write may be gone."""
-    return one.mode in ("amend", "unknown") or (one.mode == "replace" and one.existed)
+    return _overwrites(one) and not (one.defers and one.state == "begun")
 
 
 def _has_lost(one: SavedWrite, touched: list[SavedWrite]) -> bool:

@@ -48,7 +48,12 @@ final class Overwritten {
         this.job = job;
         this.ask = ask;
         directory = directory(beside, job);
-        renames = RENAMING.contains(files.getUri().getScheme()) && files.mkdirs(directory);
+        renames = takes(files) && files.mkdirs(directory);
+    }
+
+    /** Whether it is worth it there: a rename is a rename. */
+    static boolean takes(FileSystem files) {
+        return RENAMING.contains(files.getUri().getScheme());
     }
 
     /** Only these will be taken, as far as they are there, and are to be put back unless the write is finished. */
@@ -86,11 +91,10 @@ final class Overwritten {
 
     /** Takes a file, or a directory with all below it; false when there is nothing. */
     boolean take(Path path) throws IOException {
-        if (!files.exists(path)) {
-            return false;
-        }
         if (isRenamed(path)) {
             return true;
+        } else if (!files.exists(path)) {
+            return false;
         }
         ask.run();
         if (renames) {
@@ -101,23 +105,28 @@ final class Overwritten {
 
     private boolean isRenamed(Path path) {
         try {
-            // Local files would make the directory again.
-            return renames && files.exists(directory) && files.rename(path, new Path(directory, "" + numberOf(path)));
+            return renames && isOpen() && files.rename(path, new Path(directory, "" + numberOf(path)));
         } catch (IOException e) {
             return false; // from one of HDFS's encryption zones into another, for example
         }
     }
 
+    /** Local files would make the directory again. */
+    private boolean isOpen() throws IOException {
+        return files.getUri().getScheme().equals("hdfs") || files.exists(directory);
+    }
+
     /**
-     * Puts back all that was taken, in the place of the write's own files. Does nothing where something was deleted, or a newer
+     * Puts back all that was taken, in the place of the write's own files in its output or elsewhere. Does nothing where something was deleted, or a newer
      * driver has shut this one out.
      *
      * @throws IOException not all could be put back; it is still where it was taken to
      */
-    void undo() throws IOException {
+    void undo(Path output) throws IOException {
         if (!renames || !files.exists(directory) || files.exists(new Path(directory, DELETED))) {
             return;
         }
+        WrittenFiles.removeShown(files, output, job);
         List<String> left = new ArrayList<>();
         for (Map.Entry<Path, Integer> each : numbers.entrySet()) {
             Path place = each.getKey();

@@ -2,6 +2,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -26,7 +27,9 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     private final boolean overwritesPartitions;
     private final transient Writes writes;
     private final transient Writes.Write write;
-    /** Null of a write that overwrites all, or nothing. */
+    /** What Spark would have deleted before anything was computed: it stays until the commit. */
+    private final transient List<Path> cleared = new ArrayList<>();
+    /** Null before the commit, and of a write that overwrites nothing. */
     private transient Overwritten overwritten;
 
     public RecordedCommitProtocol(String jobId, String path, boolean dynamicPartitionOverwrite) {
@@ -37,20 +40,6 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         write = writes == null ? null : writes.begin(jobId, path);
     }
 
-    /** From here on it can be told that nothing has been overwritten yet. */
-    @Override
-    public void setupJob(JobContext context) {
-        super.setupJob(context);
-        if (write != null && overwritesPartitions) {
-            try {
-                overwritten = overwritten(write.output().getFileSystem(context.getConfiguration()), write.output());
-                overwritten.willTake(List.of());
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        }
-    }
-
     @Override
     public void commitJob(JobContext context, Seq<FileCommitProtocol.TaskCommitMessage> tasks) {
         if (write == null) {
@@ -58,28 +47,51 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
             return;
         }
         StagedFiles staged = StagedFiles.of(tasks);
-        if (overwritesPartitions) {
-            overwrite(context, staged);
-        } else {
-            writes.committing(write, files(context, staged));
-            super.commitJob(context, tasks);
+        try {
+            if (overwritesPartitions) {
+                overwrite(context, staged);
+            } else if (!cleared.isEmpty()) {
+                replace(context, tasks, staged);
+            } else {
+                writes.committing(write, files(context, staged));
+                super.commitJob(context, tasks);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
         writes.finished(write);
     }
 
     /** As Spark's own commit, but for how it deletes the partitions that are there. */
-    private void overwrite(JobContext context, StagedFiles staged) {
-        try {
-            FileSystem files = write.output().getFileSystem(context.getConfiguration());
-            overwritten.willTake(staged.places(write.output()));
-            writes.committing(write, files(context, staged));
-            committer().commitJob(context);
-            staged.show(files, stagingDir(), write.output(), overwritten);
-            overwritten.delete();
-            removeStaging(files);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+    private void overwrite(JobContext context, StagedFiles staged) throws IOException {
+        FileSystem files = filesOf(context);
+        overwriting(files, staged.places(write.output()), context, staged);
+        committer().commitJob(context);
+        staged.show(files, stagingDir(), write.output(), overwritten);
+        overwritten.delete();
+        removeStaging(files);
+    }
+
+    /** As Spark's own commit, once what was there is out of its way. */
+    private void replace(JobContext context, Seq<FileCommitProtocol.TaskCommitMessage> tasks, StagedFiles staged)
+            throws IOException {
+        overwriting(filesOf(context), cleared, context, staged);
+        for (Path each : cleared) {
+            overwritten.take(each);
         }
+        super.commitJob(context, tasks);
+        overwritten.delete();
+    }
+
+    /** From here on something that was there may be gone. */
+    private void overwriting(FileSystem files, List<Path> places, JobContext context, StagedFiles staged) throws IOException {
+        overwritten = overwritten(files, write.output());
+        overwritten.willTake(places);
+        writes.committing(write, files(context, staged));
+    }
+
+    private FileSystem filesOf(JobContext context) throws IOException {
+        return write.output().getFileSystem(context.getConfiguration());
     }
 
     /** All is shown by then, whether or not this fails. */
@@ -97,16 +109,29 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
             return super.deleteWithJob(files, path, recursive);
         }
         try {
-            Path output = files.makeQualified(write.output());
-            Path beside = path.equals(output) && !output.isRoot() ? output.getParent() : output;
-            Overwritten all = overwritten(files, beside);
-            writes.deleting(write);
-            boolean deleted = all.take(path);
-            all.delete();
-            return deleted;
+            if (!write.defers() || !Overwritten.takes(files) || !files.getFileStatus(path).isDirectory()) {
+                return clear(files, path);
+            }
+            if (path.equals(files.makeQualified(write.output()))) {
+                cleared.addAll(WrittenFiles.shownIn(files, path));
+            } else {
+                cleared.add(path);
+            }
+            return true;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** At once, as Spark does: when this driver dies nobody can put it back. */
+    private boolean clear(FileSystem files, Path path) throws IOException {
+        Path output = files.makeQualified(write.output());
+        Path beside = path.equals(output) && !output.isRoot() ? output.getParent() : output;
+        Overwritten all = overwritten(files, beside);
+        writes.clearing(write);
+        boolean deleted = all.take(path);
+        all.delete();
+        return deleted;
     }
 
     private Overwritten overwritten(FileSystem files, Path beside) throws IOException {
@@ -126,7 +151,7 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     private void undo() {
         try {
             if (overwritten != null) {
-                overwritten.undo();
+                overwritten.undo(write.output());
             }
         } catch (IOException e) {
             System.err.println("yarnspec: what a write that failed has overwritten is not all put back: " + e);
@@ -136,7 +161,26 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     @Override
     public OutputCommitter setupCommitter(TaskAttemptContext context) {
         OutputCommitter committer = super.setupCommitter(context);
-        return write == null ? committer : OwnAttempts.of(committer, context, () -> writes.deleting(write));
+        if (write == null) {
+            return committer;
+        }
+        OutputCommitter own = OwnAttempts.of(committer, context, () -> writes.deleting(write));
+        if (!OwnAttempts.isOne(own) || WrittenFiles.areShownByTasks(context)) {
+            clearAll(context);
+        }
+        return own;
+    }
+
+    /** Files may be shown before the commit: what they take the place of must be gone by then. */
+    private void clearAll(JobContext context) {
+        try {
+            for (Path each : cleared) {
+                clear(filesOf(context), each);
+            }
+            cleared.clear();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Of a committer that keeps its files elsewhere nobody can tell later whether it had finished. */

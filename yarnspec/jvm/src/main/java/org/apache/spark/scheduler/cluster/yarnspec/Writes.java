@@ -64,6 +64,7 @@ final class Writes {
      *
      * @param target the name of the output, and which of the writes to it this is
      * @param anew nothing of what was there stays
+     * @param defers what it overwrites stays until it is committed
      * @param below the shuffles of RDDs that it reads
      * @param made those that were made for it alone, how many of each kind
      */
@@ -74,6 +75,7 @@ final class Writes {
             WriteTurns.Target target,
             boolean there,
             boolean anew,
+            boolean defers,
             Set<Integer> below,
             Map<String, Integer> made) {}
 
@@ -343,7 +345,9 @@ final class Writes {
             throw e;
         }
         Set<Integer> below = Set.copyOf(signature.parents());
-        Write write = new Write(number, key, output, target, there, anew, below, new ConcurrentHashMap<>());
+        // What is written for Hive it puts in its tables by itself.
+        boolean defers = Set.of("replace", "amend").contains(mode) && !key.path().startsWith(HIVE);
+        Write write = new Write(number, key, output, target, there, anew, defers, below, new ConcurrentHashMap<>());
         planned.put(key, write);
         if (write.there()) {
             System.err.println("yarnspec: " + output + " is not written again: "
@@ -415,11 +419,17 @@ final class Writes {
         stale.refuse(write.below()); // before it removes what is there
         questions.ask("write_beginning", event -> event.put("write", write.number())
                 .put("job", job)
-                .put("existed", existed));
+                .put("existed", existed)
+                .put("defers", write.defers()));
         if (write.anew()) {
             undecided.remove(write.target().path()); // what that was about is gone, as the negotiator knows by now
         }
         return write;
+    }
+
+    /** What it overwrites is about to be removed, before anything is computed. */
+    void clearing(Write write) {
+        questions.ask("write_clearing", event -> event.put("write", write.number()));
     }
 
     /** What is there, and may be a newer driver's by now, is about to be removed. */

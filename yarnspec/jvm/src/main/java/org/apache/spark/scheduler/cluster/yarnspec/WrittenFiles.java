@@ -85,15 +85,19 @@ record WrittenFiles(int count, String digest) {
         Path attempt = committer.getJobAttemptPath(context);
         FileSystem files = attempt.getFileSystem(context.getConfiguration());
         Map<String, Long> found = belowTasks(files, attempt, job);
-        // Algorithm 2 shows what a task has written when that is committed.
+        if (areShownByTasks(context)) {
+            found.putAll(below(files, attempt.getParent().getParent(), job));
+        }
+        return of(found);
+    }
+
+    /** Algorithm 2 of Hadoop's committers shows what a task has written when that is committed. */
+    static boolean areShownByTasks(JobContext context) {
         int algorithm = context.getConfiguration()
                 .getInt(
                         FileOutputCommitter.FILEOUTPUTCOMMITTER_ALGORITHM_VERSION,
                         FileOutputCommitter.FILEOUTPUTCOMMITTER_ALGORITHM_VERSION_DEFAULT);
-        if (algorithm != 1) {
-            found.putAll(below(files, attempt.getParent().getParent(), job));
-        }
-        return of(found);
+        return algorithm != 1;
     }
 
     /** Several at a time: of many tasks each listing takes the file system a while. */
@@ -142,6 +146,17 @@ record WrittenFiles(int count, String digest) {
     /** As Spark sees it: a partition's directory may begin with an underscore. */
     private static boolean isHidden(String name) {
         return name.startsWith(".") || name.startsWith("_") && !name.contains("=");
+    }
+
+    /** All that is in an output, but for where tasks write. */
+    static List<Path> shownIn(FileSystem files, Path output) throws IOException {
+        List<Path> found = new ArrayList<>();
+        for (FileStatus each : list(files, output)) {
+            if (!each.getPath().getName().equals(TEMPORARY)) {
+                found.add(each.getPath());
+            }
+        }
+        return found;
     }
 
     /** What is in a directory; nothing when it is not there. */

@@ -28,8 +28,8 @@ import scala.Option;
 final class DriverLife implements AutoCloseable {
     private static final String TOKEN = "token";
     private static final List<String> WRITES = List.of(
-            "writes_asked", "write_declared", "write_beginning", "write_deleting", "write_committing", "write_aborting",
-            "write_finished");
+            "writes_asked", "write_declared", "write_beginning", "write_clearing", "write_deleting", "write_committing",
+            "write_aborting", "write_finished");
 
     final FakeCluster cluster;
     final Recovery recovery;

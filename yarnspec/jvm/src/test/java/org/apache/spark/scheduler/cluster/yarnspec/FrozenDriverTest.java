@@ -25,6 +25,10 @@ import org.apache.hadoop.mapreduce.JobID;
 import org.apache.hadoop.mapreduce.lib.output.TextOutputFormat;
 import org.apache.parquet.hadoop.ParquetOutputCommitter;
 import org.apache.spark.internal.io.FileCommitProtocol.TaskCommitMessage;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -32,6 +36,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import scala.Option;
 import scala.Tuple2;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -296,7 +301,7 @@ class FrozenDriverTest {
         write(output.resolve("day=1/old"), "");
         RecordedCommitProtocol protocol = protocol(true);
         staged(protocol, "day=1", "day=2");
-        assertEquals("restored", clearAway(job, "begun", "amend"));
+        assertEquals("undone", clearAway(job, "begun", "amend"));
         assertEquals(names("table/day=1/old"), found());
     }
 
@@ -309,6 +314,120 @@ class FrozenDriverTest {
         assertTrue(Files.exists(output.resolve("day=1/old")));
         protocol.abortJob(hadoops);
         assertEquals(names("table/day=1/old"), found());
+    }
+
+    /** One that Spark plans: its driver has been told to overwrite all of the table. */
+    private RecordedCommitProtocol overwrite() throws IOException {
+        SparkSession session = SparkSession.builder()
+                .sparkContext(life.cluster.context.sc())
+                .config("spark.sql.sources.commitProtocolClass", RecordedCommitProtocol.class.getName())
+                .getOrCreate();
+        var command = new InsertIntoHadoopFsRelationCommand(
+                remote(output),
+                scala.collection.immutable.Map$.MODULE$.empty(),
+                false,
+                seq(),
+                Option.empty(),
+                new TextFileFormat(),
+                scala.collection.immutable.Map$.MODULE$.empty(),
+                session.range(1).queryExecution().analyzed(),
+                SaveMode.Overwrite,
+                Option.empty(),
+                Option.empty(),
+                seq());
+        life.cluster.context.setLocalProperty("spark.sql.execution.id", "1");
+        try {
+            assertFalse(life.recovery.writes().isThere(session, command));
+            return protocol(false);
+        } finally {
+            life.cluster.context.setLocalProperty("spark.sql.execution.id", null);
+        }
+    }
+
+    private static <T> Seq<T> seq() {
+        return CollectionConverters.asScala(List.<T>of()).toSeq();
+    }
+
+    private TreeSet<String> table() throws IOException {
+        for (String old : List.of("day=1/old", "day=2/old", "old", "_SUCCESS")) {
+            write(output.resolve(old), "old");
+        }
+        return found();
+    }
+
+    private Job overwritten(RecordedCommitProtocol protocol) throws IOException {
+        assertTrue(protocol.deleteWithJob(files(), remote(output), true));
+        Job hadoops = written(protocol);
+        write(output.resolve("_temporary/" + EPOCH + "/task_0/day=2/" + part()), "of this one");
+        return hadoops;
+    }
+
+    @Test
+    void allStaysUntilItIsOverwritten() throws IOException {
+        TreeSet<String> before = table();
+        RecordedCommitProtocol protocol = overwrite();
+        Job hadoops = overwritten(protocol);
+        assertTrue(found().containsAll(before), found()::toString);
+        write(output.resolve("meanwhile"), "of somebody else");
+        protocol.commitJob(hadoops, told(Map.of()));
+        assertEquals(names("table/_SUCCESS", "table/" + part(), "table/day=2/" + part(), "table/meanwhile"), found());
+        assertEquals("", Files.readString(output.resolve("_SUCCESS")));
+    }
+
+    @Test
+    void whatFailsBeforeItsCommitHasOverwrittenNothing() throws IOException {
+        TreeSet<String> before = table();
+        RecordedCommitProtocol protocol = overwrite();
+        protocol.abortJob(overwritten(protocol));
+        assertEquals(before, found());
+    }
+
+    /** Its driver dies before anything is taken, in the midst of that, and of showing its own files. */
+    @ParameterizedTest
+    @ValueSource(strings = {"day=1", "old", "_temporary/3/task_0/part-00000-%s", "_temporary/3/task_0/day=2"})
+    void whatAnUnfinishedOverwriteOfAllHasTakenIsThereAgain(String last) throws IOException {
+        TreeSet<String> before = table();
+        RecordedCommitProtocol protocol = overwrite();
+        Job hadoops = overwritten(protocol);
+        FrozenFiles.freeze("take", remote(output.resolve(last.formatted(job))), () -> {
+            assertEquals("restored", clearAway(job, "committing", "replace"));
+        });
+        assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        assertTrue(FrozenFiles.hasFrozen());
+        assertEquals(before, found());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"day=2", "_temporary/3/task_0/day=2"})
+    void whatAnOverwriteOfAllHasTakenThatFailsIsThereAgain(String at) throws IOException {
+        TreeSet<String> before = table();
+        RecordedCommitProtocol protocol = overwrite();
+        Job hadoops = overwritten(protocol);
+        FrozenFiles.freeze("take", remote(output.resolve(at)), () -> {
+            throw new IllegalStateException("this rename fails");
+        });
+        assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        protocol.abortJob(hadoops);
+        assertTrue(FrozenFiles.hasFrozen());
+        assertEquals(before, found());
+    }
+
+    /** A file, where a directory is to be; and all where tasks show files when they commit. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatCannotStayUntilTheCommitGoesAtOnce(boolean file) throws Exception {
+        if (file) {
+            write(output, "old");
+        } else {
+            table();
+            conf.set("mapreduce.fileoutputcommitter.algorithm.version", "2");
+        }
+        int before = life.cluster.events("write_clearing").size();
+        RecordedCommitProtocol protocol = overwrite();
+        assertTrue(protocol.deleteWithJob(files(), remote(output), true));
+        protocol.setupJob(hadoopJob(remote(output)));
+        assertEquals(names("table/_temporary/" + EPOCH), found());
+        assertTrue(life.cluster.events("write_clearing").size() > before);
     }
 
     @ParameterizedTest
