@@ -20,6 +20,8 @@ saved_writes = st.lists(
         path=_paths,
         mode=_modes,
         existed=st.booleans(),
+        instead=st.booleans(),
+        defers=st.booleans(),
         state=st.sampled_from(["begun", "committing", "committed"]),
         digest=st.sampled_from(["", "d"]),
         job=st.sampled_from(["", "j"]),
@@ -30,7 +32,12 @@ saved_writes = st.lists(
 
 write_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(wr.WritesAsked, question=_numbers),
-    st.builds(wr.WriteResolved, ordinal=_numbers, outcome=st.sampled_from(["committed", "undone", "failed"])),
+    st.builds(
+        wr.WriteResolved,
+        question=_numbers,
+        ordinal=_numbers,
+        outcome=st.sampled_from(["committed", "undone", "restored", "failed"]),
+    ),
     st.builds(
         wr.WriteDeclared,
         question=_numbers,
@@ -41,7 +48,14 @@ write_events: st.SearchStrategy[ev.Event] = st.one_of(
         existed=st.booleans(),
     ),
     st.builds(wr.WriteMissing, question=_numbers, write=_numbers),
-    st.builds(wr.WriteBeginning, question=_numbers, write=_numbers, job=st.just("j"), existed=st.booleans()),
+    st.builds(
+        wr.WriteBeginning,
+        question=_numbers,
+        write=_numbers,
+        job=st.just("j"),
+        existed=st.booleans(),
+        defers=st.booleans(),
+    ),
     st.builds(wr.WriteClearing, question=_numbers, write=_numbers),
     st.builds(wr.WriteDeleting, question=_numbers, write=_numbers),
     st.builds(

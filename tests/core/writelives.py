@@ -33,11 +33,16 @@ X, Y, OLD = 100, 200, 300
 """The rows that there are at first: of the two inputs, and where something is to be overwritten."""
 
 
+ALWAYS = (wr.WriteResolved, wr.WriteBeginning, wr.WriteCommitting)
+"""Answers for which it always waits until they are in the journal."""
+
+
 class Change(NamedTuple):
     """Reads a directory and writes one.
 
-    ``then``: "swap" puts what it wrote in the place of what it read, ``one_by_one`` each file; "publish" gives it
-    another name, and does nothing at all when something of that name is there.
+    ``early``: what it overwrites goes at once, and not at its commit. ``fails``: its commit does, once, and it is tried
+    again. ``then``: "swap" puts what it wrote in the place of what it read, ``one_by_one`` each file; "publish" gives
+    it another name, and does nothing at all when something of that name is there.
     """
 
     number: int
@@ -46,10 +51,12 @@ class Change(NamedTuple):
     mode: Mode
     then: str = ""
     one_by_one: bool = False
+    early: bool = False
+    fails: bool = False
 
 
 class Ending(NamedTuple):
-    """How a program came to its end. ``swapped``: in one of its lives it had begun to put something in a place."""
+    """How a program came to its end. ``swapped``: in one of its lives it had begun to change what it had read."""
 
     how: Literal["ended", "stopped", "failed"]
     why: str
@@ -83,19 +90,23 @@ def program(rng: random.Random, moves: tuple[str, ...] = MOVES) -> list[Change]:
 
 def _draw(number: int, rng: random.Random, moves: tuple[str, ...]) -> Change:
     source = rng.choice(["x", "y"])
-    match rng.choice(["log", "out", *moves]):
+    early, fails = rng.random() < 0.5, rng.random() < 0.3
+    match rng.choice(["log", "out", "grown", *moves]):
         case "log":
             return Change(number, source, "log", "add")
         case "out":
-            return Change(number, source, "out", "replace")
+            return Change(number, source, "out", "replace", early=early, fails=fails)
+        case "grown":
+            return Change(number, "grown", "grown", "replace", fails=fails)
         case then:
             mode: Mode = rng.choice(["create", "replace", "add"])
-            return Change(number, source, f"{source}.{then}", mode, then, rng.random() < 0.5)
+            one_by_one = rng.random() < 0.5
+            return Change(number, source, f"{source}.{then}", mode, then, one_by_one, early=early, fails=fails)
 
 
 def inputs(changes: list[Change]) -> Files:
     """What is there at first; beside an input that is to be overwritten lies something old."""
-    files: Files = {"x": {"part-0": (X,)}, "y": {"part-0": (Y,)}}
+    files: Files = {"x": {"part-0": (X,)}, "y": {"part-0": (Y,)}, "grown": {"part-0": (OLD,)}}
     firsts = {one.target: one.mode for one in reversed(changes)}
     return files | {target: {"part-0": (OLD,)} for target, mode in firsts.items() if mode == "replace"}
 
@@ -142,17 +153,18 @@ def run_beside(changes: list[Change], sealed: int, awake: int, rng: random.Rando
 
     It goes on when the next life has come to its end. ``crash``: when the one before the two of them died; 0: none did.
     """
-    files, recorded, before = inputs(changes), Recorded(), 0
+    files, recorded, before, swapped = inputs(changes), Recorded(), 0, False
     if crash:
         first = Life(changes, files, recorded, 1, crash=crash)
         with contextlib.suppress(CrashedError):
             first.run()
-        recorded, before = first.journal(rng), 1
+        recorded, before, swapped = first.journal(rng), 1, first.swapped
     endings: list[Ending] = []
 
     def next_life() -> None:
         how, why = _end(Life(changes, files, old.journal(rng), before + 2))
-        endings.append(Ending(how, why, {place: dict(named) for place, named in files.items()}, swapped=False))
+        left = {place: dict(named) for place, named in files.items()}
+        endings.append(Ending(how, why, left, swapped or old.swapped))
 
     old = Life(changes, files, recorded, before + 1, sealed=sealed, awake=awake, meanwhile=next_life)
     how: Literal["ended", "stopped", "failed", "refused"]
@@ -222,7 +234,10 @@ class Life:
     def run(self) -> None:
         """Clean up, and run the program from its first line."""
         for one in self._ask(wr.WritesAsked).unfinished:
-            self._tell(wr.WriteResolved(ordinal=one.ordinal, outcome=self._settle(one)))
+            outcome = self._settle(one)
+            self._ask(wr.WriteResolved, ordinal=one.ordinal, outcome=outcome)
+            if outcome == "restored":
+                self._files.pop(_taken(one.job), None)
         for change in self._changes:
             if change.then == "publish" and f"{change.source}.done" in self._files:
                 continue
@@ -261,35 +276,55 @@ class Life:
             raise FailedError(f"{place} is not there")
         return dict(sorted(self._files[place].items()))
 
-    def _write(self, change: Change, rows: Rows) -> None:
+    def _write(self, change: Change, rows: Rows, *, again: bool = False) -> None:
         number, target = change.number, change.target
+        write = 2 * number + again
         existed = target in self._files
         signature = f"{number}: {self._listed(change.source)}"
         answer = self._ask(
-            wr.WriteDeclared, write=number, path=target, mode=change.mode, existed=existed, signature=signature
+            wr.WriteDeclared, write=write, path=target, mode=change.mode, existed=existed, signature=signature
         )
         if answer.action == "skip" and answer.check and answer.saved is not None and not self._is_there(answer.saved):
-            answer = self._ask(wr.WriteMissing, write=number)
+            answer = self._ask(wr.WriteMissing, write=write)
         if answer.action == "skip":
             return
         if change.mode == "create" and existed:
             raise FailedError(f"{target} is there already")
-        job = f"j{self._epoch}.{number}"
-        self._ask(wr.WriteBeginning, write=number, job=job, existed=existed)
-        if change.mode == "replace":
+        job = f"j{self._epoch}.{write}"
+        defers = change.mode == "replace" and existed and not change.early
+        self._ask(wr.WriteBeginning, write=write, job=job, existed=existed, defers=defers)
+        if change.mode == "replace" and not defers:
             self.deleted |= self._replaced
             self._files.pop(target, None)
         self._step()
         self._files.setdefault(target, {})
+        places = sorted(self._files[target]) if defers else []
         new = {f"part-0-{job}": (number,)} | ({f"part-1-{job}": rows} if change.target != "log" else {})
+        taken = self._files.setdefault(_taken(job), {}) if defers else {}
         told, self._untold = tuple(self._untold), []
-        self._ask(wr.WriteCommitting, write=number, files=len(new), digest=_digest(new), made={}, read=told)
+        self._ask(wr.WriteCommitting, write=write, files=len(new), digest=_digest(new), made={}, read=told)
+        self.swapped |= target == change.source
+        for name in places:
+            self._step()
+            self._check_alone()
+            taken[name] = self._files[target].pop(name)
+        if change.fails and defers and not again:
+            self._ask(wr.WriteAborting, write=write)
+            self._put_back(job, target)
+            self._files.pop(_taken(job), None)
+            self._write(change, rows, again=True)
+            return
         for name, each in new.items():
             self._step()
-            if self._replaced:
-                raise FailedError("the next driver has removed first what was not shown yet")
+            self._check_alone()
             self._files[target][name] = each
-        self._ask(wr.WriteFinished, write=number)
+        self._step()
+        self._files.pop(_taken(job), None)
+        self._ask(wr.WriteFinished, write=write)
+
+    def _check_alone(self) -> None:
+        if self._replaced:
+            raise FailedError("the next driver has shut it out")
 
     def _move(self, source: str, place: str, *, one_by_one: bool) -> None:
         self._step()
@@ -306,13 +341,25 @@ class Life:
     def _settle(self, one: wr.SavedWrite) -> str:
         self._step()
         if one.state == "committing" and self._is_there(one):
+            self._files.pop(_taken(one.job), None)
             return "committed"
         files = self._files.get(one.path, {})
         for name in [name for name in files if _job(name) == one.job]:
             del files[name]
+        restored = self._put_back(one.job, one.path)
         if not files and not one.existed:
             self._files.pop(one.path, None)
-        return "undone"
+        return "restored" if restored else "undone"
+
+    def _put_back(self, job: str, path: str) -> bool:
+        """What a write had taken; false when it had made no place for that."""
+        taken = self._files.get(_taken(job))
+        while taken:
+            self._step()
+            self._check_alone()
+            name = max(taken)
+            self._files[path][name] = taken.pop(name)
+        return taken is not None
 
     def _is_there(self, one: wr.SavedWrite) -> bool:
         files = self._files.get(one.path, {})
@@ -328,7 +375,7 @@ class Life:
         self._step()
         if answer.fenced and self._sealed:
             raise RefusedError
-        if answer.fenced and (self._waits or question in (wr.WriteBeginning, wr.WriteCommitting)):
+        if answer.fenced and (self._waits or question in ALWAYS):
             self._durable = len(self._written)
         self._step()
         ended = [one for one in answered if isinstance(one, cm.FinishApplication)]
@@ -353,6 +400,10 @@ class Life:
         if self.steps == self._next_at:
             self._replaced = True
             self._meanwhile()
+
+
+def _taken(job: str) -> str:
+    return f".taken-{job}"
 
 
 def _job(name: str) -> str:

@@ -162,8 +162,10 @@ class Recorded:
 
     def _forgotten(self, record: WriteForgotten) -> None:
         began, committing = self.writes.get(record.ordinal), self.committing.get(record.ordinal)
+        if began is None:
+            return  # forgotten before
         self._forget_write(record.ordinal)
-        if record.moved and began is not None and committing is not None:
+        if record.moved and committing is not None:
             self.moved[record.ordinal] = began, committing
 
     def _forget_write(self, ordinal: int) -> None:

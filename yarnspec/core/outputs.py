@@ -30,7 +30,7 @@ from yarnspec.core.commands import (
 from yarnspec.core.driver import Route
 from yarnspec.core.journalrecords import InputsRead
 from yarnspec.core.lifecycle import EXIT_FAILED, Lifecycle
-from yarnspec.core.writes import Verdict, Writes
+from yarnspec.core.writes import Verdict, Writes, has_lost
 
 _CREATES = ("create", "ignore")
 
@@ -171,6 +171,11 @@ class Outputs:
         return [AnswerWrite(question=event.question, unfinished=unfinished, pending=pending, reason=said)]
 
     def _resolved(self, event: wr.WriteResolved, _now_ms: int) -> list[Command]:
+        recorded = self._resolution(event)
+        return [*recorded, self._go_on(event.question, f"write {event.ordinal} is settled: {event.outcome}")]
+
+    def _resolution(self, event: wr.WriteResolved) -> list[Command]:
+        """What is recorded of it."""
         if event.outcome == "committed":
             saved = self._writes.committed(event.ordinal)
             if saved is None or not self._recording:
@@ -198,11 +203,7 @@ class Outputs:
         declared, saved = self._declared.get(event.write), self._skipped.pop(event.write, None)
         if declared is None or saved is None:
             return self._never_declared(event.question, event.write)
-        verdict = self._writes.missing(declared, saved)
-        forgotten: list[Command] = []
-        if verdict.action == "run" and declared.mode == "replace" and self._recording:
-            forgotten = [_forget((saved,), verdict.reason)]
-        return forgotten + self._give(declared, event.question, verdict)
+        return self._give(declared, event.question, self._writes.missing(declared, saved))
 
     def _give(self, declared: wr.WriteDeclared, question: int, verdict: Verdict) -> list[Command]:
         if verdict.action == "stop":
@@ -228,13 +229,12 @@ class Outputs:
             return self._never_declared(event.question, event.write)
         # A format may have deleted since what a save had found in its way.
         now = msgspec.structs.replace(declared, existed=event.existed) if declared.mode == "save" else declared
-        defers = event.defers and event.existed
         if self._recording:
-            self._begun[event.write] = self._record(declared, job=event.job, existed=event.existed, defers=defers)
+            self._begun[event.write] = self._record(declared, job=event.job, existed=event.existed, defers=event.defers)
         else:
             self._untold.append(declared)
         commands: list[Command] = []
-        if defers:
+        if event.defers and event.existed:
             self._deferred.add(event.write)
         else:
             _, commands = self._overwrite(event.write, now)
@@ -246,13 +246,15 @@ class Outputs:
         return [begun] if begun is not None and self._recording else []
 
     def _overwrite(self, write: int, declared: wr.WriteDeclared) -> tuple[tuple[wr.SavedWrite, ...], list[Command]]:
-        """From here on something that was there may be gone: these writes, if any, and that is recorded."""
+        """It takes the place of these, if any, which is recorded."""
         self._deferred.discard(write)
         wiped = self._writes.begin(declared)
         begun = self._begun.get(write)
         if begun is None:
             return wiped, []
-        self._begun[write] = begun = msgspec.structs.replace(begun, instead=bool(wiped), defers=False)
+        # Until it has come to its end it tells of what those have lost whose place it takes.
+        existed = begun.existed or has_lost(wiped)
+        self._begun[write] = begun = msgspec.structs.replace(begun, existed=existed, instead=bool(wiped))
         records = self._records_of(write)
         if not wiped or not records:
             return wiped, []
@@ -260,6 +262,7 @@ class Outputs:
 
     def _clearing(self, event: wr.WriteClearing, _now_ms: int) -> list[Command]:
         commands: list[Command] = []
+        self._begin_to_overwrite(event.write)
         if event.write in self._deferred:
             _, commands = self._overwrite(event.write, self._declared[event.write])
             commands = commands or self._records_of(event.write)
@@ -300,7 +303,14 @@ class Outputs:
                 )
             )  # fmt: skip
             self._read = ()
+        self._begin_to_overwrite(event.write)
         return [*commands, self._go_on(event.question, "the write may be committed")]
+
+    def _begin_to_overwrite(self, write: int) -> None:
+        """From here on something that was there may be gone, also when it begins once more."""
+        begun = self._begun.get(write)
+        if begun is not None:
+            self._begun[write] = msgspec.structs.replace(begun, defers=False)
 
     def _aborting(self, event: wr.WriteAborting, _now_ms: int) -> list[Command]:
         # The same record once more: what is durable now shows that there is no later epoch now.
@@ -315,6 +325,7 @@ class Outputs:
         begun = self._begun.pop(event.write, None)
         self._declared.pop(event.write, None)
         self._wiped.pop(event.write, None)
+        self._deferred.discard(event.write)
         commands: list[Command] = []
         if begun is not None and self._recording:
             said = f"write {begun.ordinal} is committed"

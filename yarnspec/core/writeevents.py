@@ -60,12 +60,14 @@ class WriteResolved(Event, frozen=True):
     """What the driver found of a write that was not known to be committed, and what it did.
 
     ``outcome``: all its files were there ("committed"), they were removed ("undone"), and what it had overwritten is
-    there again ("restored"), or nothing of that could be done.
+    there again ("restored"), or nothing of that could be done. It is asked, as what the driver finds of it next time
+    may be less.
     """
 
     ordinal: int
     outcome: str
     why: str = ""
+    question: int = 0
 
 
 class WriteDeclared(Event, frozen=True):

@@ -141,8 +141,8 @@ class Writes:
         touched = self._touching([declared.path])
         if not touched:
             return Verdict("run", "no earlier epoch has written there")
-        lost = any(_has_lost(one, touched) for one in touched)
-        if not declared.existed and _all_within(touched, declared.path) and (declared.mode == "replace" or not lost):
+        may_run = declared.mode == "replace" or not has_lost(touched)
+        if not declared.existed and _all_within(touched, declared.path) and may_run:
             return Verdict("run", "nothing of what earlier epochs wrote there is left")
         found = self._match(declared, touched)
         if found is not None:
@@ -170,10 +170,7 @@ class Writes:
         if declared.mode == "ignore":
             said = f"{_does(declared)} what an earlier life of it has written, but not all of it any more"
             return Verdict("stop", f"{said}: write {saved.ordinal} has lost files, and Spark would leave it as it is")
-        if declared.mode != "replace":
-            self._open[saved.ordinal] = saved
-        elif saved.may_be_moved:
-            self._moved.append(saved)
+        self._reopen((saved,))
         touched = self._touching([declared.path])
         return self._again(declared, touched, "its files are not those that were committed")
 
@@ -186,7 +183,10 @@ class Writes:
     def failed(self, declared: WriteDeclared, wiped: Iterable[SavedWrite]) -> None:
         """A write that took the place of these has failed: they may be there again."""
         self._own.discard(declared.path)
-        self._open |= {one.ordinal: one for one in wiped}
+        self._reopen(wiped)
+
+    def _reopen(self, writes: Iterable[SavedWrite]) -> None:
+        self._open |= {one.ordinal: one for one in writes}
         self._open = dict(sorted(self._open.items()))
 
     def begin(self, declared: WriteDeclared) -> tuple[SavedWrite, ...]:
@@ -323,8 +323,13 @@ def _destroys(one: SavedWrite) -> bool:
     return _overwrites(one) and not (one.defers and one.state == "begun")
 
 
+def has_lost(writes: Iterable[SavedWrite]) -> bool:
+    """Whether one of these was cut off when something had been there that none of them had made."""
+    all_there = list(writes)
+    return any(_has_lost(one, all_there) for one in all_there)
+
+
 def _has_lost(one: SavedWrite, touched: list[SavedWrite]) -> bool:
-    """Whether it was cut off when something had been there that none of these had made."""
     made = any(each.ordinal < one.ordinal and not each.existed and _within(one.path, each.path) for each in touched)
     return one.state != "committed" and one.existed and _destroys(one) and not made
 

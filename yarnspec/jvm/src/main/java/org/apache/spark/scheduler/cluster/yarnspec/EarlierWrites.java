@@ -36,9 +36,22 @@ final class EarlierWrites {
             }
             Outcome said = outcome;
             String reason = why;
-            questions.tell("write_resolved", event -> event.put("ordinal", each.path("ordinal").asInt())
+            questions.ask("write_resolved", event -> event.put("ordinal", each.path("ordinal").asInt())
                     .put("outcome", said.name().toLowerCase(Locale.ROOT))
                     .put("why", reason));
+            if (outcome == Outcome.RESTORED) {
+                forget(each);
+            }
+        }
+    }
+
+    /** Only now: without it nobody could tell the next time what had been overwritten. */
+    private void forget(JsonNode write) {
+        try {
+            Path output = new Path(write.path("path").asText());
+            Overwritten.forget(output.getFileSystem(conf.get()), output, write.path("job").asText());
+        } catch (IOException e) {
+            System.err.println("yarnspec: what is left of a write that is settled is not deleted: " + e);
         }
     }
 
@@ -64,7 +77,7 @@ final class EarlierWrites {
         if (!known || committing && write.path("digest").asText().isEmpty()) {
             throw new IOException("it is not known which files are its own");
         }
-        if (committing && isThere(write)) {
+        if (committing && isThere(write) && !(hasNone(write) && Overwritten.isLeft(files, output, job))) {
             WrittenFiles.finish(files, output, job, epoch, conf.get());
             Overwritten.forget(files, output, job);
             return Outcome.COMMITTED;
@@ -77,7 +90,9 @@ final class EarlierWrites {
         }
         WrittenFiles.undo(files, output, job, epoch);
         boolean restored = Overwritten.putBack(files, output, job);
-        Overwritten.forget(files, output, job);
+        if (!restored) {
+            Overwritten.forget(files, output, job);
+        }
         if (!write.path("existed").asBoolean()) {
             WrittenFiles.removeIfEmpty(files, output);
         }
@@ -90,6 +105,11 @@ final class EarlierWrites {
         String job = isSave(write) ? WrittenFiles.ALL : write.path("job").asText();
         WrittenFiles recorded = new WrittenFiles(write.path("files").asInt(), write.path("digest").asText());
         return WrittenFiles.shown(output.getFileSystem(conf.get()), output, job).equals(recorded);
+    }
+
+    /** Of these nobody sees whether they are shown. */
+    private static boolean hasNone(JsonNode write) {
+        return write.path("files").asInt() == 0;
     }
 
     private static boolean isSave(JsonNode write) {

@@ -27,6 +27,9 @@ final class InputQuestions {
     /** Outputs to which an earlier driver has added, with the number of the first RDD that is made after that. */
     private final Map<String, Integer> notAddedAgain = new ConcurrentHashMap<>();
 
+    /** Why nothing may be read at or below these paths, or above them. */
+    private final Map<String, String> refused = new ConcurrentHashMap<>();
+
     InputQuestions(WriteQuestions questions, PlaceNames names) {
         this.questions = questions;
         this.names = names;
@@ -43,8 +46,26 @@ final class InputQuestions {
         notAddedAgain.put(path, rdd);
     }
 
+    void refuse(String path, String why) {
+        refused.put(path, why);
+    }
+
+    void allow(String path) {
+        refused.remove(path);
+    }
+
+    /** What was found out before does not hold any more. */
+    void askAgain() {
+        asked.clear();
+        paths.clear();
+        jobsIn.clear();
+    }
+
     /** A DataFrame gets these inputs. Asked for each step of it, so what was listed is looked at once. */
     void reads(LogicalPlan plan) {
+        if (!refused.isEmpty()) {
+            InputPaths.of(plan, false, Set.of(), new ArrayList<>()).forEach(this::check);
+        }
         boolean asks = questions.pending();
         Set<Object> known = asks ? asked : told;
         List<Object> listings = new ArrayList<>();
@@ -66,11 +87,12 @@ final class InputQuestions {
         try {
             read.addAll(last);
             boolean asks = questions.pending();
-            if (!asks && notAddedAgain.isEmpty()) {
+            if (!asks && notAddedAgain.isEmpty() && refused.isEmpty()) {
                 return "";
             }
             Collection<InputPaths.Input> all = InputPaths.of(last);
             for (InputPaths.Input each : all) {
+                check(each);
                 String path = names.of(each.path());
                 if (isOlderThanAddition(each.rdd(), path)) {
                     return "yarnspec: what an earlier driver has added to the inputs is not added again, and whether " + path
@@ -84,6 +106,15 @@ final class InputQuestions {
         } catch (Exception e) { // Scala throws any of them anywhere
             return String.valueOf(e.getMessage()); // null would mean that it may run
         }
+    }
+
+    private void check(InputPaths.Input input) {
+        String path = names.of(input.path());
+        refused.forEach((place, why) -> {
+            if ((path + "/").startsWith(place + "/") || (place + "/").startsWith(path + "/")) {
+                throw new IllegalStateException(why);
+            }
+        });
     }
 
     private boolean isOlderThanAddition(int rdd, String file) {

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -103,10 +104,14 @@ final class Overwritten {
         return files.delete(path, true);
     }
 
-    private boolean isRenamed(Path path) {
+    private boolean isRenamed(Path path) throws IOException {
+        boolean planned = numbers.containsKey(path);
         try {
             return renames && isOpen() && files.rename(path, new Path(directory, "" + numberOf(path)));
         } catch (IOException e) {
+            if (planned && isBelow(path, directory.getParent()) && files.exists(path)) {
+                throw e; // the write fails, and nothing is lost
+            }
             return false; // from one of HDFS's encryption zones into another, for example
         }
     }
@@ -120,17 +125,19 @@ final class Overwritten {
      * Puts back all that was taken, in the place of the write's own files in its output or elsewhere. Does nothing where something was deleted, or a newer
      * driver has shut this one out.
      *
+     * @return whether all of it is there again
      * @throws IOException not all could be put back; it is still where it was taken to
      */
-    void undo(Path output) throws IOException {
+    boolean undo(Path output) throws IOException {
         if (!renames || !files.exists(directory) || files.exists(new Path(directory, DELETED))) {
-            return;
+            return false;
         }
         WrittenFiles.removeShown(files, output, job);
         List<String> left = new ArrayList<>();
-        for (Map.Entry<Path, Integer> each : numbers.entrySet()) {
-            Path place = each.getKey();
-            Path taken = new Path(directory, "" + each.getValue());
+        List<Path> places = new ArrayList<>(numbers.keySet());
+        Collections.reverse(places);
+        for (Path place : places) {
+            Path taken = new Path(directory, "" + numbers.get(place));
             WrittenFiles.removeShown(files, place, job);
             if (files.exists(taken)) {
                 WrittenFiles.removeIfEmpty(files, place);
@@ -145,6 +152,7 @@ final class Overwritten {
             throw new IOException("" + left);
         }
         files.delete(directory, true);
+        return true;
     }
 
     /** Deletes what was taken. */
@@ -193,7 +201,7 @@ final class Overwritten {
         } else if (!holdsNothing(files, closed)) {
             List<String> left = new ArrayList<>();
             JsonNode places = read(files, new Path(closed, PLACES));
-            for (int number = 0; number < places.size(); number++) {
+            for (int number = places.size() - 1; number >= 0; number--) { // the mark that all is there comes last
                 Path taken = new Path(closed, "" + number);
                 Path place = new Path(places.get(number).asText());
                 if (!files.exists(taken)) {
@@ -210,6 +218,11 @@ final class Overwritten {
             }
         }
         return !files.exists(new Path(closed, DELETED));
+    }
+
+    /** Whether a write that was shut out may have had something left to overwrite. */
+    static boolean isLeft(FileSystem files, Path output, String job) throws IOException {
+        return files.exists(closed(output, job));
     }
 
     private static JsonNode read(FileSystem files, Path list) throws IOException {

@@ -2,8 +2,11 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.JobContext;
@@ -28,7 +31,7 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     private final transient Writes writes;
     private final transient Writes.Write write;
     /** What Spark would have deleted before anything was computed: it stays until the commit. */
-    private final transient List<Path> cleared = new ArrayList<>();
+    private final transient Map<Path, FileStatus> cleared = new LinkedHashMap<>();
     /** Null before the commit, and of a write that overwrites nothing. */
     private transient Overwritten overwritten;
 
@@ -75,12 +78,27 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     /** As Spark's own commit, once what was there is out of its way. */
     private void replace(JobContext context, Seq<FileCommitProtocol.TaskCommitMessage> tasks, StagedFiles staged)
             throws IOException {
-        overwriting(filesOf(context), cleared, context, staged);
-        for (Path each : cleared) {
+        FileSystem files = filesOf(context);
+        checkUnchanged(files);
+        overwriting(files, List.copyOf(cleared.keySet()), context, staged);
+        for (Path each : cleared.keySet()) {
             overwritten.take(each);
         }
         super.commitJob(context, tasks);
         overwritten.delete();
+    }
+
+    /** What somebody has put meanwhile into a directory that was there would be taken with it. */
+    private void checkUnchanged(FileSystem files) throws IOException {
+        for (FileStatus before : cleared.values()) {
+            Path path = before.getPath();
+            if (before.isDirectory()
+                    && files.exists(path)
+                    && files.getFileStatus(path).getModificationTime() != before.getModificationTime()) {
+                throw new IOException(path + " has been changed by somebody else while what is to overwrite it was computed. "
+                        + "Nothing is overwritten; run it again when nobody else writes there");
+            }
+        }
     }
 
     /** From here on something that was there may be gone. */
@@ -109,13 +127,15 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
             return super.deleteWithJob(files, path, recursive);
         }
         try {
-            if (!write.defers() || !Overwritten.takes(files) || !files.getFileStatus(path).isDirectory()) {
-                return clear(files, path);
-            }
-            if (path.equals(files.makeQualified(write.output()))) {
-                cleared.addAll(WrittenFiles.shownIn(files, path));
+            FileStatus there = files.getFileStatus(path);
+            if (!write.defers() || !Overwritten.takes(files) || !there.isDirectory()) {
+                writes.clearing(write);
+                return clear(files, List.of(path));
+            } else if (isOutput(files, path)) {
+                clear(files, List.of(WrittenFiles.temporary(path))); // or its own tasks' files would be shown with these
+                WrittenFiles.shownIn(files, path).forEach(each -> cleared.put(each.getPath(), each));
             } else {
-                cleared.add(path);
+                cleared.put(path, there);
             }
             return true;
         } catch (IOException e) {
@@ -123,14 +143,20 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         }
     }
 
+    private boolean isOutput(FileSystem files, Path path) {
+        return path.equals(files.makeQualified(write.output()));
+    }
+
     /** At once, as Spark does: when this driver dies nobody can put it back. */
-    private boolean clear(FileSystem files, Path path) throws IOException {
-        Path output = files.makeQualified(write.output());
-        Path beside = path.equals(output) && !output.isRoot() ? output.getParent() : output;
-        Overwritten all = overwritten(files, beside);
-        writes.clearing(write);
-        boolean deleted = all.take(path);
-        all.delete();
+    private boolean clear(FileSystem files, Collection<Path> paths) throws IOException {
+        boolean all = paths.stream().allMatch(each -> isOutput(files, each)) && !write.output().isRoot();
+        Overwritten gone = overwritten(files, all ? write.output().getParent() : write.output());
+        writes.deleting(write);
+        boolean deleted = false;
+        for (Path each : paths) {
+            deleted |= gone.take(each);
+        }
+        gone.delete();
         return deleted;
     }
 
@@ -141,6 +167,9 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     @Override
     public void abortJob(JobContext context) {
         if (write != null) {
+            if (overwritten != null) {
+                writes.overwrittenInPart(write); // also when the next question is not answered
+            }
             writes.aborting(write);
             undo();
         }
@@ -150,8 +179,8 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     /** A newer driver finds the rest of it, if there is one. */
     private void undo() {
         try {
-            if (overwritten != null) {
-                overwritten.undo(write.output());
+            if (overwritten != null && overwritten.undo(write.output())) {
+                writes.putBack(write);
             }
         } catch (IOException e) {
             System.err.println("yarnspec: what a write that failed has overwritten is not all put back: " + e);
@@ -165,7 +194,8 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
             return committer;
         }
         OutputCommitter own = OwnAttempts.of(committer, context, () -> writes.deleting(write));
-        if (!OwnAttempts.isOne(own) || WrittenFiles.areShownByTasks(context)) {
+        boolean waits = OwnAttempts.isOne(own) && !WrittenFiles.areShownByTasks(context);
+        if (!waits && !cleared.isEmpty()) {
             clearAll(context);
         }
         return own;
@@ -174,9 +204,8 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     /** Files may be shown before the commit: what they take the place of must be gone by then. */
     private void clearAll(JobContext context) {
         try {
-            for (Path each : cleared) {
-                clear(filesOf(context), each);
-            }
+            writes.clearing(write);
+            clear(filesOf(context), cleared.keySet());
             cleared.clear();
         } catch (IOException e) {
             throw new UncheckedIOException(e);

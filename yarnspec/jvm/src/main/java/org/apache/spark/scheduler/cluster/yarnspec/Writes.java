@@ -421,7 +421,7 @@ final class Writes {
                 .put("job", job)
                 .put("existed", existed)
                 .put("defers", write.defers()));
-        if (write.anew()) {
+        if (write.anew() && !(write.defers() && existed)) {
             undecided.remove(write.target().path()); // what that was about is gone, as the negotiator knows by now
         }
         return write;
@@ -451,13 +451,35 @@ final class Writes {
 
     /** What a write has left is about to be removed: with it would go what a newer driver has at the same path. */
     void aborting(Write write) {
+        inputs.askAgain(); // what it has overwritten may come back
         questions.ask("write_aborting", event -> event.put("write", write.number()));
+    }
+
+    /** A write has failed in the midst of its commit: until all is put back nobody reads there, or adds to it. */
+    void overwrittenInPart(Write write) {
+        inputs.refuse(write.target().path(), inPart(write));
+        undecided.putIfAbsent(write.target().path(), inPart(write));
+    }
+
+    /** What that had overwritten is there again. */
+    void putBack(Write write) {
+        inputs.allow(write.target().path());
+        undecided.remove(write.target().path(), inPart(write));
+    }
+
+    private static String inPart(Write write) {
+        return "yarnspec: " + write.target().path() + " was overwritten in part by a write that failed, and not all could be put back: "
+                + "see the driver's log. Overwrite all of it, or submit the program again when you have looked at what is there";
     }
 
     void finished(Write write) {
         questions.ask("write_finished", event -> event.put("write", write.number()));
         planned.remove(write.key());
         turns.done(write.target());
+        if (write.anew()) {
+            undecided.remove(write.target().path()); // what that was about is gone
+            inputs.allow(write.target().path());
+        }
     }
 
     /** A DataFrame gets these inputs. */

@@ -148,12 +148,20 @@ record WrittenFiles(int count, String digest) {
         return name.startsWith(".") || name.startsWith("_") && !name.contains("=");
     }
 
-    /** All that is in an output, but for where tasks write. */
-    static List<Path> shownIn(FileSystem files, Path output) throws IOException {
-        List<Path> found = new ArrayList<>();
+    /** Where tasks write what is not shown yet. */
+    static Path temporary(Path output) {
+        return new Path(output, TEMPORARY);
+    }
+
+    /** All that is in an output, but for where tasks write; first the mark that all is there. */
+    static List<FileStatus> shownIn(FileSystem files, Path output) throws IOException {
+        List<FileStatus> found = new ArrayList<>();
         for (FileStatus each : list(files, output)) {
-            if (!each.getPath().getName().equals(TEMPORARY)) {
-                found.add(each.getPath());
+            String name = each.getPath().getName();
+            if (name.equals(FileOutputCommitter.SUCCEEDED_FILE_NAME)) {
+                found.add(0, each);
+            } else if (!name.equals(TEMPORARY)) {
+                found.add(each);
             }
         }
         return found;

@@ -1,5 +1,6 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -10,6 +11,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
@@ -33,6 +35,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -118,6 +121,10 @@ class FrozenDriverTest {
 
     /** The next driver begins, and clears away what is left of the write. */
     private String clearAway(String id, String state, String mode) {
+        return clearAway(id, state, mode, new WrittenFiles(99, "other than what is there"));
+    }
+
+    private String clearAway(String id, String state, String mode, WrittenFiles written) {
         Outbox outbox = new Outbox();
         WriteQuestions questions = new WriteQuestions(outbox);
         var write = new ObjectMapper().createObjectNode();
@@ -129,8 +136,8 @@ class FrozenDriverTest {
                 .put("job", id)
                 .put("epoch", EPOCH)
                 .put("state", state)
-                .put("files", 99)
-                .put("digest", "other than what is there")
+                .put("files", written.count())
+                .put("digest", written.digest())
                 .put("existed", true);
         Thread next = new Thread(() -> new EarlierWrites(() -> conf).resume(questions), "next");
         next.start();
@@ -138,6 +145,7 @@ class FrozenDriverTest {
         try {
             while (next.isAlive()) {
                 questions.answer(1, write.toString());
+                questions.answer(2, "{}");
                 next.join(5);
             }
             return FakeCluster.events(outbox, "write_resolved").get(0).get("outcome").asText();
@@ -318,10 +326,7 @@ class FrozenDriverTest {
 
     /** One that Spark plans: its driver has been told to overwrite all of the table. */
     private RecordedCommitProtocol overwrite() throws IOException {
-        SparkSession session = SparkSession.builder()
-                .sparkContext(life.cluster.context.sc())
-                .config("spark.sql.sources.commitProtocolClass", RecordedCommitProtocol.class.getName())
-                .getOrCreate();
+        SparkSession session = session();
         var command = new InsertIntoHadoopFsRelationCommand(
                 remote(output),
                 scala.collection.immutable.Map$.MODULE$.empty(),
@@ -342,6 +347,13 @@ class FrozenDriverTest {
         } finally {
             life.cluster.context.setLocalProperty("spark.sql.execution.id", null);
         }
+    }
+
+    private static SparkSession session() {
+        return SparkSession.builder()
+                .sparkContext(life.cluster.context.sc())
+                .config("spark.sql.sources.commitProtocolClass", RecordedCommitProtocol.class.getName())
+                .getOrCreate();
     }
 
     private static <T> Seq<T> seq() {
@@ -372,6 +384,60 @@ class FrozenDriverTest {
         protocol.commitJob(hadoops, told(Map.of()));
         assertEquals(names("table/_SUCCESS", "table/" + part(), "table/day=2/" + part(), "table/meanwhile"), found());
         assertEquals("", Files.readString(output.resolve("_SUCCESS")));
+    }
+
+    /** What a former application of the same number has left below {@code _temporary} would be shown with its own. */
+    @Test
+    void whatOthersHaveNotShownIsNotShown() throws IOException {
+        table();
+        write(output.resolve("_temporary/" + EPOCH + "/task_9/part-other"), "of a former application");
+        RecordedCommitProtocol protocol = overwrite();
+        protocol.commitJob(overwritten(protocol), told(Map.of()));
+        assertEquals(names("table/_SUCCESS", "table/" + part(), "table/day=2/" + part()), found());
+    }
+
+    @Test
+    void whatSomebodyElseHasAddedMeanwhileIsNotOverwritten() throws IOException {
+        table();
+        RecordedCommitProtocol protocol = overwrite();
+        Job hadoops = overwritten(protocol);
+        Path others = output.resolve("day=1/others");
+        write(others, "of somebody else");
+        Files.setLastModifiedTime(others.getParent(), FileTime.fromMillis(1));
+        TreeSet<String> before = found();
+        assertThrows(UncheckedIOException.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        assertEquals(before, found());
+    }
+
+    /** Nobody sees of one without files whether it has come to its end. */
+    @ParameterizedTest
+    @ValueSource(strings = {"_SUCCESS", "old"})
+    void anOverwriteWithNothingIsDoneAgainUnlessItHadTakenAll(String last) throws IOException {
+        TreeSet<String> before = table();
+        RecordedCommitProtocol protocol = overwrite();
+        assertTrue(protocol.deleteWithJob(files(), remote(output), true));
+        Job hadoops = hadoopJob(remote(output));
+        protocol.setupJob(hadoops);
+        WrittenFiles none = WrittenFiles.shown(files(), remote(output), job);
+        FrozenFiles.freeze("take", remote(output.resolve(last)), () -> {
+            assertEquals("restored", clearAway(job, "committing", "replace", none));
+        });
+        assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        assertTrue(FrozenFiles.hasFrozen());
+        assertEquals(before, found());
+    }
+
+    @Test
+    void anOverwriteWithNothingThatHadComeToItsEndIsCommitted() throws IOException {
+        table();
+        RecordedCommitProtocol protocol = overwrite();
+        assertTrue(protocol.deleteWithJob(files(), remote(output), true));
+        Job hadoops = hadoopJob(remote(output));
+        protocol.setupJob(hadoops);
+        protocol.commitJob(hadoops, told(Map.of()));
+        WrittenFiles none = WrittenFiles.shown(files(), remote(output), job);
+        assertEquals("committed", clearAway(job, "committing", "replace", none));
+        assertEquals(names("table/_SUCCESS"), found());
     }
 
     @Test
@@ -410,6 +476,31 @@ class FrozenDriverTest {
         protocol.abortJob(hadoops);
         assertTrue(FrozenFiles.hasFrozen());
         assertEquals(before, found());
+    }
+
+    /** Until all is there again; else the program would go on with what is left. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatIsLeftOfAnOverwriteThatFailedIsNotRead(boolean putBack) throws IOException {
+        table();
+        RecordedCommitProtocol protocol = overwrite();
+        Job hadoops = overwritten(protocol);
+        FrozenFiles.freeze("take", remote(output.resolve("_temporary/3/task_0/day=2")), () -> {
+            throw new IllegalStateException("this rename fails");
+        });
+        assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        if (!putBack) {
+            write(output.resolve("day=1/others"), "of somebody else");
+        }
+        protocol.abortJob(hadoops);
+        String place = remote(output.resolve("day=1")).toString();
+        Executable read = () -> life.recovery.writes().reads(session().read().text(place).queryExecution().analyzed());
+        if (putBack) {
+            assertDoesNotThrow(read);
+        } else {
+            var refused = assertThrows(IllegalStateException.class, read);
+            assertTrue(refused.getMessage().contains("was overwritten in part"), refused::getMessage);
+        }
     }
 
     /** A file, where a directory is to be; and all where tasks show files when they commit. */
