@@ -92,7 +92,9 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     private void checkUnchanged(FileSystem files) throws IOException {
         for (FileStatus before : cleared.values()) {
             Path path = before.getPath();
+            boolean isHidden = path.getName().startsWith("."); // where another write keeps what it has not shown
             if (before.isDirectory()
+                    && !isHidden
                     && files.exists(path)
                     && files.getFileStatus(path).getModificationTime() != before.getModificationTime()) {
                 throw new IOException(path + " has been changed by somebody else while what is to overwrite it was computed. "
