@@ -569,8 +569,8 @@ def test_what_an_overwrite_has_lost_stays_lost_until_another_has_come_to_its_end
     """The second life begins to overwrite what is gone by then, and is cut off as well."""
     second = epoch(write(1, X, "add"), write(2, X, state="begun", existed=True))
     assert says(second, declared("s9", X, existed=False)) == "run"
-    begun = only(cm.RecordWrite, second.tell(beginning(existed=False)))
-    assert (begun.existed, begun.instead) == (True, True)
+    begun = only(cm.RecordWrite, second.tell(beginning(existed=False, defers=True)))
+    assert (begun.existed, begun.instead, begun.defers) == (True, True, False)
     third = epoch(write(3, X, state="begun", existed=begun.existed, instead=True), number=3)
     assert names(third.tell(wr.WriteResolved(ordinal=3, outcome="undone"))) == ["AnswerWrite"]
     assert says(third, declared("s9", X, "add", existed=False)) == "stop"
@@ -586,6 +586,15 @@ def test_what_took_the_place_of_others_stands_for_them_when_it_was_undone() -> N
         write(2, Y, "amend", signature=""), write(3, Y, "amend", signature="", state="begun", instead=True), number=3
     )
     assert names(third.tell(wr.WriteResolved(ordinal=3, outcome="restored"))) == ["AnswerWrite"]
+    assert says(third, reads(Y)) == "stop"
+
+
+def test_what_is_there_again_in_the_place_of_others_is_not_taken_for_committed_later() -> None:
+    """Of a write without files nobody sees whether it was shown."""
+    third = epoch(write(3, Y, state="committing", instead=True), number=3)
+    again = only(cm.RecordWrite, third.tell(wr.WriteResolved(ordinal=3, outcome="restored")))
+    assert (again.ordinal, again.path, again.epoch, again.instead) == (3, Y, 1, True)
+    assert names(third.tell(wr.WriteResolved(ordinal=3, outcome="committed"))) == ["AnswerWrite"]
     assert says(third, reads(Y)) == "stop"
 
 

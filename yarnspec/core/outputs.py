@@ -186,8 +186,11 @@ class Outputs:
             return []
         restored = event.outcome == "restored"
         undone = self._writes.undone(event.ordinal, restored=restored)
-        if undone is None or not self._recording:
+        if not self._recording:
             return []
+        if undone is None:
+            again = self._writes.begun_again(event.ordinal) if restored else None
+            return [_begun(again)] if again is not None else []
         said = f"write {undone.ordinal} was not committed, and what it left was removed"
         return [_forget((undone,), f"{said}; what it had overwritten is there again" if restored else said)]
 
@@ -253,8 +256,10 @@ class Outputs:
         if begun is None:
             return wiped, []
         # Until it has come to its end it tells of what those have lost whose place it takes.
-        existed = begun.existed or has_lost(wiped)
-        self._begun[write] = begun = msgspec.structs.replace(begun, existed=existed, instead=bool(wiped))
+        lost = has_lost(wiped)
+        self._begun[write] = begun = msgspec.structs.replace(
+            begun, existed=begun.existed or lost, defers=begun.defers and not lost, instead=bool(wiped)
+        )
         records = self._records_of(write)
         if not wiped or not records:
             return wiped, []
@@ -366,6 +371,13 @@ class Outputs:
         said = f"the application cannot go on after a crash: {why}. Look at what is there before you submit it again"
         # Another attempt may be able to read what this one could not.
         return self._lifecycle.abandon(said) if self._unread else self._lifecycle.fail(EXIT_FAILED, said)
+
+
+def _begun(saved: wr.SavedWrite) -> RecordWrite:
+    """One whose commit was undone: it is not about to be committed any more."""
+    fields = ("ordinal", "signature", "path", "mode", "job", "epoch", "existed", "instead")
+    said = f"what was there before write {saved.ordinal} was about to be committed is there again"
+    return RecordWrite(**{name: getattr(saved, name) for name in fields}, reason=said)
 
 
 def _forget(writes: tuple[wr.SavedWrite, ...], why: str) -> ForgetWrites:

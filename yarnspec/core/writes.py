@@ -134,6 +134,14 @@ class Writes:
         self._take_away((found,))
         return found
 
+    def begun_again(self, ordinal: int) -> SavedWrite | None:
+        """One is not about to be committed any more; None when there is no such one."""
+        found = self._open.get(ordinal)
+        if found is None or found.state != "committing":
+            return None
+        self._open[ordinal] = again = msgspec.structs.replace(found, state="begun", defers=False)
+        return again
+
     def declare(self, declared: WriteDeclared) -> Verdict:
         """What becomes of a write of this epoch."""
         if self._unknown:

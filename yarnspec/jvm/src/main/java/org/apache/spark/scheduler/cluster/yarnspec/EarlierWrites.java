@@ -49,7 +49,11 @@ final class EarlierWrites {
     private void forget(JsonNode write) {
         try {
             Path output = new Path(write.path("path").asText());
-            Overwritten.forget(output.getFileSystem(conf.get()), output, write.path("job").asText());
+            FileSystem files = output.getFileSystem(conf.get());
+            Overwritten.forget(files, output, write.path("job").asText());
+            if (!write.path("existed").asBoolean()) {
+                WrittenFiles.removeIfEmpty(files, output);
+            }
         } catch (IOException e) {
             System.err.println("yarnspec: what is left of a write that is settled is not deleted: " + e);
         }
@@ -74,7 +78,14 @@ final class EarlierWrites {
         if (known) {
             Overwritten.shutOut(files, output, job); // first: its driver may be alive
         }
-        if (!known || committing && write.path("digest").asText().isEmpty()) {
+        if (!known) {
+            throw new IOException("it is not known which files are its own");
+        }
+        if (committing && write.path("digest").asText().isEmpty()) {
+            if (Overwritten.isLeft(files, output, job)) { // so it had not come to its end
+                WrittenFiles.undo(files, output, job, epoch);
+                Overwritten.putBack(files, output, job);
+            }
             throw new IOException("it is not known which files are its own");
         }
         if (committing && isThere(write) && !(hasNone(write) && Overwritten.isLeft(files, output, job))) {

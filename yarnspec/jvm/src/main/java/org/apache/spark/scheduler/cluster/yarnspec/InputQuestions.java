@@ -109,7 +109,11 @@ final class InputQuestions {
     }
 
     private void check(InputPaths.Input input) {
-        String path = names.of(input.path());
+        checkPath(names.of(input.path()));
+    }
+
+    /** @throws IllegalStateException nothing may be read there */
+    void checkPath(String path) {
         refused.forEach((place, why) -> {
             if ((path + "/").startsWith(place + "/") || (place + "/").startsWith(path + "/")) {
                 throw new IllegalStateException(why);

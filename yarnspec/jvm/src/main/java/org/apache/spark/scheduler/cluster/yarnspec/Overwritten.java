@@ -37,6 +37,7 @@ final class Overwritten {
     private final Runnable ask;
     private final boolean renames;
     private final Map<Path, Integer> numbers = new LinkedHashMap<>();
+    private boolean taken;
 
     /**
      * Makes the directory. Nothing may be taken before it was asked once more whether this driver may go on.
@@ -50,6 +51,16 @@ final class Overwritten {
         this.ask = ask;
         directory = directory(beside, job);
         renames = takes(files) && files.mkdirs(directory);
+    }
+
+    /** When the directory was made, by the clock of the file system. */
+    long madeMs() throws IOException {
+        return files.getFileStatus(directory).getModificationTime();
+    }
+
+    /** Whether something was taken or deleted, or perhaps. */
+    boolean hasTaken() {
+        return taken;
     }
 
     /** Whether it is worth it there: a rename is a rename. */
@@ -92,6 +103,7 @@ final class Overwritten {
 
     /** Takes a file, or a directory with all below it; false when there is nothing. */
     boolean take(Path path) throws IOException {
+        taken = true;
         if (isRenamed(path)) {
             return true;
         } else if (!files.exists(path)) {
@@ -122,16 +134,17 @@ final class Overwritten {
     }
 
     /**
-     * Puts back all that was taken, in the place of the write's own files in its output or elsewhere. Does nothing where something was deleted, or a newer
-     * driver has shut this one out.
+     * Puts back all that was taken, in the place of the write's own files in its output or elsewhere. Does nothing where a
+     * newer driver has shut this one out.
      *
      * @return whether all of it is there again
      * @throws IOException not all could be put back; it is still where it was taken to
      */
     boolean undo(Path output) throws IOException {
-        if (!renames || !files.exists(directory) || files.exists(new Path(directory, DELETED))) {
+        if (!renames || !files.exists(directory)) {
             return false;
         }
+        boolean deleted = files.exists(new Path(directory, DELETED));
         WrittenFiles.removeShown(files, output, job);
         List<String> left = new ArrayList<>();
         List<Path> places = new ArrayList<>(numbers.keySet());
@@ -140,7 +153,7 @@ final class Overwritten {
             Path taken = new Path(directory, "" + numbers.get(place));
             WrittenFiles.removeShown(files, place, job);
             if (files.exists(taken)) {
-                WrittenFiles.removeIfEmpty(files, place);
+                makeWay(files, place);
                 try {
                     move(files, taken, place);
                 } catch (IOException e) {
@@ -151,8 +164,18 @@ final class Overwritten {
         if (!left.isEmpty()) {
             throw new IOException("" + left);
         }
-        files.delete(directory, true);
-        return true;
+        if (!deleted) {
+            files.delete(directory, true);
+        }
+        return !deleted;
+    }
+
+    /** Directories that were emptied, and the mark of the write that is undone. */
+    private static void makeWay(FileSystem files, Path place) throws IOException {
+        WrittenFiles.removeIfEmpty(files, place);
+        if (ToOverwrite.isMark(place)) {
+            files.delete(place, false);
+        }
     }
 
     /** Deletes what was taken. */
@@ -206,7 +229,12 @@ final class Overwritten {
                 Path place = new Path(places.get(number).asText());
                 if (!files.exists(taken)) {
                     continue;
-                } else if (!isBelow(place, output) || files.exists(place)) {
+                }
+                boolean isBelow = isBelow(place, output);
+                if (isBelow && ToOverwrite.isMark(place)) {
+                    files.delete(place, false);
+                }
+                if (!isBelow || files.exists(place)) {
                     left.add(taken + " is not put back to " + place);
                 } else {
                     files.mkdirs(place.getParent());

@@ -2,11 +2,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.Collection;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.JobContext;
@@ -30,8 +26,10 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     private final boolean overwritesPartitions;
     private final transient Writes writes;
     private final transient Writes.Write write;
-    /** What Spark would have deleted before anything was computed: it stays until the commit. */
-    private final transient Map<Path, FileStatus> cleared = new LinkedHashMap<>();
+    /** What stays until the commit, where Spark deletes it before anything is computed; null when it does not. */
+    private transient ToOverwrite before;
+    /** Whether something was deleted before the commit. */
+    private transient boolean cleared;
     /** Null before the commit, and of a write that overwrites nothing. */
     private transient Overwritten overwritten;
 
@@ -53,7 +51,7 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         try {
             if (overwritesPartitions) {
                 overwrite(context, staged);
-            } else if (!cleared.isEmpty()) {
+            } else if (before != null) {
                 replace(context, tasks, staged);
             } else {
                 writes.committing(write, files(context, staged));
@@ -71,36 +69,21 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         overwriting(files, staged.places(write.output()), context, staged);
         committer().commitJob(context);
         staged.show(files, stagingDir(), write.output(), overwritten);
-        overwritten.delete();
-        removeStaging(files);
+        remove(overwritten::delete, "what a write has overwritten");
+        remove(() -> files.delete(stagingDir(), true), "what is left of a write's staging directory");
     }
 
     /** As Spark's own commit, once what was there is out of its way. */
     private void replace(JobContext context, Seq<FileCommitProtocol.TaskCommitMessage> tasks, StagedFiles staged)
             throws IOException {
         FileSystem files = filesOf(context);
-        checkUnchanged(files);
-        overwriting(files, List.copyOf(cleared.keySet()), context, staged);
-        for (Path each : cleared.keySet()) {
+        before.check(files);
+        overwriting(files, before.places(), context, staged);
+        for (Path each : before.places()) {
             overwritten.take(each);
         }
         super.commitJob(context, tasks);
-        overwritten.delete();
-    }
-
-    /** What somebody has put meanwhile into a directory that was there would be taken with it. */
-    private void checkUnchanged(FileSystem files) throws IOException {
-        for (FileStatus before : cleared.values()) {
-            Path path = before.getPath();
-            boolean isHidden = path.getName().startsWith("."); // where another write keeps what it has not shown
-            if (before.isDirectory()
-                    && !isHidden
-                    && files.exists(path)
-                    && files.getFileStatus(path).getModificationTime() != before.getModificationTime()) {
-                throw new IOException(path + " has been changed by somebody else while what is to overwrite it was computed. "
-                        + "Nothing is overwritten; run it again when nobody else writes there");
-            }
-        }
+        remove(overwritten::delete, "what a write has overwritten");
     }
 
     /** From here on something that was there may be gone. */
@@ -114,12 +97,16 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         return write.output().getFileSystem(context.getConfiguration());
     }
 
+    private interface Removal {
+        void run() throws IOException;
+    }
+
     /** All is shown by then, whether or not this fails. */
-    private void removeStaging(FileSystem files) {
+    private static void remove(Removal removal, String what) {
         try {
-            files.delete(stagingDir(), true);
+            removal.run();
         } catch (IOException e) {
-            System.err.println("yarnspec: what is left of a write's staging directory is not deleted: " + e);
+            System.err.println("yarnspec: " + what + " is not deleted: " + e);
         }
     }
 
@@ -129,29 +116,44 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
             return super.deleteWithJob(files, path, recursive);
         }
         try {
-            FileStatus there = files.getFileStatus(path);
-            if (!write.defers() || !Overwritten.takes(files) || !there.isDirectory()) {
-                writes.clearing(write);
-                return clear(files, List.of(path));
-            } else if (isOutput(files, path)) {
-                clear(files, List.of(WrittenFiles.temporary(path))); // or its own tasks' files would be shown with these
-                WrittenFiles.shownIn(files, path).forEach(each -> cleared.put(each.getPath(), each));
-            } else {
-                cleared.put(path, there);
+            boolean mayWait = write.defers() && !cleared && Overwritten.takes(files);
+            if (mayWait && isOutput(files, path) && files.getFileStatus(path).isDirectory()) {
+                before = leave(files, path);
+                return true;
             }
-            return true;
+            writes.clearing(write);
+            clearWhatWaits(files); // else it would be put back without this
+            return clear(files, List.of(path));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** But for what tasks have not shown: the commit would show that too. */
+    private ToOverwrite leave(FileSystem files, Path output) throws IOException {
+        Overwritten gone = overwritten(files, output);
+        long atMs = gone.madeMs();
+        writes.deleting(write);
+        gone.take(WrittenFiles.temporary(output));
+        gone.delete();
+        return ToOverwrite.of(files, output, atMs);
     }
 
     private boolean isOutput(FileSystem files, Path path) {
         return path.equals(files.makeQualified(write.output()));
     }
 
+    private void clearWhatWaits(FileSystem files) throws IOException {
+        cleared = true;
+        if (before != null) {
+            clear(files, before.places());
+            before = null;
+        }
+    }
+
     /** At once, as Spark does: when this driver dies nobody can put it back. */
-    private boolean clear(FileSystem files, Collection<Path> paths) throws IOException {
-        boolean all = paths.stream().allMatch(each -> isOutput(files, each)) && !write.output().isRoot();
+    private boolean clear(FileSystem files, List<Path> paths) throws IOException {
+        boolean all = paths.size() == 1 && isOutput(files, paths.get(0)) && !write.output().isRoot();
         Overwritten gone = overwritten(files, all ? write.output().getParent() : write.output());
         writes.deleting(write);
         boolean deleted = false;
@@ -169,7 +171,7 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     @Override
     public void abortJob(JobContext context) {
         if (write != null) {
-            if (overwritten != null) {
+            if (overwritten != null && overwritten.hasTaken()) {
                 writes.overwrittenInPart(write); // also when the next question is not answered
             }
             writes.aborting(write);
@@ -196,22 +198,17 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
             return committer;
         }
         OutputCommitter own = OwnAttempts.of(committer, context, () -> writes.deleting(write));
+        // Else files may be shown before the commit: what they take the place of must be gone by then.
         boolean waits = OwnAttempts.isOne(own) && !WrittenFiles.areShownByTasks(context);
-        if (!waits && !cleared.isEmpty()) {
-            clearAll(context);
+        if (!waits && before != null) {
+            try {
+                writes.clearing(write);
+                clearWhatWaits(filesOf(context));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
         }
         return own;
-    }
-
-    /** Files may be shown before the commit: what they take the place of must be gone by then. */
-    private void clearAll(JobContext context) {
-        try {
-            writes.clearing(write);
-            clear(filesOf(context), cleared.keySet());
-            cleared.clear();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     /** Of a committer that keeps its files elsewhere nobody can tell later whether it had finished. */

@@ -308,6 +308,9 @@ final class Writes {
         if (!anew && undecided.containsKey(path)) {
             throw new IllegalStateException(undecided.get(path));
         }
+        if (!anew && !mode.equals("amend")) {
+            inputs.checkPath(path);
+        }
         boolean mayBeThere = questions.pending() && !anew;
         boolean there;
         JsonNode answer;
@@ -458,13 +461,11 @@ final class Writes {
     /** A write has failed in the midst of its commit: until all is put back nobody reads there, or adds to it. */
     void overwrittenInPart(Write write) {
         inputs.refuse(write.target().path(), inPart(write));
-        undecided.putIfAbsent(write.target().path(), inPart(write));
     }
 
     /** What that had overwritten is there again. */
     void putBack(Write write) {
         inputs.allow(write.target().path());
-        undecided.remove(write.target().path(), inPart(write));
     }
 
     private static String inPart(Write write) {

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -100,23 +101,31 @@ record WrittenFiles(int count, String digest) {
         return algorithm != 1;
     }
 
-    /** Several at a time: of many tasks each listing takes the file system a while. */
     private static Map<String, Long> belowTasks(FileSystem files, Path attempt, String job) throws IOException {
+        List<Callable<Map<String, Long>>> listings = new ArrayList<>();
+        for (FileStatus task : list(files, attempt)) {
+            if (task.isDirectory() && task.getPath().getName().startsWith(TASK)) {
+                listings.add(() -> below(files, task.getPath(), job));
+            }
+        }
         Map<String, Long> found = new TreeMap<>();
+        inParallel(listings).forEach(found::putAll);
+        return found;
+    }
+
+    /** Several at a time: each listing takes the file system a while. */
+    static <T> List<T> inParallel(List<Callable<T>> listings) throws IOException {
         ExecutorService threads = Executors.newFixedThreadPool(LISTINGS);
         try {
-            List<Future<Map<String, Long>>> listings = new ArrayList<>();
-            for (FileStatus task : list(files, attempt)) {
-                if (task.isDirectory() && task.getPath().getName().startsWith(TASK)) {
-                    listings.add(threads.submit(() -> below(files, task.getPath(), job)));
-                }
-            }
-            for (Future<Map<String, Long>> each : listings) {
-                found.putAll(each.get());
+            List<Future<T>> begun = new ArrayList<>();
+            listings.forEach(each -> begun.add(threads.submit(each)));
+            List<T> found = new ArrayList<>();
+            for (Future<T> each : begun) {
+                found.add(each.get());
             }
             return found;
         } catch (ExecutionException e) {
-            throw new IOException(e.getCause());
+            throw new IOException(e.getCause().getMessage(), e.getCause());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException("interrupted in the midst of a commit", e);
@@ -151,20 +160,6 @@ record WrittenFiles(int count, String digest) {
     /** Where tasks write what is not shown yet. */
     static Path temporary(Path output) {
         return new Path(output, TEMPORARY);
-    }
-
-    /** All that is in an output, but for where tasks write; first the mark that all is there. */
-    static List<FileStatus> shownIn(FileSystem files, Path output) throws IOException {
-        List<FileStatus> found = new ArrayList<>();
-        for (FileStatus each : list(files, output)) {
-            String name = each.getPath().getName();
-            if (name.equals(FileOutputCommitter.SUCCEEDED_FILE_NAME)) {
-                found.add(0, each);
-            } else if (!name.equals(TEMPORARY)) {
-                found.add(each);
-            }
-        }
-        return found;
     }
 
     /** What is in a directory; nothing when it is not there. */

@@ -142,10 +142,15 @@ class FrozenDriverTest {
         Thread next = new Thread(() -> new EarlierWrites(() -> conf).resume(questions), "next");
         next.start();
         life.aboutWrites = REFUSED;
+        int asked = 0;
         try {
             while (next.isAlive()) {
                 questions.answer(1, write.toString());
-                questions.answer(2, "{}");
+                for (var settled : FakeCluster.events(outbox, "write_resolved")) {
+                    boolean kept = Files.exists(output.resolve(".yarnspec-undoing-" + id + "/places"));
+                    assertTrue(asked++ > 0 || kept || !settled.get("outcome").asText().equals("restored"));
+                    questions.answer(2, "{}");
+                }
                 next.join(5);
             }
             return FakeCluster.events(outbox, "write_resolved").get(0).get("outcome").asText();
@@ -396,22 +401,52 @@ class FrozenDriverTest {
         assertEquals(names("table/_SUCCESS", "table/" + part(), "table/day=2/" + part()), found());
     }
 
-    @Test
-    void whatSomebodyElseHasAddedMeanwhileIsNotOverwritten() throws IOException {
-        table();
+    /** Be it deep below, or a file in the place of one that was there. */
+    @ParameterizedTest
+    @ValueSource(strings = {"day=1", "day=2/hour=1", "day=2/hour=1/old", "old"})
+    void whatSomebodyElseHasChangedMeanwhileIsNotOverwritten(String changed) throws IOException {
+        write(output.resolve("day=2/hour=1/old"), "old");
+        TreeSet<String> before = table();
         RecordedCommitProtocol protocol = overwrite();
         Job hadoops = overwritten(protocol);
-        Path others = output.resolve("day=1/others");
-        write(others, "of somebody else");
-        Files.setLastModifiedTime(others.getParent(), FileTime.fromMillis(1));
-        TreeSet<String> before = found();
-        assertThrows(UncheckedIOException.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        Files.setLastModifiedTime(output.resolve(changed), FileTime.fromMillis(System.currentTimeMillis() + 10_000));
+        var refused = assertThrows(UncheckedIOException.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        assertTrue(refused.getMessage().contains("changed by somebody else"), refused::getMessage);
+        protocol.abortJob(hadoops);
         assertEquals(before, found());
+    }
+
+    @Test
+    void whereNothingWasNothingIsLost() throws IOException {
+        Files.createDirectory(output);
+        RecordedCommitProtocol protocol = overwrite();
+        Job hadoops = overwritten(protocol);
+        FrozenFiles.freeze("take", remote(output.resolve("_temporary/3/task_0/day=2")), () -> {
+            assertEquals("restored", clearAway(job, "committing", "replace"));
+        });
+        assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        assertEquals(names("table"), found());
+    }
+
+    /** Others may be writing to other partitions, and show what this one has not shown yet. */
+    @Test
+    void onePartitionGoesAtOnceAndWithItAllThatWouldWait() throws Exception {
+        table();
+        write(directory.resolve("own/old"), "");
+        int before = life.cluster.events("write_clearing").size();
+        RecordedCommitProtocol protocol = overwrite();
+        assertTrue(protocol.deleteWithJob(files(), remote(output.resolve("day=1")), true));
+        assertEquals(names("own/old", "table/_SUCCESS", "table/day=2/old", "table/old"), found());
+        assertEquals(before + 1, life.cluster.events("write_clearing").size());
+        RecordedCommitProtocol all = overwrite();
+        assertTrue(all.deleteWithJob(files(), remote(output), true));
+        assertTrue(all.deleteWithJob(files(), remote(directory.resolve("own")), true));
+        assertEquals(names("table"), found());
     }
 
     /** Nobody sees of one without files whether it has come to its end. */
     @ParameterizedTest
-    @ValueSource(strings = {"_SUCCESS", "old"})
+    @ValueSource(strings = {"_SUCCESS", "old", ".yarnspec-overwritten-%s"})
     void anOverwriteWithNothingIsDoneAgainUnlessItHadTakenAll(String last) throws IOException {
         TreeSet<String> before = table();
         RecordedCommitProtocol protocol = overwrite();
@@ -419,12 +454,13 @@ class FrozenDriverTest {
         Job hadoops = hadoopJob(remote(output));
         protocol.setupJob(hadoops);
         WrittenFiles none = WrittenFiles.shown(files(), remote(output), job);
-        FrozenFiles.freeze("take", remote(output.resolve(last)), () -> {
+        FrozenFiles.freeze("take", remote(output.resolve(last.formatted(job))), () -> {
             assertEquals("restored", clearAway(job, "committing", "replace", none));
         });
         assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of())));
         assertTrue(FrozenFiles.hasFrozen());
         assertEquals(before, found());
+        assertEquals("old", Files.readString(output.resolve("_SUCCESS")));
     }
 
     @Test
