@@ -82,7 +82,7 @@ final class EarlierWrites {
             throw new IOException("it is not known which files are its own");
         }
         if (committing && write.path("digest").asText().isEmpty()) {
-            if (Overwritten.isLeft(files, output, job)) { // so it had not come to its end
+            if (Overwritten.isLeft(files, output, job) && Overwritten.isAllBelow(files, output, job)) {
                 WrittenFiles.undo(files, output, job, epoch);
                 Overwritten.putBack(files, output, job);
             }

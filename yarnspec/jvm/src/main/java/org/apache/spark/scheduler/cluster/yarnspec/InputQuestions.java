@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
@@ -27,8 +28,11 @@ final class InputQuestions {
     /** Outputs to which an earlier driver has added, with the number of the first RDD that is made after that. */
     private final Map<String, Integer> notAddedAgain = new ConcurrentHashMap<>();
 
-    /** Why nothing may be read at or below these paths, or above them. */
-    private final Map<String, String> refused = new ConcurrentHashMap<>();
+    /** By the number of a write that has failed. */
+    private final Map<Integer, InPart> refused = new ConcurrentHashMap<>();
+
+    /** Places at a path were overwritten in part: why nothing may be read at or below that path, or above it. */
+    private record InPart(String path, Set<Path> places, String why) {}
 
     InputQuestions(WriteQuestions questions, PlaceNames names) {
         this.questions = questions;
@@ -46,12 +50,21 @@ final class InputQuestions {
         notAddedAgain.put(path, rdd);
     }
 
-    void refuse(String path, String why) {
-        refused.put(path, why);
+    void refuse(int write, String path, Set<Path> places, String why) {
+        refused.put(write, new InPart(path, places, why));
+    }
+
+    void allow(int write) {
+        refused.remove(write);
     }
 
     void allow(String path) {
-        refused.remove(path);
+        refused.values().removeIf(each -> each.path().equals(path));
+    }
+
+    /** All in these places has been overwritten since. */
+    void allow(String path, Set<Path> places) {
+        refused.values().removeIf(each -> each.path().equals(path) && places.containsAll(each.places()));
     }
 
     /** What was found out before does not hold any more. */
@@ -114,9 +127,9 @@ final class InputQuestions {
 
     /** @throws IllegalStateException nothing may be read there */
     void checkPath(String path) {
-        refused.forEach((place, why) -> {
-            if ((path + "/").startsWith(place + "/") || (place + "/").startsWith(path + "/")) {
-                throw new IllegalStateException(why);
+        refused.values().forEach(each -> {
+            if ((path + "/").startsWith(each.path() + "/") || (each.path() + "/").startsWith(path + "/")) {
+                throw new IllegalStateException(each.why());
             }
         });
     }

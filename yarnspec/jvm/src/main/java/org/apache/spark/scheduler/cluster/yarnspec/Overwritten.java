@@ -53,14 +53,14 @@ final class Overwritten {
         renames = takes(files) && files.mkdirs(directory);
     }
 
-    /** When the directory was made, by the clock of the file system. */
-    long madeMs() throws IOException {
-        return files.getFileStatus(directory).getModificationTime();
-    }
-
     /** Whether something was taken or deleted, or perhaps. */
     boolean hasTaken() {
         return taken;
+    }
+
+    /** Where all belongs that was to be taken. */
+    List<Path> places() {
+        return List.copyOf(numbers.keySet());
     }
 
     /** Whether it is worth it there: a rename is a rename. */
@@ -92,6 +92,11 @@ final class Overwritten {
         return new Path(beside, ".yarnspec-undoing-" + job);
     }
 
+    /** The same directory, when all is shown. */
+    private static Path done(Path beside, String job) {
+        return new Path(beside, ".yarnspec-done-" + job);
+    }
+
     private static List<Path> besides(Path output) {
         Path above = output.getParent();
         return above == null ? List.of(output) : List.of(output, above);
@@ -103,13 +108,14 @@ final class Overwritten {
 
     /** Takes a file, or a directory with all below it; false when there is nothing. */
     boolean take(Path path) throws IOException {
-        taken = true;
         if (isRenamed(path)) {
+            taken = true;
             return true;
         } else if (!files.exists(path)) {
             return false;
         }
         ask.run();
+        taken = true;
         if (renames) {
             create(DELETED).close();
         }
@@ -121,7 +127,8 @@ final class Overwritten {
         try {
             return renames && isOpen() && files.rename(path, new Path(directory, "" + numberOf(path)));
         } catch (IOException e) {
-            if (planned && isBelow(path, directory.getParent()) && files.exists(path)) {
+            if (planned && isBelow(path, directory.getParent())) {
+                taken = true; // perhaps
                 throw e; // the write fails, and nothing is lost
             }
             return false; // from one of HDFS's encryption zones into another, for example
@@ -178,10 +185,11 @@ final class Overwritten {
         }
     }
 
-    /** Deletes what was taken. */
+    /** Deletes what was taken; at first in one step, so that half of it is never put back. */
     void delete() throws IOException {
-        if (renames) {
-            files.delete(directory, true);
+        Path done = done(directory.getParent(), job);
+        if (renames && isOpen() && files.rename(directory, done)) {
+            files.delete(done, true);
         }
     }
 
@@ -248,9 +256,19 @@ final class Overwritten {
         return !files.exists(new Path(closed, DELETED));
     }
 
-    /** Whether a write that was shut out may have had something left to overwrite. */
+    /** Whether a write that was shut out had not come to its end. */
     static boolean isLeft(FileSystem files, Path output, String job) throws IOException {
         return files.exists(closed(output, job));
+    }
+
+    /** Whether all that it was to take was below its output. */
+    static boolean isAllBelow(FileSystem files, Path output, String job) throws IOException {
+        for (JsonNode place : read(files, new Path(closed(output, job), PLACES))) {
+            if (!isBelow(new Path(place.asText()), output)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static JsonNode read(FileSystem files, Path list) throws IOException {
@@ -269,9 +287,10 @@ final class Overwritten {
     /** Deletes what is left of a write that was shut out. */
     static void forget(FileSystem files, Path output, String job) throws IOException {
         for (Path beside : besides(output)) {
-            Path closed = closed(beside, job);
-            if (files.exists(closed)) {
-                files.delete(closed, true);
+            for (Path each : List.of(closed(beside, job), done(beside, job))) {
+                if (files.exists(each)) {
+                    files.delete(each, true);
+                }
             }
         }
     }

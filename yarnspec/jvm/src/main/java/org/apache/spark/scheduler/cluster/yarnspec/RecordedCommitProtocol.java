@@ -66,31 +66,41 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     /** As Spark's own commit, but for how it deletes the partitions that are there. */
     private void overwrite(JobContext context, StagedFiles staged) throws IOException {
         FileSystem files = filesOf(context);
-        overwriting(files, staged.places(write.output()), context, staged);
+        List<Path> places = staged.places(write.output());
+        overwritten = overwritten(files, write.output());
+        overwriting(places, context, staged);
         committer().commitJob(context);
         staged.show(files, stagingDir(), write.output(), overwritten);
-        remove(overwritten::delete, "what a write has overwritten");
+        shown();
+        writes.replacedIn(write, places);
         remove(() -> files.delete(stagingDir(), true), "what is left of a write's staging directory");
     }
 
     /** As Spark's own commit, once what was there is out of its way. */
     private void replace(JobContext context, Seq<FileCommitProtocol.TaskCommitMessage> tasks, StagedFiles staged)
             throws IOException {
-        FileSystem files = filesOf(context);
-        before.check(files);
-        overwriting(files, before.places(), context, staged);
+        overwritten = overwritten(filesOf(context), write.output());
+        before.check();
+        overwriting(before.places(), context, staged);
         for (Path each : before.places()) {
             overwritten.take(each);
         }
         super.commitJob(context, tasks);
-        remove(overwritten::delete, "what a write has overwritten");
+        shown();
+        writes.replaced(write);
     }
 
     /** From here on something that was there may be gone. */
-    private void overwriting(FileSystem files, List<Path> places, JobContext context, StagedFiles staged) throws IOException {
-        overwritten = overwritten(files, write.output());
+    private void overwriting(List<Path> places, JobContext context, StagedFiles staged) throws IOException {
         overwritten.willTake(places);
         writes.committing(write, files(context, staged));
+    }
+
+    /** Whatever fails from here on, it is not put back any more. */
+    private void shown() {
+        Overwritten done = overwritten;
+        overwritten = null;
+        remove(done::delete, "what a write has overwritten");
     }
 
     private FileSystem filesOf(JobContext context) throws IOException {
@@ -132,11 +142,10 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     /** But for what tasks have not shown: the commit would show that too. */
     private ToOverwrite leave(FileSystem files, Path output) throws IOException {
         Overwritten gone = overwritten(files, output);
-        long atMs = gone.madeMs();
         writes.deleting(write);
         gone.take(WrittenFiles.temporary(output));
         gone.delete();
-        return ToOverwrite.of(files, output, atMs);
+        return new ToOverwrite(files, output);
     }
 
     private boolean isOutput(FileSystem files, Path path) {
@@ -170,14 +179,21 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
 
     @Override
     public void abortJob(JobContext context) {
-        if (write != null) {
-            if (overwritten != null && overwritten.hasTaken()) {
-                writes.overwrittenInPart(write); // also when the next question is not answered
+        boolean interrupted = Thread.interrupted(); // else nothing could be asked, and nothing were put back
+        try {
+            if (write != null) {
+                if (overwritten != null && overwritten.hasTaken()) {
+                    writes.overwrittenInPart(write, overwritten.places()); // also when the next question is not answered
+                }
+                writes.aborting(write);
+                undo();
             }
-            writes.aborting(write);
-            undo();
+            super.abortJob(context);
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
-        super.abortJob(context);
     }
 
     /** A newer driver finds the rest of it, if there is one. */

@@ -459,13 +459,23 @@ final class Writes {
     }
 
     /** A write has failed in the midst of its commit: until all is put back nobody reads there, or adds to it. */
-    void overwrittenInPart(Write write) {
-        inputs.refuse(write.target().path(), inPart(write));
+    void overwrittenInPart(Write write, List<Path> places) {
+        inputs.refuse(write.number(), write.target().path(), Set.copyOf(places), inPart(write));
     }
 
     /** What that had overwritten is there again. */
     void putBack(Write write) {
+        inputs.allow(write.number());
+    }
+
+    /** All that was there is gone. */
+    void replaced(Write write) {
         inputs.allow(write.target().path());
+    }
+
+    /** All that was in these places is. */
+    void replacedIn(Write write, List<Path> places) {
+        inputs.allow(write.target().path(), Set.copyOf(places));
     }
 
     private static String inPart(Write write) {
@@ -479,7 +489,7 @@ final class Writes {
         turns.done(write.target());
         if (write.anew()) {
             undecided.remove(write.target().path()); // what that was about is gone
-            inputs.allow(write.target().path());
+            replaced(write);
         }
     }
 

@@ -56,8 +56,9 @@ class FrozenDriverTest {
     private Path directory;
 
     private static DriverLife life;
+    private static int executions;
 
-    private final String job = UUID.randomUUID().toString();
+    private String job = UUID.randomUUID().toString();
     private Configuration conf;
     private Path output;
 
@@ -345,7 +346,7 @@ class FrozenDriverTest {
                 Option.empty(),
                 Option.empty(),
                 seq());
-        life.cluster.context.setLocalProperty("spark.sql.execution.id", "1");
+        life.cluster.context.setLocalProperty("spark.sql.execution.id", "" + ++executions);
         try {
             assertFalse(life.recovery.writes().isThere(session, command));
             return protocol(false);
@@ -401,19 +402,46 @@ class FrozenDriverTest {
         assertEquals(names("table/_SUCCESS", "table/" + part(), "table/day=2/" + part()), found());
     }
 
-    /** Be it deep below, or a file in the place of one that was there. */
+    private static void setTime(Path file, long ms) throws IOException {
+        Files.setLastModifiedTime(file, FileTime.fromMillis(ms));
+    }
+
+    /** Deep below there is something new; another directory, or file, is in the place of one that was there. */
     @ParameterizedTest
-    @ValueSource(strings = {"day=1", "day=2/hour=1", "day=2/hour=1/old", "old"})
+    @ValueSource(strings = {"day=2/hour=1", "day=1", "old"})
     void whatSomebodyElseHasChangedMeanwhileIsNotOverwritten(String changed) throws IOException {
         write(output.resolve("day=2/hour=1/old"), "old");
-        TreeSet<String> before = table();
+        table();
         RecordedCommitProtocol protocol = overwrite();
         Job hadoops = overwritten(protocol);
-        Files.setLastModifiedTime(output.resolve(changed), FileTime.fromMillis(System.currentTimeMillis() + 10_000));
+        Path place = output.resolve(changed);
+        if (changed.contains("/")) {
+            long before = Files.getLastModifiedTime(place).toMillis();
+            long deadline = System.nanoTime() + 10_000_000_000L;
+            do { // the clock of the file system is coarse
+                write(place.resolve("others"), "of somebody else");
+            } while (Files.getLastModifiedTime(place.resolve("others")).toMillis() <= before && System.nanoTime() < deadline);
+        } else {
+            setTime(place, 1_000); // moved with its time
+        }
+        TreeSet<String> before = found();
+        before.removeIf(each -> each.contains("_temporary"));
         var refused = assertThrows(UncheckedIOException.class, () -> protocol.commitJob(hadoops, told(Map.of())));
         assertTrue(refused.getMessage().contains("changed by somebody else"), refused::getMessage);
         protocol.abortJob(hadoops);
         assertEquals(before, found());
+    }
+
+    /** Files that were copied with their times, or by a clock that was ahead. */
+    @Test
+    void filesOfALaterTimeAreOverwrittenAsAllOthers() throws IOException {
+        table();
+        for (String each : List.of("old", "day=1/old", "day=1")) {
+            setTime(output.resolve(each), System.currentTimeMillis() + 1_000_000_000);
+        }
+        RecordedCommitProtocol protocol = overwrite();
+        protocol.commitJob(overwritten(protocol), told(Map.of()));
+        assertEquals(names("table/_SUCCESS", "table/" + part(), "table/day=2/" + part()), found());
     }
 
     @Test
@@ -514,12 +542,8 @@ class FrozenDriverTest {
         assertEquals(before, found());
     }
 
-    /** Until all is there again; else the program would go on with what is left. */
-    @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void whatIsLeftOfAnOverwriteThatFailedIsNotRead(boolean putBack) throws IOException {
-        table();
-        RecordedCommitProtocol protocol = overwrite();
+    /** Its commit fails, and on the way back something of others is in the way, or is not. */
+    private void failInPart(RecordedCommitProtocol protocol, boolean putBack) throws IOException {
         Job hadoops = overwritten(protocol);
         FrozenFiles.freeze("take", remote(output.resolve("_temporary/3/task_0/day=2")), () -> {
             throw new IllegalStateException("this rename fails");
@@ -529,14 +553,65 @@ class FrozenDriverTest {
             write(output.resolve("day=1/others"), "of somebody else");
         }
         protocol.abortJob(hadoops);
+    }
+
+    private void assertRefused(boolean refused) {
         String place = remote(output.resolve("day=1")).toString();
         Executable read = () -> life.recovery.writes().reads(session().read().text(place).queryExecution().analyzed());
-        if (putBack) {
-            assertDoesNotThrow(read);
+        if (refused) {
+            var thrown = assertThrows(IllegalStateException.class, read);
+            assertTrue(thrown.getMessage().contains("was overwritten in part"), thrown::getMessage);
         } else {
-            var refused = assertThrows(IllegalStateException.class, read);
-            assertTrue(refused.getMessage().contains("was overwritten in part"), refused::getMessage);
+            assertDoesNotThrow(read);
         }
+    }
+
+    /** Until all is there again, or all was overwritten; else the program would go on with what is left. */
+    @Test
+    void whatIsLeftOfAnOverwriteThatFailedIsNotRead() throws IOException {
+        table();
+        failInPart(overwrite(), true);
+        assertRefused(false);
+        failInPart(overwrite(), false);
+        assertRefused(true);
+        job = UUID.randomUUID().toString();
+        failInPart(overwrite(), true);
+        assertRefused(true);
+        job = UUID.randomUUID().toString();
+        RecordedCommitProtocol last = overwrite();
+        last.commitJob(overwritten(last), told(Map.of()));
+        write(output.resolve("day=1/more"), "more");
+        assertRefused(false);
+    }
+
+    @Test
+    void whoIsInterruptedPutsBackAllTheSame() throws IOException {
+        TreeSet<String> before = table();
+        RecordedCommitProtocol protocol = overwrite();
+        Job hadoops = overwritten(protocol);
+        FrozenFiles.freeze("take", remote(output.resolve("_temporary/3/task_0/day=2")), () -> {
+            throw new IllegalStateException("this rename fails");
+        });
+        assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        Thread.currentThread().interrupt();
+        protocol.abortJob(hadoops);
+        assertTrue(Thread.interrupted());
+        assertEquals(before, found());
+    }
+
+    /** Where it cannot be told which files are its own: not done, but what it has taken is there again. */
+    @Test
+    void whatAWriteOfUnknownFilesHasTakenIsThereAgain() throws IOException {
+        TreeSet<String> before = table();
+        RecordedCommitProtocol protocol = overwrite();
+        Job hadoops = overwritten(protocol);
+        FrozenFiles.freeze("take", remote(output.resolve("old")), () -> {
+            assertEquals("failed", clearAway(job, "committing", "replace", new WrittenFiles(0, "")));
+        });
+        assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        TreeSet<String> after = found();
+        after.removeIf(each -> each.contains(".yarnspec-undoing-"));
+        assertEquals(before, after);
     }
 
     /** A file, where a directory is to be; and all where tasks show files when they commit. */
