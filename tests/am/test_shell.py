@@ -500,7 +500,16 @@ def test_a_new_epoch_begins_with_a_log_of_its_own_before_its_driver_starts(make:
 def test_what_a_dead_driver_was_still_to_do_is_counted(make: Make) -> None:
     kill = commands.KillAttempt(stage=1, stage_attempt=0, index=4, task_id=7, reason="another attempt won")
     world = make({STARTED.__class__: [kill, kill], events.DriverLost: [FINISH]})
-    world.run(STARTED, events.DriverLost(exit_code=-9, reason="killed"))
+    loop = threading.Thread(target=world.shell.run)
+    loop.start()
+    try:
+        assert world.shell.ask(STARTED) == [kill, kill]
+        # What is being told just then is not counted.
+        assert world.shell.in_force(10)
+    finally:
+        world.shell.post(events.DriverLost(exit_code=-9, reason="killed"))
+        loop.join(10)
+    assert not loop.is_alive()
     assert world.logged[-3:] == ["DriverLost", "EpochRefused", "FinishApplication"]
     assert world.shell.document(About()).refused == {"commands": 2}
 

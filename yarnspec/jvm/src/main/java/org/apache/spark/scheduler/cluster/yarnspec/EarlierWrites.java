@@ -34,18 +34,20 @@ final class EarlierWrites {
                 outcome = Outcome.FAILED;
                 why = Failures.shortened(e.toString());
             }
+            if (outcome == Outcome.COMMITTED || outcome == Outcome.UNDONE) {
+                forget(each);
+            }
             Outcome said = outcome;
             String reason = why;
             questions.ask("write_resolved", event -> event.put("ordinal", each.path("ordinal").asInt())
                     .put("outcome", said.name().toLowerCase(Locale.ROOT))
                     .put("why", reason));
-            if (outcome == Outcome.RESTORED) {
+            if (outcome == Outcome.RESTORED) { // without it nobody could tell the next time what had been overwritten
                 forget(each);
             }
         }
     }
 
-    /** Only now: without it nobody could tell the next time what had been overwritten. */
     private void forget(JsonNode write) {
         try {
             Path output = new Path(write.path("path").asText());
@@ -90,7 +92,6 @@ final class EarlierWrites {
         }
         if (committing && isThere(write) && !(hasNone(write) && Overwritten.isLeft(files, output, job))) {
             WrittenFiles.finish(files, output, job, epoch, conf.get());
-            Overwritten.forget(files, output, job);
             return Outcome.COMMITTED;
         }
         if (isSave(write)) {
@@ -101,9 +102,6 @@ final class EarlierWrites {
         }
         WrittenFiles.undo(files, output, job, epoch);
         boolean restored = Overwritten.putBack(files, output, job);
-        if (!restored) {
-            Overwritten.forget(files, output, job);
-        }
         if (!write.path("existed").asBoolean()) {
             WrittenFiles.removeIfEmpty(files, output);
         }

@@ -31,8 +31,20 @@ final class InputQuestions {
     /** By the number of a write that has failed. */
     private final Map<Integer, InPart> refused = new ConcurrentHashMap<>();
 
-    /** Places at a path were overwritten in part: why nothing may be read at or below that path, or above it. */
-    private record InPart(String path, Set<Path> places, String why) {}
+    /** Places at a path, or elsewhere, were overwritten in part: why nothing may be read at or below these, or above. */
+    private record InPart(String path, String job, Set<String> places, String why) {
+        boolean touches(String name) {
+            return overlap(name, path) || places.stream().anyMatch(each -> overlap(name, each));
+        }
+    }
+
+    private static boolean overlap(String one, String other) {
+        return isWithin(one, other) || isWithin(other, one);
+    }
+
+    private static boolean isWithin(String path, String above) {
+        return (path + "/").startsWith(above + "/");
+    }
 
     InputQuestions(WriteQuestions questions, PlaceNames names) {
         this.questions = questions;
@@ -50,8 +62,14 @@ final class InputQuestions {
         notAddedAgain.put(path, rdd);
     }
 
-    void refuse(int write, String path, Set<Path> places, String why) {
-        refused.put(write, new InPart(path, places, why));
+    void refuse(int write, String path, String job, Collection<Path> places, String why) {
+        refused.put(write, new InPart(path, job, namesOf(places), why));
+    }
+
+    private Set<String> namesOf(Collection<Path> places) {
+        Set<String> found = new TreeSet<>();
+        places.forEach(each -> found.add(names.of(each)));
+        return found;
     }
 
     void allow(int write) {
@@ -59,12 +77,21 @@ final class InputQuestions {
     }
 
     void allow(String path) {
-        refused.values().removeIf(each -> each.path().equals(path));
+        refused.values().removeIf(each -> isWithin(each.path(), path));
     }
 
-    /** All in these places has been overwritten since. */
-    void allow(String path, Set<Path> places) {
-        refused.values().removeIf(each -> each.path().equals(path) && places.containsAll(each.places()));
+    /** All in these places has been overwritten since; returns the jobs of those for which that was all. */
+    List<String> allow(String path, Collection<Path> places) {
+        Set<String> replaced = namesOf(places);
+        List<String> jobs = new ArrayList<>();
+        refused.values().removeIf(each -> {
+            boolean isAll = each.path().equals(path) && replaced.containsAll(each.places());
+            if (isAll) {
+                jobs.add(each.job());
+            }
+            return isAll;
+        });
+        return jobs;
     }
 
     /** What was found out before does not hold any more. */
@@ -128,7 +155,7 @@ final class InputQuestions {
     /** @throws IllegalStateException nothing may be read there */
     void checkPath(String path) {
         refused.values().forEach(each -> {
-            if ((path + "/").startsWith(each.path() + "/") || (each.path() + "/").startsWith(path + "/")) {
+            if (each.touches(path)) {
                 throw new IllegalStateException(each.why());
             }
         });

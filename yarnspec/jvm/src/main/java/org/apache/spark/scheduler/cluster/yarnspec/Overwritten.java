@@ -7,10 +7,12 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
@@ -30,6 +32,8 @@ final class Overwritten {
     private static final String PLACES = "places";
     /** That something was deleted, as it could not be taken. */
     private static final String DELETED = "deleted";
+    /** Made to know the time. */
+    private static final String CLOCK = "clock";
 
     private final FileSystem files;
     private final Path directory;
@@ -61,6 +65,28 @@ final class Overwritten {
     /** Where all belongs that was to be taken. */
     List<Path> places() {
         return List.copyOf(numbers.keySet());
+    }
+
+    /** By the clock of the file system. */
+    long nowMs() throws IOException {
+        create(CLOCK).close();
+        return files.getFileStatus(new Path(directory, CLOCK)).getModificationTime();
+    }
+
+    /** What was taken, by where it belongs. */
+    Map<Path, FileStatus> statuses() throws IOException {
+        Map<String, FileStatus> there = new HashMap<>();
+        for (FileStatus each : WrittenFiles.list(files, directory)) {
+            there.put(each.getPath().getName(), each);
+        }
+        Map<Path, FileStatus> found = new HashMap<>();
+        numbers.forEach((place, number) -> {
+            FileStatus status = there.get("" + number);
+            if (status != null) {
+                found.put(place, status);
+            }
+        });
+        return found;
     }
 
     /** Whether it is worth it there: a rename is a rename. */
@@ -124,10 +150,12 @@ final class Overwritten {
 
     private boolean isRenamed(Path path) throws IOException {
         boolean planned = numbers.containsKey(path);
+        Path target = new Path(directory, "" + numberOf(path));
         try {
-            return renames && isOpen() && files.rename(path, new Path(directory, "" + numberOf(path)));
+            return renames && isOpen() && files.rename(path, target);
         } catch (IOException e) {
-            if (planned && isBelow(path, directory.getParent())) {
+            // Of what is not there local files say so by an exception.
+            if (planned && isBelow(path, directory.getParent()) && (files.exists(path) || files.exists(target))) {
                 taken = true; // perhaps
                 throw e; // the write fails, and nothing is lost
             }
@@ -150,6 +178,9 @@ final class Overwritten {
     boolean undo(Path output) throws IOException {
         if (!renames || !files.exists(directory)) {
             return false;
+        } else if (!taken) {
+            files.delete(directory, true);
+            return true;
         }
         boolean deleted = files.exists(new Path(directory, DELETED));
         WrittenFiles.removeShown(files, output, job);
@@ -193,6 +224,14 @@ final class Overwritten {
         }
     }
 
+    /** Deletes what a write of this driver had taken that failed: all of it has been overwritten since. */
+    static void drop(FileSystem files, Path output, String job) throws IOException {
+        Path done = done(output, job);
+        if (files.exists(directory(output, job)) && files.rename(directory(output, job), done)) {
+            files.delete(done, true);
+        }
+    }
+
     /** What the driver of that write has not overwritten yet it cannot overwrite any more. */
     static void shutOut(FileSystem files, Path output, String job) throws IOException {
         for (Path beside : besides(output)) {
@@ -212,7 +251,7 @@ final class Overwritten {
 
     private static boolean holdsNothing(FileSystem files, Path directory) throws IOException {
         for (var each : WrittenFiles.list(files, directory)) {
-            if (!each.getPath().getName().equals(PLACES)) {
+            if (!Set.of(PLACES, CLOCK).contains(each.getPath().getName())) {
                 return false;
             }
         }

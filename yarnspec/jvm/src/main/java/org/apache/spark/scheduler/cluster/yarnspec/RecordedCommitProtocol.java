@@ -72,7 +72,9 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         committer().commitJob(context);
         staged.show(files, stagingDir(), write.output(), overwritten);
         shown();
-        writes.replacedIn(write, places);
+        for (String failed : writes.replacedIn(write, places)) {
+            remove(() -> Overwritten.drop(files, write.output(), failed), "what a write that failed has overwritten");
+        }
         remove(() -> files.delete(stagingDir(), true), "what is left of a write's staging directory");
     }
 
@@ -80,11 +82,11 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     private void replace(JobContext context, Seq<FileCommitProtocol.TaskCommitMessage> tasks, StagedFiles staged)
             throws IOException {
         overwritten = overwritten(filesOf(context), write.output());
-        before.check();
         overwriting(before.places(), context, staged);
         for (Path each : before.places()) {
             overwritten.take(each);
         }
+        before.check(overwritten);
         super.commitJob(context, tasks);
         shown();
         writes.replaced(write);
@@ -144,8 +146,9 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         Overwritten gone = overwritten(files, output);
         writes.deleting(write);
         gone.take(WrittenFiles.temporary(output));
+        long nowMs = gone.nowMs();
         gone.delete();
-        return new ToOverwrite(files, output);
+        return new ToOverwrite(files, output, nowMs);
     }
 
     private boolean isOutput(FileSystem files, Path path) {
@@ -183,7 +186,7 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         try {
             if (write != null) {
                 if (overwritten != null && overwritten.hasTaken()) {
-                    writes.overwrittenInPart(write, overwritten.places()); // also when the next question is not answered
+                    writes.overwrittenInPart(write, job, overwritten.places()); // also when the next question is not answered
                 }
                 writes.aborting(write);
                 undo();

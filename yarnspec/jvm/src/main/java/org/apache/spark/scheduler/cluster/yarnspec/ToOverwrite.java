@@ -13,34 +13,29 @@ import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter;
 
 /** All that was in an output when its overwrite began, which is taken at the commit. */
 final class ToOverwrite {
-    private final FileSystem files;
-    private final Path output;
-    private final long sinceMs;
-    private final Map<Path, FileStatus> before;
+    /** How one thing in the output was. */
+    private record Was(boolean isDirectory, long bytes, long changedMs) {
+        static Was of(FileStatus status) {
+            return new Was(status.isDirectory(), status.getLen(), status.getModificationTime());
+        }
+    }
 
-    /** To be made right after something was changed in the output itself, which tells the time by the file system's clock. */
-    ToOverwrite(FileSystem files, Path output) throws IOException {
+    private final FileSystem files;
+    private final Map<Path, Was> before = new TreeMap<>();
+    private final long sinceMs;
+
+    /** @param nowMs by the clock of the file system */
+    ToOverwrite(FileSystem files, Path output, long nowMs) throws IOException {
         this.files = files;
-        this.output = output;
-        sinceMs = changedMs();
-        before = children();
+        sinceMs = nowMs;
+        for (FileStatus each : WrittenFiles.list(files, output)) {
+            before.put(each.getPath(), Was.of(each));
+        }
+        before.remove(WrittenFiles.temporary(output));
     }
 
     static boolean isMark(Path path) {
         return path.getName().equals(FileOutputCommitter.SUCCEEDED_FILE_NAME);
-    }
-
-    private long changedMs() throws IOException {
-        return files.getFileStatus(output).getModificationTime();
-    }
-
-    private Map<Path, FileStatus> children() throws IOException {
-        Map<Path, FileStatus> found = new TreeMap<>();
-        for (FileStatus each : WrittenFiles.list(files, output)) {
-            found.put(each.getPath(), each);
-        }
-        found.remove(WrittenFiles.temporary(output));
-        return found;
     }
 
     /** Files and directories in the output; first the mark that all is there. */
@@ -51,56 +46,53 @@ final class ToOverwrite {
     }
 
     /**
-     * What somebody has put there since would be taken with it: a commit of another write to the same output may even have
-     * shown files of this one there. To be called, too, right after a change in the output itself.
+     * What somebody has put there since must not go with it: a commit of another write to the same output may even have shown
+     * files of this one there. Looked at when all is taken: nobody adds anything by its old path then.
      *
      * @throws IOException something has been changed since
      */
-    void check() throws IOException {
-        long nowMs = changedMs(); // files of a later time were copied with that
-        Map<Path, FileStatus> now = children();
-        List<FileStatus> level = new ArrayList<>();
-        for (FileStatus each : before.values()) {
-            FileStatus there = now.get(each.getPath());
+    void check(Overwritten taken) throws IOException {
+        long nowMs = taken.nowMs(); // files of a later time were copied with that
+        Map<Path, FileStatus> there = taken.statuses();
+        List<Path> directories = new ArrayList<>();
+        before.forEach((place, was) -> {
+            FileStatus status = there.get(place);
             // In hidden directories other writes keep what they have not shown yet.
-            boolean counts = !each.getPath().getName().startsWith(".") && !isMark(each.getPath());
-            if (counts && there != null) {
-                if (!isSame(each, there)) {
-                    refuse(there);
+            if (status != null && !place.getName().startsWith(".") && !isMark(place)) {
+                if (!Was.of(status).equals(was)) {
+                    throw changed(place);
                 }
-                level.add(there);
+                if (status.isDirectory()) {
+                    directories.add(status.getPath());
+                }
             }
-        }
+        });
+        List<Path> level = directories;
         while (!level.isEmpty()) {
-            level = below(level);
-            for (FileStatus each : level) {
-                if (each.getModificationTime() > sinceMs && each.getModificationTime() <= nowMs) {
-                    refuse(each);
-                }
+            List<Callable<List<Path>>> looks = new ArrayList<>();
+            for (Path each : level) {
+                looks.add(() -> look(each, nowMs));
             }
+            level = WrittenFiles.inParallel(looks).stream().flatMap(List::stream).toList();
         }
     }
 
-    private static boolean isSame(FileStatus one, FileStatus other) {
-        return one.isDirectory() == other.isDirectory()
-                && one.getLen() == other.getLen()
-                && one.getModificationTime() == other.getModificationTime();
-    }
-
-    private static void refuse(FileStatus changed) throws IOException {
-        throw new IOException(changed.getPath() + " has been changed by somebody else while what is to overwrite it was computed. "
-                + "Nothing is overwritten; run it again when nobody else writes there");
-    }
-
-    private List<FileStatus> below(List<FileStatus> level) throws IOException {
-        List<Callable<FileStatus[]>> listings = new ArrayList<>();
-        for (FileStatus each : level) {
+    /** The directories in one. */
+    private List<Path> look(Path directory, long nowMs) throws IOException {
+        List<Path> below = new ArrayList<>();
+        for (FileStatus each : WrittenFiles.list(files, directory)) {
+            if (each.getModificationTime() > sinceMs && each.getModificationTime() <= nowMs) {
+                throw changed(each.getPath());
+            }
             if (each.isDirectory()) {
-                listings.add(() -> WrittenFiles.list(files, each.getPath()));
+                below.add(each.getPath());
             }
         }
-        List<FileStatus> found = new ArrayList<>();
-        WrittenFiles.inParallel(listings).forEach(each -> found.addAll(List.of(each)));
-        return found;
+        return below;
+    }
+
+    private static IllegalStateException changed(Path path) {
+        return new IllegalStateException("yarnspec: " + path + " has been changed by somebody else while what is to overwrite it was "
+                + "computed. What was there is put back; run it again when nobody else writes there");
     }
 }

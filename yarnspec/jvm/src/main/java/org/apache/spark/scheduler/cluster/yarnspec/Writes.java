@@ -459,8 +459,8 @@ final class Writes {
     }
 
     /** A write has failed in the midst of its commit: until all is put back nobody reads there, or adds to it. */
-    void overwrittenInPart(Write write, List<Path> places) {
-        inputs.refuse(write.number(), write.target().path(), Set.copyOf(places), inPart(write));
+    void overwrittenInPart(Write write, String job, List<Path> places) {
+        inputs.refuse(write.number(), write.target().path(), job, places, inPart(write));
     }
 
     /** What that had overwritten is there again. */
@@ -473,9 +473,9 @@ final class Writes {
         inputs.allow(write.target().path());
     }
 
-    /** All that was in these places is. */
-    void replacedIn(Write write, List<Path> places) {
-        inputs.allow(write.target().path(), Set.copyOf(places));
+    /** All that was in these places is; returns the jobs of writes that had failed, of which nothing is left by that. */
+    List<String> replacedIn(Write write, List<Path> places) {
+        return inputs.allow(write.target().path(), places);
     }
 
     private static String inPart(Write write) {

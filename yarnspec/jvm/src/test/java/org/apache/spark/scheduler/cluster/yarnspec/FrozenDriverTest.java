@@ -74,6 +74,7 @@ class FrozenDriverTest {
 
     @BeforeEach
     void setUp() {
+        FrozenFiles.isLocal = false;
         life.aboutWrites = "{}";
         conf = new Configuration(life.cluster.context.hadoopConfiguration());
         output = directory.resolve("table");
@@ -212,8 +213,10 @@ class FrozenDriverTest {
         return hadoops;
     }
 
-    @Test
-    void partitionsAreOverwritten() throws IOException {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void partitionsAreOverwritten(boolean local) throws IOException {
+        FrozenFiles.isLocal = local;
         for (String day : List.of("day=1/old", "day=2/old", "day=3/old")) {
             write(output.resolve(day), "");
         }
@@ -426,7 +429,7 @@ class FrozenDriverTest {
         }
         TreeSet<String> before = found();
         before.removeIf(each -> each.contains("_temporary"));
-        var refused = assertThrows(UncheckedIOException.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        var refused = assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of())));
         assertTrue(refused.getMessage().contains("changed by somebody else"), refused::getMessage);
         protocol.abortJob(hadoops);
         assertEquals(before, found());

@@ -1,5 +1,6 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.net.URI;
 import org.apache.hadoop.fs.FileStatus;
@@ -15,6 +16,8 @@ public final class FrozenFiles extends RawLocalFileSystem {
     private record Freeze(String operation, String path, Runnable meanwhile) {}
 
     private static volatile Freeze next;
+    /** Whether what is not there is told of as by local files. */
+    static volatile boolean isLocal;
 
     /** @param operation {@code take} (rename or delete it), {@code list}, {@code listed} (at the end of that), {@code mkdirs} */
     static void freeze(String operation, Path path, Runnable meanwhile) {
@@ -43,6 +46,9 @@ public final class FrozenFiles extends RawLocalFileSystem {
     public boolean rename(Path from, Path to) throws IOException {
         at("take", from);
         Path target = exists(to) && getFileStatus(to).isDirectory() ? new Path(to, from.getName()) : to;
+        if (!exists(from) && isLocal) {
+            throw new FileNotFoundException(from + " is not there, as local files say it");
+        }
         return exists(from) && !exists(target) && exists(target.getParent()) && super.rename(from, target);
     }
 
