@@ -44,6 +44,7 @@ final class EarlierWrites {
                     .put("why", reason));
             if (outcome == Outcome.RESTORED) { // without it nobody could tell the next time what had been overwritten
                 forget(each);
+                removeIfNew(each);
             }
         }
     }
@@ -51,14 +52,26 @@ final class EarlierWrites {
     private void forget(JsonNode write) {
         try {
             Path output = new Path(write.path("path").asText());
-            FileSystem files = output.getFileSystem(conf.get());
-            Overwritten.forget(files, output, write.path("job").asText());
+            Overwritten.forget(output.getFileSystem(conf.get()), output, write.path("job").asText());
+        } catch (IOException e) {
+            tell(e);
+        }
+    }
+
+    /** Of an output that was not there when its write began nothing is left. */
+    private void removeIfNew(JsonNode write) {
+        try {
+            Path output = new Path(write.path("path").asText());
             if (!write.path("existed").asBoolean()) {
-                WrittenFiles.removeIfEmpty(files, output);
+                WrittenFiles.removeIfEmpty(output.getFileSystem(conf.get()), output);
             }
         } catch (IOException e) {
-            System.err.println("yarnspec: what is left of a write that is settled is not deleted: " + e);
+            tell(e);
         }
+    }
+
+    private static void tell(IOException e) {
+        System.err.println("yarnspec: what is left of a write that is settled is not deleted: " + e);
     }
 
     /** RESTORED: undone, and what it had overwritten is there again. */

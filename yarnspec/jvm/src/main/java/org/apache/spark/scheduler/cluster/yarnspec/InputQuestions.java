@@ -32,9 +32,9 @@ final class InputQuestions {
     private final Map<Integer, InPart> refused = new ConcurrentHashMap<>();
 
     /** Places at a path, or elsewhere, were overwritten in part: why nothing may be read at or below these, or above. */
-    private record InPart(String path, String job, Set<String> places, String why) {
+    private record InPart(String path, String job, boolean onlyPlaces, Set<String> places, Set<String> elsewhere, String why) {
         boolean touches(String name) {
-            return overlap(name, path) || places.stream().anyMatch(each -> overlap(name, each));
+            return overlap(name, path) || elsewhere.stream().anyMatch(each -> overlap(name, each));
         }
     }
 
@@ -62,8 +62,12 @@ final class InputQuestions {
         notAddedAgain.put(path, rdd);
     }
 
-    void refuse(int write, String path, String job, Collection<Path> places, String why) {
-        refused.put(write, new InPart(path, job, namesOf(places), why));
+    /** @param onlyPlaces whether nothing but these was to be overwritten, or made */
+    void refuse(int write, String path, String job, boolean onlyPlaces, Collection<Path> places, String why) {
+        Set<String> all = namesOf(places);
+        Set<String> elsewhere = new TreeSet<>(all);
+        elsewhere.removeIf(each -> isWithin(each, path));
+        refused.put(write, new InPart(path, job, onlyPlaces, all, elsewhere, why));
     }
 
     private Set<String> namesOf(Collection<Path> places) {
@@ -85,7 +89,7 @@ final class InputQuestions {
         Set<String> replaced = namesOf(places);
         List<String> jobs = new ArrayList<>();
         refused.values().removeIf(each -> {
-            boolean isAll = each.path().equals(path) && replaced.containsAll(each.places());
+            boolean isAll = each.onlyPlaces() && each.path().equals(path) && replaced.containsAll(each.places());
             if (isAll) {
                 jobs.add(each.job());
             }

@@ -135,7 +135,6 @@ final class Overwritten {
     /** Takes a file, or a directory with all below it; false when there is nothing. */
     boolean take(Path path) throws IOException {
         if (isRenamed(path)) {
-            taken = true;
             return true;
         } else if (!files.exists(path)) {
             return false;
@@ -149,14 +148,17 @@ final class Overwritten {
     }
 
     private boolean isRenamed(Path path) throws IOException {
+        if (!renames || !isOpen()) {
+            return false;
+        }
         boolean planned = numbers.containsKey(path);
         Path target = new Path(directory, "" + numberOf(path));
+        taken = true; // perhaps, whatever comes back
         try {
-            return renames && isOpen() && files.rename(path, target);
+            return files.rename(path, target);
         } catch (IOException e) {
             // Of what is not there local files say so by an exception.
             if (planned && isBelow(path, directory.getParent()) && (files.exists(path) || files.exists(target))) {
-                taken = true; // perhaps
                 throw e; // the write fails, and nothing is lost
             }
             return false; // from one of HDFS's encryption zones into another, for example
@@ -178,9 +180,6 @@ final class Overwritten {
     boolean undo(Path output) throws IOException {
         if (!renames || !files.exists(directory)) {
             return false;
-        } else if (!taken) {
-            files.delete(directory, true);
-            return true;
         }
         boolean deleted = files.exists(new Path(directory, DELETED));
         WrittenFiles.removeShown(files, output, job);

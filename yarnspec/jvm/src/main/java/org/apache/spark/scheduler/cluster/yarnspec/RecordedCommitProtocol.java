@@ -186,7 +186,7 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         try {
             if (write != null) {
                 if (overwritten != null && overwritten.hasTaken()) {
-                    writes.overwrittenInPart(write, job, overwritten.places()); // also when the next question is not answered
+                    writes.overwrittenInPart(write, job, before == null, overwritten.places()); // also when the next question is not answered
                 }
                 writes.aborting(write);
                 undo();

@@ -16,7 +16,9 @@ final class ToOverwrite {
     /** How one thing in the output was. */
     private record Was(boolean isDirectory, long bytes, long changedMs) {
         static Was of(FileStatus status) {
-            return new Was(status.isDirectory(), status.getLen(), status.getModificationTime());
+            // Where a directory is may be a part of how local file systems store it.
+            long bytes = status.isDirectory() ? 0 : status.getLen();
+            return new Was(status.isDirectory(), bytes, status.getModificationTime());
         }
     }
 

@@ -459,8 +459,8 @@ final class Writes {
     }
 
     /** A write has failed in the midst of its commit: until all is put back nobody reads there, or adds to it. */
-    void overwrittenInPart(Write write, String job, List<Path> places) {
-        inputs.refuse(write.number(), write.target().path(), job, places, inPart(write));
+    void overwrittenInPart(Write write, String job, boolean onlyPlaces, List<Path> places) {
+        inputs.refuse(write.number(), write.target().path(), job, onlyPlaces, places, inPart(write));
     }
 
     /** What that had overwritten is there again. */

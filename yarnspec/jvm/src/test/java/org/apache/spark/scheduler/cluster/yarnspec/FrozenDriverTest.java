@@ -587,6 +587,44 @@ class FrozenDriverTest {
         assertRefused(false);
     }
 
+    /** Into a directory that was empty, or new partitions: nothing was there to be taken. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatAWriteHasShownThatTookNothingGoesWhenItFails(boolean partitions) throws IOException {
+        Files.createDirectories(output);
+        RecordedCommitProtocol protocol = partitions ? protocol(true) : overwrite();
+        Job hadoops = partitions ? staged(protocol, "day=1", "day=2") : overwritten(protocol);
+        String fails = partitions ? ".spark-staging-" + job + "/day=2" : "_temporary/3/task_0/" + part();
+        FrozenFiles.freeze("take", remote(output.resolve(fails)), () -> {
+            throw new IllegalStateException("this rename fails");
+        });
+        assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
+        assertTrue(FrozenFiles.hasFrozen());
+        protocol.abortJob(hadoops);
+        TreeSet<String> left = found();
+        left.removeIf(each -> !each.contains(part()));
+        assertEquals(names(), left);
+    }
+
+    /** The file system has done it, and cannot be asked whether it has. */
+    @Test
+    void whatIsPerhapsTakenIsPutBack() throws IOException {
+        write(output.resolve("old"), "old");
+        RecordedCommitProtocol protocol = overwrite();
+        Job hadoops = overwritten(protocol);
+        FrozenFiles.freeze("take", remote(output.resolve("old")), () -> {
+            try {
+                Files.move(output.resolve("old"), output.resolve(".yarnspec-overwritten-" + job + "/0"));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+            throw new IllegalStateException("no answer");
+        });
+        assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        protocol.abortJob(hadoops);
+        assertEquals(names("table/old"), found());
+    }
+
     @Test
     void whoIsInterruptedPutsBackAllTheSame() throws IOException {
         TreeSet<String> before = table();
