@@ -181,7 +181,6 @@ final class Overwritten {
         if (!renames || !files.exists(directory)) {
             return false;
         }
-        boolean deleted = files.exists(new Path(directory, DELETED));
         WrittenFiles.removeShown(files, output, job);
         List<String> left = new ArrayList<>();
         List<Path> places = new ArrayList<>(numbers.keySet());
@@ -201,10 +200,7 @@ final class Overwritten {
         if (!left.isEmpty()) {
             throw new IOException("" + left);
         }
-        if (!deleted) {
-            files.delete(directory, true);
-        }
-        return !deleted;
+        return holdsNothing(files, directory) && files.delete(directory, true);
     }
 
     /** Directories that were emptied, and the mark of the write that is undone. */
