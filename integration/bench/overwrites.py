@@ -48,7 +48,7 @@ def told(name: str, seconds: Sequence[float]) -> str:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--partitions", default=500, show_default=True, help="Of the directory.")
+@click.option("--partitions", default=60, show_default=True, help="Of the directory.")
 @click.option("--times", default=5, show_default=True, help="Overwrites in each application.")
 @click.option("--pairs", default=3, show_default=True, help="Applications with recovery, and as many without.")
 def main(partitions: int, times: int, pairs: int) -> None:
