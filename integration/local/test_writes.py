@@ -137,12 +137,12 @@ def test_an_output_in_partitions_is_not_written_again(case: str, directory: Path
     assert result(application.run(program(case, data))) == result(second)
 
 
-@pytest.mark.parametrize(("case", "at"), [("parts", "write_committing"), ("replaced", "write_committing")])
-def test_what_was_about_to_be_overwritten_is_overwritten(case: str, at: str, directory: Path) -> None:
+@pytest.mark.parametrize("case", ["parts", "replaced"])
+def test_what_was_about_to_be_overwritten_is_overwritten(case: str, directory: Path) -> None:
     application, data = begin(directory)
     # Somebody else's, of before the application.
     assert result(LocalSpark(directory / "former").run(program(case, data)))
-    first = application.run(program(case, data), kill_at=(at, 1, "answered"))
+    first = application.run(program(case, data), kill_at=("write_committing", 1, "answered"))
     assert first.exit_code == -9
     second = application.run(program(case, data))
     assert result(second) == sorted([f"d{number % 3}", number + 1] for number in range(30))

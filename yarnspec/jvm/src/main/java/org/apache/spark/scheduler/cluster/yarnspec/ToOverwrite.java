@@ -51,7 +51,8 @@ final class ToOverwrite {
      * What somebody has put there since must not go with it: a commit of another write to the same output may even have shown
      * files of this one there. Looked at when all is taken: nobody adds anything by its old path then.
      *
-     * @throws IOException something has been changed since
+     * @throws IllegalStateException something at the top has been changed since
+     * @throws IOException something below has, or it cannot be looked at
      */
     void check(Overwritten taken) throws IOException {
         long nowMs = taken.nowMs(); // files of a later time were copied with that

@@ -213,6 +213,15 @@ class FrozenDriverTest {
         return hadoops;
     }
 
+    /** One of its renames does, while it shows what it has written. */
+    private static void failCommit(RecordedCommitProtocol protocol, Job hadoops, Path at, String... partitions) {
+        FrozenFiles.freeze("take", remote(at), () -> {
+            throw new IllegalStateException("this rename fails");
+        });
+        assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of(), partitions)));
+        assertTrue(FrozenFiles.hasFrozen());
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void partitionsAreOverwritten(boolean local) throws IOException {
@@ -277,10 +286,7 @@ class FrozenDriverTest {
         RecordedCommitProtocol protocol = protocol(true);
         Job hadoops = staged(protocol, "day=1", "day=2");
         Path fails = output.resolve(".spark-staging-" + job + "/day=2");
-        FrozenFiles.freeze("take", remote(fails), () -> {
-            throw new IllegalStateException("this rename fails");
-        });
-        assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
+        failCommit(protocol, hadoops, fails, "day=1", "day=2");
         assertFalse(Files.exists(output.resolve("day=2")));
         protocol.abortJob(hadoops);
         assertEquals(names("table/day=1/old", "table/day=2/old", "table/day=3/old"), found());
@@ -536,10 +542,7 @@ class FrozenDriverTest {
         TreeSet<String> before = table();
         RecordedCommitProtocol protocol = overwrite();
         Job hadoops = overwritten(protocol);
-        FrozenFiles.freeze("take", remote(output.resolve(at)), () -> {
-            throw new IllegalStateException("this rename fails");
-        });
-        assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        failCommit(protocol, hadoops, output.resolve(at));
         protocol.abortJob(hadoops);
         assertTrue(FrozenFiles.hasFrozen());
         assertEquals(before, found());
@@ -548,10 +551,7 @@ class FrozenDriverTest {
     /** Its commit fails, and on the way back something of others is in the way, or is not. */
     private void failInPart(RecordedCommitProtocol protocol, boolean putBack) throws IOException {
         Job hadoops = overwritten(protocol);
-        FrozenFiles.freeze("take", remote(output.resolve("_temporary/3/task_0/day=2")), () -> {
-            throw new IllegalStateException("this rename fails");
-        });
-        assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        failCommit(protocol, hadoops, output.resolve("_temporary/3/task_0/day=2"));
         if (!putBack) {
             write(output.resolve("day=1/others"), "of somebody else");
         }
@@ -595,11 +595,7 @@ class FrozenDriverTest {
         RecordedCommitProtocol protocol = partitions ? protocol(true) : overwrite();
         Job hadoops = partitions ? staged(protocol, "day=1", "day=2") : overwritten(protocol);
         String fails = partitions ? ".spark-staging-" + job + "/day=2" : "_temporary/3/task_0/" + part();
-        FrozenFiles.freeze("take", remote(output.resolve(fails)), () -> {
-            throw new IllegalStateException("this rename fails");
-        });
-        assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
-        assertTrue(FrozenFiles.hasFrozen());
+        failCommit(protocol, hadoops, output.resolve(fails), "day=1", "day=2");
         protocol.abortJob(hadoops);
         TreeSet<String> left = found();
         left.removeIf(each -> !each.contains(part()));
@@ -630,10 +626,7 @@ class FrozenDriverTest {
         TreeSet<String> before = table();
         RecordedCommitProtocol protocol = overwrite();
         Job hadoops = overwritten(protocol);
-        FrozenFiles.freeze("take", remote(output.resolve("_temporary/3/task_0/day=2")), () -> {
-            throw new IllegalStateException("this rename fails");
-        });
-        assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        failCommit(protocol, hadoops, output.resolve("_temporary/3/task_0/day=2"));
         Thread.currentThread().interrupt();
         protocol.abortJob(hadoops);
         assertTrue(Thread.interrupted());
