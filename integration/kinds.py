@@ -32,6 +32,8 @@ KINDS = (
     "order true", "order false", "subquery true", "few true",
 )  # fmt: skip
 """A program, and whether execution is adaptive."""
+UNTIMELY = {"frames true", "frames false"}
+"""These end when they are ready; the others when they may."""
 SORTED = "sorted false"
 """`stages` once more, with its files in order."""
 
@@ -72,10 +74,23 @@ class Kinds:
 
     def start(self, kind: str, *more_options: str) -> Submission:
         """Submit a program of this kind, which waits for nobody."""
+        self.let_end()
+        return self._submit_kind(kind, more_options)
+
+    def let_end(self) -> None:
+        """What is held may end."""
+        (self._directory / "go-4").touch()
+
+    def start_and_hold(self, kind: str, *more_options: str) -> Submission:
+        """The same, but before it ends it waits for `let_end`, unless it is one of the `UNTIMELY`."""
+        (self._directory / "go-4").unlink(missing_ok=True)
+        return self._submit_kind(kind, more_options)
+
+    def _submit_kind(self, kind: str, more_options: Sequence[str]) -> Submission:
         name, _, adaptive = kind.partition(" ")
         options = [*self._options, *more_options, "--conf", f"spark.sql.adaptive.enabled={adaptive}"]
         if name in ("stages", "sorted"):
-            for gate in (1, 2, 3, 4):
+            for gate in (1, 2, 3):
                 (self._directory / f"go-{gate}").touch()
             arguments = [str(self._directory), f"{self._cluster.mini.default_fs}{self.target}"]
             return self._submit("stages.py", *arguments, *(["sorted"] * (kind == SORTED)), options=options)
@@ -84,7 +99,8 @@ class Kinds:
         inputs = self._directory / "inputs"
         if not inputs.exists():
             resumes.write_inputs(inputs)
-        return self._submit(resumes.__file__, name, inputs.as_uri(), adaptive, options=options)
+        end = str(self._directory / "go-4")
+        return self._submit(resumes.__file__, name, inputs.as_uri(), adaptive, end, options=options)
 
     def undisturbed(self, kind: str) -> Undisturbed:
         """What one does that is left alone."""

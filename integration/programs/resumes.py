@@ -1,8 +1,9 @@
 """Programs that a second driver can go on with: one for each way in which Spark shuffles.
 
-    resumes.py CASE DIRECTORY [ADAPTIVE]
+    resumes.py CASE DIRECTORY [ADAPTIVE [FILE]]
 
-Each prints one line, ``RESULT`` and JSON, which is the same however often the driver was replaced.
+Each prints one line, ``RESULT`` and JSON, which is the same however often the driver was replaced; not before there is
+FILE, if one is named.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pyspark.sql import Observation, SparkSession, functions
 from pyspark.sql.types import LongType
 
 PAUSE_S = 0.15
+LONGEST_S = 540
 PARTS, ROWS, KEYS, NAMES = 8, 2_000, 1_000, 10
 """Of the tables: their files, and the rows in each."""
 
@@ -204,9 +206,20 @@ def _name(number: int) -> str:
     return f"name{number % 4}"
 
 
+def wait_for_file(path: Path) -> None:
+    """Return when it is there."""
+    deadline = time.monotonic() + LONGEST_S
+    while not path.exists():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"nobody wrote {path}")
+        time.sleep(0.05)
+
+
 if __name__ == "__main__":
     builder = SparkSession.builder.config("spark.sql.adaptive.enabled", sys.argv[3] if len(sys.argv) > 3 else "true")
     session = builder.getOrCreate()
     outcome = CASES[sys.argv[1]](session, Path(sys.argv[2]))
+    if len(sys.argv) > 4:
+        wait_for_file(Path(sys.argv[4]))
     print("RESULT " + json.dumps(outcome), flush=True)
     session.stop()
