@@ -160,9 +160,9 @@ def test_what_is_computed_from_a_table_of_the_catalog_is_not_added_again(directo
 def overwrite_one(days: Path) -> None:
     """Go one step further than the driver that was killed: one partition is taken away, and another in its place."""
     (taken,) = days.glob(".yarnspec-overwritten-*")
-    place = next(name for name in json.loads((taken / "places").read_text()) if name.endswith("day=d1"))
-    number = json.loads((taken / "places").read_text()).index(place)
-    (days / "day=d1").rename(taken / str(number))
+    place = next(name for name in json.loads((taken / ".places").read_text()) if name.endswith("day=d1"))
+    number = json.loads((taken / ".places").read_text()).index(place)
+    (days / "day=d1").rename(taken / f".{number}")
     (days / "day=d1").mkdir()
     for own in list(days.glob(".spark-staging-*/_temporary/1/task_*/day=d1/part-*")):
         own.rename(days / "day=d1" / own.name)
@@ -189,8 +189,8 @@ def test_what_it_reads_and_overwrites_is_there_again(step: Step, further: bool, 
 def overwrite_half(days: Path) -> None:
     """Go further than the driver that was killed: all that was there is taken away, and one of its files is shown."""
     (taken,) = days.glob(".yarnspec-overwritten-*")
-    for number, place in enumerate(json.loads((taken / "places").read_text())):
-        Path(place.removeprefix("file:")).rename(taken / str(number))
+    for number, place in enumerate(json.loads((taken / ".places").read_text())):
+        Path(place.removeprefix("file:")).rename(taken / f".{number}")
     own = next(days.glob("_temporary/1/task_*/part-*"))
     own.rename(days / own.name)
 
@@ -223,6 +223,18 @@ def test_what_has_not_come_to_its_commit_has_overwritten_nothing(directory: Path
     last = application.run(program("first-or-more", data))
     assert result(last) == [0, 101]
     assert [event["outcome"] for event in last.of("write_resolved")] == ["undone"]
+
+
+def test_of_a_link_the_link_alone_is_overwritten(directory: Path) -> None:
+    """As by Spark."""
+    application, data = begin(directory)
+    (data / "elsewhere").mkdir()
+    pq.write_table(pa.table({"n": pa.array([0], pa.int32())}), data / "elsewhere" / "before.parquet")
+    (data / "days").symlink_to(data / "elsewhere")
+    assert result(application.run(program("first-or-more", data))) == [0, 101]
+    assert not (data / "days").is_symlink()
+    assert [path.name for path in (data / "elsewhere").iterdir()] == ["before.parquet"]
+    assert {path.name for path in data.rglob("*") if path.name.startswith((".yarnspec", ".spark", "_temp"))} == set()
 
 
 def test_a_write_that_is_only_explained_takes_no_place(directory: Path) -> None:

@@ -15,6 +15,7 @@ import java.util.Set;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.viewfs.ViewFileSystem;
 
 /**
  * What a write overwrites goes into a directory of the write's own before it is deleted.
@@ -25,15 +26,16 @@ import org.apache.hadoop.fs.Path;
  */
 final class Overwritten {
     /** Elsewhere, in an object store for example, a rename may copy all there is. */
-    private static final Set<String> RENAMING = Set.of("hdfs", "viewfs", "file");
+    private static final Set<String> RENAMING = Set.of("hdfs", "file");
 
     private static final ObjectMapper JSON = new ObjectMapper();
-    /** Where what is taken belongs; its number is its name. */
-    private static final String PLACES = "places";
+    // All in the directory is hidden as well: who reads by a pattern may find the directory.
+    /** Where what is taken belongs; its name is its number there. */
+    private static final String PLACES = ".places";
     /** That something was deleted, as it could not be taken. */
-    private static final String DELETED = "deleted";
+    private static final String DELETED = ".deleted";
     /** Made to know the time. */
-    private static final String CLOCK = "clock";
+    private static final String CLOCK = ".clock";
 
     private final FileSystem files;
     private final Path directory;
@@ -42,6 +44,7 @@ final class Overwritten {
     private final boolean renames;
     private final Map<Path, Integer> numbers = new LinkedHashMap<>();
     private boolean taken;
+    private boolean stranded;
 
     /**
      * Makes the directory. Nothing may be taken before it was asked once more whether this driver may go on.
@@ -54,12 +57,17 @@ final class Overwritten {
         this.job = job;
         this.ask = ask;
         directory = directory(beside, job);
-        renames = takes(files) && files.mkdirs(directory);
+        renames = takes(files, beside) && files.mkdirs(directory);
     }
 
     /** Whether something was taken or deleted, or perhaps. */
     boolean hasTaken() {
         return taken;
+    }
+
+    /** Whether something that was to come back could not be moved back. */
+    boolean hasStranded() {
+        return stranded;
     }
 
     /** Where all belongs that was to be taken. */
@@ -81,7 +89,7 @@ final class Overwritten {
         }
         Map<Path, FileStatus> found = new HashMap<>();
         numbers.forEach((place, number) -> {
-            FileStatus status = there.get("" + number);
+            FileStatus status = there.get(name(number));
             if (status != null) {
                 found.put(place, status);
             }
@@ -90,7 +98,11 @@ final class Overwritten {
     }
 
     /** Whether it is worth it there: a rename is a rename. */
-    static boolean takes(FileSystem files) {
+    static boolean takes(FileSystem files, Path place) throws IOException {
+        if (files instanceof ViewFileSystem) { // which may be made of others
+            return files.exists(place)
+                    && RENAMING.contains(files.resolvePath(place).toUri().getScheme());
+        }
         return RENAMING.contains(files.getUri().getScheme());
     }
 
@@ -132,7 +144,19 @@ final class Overwritten {
         return numbers.computeIfAbsent(path, any -> numbers.size());
     }
 
-    /** Takes a file, or a directory with all below it; false when there is nothing. */
+    private static String name(int number) {
+        return "." + number;
+    }
+
+    private Path target(Path path) {
+        return new Path(directory, name(numberOf(path)));
+    }
+
+    /**
+     * Takes a file, or a directory with all below it; false when there is nothing.
+     *
+     * @throws IOException it is still there, or is taken, and nobody knows which
+     */
     boolean take(Path path) throws IOException {
         if (isRenamed(path)) {
             return true;
@@ -151,18 +175,24 @@ final class Overwritten {
         if (!renames || !isOpen()) {
             return false;
         }
-        boolean planned = numbers.containsKey(path);
-        Path target = new Path(directory, "" + numberOf(path));
+        boolean comesBack = numbers.containsKey(path) && isBelow(path, directory.getParent());
+        Path target = target(path);
         taken = true; // perhaps, whatever comes back
         try {
-            return files.rename(path, target);
+            if (files.rename(path, target)) {
+                return true;
+            }
         } catch (IOException e) {
             // Of what is not there local files say so by an exception.
-            if (planned && isBelow(path, directory.getParent()) && (files.exists(path) || files.exists(target))) {
+            if (comesBack && (files.exists(path) || files.exists(target))) {
                 throw e; // the write fails, and nothing is lost
             }
             return false; // from one of HDFS's encryption zones into another, for example
         }
+        if (comesBack && files.exists(path)) {
+            throw new IOException(path + " cannot be moved to " + target);
+        }
+        return false;
     }
 
     /** Local files would make the directory again. */
@@ -181,26 +211,50 @@ final class Overwritten {
         if (!renames || !files.exists(directory)) {
             return false;
         }
-        WrittenFiles.removeShown(files, output, job);
         List<String> left = new ArrayList<>();
-        List<Path> places = new ArrayList<>(numbers.keySet());
-        Collections.reverse(places);
-        for (Path place : places) {
-            Path taken = new Path(directory, "" + numbers.get(place));
-            WrittenFiles.removeShown(files, place, job);
-            if (files.exists(taken)) {
-                makeWay(files, place);
-                try {
-                    move(files, taken, place);
-                } catch (IOException e) {
-                    left.add(e.getMessage());
-                }
-            }
-        }
+        removeShown(output, left);
+        moveBack(left, true);
         if (!left.isEmpty()) {
             throw new IOException("" + left);
         }
         return holdsNothing(files, directory) && files.delete(directory, true);
+    }
+
+    /** @param left where to tell of what fails */
+    private boolean removeShown(Path place, List<String> left) {
+        try {
+            WrittenFiles.removeShown(files, place, job);
+            return true;
+        } catch (IOException e) {
+            left.add(e.getMessage());
+            return false;
+        }
+    }
+
+    /**
+     * One after the other, the last first, whatever becomes of the others.
+     *
+     * @param left where to tell of what cannot be moved
+     * @param shown whether the write may have put files of its own in their places
+     */
+    private void moveBack(List<String> left, boolean shown) {
+        List<Path> places = new ArrayList<>(numbers.keySet());
+        Collections.reverse(places);
+        for (Path place : places) {
+            if (shown && !removeShown(place, left)) {
+                continue;
+            }
+            try {
+                Path from = target(place);
+                if (files.exists(from)) {
+                    makeWay(files, place);
+                    move(files, from, place);
+                }
+            } catch (IOException e) {
+                left.add(e.getMessage());
+            }
+        }
+        stranded = !left.isEmpty();
     }
 
     /** Directories that were emptied, and the mark of the write that is undone. */
@@ -211,7 +265,44 @@ final class Overwritten {
         }
     }
 
-    /** Deletes what was taken; at first in one step, so that half of it is never put back. */
+    /**
+     * Takes all this and deletes it at once: when this driver dies nobody puts it back. Where it may not be deleted it is
+     * where it was, as far as that is possible ({@link #hasStranded}).
+     *
+     * @return whether anything was there
+     */
+    boolean clear(List<Path> paths) throws IOException {
+        boolean found = false;
+        try {
+            for (Path each : paths) {
+                found |= take(each);
+            }
+            if (renames) {
+                files.delete(directory, true);
+            }
+        } catch (IOException e) {
+            List<String> left = new ArrayList<>();
+            moveBack(left, false);
+            removeIfNothing(left);
+            if (!left.isEmpty()) {
+                e.addSuppressed(new IOException("what was there is in " + directory + ": " + left));
+            }
+            throw e;
+        }
+        return found;
+    }
+
+    private void removeIfNothing(List<String> left) {
+        try {
+            if (holdsNothing(files, directory)) {
+                files.delete(directory, true);
+            }
+        } catch (IOException e) {
+            left.add(e.getMessage());
+        }
+    }
+
+    /** Deletes what was taken when all is shown; at first in one step, so that half of it is never put back. */
     void delete() throws IOException {
         Path done = done(directory.getParent(), job);
         if (renames && isOpen() && files.rename(directory, done)) {
@@ -267,7 +358,7 @@ final class Overwritten {
             List<String> left = new ArrayList<>();
             JsonNode places = read(files, new Path(closed, PLACES));
             for (int number = places.size() - 1; number >= 0; number--) { // the mark that all is there comes last
-                Path taken = new Path(closed, "" + number);
+                Path taken = new Path(closed, name(number));
                 Path place = new Path(places.get(number).asText());
                 if (!files.exists(taken)) {
                     continue;

@@ -67,6 +67,7 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     private void overwrite(JobContext context, StagedFiles staged) throws IOException {
         FileSystem files = filesOf(context);
         List<Path> places = staged.places(write.output());
+        DeleteRights.checkAll(files, places);
         overwritten = overwritten(files, write.output());
         overwriting(places, context, staged);
         committer().commitJob(context);
@@ -128,8 +129,8 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
             return super.deleteWithJob(files, path, recursive);
         }
         try {
-            boolean mayWait = write.defers() && !cleared && Overwritten.takes(files);
-            if (mayWait && isOutput(files, path) && files.getFileStatus(path).isDirectory()) {
+            boolean mayWait = write.defers() && !cleared && isOutput(files, path) && Overwritten.takes(files, path);
+            if (mayWait && isOwnDirectory(files, path)) {
                 before = leave(files, path);
                 return true;
             }
@@ -141,13 +142,18 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         }
     }
 
+    /** Of a link Spark deletes the link alone. */
+    private static boolean isOwnDirectory(FileSystem files, Path path) throws IOException {
+        Path plain = Path.getPathWithoutSchemeAndAuthority(path); // else local files do not know a link
+        return files.getFileLinkStatus(plain).isDirectory();
+    }
+
     /** But for what tasks have not shown: the commit would show that too. */
     private ToOverwrite leave(FileSystem files, Path output) throws IOException {
         Overwritten gone = overwritten(files, output);
         writes.deleting(write);
-        gone.take(WrittenFiles.temporary(output));
         long nowMs = gone.nowMs();
-        gone.delete();
+        gone.clear(List.of(WrittenFiles.temporary(output)));
         return new ToOverwrite(files, output, nowMs);
     }
 
@@ -168,12 +174,13 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         boolean all = paths.size() == 1 && isOutput(files, paths.get(0)) && !write.output().isRoot();
         Overwritten gone = overwritten(files, all ? write.output().getParent() : write.output());
         writes.deleting(write);
-        boolean deleted = false;
-        for (Path each : paths) {
-            deleted |= gone.take(each);
+        try {
+            return gone.clear(paths);
+        } finally {
+            if (gone.hasStranded()) {
+                writes.overwrittenInPart(write, job, !all, paths);
+            }
         }
-        gone.delete();
-        return deleted;
     }
 
     private Overwritten overwritten(FileSystem files, Path beside) throws IOException {

@@ -26,13 +26,24 @@ final class ToOverwrite {
     private final Map<Path, Was> before = new TreeMap<>();
     private final long sinceMs;
 
-    /** @param nowMs by the clock of the file system */
+    /**
+     * @param nowMs by the clock of the file system
+     * @throws IOException it cannot be looked at, or a directory at the top may not be deleted
+     */
     ToOverwrite(FileSystem files, Path output, long nowMs) throws IOException {
         this.files = files;
         sinceMs = nowMs;
+        List<Callable<Boolean>> looks = new ArrayList<>();
         for (FileStatus each : WrittenFiles.list(files, output)) {
             before.put(each.getPath(), Was.of(each));
+            if (each.isDirectory()) {
+                looks.add(() -> {
+                    DeleteRights.check(files, each);
+                    return true;
+                });
+            }
         }
+        WrittenFiles.inParallel(looks);
         before.remove(WrittenFiles.temporary(output));
     }
 
@@ -52,7 +63,7 @@ final class ToOverwrite {
      * files of this one there. Looked at when all is taken: nobody adds anything by its old path then.
      *
      * @throws IllegalStateException something at the top has been changed since
-     * @throws IOException something below has, or it cannot be looked at
+     * @throws IOException something below has, or it cannot be looked at, or may not be deleted
      */
     void check(Overwritten taken) throws IOException {
         long nowMs = taken.nowMs(); // files of a later time were copied with that
@@ -88,6 +99,7 @@ final class ToOverwrite {
                 throw changed(each.getPath());
             }
             if (each.isDirectory()) {
+                DeleteRights.check(files, each);
                 below.add(each.getPath());
             }
         }

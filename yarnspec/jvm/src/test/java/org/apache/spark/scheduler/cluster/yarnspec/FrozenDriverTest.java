@@ -9,9 +9,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
@@ -64,7 +66,7 @@ class FrozenDriverTest {
 
     @BeforeAll
     static void begin() throws Exception {
-        String files = "spark.hadoop.fs.viewfs.impl";
+        String files = "spark.hadoop.fs.hdfs.impl";
         life = new DriverLife(EPOCH, null, Map.of(
                 files, FrozenFiles.class.getName(),
                 files + ".disable.cache", "true",
@@ -75,6 +77,7 @@ class FrozenDriverTest {
     @BeforeEach
     void setUp() {
         FrozenFiles.isLocal = false;
+        FrozenFiles.stays = null;
         life.aboutWrites = "{}";
         conf = new Configuration(life.cluster.context.hadoopConfiguration());
         output = directory.resolve("table");
@@ -149,7 +152,7 @@ class FrozenDriverTest {
             while (next.isAlive()) {
                 questions.answer(1, write.toString());
                 for (var settled : FakeCluster.events(outbox, "write_resolved")) {
-                    boolean kept = Files.exists(output.resolve(".yarnspec-undoing-" + id + "/places"));
+                    boolean kept = Files.exists(output.resolve(".yarnspec-undoing-" + id + "/.places"));
                     assertTrue(asked++ > 0 || kept || !settled.get("outcome").asText().equals("restored"));
                     questions.answer(2, "{}");
                 }
@@ -316,7 +319,7 @@ class FrozenDriverTest {
             }
         });
         assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
-        assertTrue(found().containsAll(names("table/day=1/others", "table/.yarnspec-undoing-" + job + "/0/old")), found()::toString);
+        assertTrue(found().containsAll(names("table/day=1/others", "table/.yarnspec-undoing-" + job + "/.0/old")), found()::toString);
     }
 
     @Test
@@ -609,16 +612,134 @@ class FrozenDriverTest {
         RecordedCommitProtocol protocol = overwrite();
         Job hadoops = overwritten(protocol);
         FrozenFiles.freeze("take", remote(output.resolve("old")), () -> {
-            try {
-                Files.move(output.resolve("old"), output.resolve(".yarnspec-overwritten-" + job + "/0"));
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
+            Files.move(output.resolve("old"), output.resolve(".yarnspec-overwritten-" + job + "/.0"));
             throw new IllegalStateException("no answer");
         });
         assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of())));
         protocol.abortJob(hadoops);
         assertEquals(names("table/old"), found());
+    }
+
+    @Test
+    void whatCannotBeMovedAwayIsNotOverwritten() throws IOException {
+        TreeSet<String> before = table();
+        RecordedCommitProtocol protocol = overwrite();
+        Job hadoops = overwritten(protocol);
+        FrozenFiles.stays = remote(output.resolve("day=2"));
+        var thrown = assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        assertTrue(thrown.getMessage().contains("day=2 cannot be moved"), thrown::getMessage);
+        protocol.abortJob(hadoops);
+        assertEquals(before, found());
+    }
+
+    @Test
+    void whatCannotBePutBackKeepsNothingElseFromComingBack() throws IOException {
+        TreeSet<String> before = table();
+        RecordedCommitProtocol protocol = overwrite();
+        Job hadoops = overwritten(protocol);
+        failCommit(protocol, hadoops, output.resolve("_temporary/3/task_0/day=2"));
+        FrozenFiles.freeze("list", remote(output.resolve("day=2")), () -> {
+            throw new IOException("this directory cannot be listed");
+        });
+        protocol.abortJob(hadoops);
+        assertTrue(FrozenFiles.hasFrozen());
+        TreeSet<String> missing = new TreeSet<>(before);
+        missing.removeAll(found());
+        assertEquals(names("table/day=2/old"), missing);
+        assertTrue(found().contains("table/.yarnspec-overwritten-" + job + "/.2/old"));
+        assertRefused(true);
+    }
+
+    /** As another user's partition in a table to which many may write. */
+    private static void protect(Path directory) throws IOException {
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("r-xr-xr-x"));
+    }
+
+    /** HDFS renames what one may not delete; Spark would have failed. */
+    @ParameterizedTest
+    @ValueSource(strings = {"day=1", "day=2/hour=1"})
+    void whatMayNotBeDeletedIsNotOverwritten(String place) throws IOException {
+        write(output.resolve("day=2/hour=1/old"), "old");
+        TreeSet<String> before = table();
+        protect(output.resolve(place));
+        RecordedCommitProtocol protocol = overwrite();
+        var denied = assertThrows(Exception.class, () -> {
+            Job hadoops = overwritten(protocol);
+            try {
+                protocol.commitJob(hadoops, told(Map.of()));
+            } finally {
+                protocol.abortJob(hadoops);
+            }
+        });
+        assertTrue(denied.getMessage().contains("Permission denied"), denied::getMessage);
+        assertEquals(before, found());
+    }
+
+    @Test
+    void partitionsThatMayNotBeDeletedAreNotOverwritten() throws IOException {
+        write(output.resolve("day=1/old"), "");
+        write(output.resolve("day=2/hour=1/old"), "");
+        TreeSet<String> before = found();
+        protect(output.resolve("day=2/hour=1"));
+        RecordedCommitProtocol protocol = protocol(true);
+        Job hadoops = staged(protocol, "day=1", "day=2");
+        var denied = assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
+        assertTrue(denied.getMessage().contains("Permission denied"), denied::getMessage);
+        assertEquals(before.size() + 2, found().size(), "and what was staged");
+        protocol.abortJob(hadoops);
+        assertEquals(before, found());
+    }
+
+    private void assertDenied(Executable clearing) {
+        var denied = assertThrows(UncheckedIOException.class, clearing);
+        assertTrue(denied.getMessage().contains("Permission denied"), denied::getMessage);
+    }
+
+    /** One partition, and all where it does not wait for the commit. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatMayNotBeDeletedAtOnceStays(boolean all) throws IOException {
+        write(output.resolve("day=2/hour=1/old"), "old");
+        TreeSet<String> before = table();
+        protect(output.resolve("day=2/hour=1"));
+        RecordedCommitProtocol protocol = overwrite();
+        if (all) {
+            conf.set("mapreduce.fileoutputcommitter.algorithm.version", "2");
+            assertTrue(protocol.deleteWithJob(files(), remote(output), true));
+            assertDenied(() -> protocol.setupJob(hadoopJob(remote(output))));
+        } else {
+            assertDenied(() -> protocol.deleteWithJob(files(), remote(output.resolve("day=2")), true));
+        }
+        assertEquals(before, found());
+        assertRefused(false);
+    }
+
+    /** When it cannot be moved back either the program does not go on with what is left. */
+    @Test
+    void whatCouldNeitherBeDeletedNorPutBackIsNotRead() throws IOException {
+        write(output.resolve("day=1/hour=1/old"), "old");
+        table();
+        protect(output.resolve("day=1/hour=1"));
+        RecordedCommitProtocol protocol = overwrite();
+        FrozenFiles.freeze("take", remote(output.resolve(".yarnspec-overwritten-" + job)), () -> {
+            write(output.resolve("day=1/others"), "of somebody else");
+        });
+        assertDenied(() -> protocol.deleteWithJob(files(), remote(output.resolve("day=1")), true));
+        assertTrue(found().contains("table/.yarnspec-overwritten-" + job + "/.0/hour=1/old"), () -> "lost");
+        assertRefused(true);
+    }
+
+    /** A view of several file systems, of which one copies what it renames. */
+    @Test
+    void onlyWhereARenameIsOneAnythingWaits() throws IOException {
+        Files.createDirectories(output);
+        conf.set("fs.counted.impl", CountedFiles.class.getName());
+        conf.set("fs.viewfs.mounttable.here.link./local", output.toUri().toString());
+        conf.set("fs.viewfs.mounttable.here.link./other", "counted://" + output);
+        FileSystem view = FileSystem.newInstance(URI.create("viewfs://here/"), conf);
+        assertTrue(Overwritten.takes(view, new org.apache.hadoop.fs.Path("viewfs://here/local")));
+        assertFalse(Overwritten.takes(view, new org.apache.hadoop.fs.Path("viewfs://here/other")));
+        view.close();
     }
 
     @Test
@@ -816,13 +937,13 @@ class FrozenDriverTest {
         RecordedOutputCommitter committer = saving(context, "task_0/part-00000", "task_1/part-00001");
         Path task = output.resolve("_temporary/" + EPOCH + "/task_1");
         Path at = operation.equals("take") ? task.resolve("part-00001") : task;
-        Runnable meanwhile = () -> {
+        FrozenFiles.Happening meanwhile = () -> {
             assertEquals("undone", clearAway(savedJob(), "committing", "save"));
             write(output.resolve("part-00000"), "of the next driver");
             write(output.resolve("part-00001"), "of the next driver");
         };
         // The files are listed once for the journal before the question, and again for the commit.
-        Runnable listedAgain = () -> FrozenFiles.freeze(operation, remote(at), meanwhile);
+        FrozenFiles.Happening listedAgain = () -> FrozenFiles.freeze(operation, remote(at), meanwhile);
         FrozenFiles.freeze(operation, remote(at), operation.equals("listed") ? listedAgain : meanwhile);
         assertThrows(IOException.class, () -> committer.commitJob(context));
         assertTrue(FrozenFiles.hasFrozen());

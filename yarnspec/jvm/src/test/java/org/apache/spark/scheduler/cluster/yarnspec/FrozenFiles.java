@@ -1,26 +1,37 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
+import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.security.AccessControlException;
 
-/** Local files that are renamed as HDFS does it, under the scheme {@code viewfs}; who does something to them may be frozen. */
+/** Local files that are renamed and deleted as HDFS does it, under its scheme; who does something to them may be frozen. */
 public final class FrozenFiles extends RawLocalFileSystem {
-    static final String ROOT = "viewfs://frozen";
+    static final String ROOT = "hdfs://frozen";
 
-    /** What happens while somebody is frozen, once. */
-    private record Freeze(String operation, String path, Runnable meanwhile) {}
+    /** What happens meanwhile, once; the operation fails when it does. */
+    interface Happening {
+        void happen() throws IOException;
+    }
+
+    private record Freeze(String operation, String path, Happening meanwhile) {}
 
     private static volatile Freeze next;
+    /** What is not renamed. */
+    static volatile Path stays;
     /** Whether what is not there is told of as by local files. */
     static volatile boolean isLocal;
 
     /** @param operation {@code take} (rename or delete it), {@code list}, {@code listed} (at the end of that), {@code mkdirs} */
-    static void freeze(String operation, Path path, Runnable meanwhile) {
+    static void freeze(String operation, Path path, Happening meanwhile) {
         next = new Freeze(operation, path.toUri().getPath(), meanwhile);
     }
 
@@ -29,11 +40,11 @@ public final class FrozenFiles extends RawLocalFileSystem {
         return next == null;
     }
 
-    private static void at(String operation, Path path) {
+    private static void at(String operation, Path path) throws IOException {
         Freeze freeze = next;
         if (freeze != null && freeze.operation().equals(operation) && path.toUri().getPath().equals(freeze.path())) {
             next = null;
-            freeze.meanwhile().run();
+            freeze.meanwhile().happen();
         }
     }
 
@@ -49,21 +60,54 @@ public final class FrozenFiles extends RawLocalFileSystem {
         if (!exists(from) && isLocal) {
             throw new FileNotFoundException(from + " is not there, as local files say it");
         }
-        return exists(from) && !exists(target) && exists(target.getParent()) && super.rename(from, target);
+        return !from.equals(stays) && exists(from) && !exists(target) && exists(target.getParent()) && super.rename(from, target);
     }
 
     @Override
     public boolean delete(Path path, boolean recursive) throws IOException {
         at("take", path);
+        if (exists(path)) {
+            checkRights(pathToFile(path));
+        }
         return super.delete(path, recursive);
+    }
+
+    /** Of all directories that are not empty somebody needs all rights to delete them; to move them none. */
+    private static void checkRights(File top) throws IOException {
+        File[] all = top.listFiles();
+        if (all == null || all.length == 0) {
+            return;
+        } else if (!Files.getPosixFilePermissions(top.toPath()).contains(PosixFilePermission.OWNER_WRITE)) {
+            throw new AccessControlException("Permission denied: " + top);
+        }
+        for (File each : all) {
+            checkRights(each);
+        }
     }
 
     @Override
     public FileStatus[] listStatus(Path directory) throws IOException {
         at("list", directory);
         FileStatus[] all = super.listStatus(directory);
+        for (int each = 0; each < all.length; each++) {
+            all[each] = withRights(all[each]);
+        }
         at("listed", directory);
         return all;
+    }
+
+    @Override
+    public FileStatus getFileStatus(Path path) throws IOException {
+        return withRights(super.getFileStatus(path));
+    }
+
+    /** The local one's own look for them by the scheme of local files. */
+    private FileStatus withRights(FileStatus status) throws IOException {
+        var file = pathToFile(status.getPath()).toPath();
+        return new FileStatus(
+                status.getLen(), status.isDirectory(), 1, status.getBlockSize(), status.getModificationTime(), 0,
+                FsPermission.valueOf("-" + PosixFilePermissions.toString(Files.getPosixFilePermissions(file))),
+                Files.getOwner(file).getName(), "", status.getPath());
     }
 
     @Override
