@@ -155,13 +155,16 @@ final class Overwritten {
     /**
      * Takes a file, or a directory with all below it; false when there is nothing.
      *
-     * @throws IOException it is still there, or is taken, and nobody knows which
+     * @throws IOException it is still there, or is taken: nobody knows
      */
     boolean take(Path path) throws IOException {
-        if (isRenamed(path)) {
+        boolean comesBack = renames && numbers.containsKey(path) && isBelow(path, directory.getParent());
+        if (isRenamed(path, comesBack)) {
             return true;
         } else if (!files.exists(path)) {
             return false;
+        } else if (comesBack) {
+            throw new IOException(path + " cannot be moved to " + target(path));
         }
         ask.run();
         taken = true;
@@ -171,17 +174,14 @@ final class Overwritten {
         return files.delete(path, true);
     }
 
-    private boolean isRenamed(Path path) throws IOException {
+    private boolean isRenamed(Path path, boolean comesBack) throws IOException {
         if (!renames || !isOpen()) {
             return false;
         }
-        boolean comesBack = numbers.containsKey(path) && isBelow(path, directory.getParent());
         Path target = target(path);
         taken = true; // perhaps, whatever comes back
         try {
-            if (files.rename(path, target)) {
-                return true;
-            }
+            return files.rename(path, target);
         } catch (IOException e) {
             // Of what is not there local files say so by an exception.
             if (comesBack && (files.exists(path) || files.exists(target))) {
@@ -189,10 +189,10 @@ final class Overwritten {
             }
             return false; // from one of HDFS's encryption zones into another, for example
         }
-        if (comesBack && files.exists(path)) {
-            throw new IOException(path + " cannot be moved to " + target);
-        }
-        return false;
+    }
+
+    static boolean isLocal(FileSystem files) {
+        return files.getUri().getScheme().equals("file");
     }
 
     /** Local files would make the directory again. */
@@ -272,24 +272,44 @@ final class Overwritten {
      * @return whether anything was there
      */
     boolean clear(List<Path> paths) throws IOException {
+        if (renames) {
+            DeleteRights.checkAll(files, paths);
+        }
         boolean found = false;
         try {
             for (Path each : paths) {
                 found |= take(each);
             }
             if (renames) {
-                files.delete(directory, true);
+                deleteAll(files, directory);
             }
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
+            putBackCleared(e);
+            throw e;
+        }
+        return found;
+    }
+
+    private void putBackCleared(Exception why) {
+        boolean interrupted = Thread.interrupted(); // else nothing could be asked, or moved
+        try {
             List<String> left = new ArrayList<>();
             moveBack(left, false);
             removeIfNothing(left);
             if (!left.isEmpty()) {
-                e.addSuppressed(new IOException("what was there is in " + directory + ": " + left));
+                why.addSuppressed(new IOException("what was there is in " + directory + ": " + left));
             }
-            throw e;
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
-        return found;
+    }
+
+    private static void deleteAll(FileSystem files, Path directory) throws IOException {
+        if (!files.delete(directory, true) && files.exists(directory)) { // local files say it so
+            throw new IOException(directory + " cannot be deleted");
+        }
     }
 
     private void removeIfNothing(List<String> left) {
@@ -306,7 +326,7 @@ final class Overwritten {
     void delete() throws IOException {
         Path done = done(directory.getParent(), job);
         if (renames && isOpen() && files.rename(directory, done)) {
-            files.delete(done, true);
+            deleteAll(files, done);
         }
     }
 
@@ -314,7 +334,7 @@ final class Overwritten {
     static void drop(FileSystem files, Path output, String job) throws IOException {
         Path done = done(output, job);
         if (files.exists(directory(output, job)) && files.rename(directory(output, job), done)) {
-            files.delete(done, true);
+            deleteAll(files, done);
         }
     }
 
@@ -360,18 +380,12 @@ final class Overwritten {
             for (int number = places.size() - 1; number >= 0; number--) { // the mark that all is there comes last
                 Path taken = new Path(closed, name(number));
                 Path place = new Path(places.get(number).asText());
-                if (!files.exists(taken)) {
-                    continue;
-                }
-                boolean isBelow = isBelow(place, output);
-                if (isBelow && ToOverwrite.isMark(place)) {
-                    files.delete(place, false);
-                }
-                if (!isBelow || files.exists(place)) {
-                    left.add(taken + " is not put back to " + place);
-                } else {
-                    files.mkdirs(place.getParent());
-                    move(files, taken, place);
+                try {
+                    if (files.exists(taken) && !(isBelow(place, output) && isMovedBack(files, taken, place))) {
+                        left.add(taken + " is not put back to " + place);
+                    }
+                } catch (IOException e) {
+                    left.add(taken + " is not put back to " + place + ": " + e.getMessage());
                 }
             }
             if (!left.isEmpty()) {
@@ -379,6 +393,17 @@ final class Overwritten {
             }
         }
         return !files.exists(new Path(closed, DELETED));
+    }
+
+    private static boolean isMovedBack(FileSystem files, Path taken, Path place) throws IOException {
+        if (ToOverwrite.isMark(place)) {
+            files.delete(place, false);
+        }
+        if (files.exists(place)) {
+            return false;
+        }
+        files.mkdirs(place.getParent());
+        return files.rename(taken, place);
     }
 
     /** Whether a write that was shut out had not come to its end. */

@@ -67,7 +67,9 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     private void overwrite(JobContext context, StagedFiles staged) throws IOException {
         FileSystem files = filesOf(context);
         List<Path> places = staged.places(write.output());
-        DeleteRights.checkAll(files, places);
+        if (Overwritten.takes(files, write.output())) {
+            DeleteRights.checkAll(files, places);
+        }
         overwritten = overwritten(files, write.output());
         overwriting(places, context, staged);
         committer().commitJob(context);

@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.Callable;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -33,17 +32,17 @@ final class ToOverwrite {
     ToOverwrite(FileSystem files, Path output, long nowMs) throws IOException {
         this.files = files;
         sinceMs = nowMs;
-        List<Callable<Boolean>> looks = new ArrayList<>();
+        List<FileStatus> directories = new ArrayList<>();
         for (FileStatus each : WrittenFiles.list(files, output)) {
             before.put(each.getPath(), Was.of(each));
             if (each.isDirectory()) {
-                looks.add(() -> {
-                    DeleteRights.check(files, each);
-                    return true;
-                });
+                directories.add(each);
             }
         }
-        WrittenFiles.inParallel(looks);
+        WrittenFiles.inParallel(directories, each -> {
+            DeleteRights.check(files, each);
+            return List.of();
+        });
         before.remove(WrittenFiles.temporary(output));
     }
 
@@ -68,7 +67,7 @@ final class ToOverwrite {
     void check(Overwritten taken) throws IOException {
         long nowMs = taken.nowMs(); // files of a later time were copied with that
         Map<Path, FileStatus> there = taken.statuses();
-        List<Path> directories = new ArrayList<>();
+        List<FileStatus> directories = new ArrayList<>();
         before.forEach((place, was) -> {
             FileStatus status = there.get(place);
             // In hidden directories other writes keep what they have not shown yet.
@@ -77,33 +76,22 @@ final class ToOverwrite {
                     throw changed(place);
                 }
                 if (status.isDirectory()) {
-                    directories.add(status.getPath());
+                    directories.add(status);
                 }
             }
         });
-        List<Path> level = directories;
-        while (!level.isEmpty()) {
-            List<Callable<List<Path>>> looks = new ArrayList<>();
-            for (Path each : level) {
-                looks.add(() -> look(each, nowMs));
-            }
-            level = WrittenFiles.inParallel(looks).stream().flatMap(List::stream).toList();
-        }
+        WrittenFiles.walk(directories, each -> look(each, nowMs));
     }
 
-    /** The directories in one. */
-    private List<Path> look(Path directory, long nowMs) throws IOException {
-        List<Path> below = new ArrayList<>();
-        for (FileStatus each : WrittenFiles.list(files, directory)) {
+    private FileStatus[] look(FileStatus directory, long nowMs) throws IOException {
+        DeleteRights.check(files, directory);
+        FileStatus[] all = WrittenFiles.list(files, directory.getPath());
+        for (FileStatus each : all) {
             if (each.getModificationTime() > sinceMs && each.getModificationTime() <= nowMs) {
                 throw changed(each.getPath());
             }
-            if (each.isDirectory()) {
-                DeleteRights.check(files, each);
-                below.add(each.getPath());
-            }
         }
-        return below;
+        return all;
     }
 
     private static IllegalStateException changed(Path path) {

@@ -15,6 +15,7 @@ import java.util.concurrent.Future;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -134,6 +135,26 @@ record WrittenFiles(int count, String digest) {
         }
     }
 
+    /** Looks at one thing. */
+    interface Look<T, R> {
+        R at(T one) throws IOException;
+    }
+
+    /** All that is found at any of them, several looks at a time. */
+    static <T, R> List<R> inParallel(List<T> all, Look<T, List<R>> look) throws IOException {
+        List<Callable<List<R>>> looks = new ArrayList<>();
+        all.forEach(each -> looks.add(() -> look.at(each)));
+        return inParallel(looks).stream().flatMap(List::stream).toList();
+    }
+
+    /** @param listing looks at a directory, and tells what is in it; so at each of those below */
+    static void walk(List<FileStatus> directories, Look<FileStatus, FileStatus[]> listing) throws IOException {
+        List<FileStatus> level = directories;
+        while (!level.isEmpty()) {
+            level = inParallel(level, each -> Stream.of(listing.at(each)).filter(FileStatus::isDirectory).toList());
+        }
+    }
+
     private static Map<String, Long> below(FileSystem files, Path directory, String job) throws IOException {
         Map<String, Long> found = new TreeMap<>();
         collect(files, directory, "", job, found);
@@ -226,20 +247,30 @@ record WrittenFiles(int count, String digest) {
     }
 
     /**
-     * Removes its files below a directory, and the directories that this empties; others may write there as well.
+     * Removes its files below a directory, and the directories that this empties; others may write there as well. What
+     * writes have overwritten stays.
      *
      * @param empty whether directories that were empty already go too
+     * @throws IOException where one of them cannot be looked at; from the others they are removed
      */
     private static boolean removeOwn(FileSystem files, Path directory, String job, boolean empty) throws IOException {
         boolean removed = false;
+        IOException failed = null;
         for (FileStatus each : list(files, directory)) {
             Path path = each.getPath();
-            if (!each.isDirectory()) {
-                removed |= path.getName().contains(job) && files.delete(path, false);
-            } else if (removeOwn(files, path, job, empty) || empty) {
-                removed = true;
-                removeEmpty(files, path, empty);
+            try {
+                if (!each.isDirectory()) {
+                    removed |= path.getName().contains(job) && files.delete(path, false);
+                } else if (!path.getName().startsWith(MARK) && (removeOwn(files, path, job, empty) || empty)) {
+                    removed = true;
+                    removeEmpty(files, path, empty);
+                }
+            } catch (IOException e) {
+                failed = failed == null ? e : failed;
             }
+        }
+        if (failed != null) {
+            throw failed;
         }
         return removed;
     }

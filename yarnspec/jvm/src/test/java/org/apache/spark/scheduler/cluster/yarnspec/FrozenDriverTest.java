@@ -78,6 +78,7 @@ class FrozenDriverTest {
     void setUp() {
         FrozenFiles.isLocal = false;
         FrozenFiles.stays = null;
+        FrozenFiles.others = null;
         life.aboutWrites = "{}";
         conf = new Configuration(life.cluster.context.hadoopConfiguration());
         output = directory.resolve("table");
@@ -651,8 +652,37 @@ class FrozenDriverTest {
     }
 
     /** As another user's partition in a table to which many may write. */
-    private static void protect(Path directory) throws IOException {
-        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("r-xr-xr-x"));
+    private void giveAway(String directory, String rights) throws IOException {
+        Path place = output.resolve(directory);
+        Files.setPosixFilePermissions(place, PosixFilePermissions.fromString(rights));
+        FrozenFiles.others = FrozenFiles.key(place);
+    }
+
+    private void overwriteAll() throws IOException {
+        RecordedCommitProtocol protocol = overwrite();
+        Job hadoops = overwritten(protocol);
+        try {
+            protocol.commitJob(hadoops, told(Map.of()));
+        } catch (UncheckedIOException e) {
+            protocol.abortJob(hadoops);
+            throw e;
+        }
+    }
+
+    private void overwritePartitions(String... partitions) throws IOException {
+        RecordedCommitProtocol protocol = protocol(true);
+        Job hadoops = staged(protocol, partitions);
+        try {
+            protocol.commitJob(hadoops, told(Map.of(), partitions));
+        } catch (UncheckedIOException e) {
+            protocol.abortJob(hadoops);
+            throw e;
+        }
+    }
+
+    private static void assertDenied(Executable overwriting) {
+        var denied = assertThrows(UncheckedIOException.class, overwriting);
+        assertTrue(denied.getMessage().contains("Permission denied"), denied::getMessage);
     }
 
     /** HDFS renames what one may not delete; Spark would have failed. */
@@ -661,48 +691,35 @@ class FrozenDriverTest {
     void whatMayNotBeDeletedIsNotOverwritten(String place) throws IOException {
         write(output.resolve("day=2/hour=1/old"), "old");
         TreeSet<String> before = table();
-        protect(output.resolve(place));
-        RecordedCommitProtocol protocol = overwrite();
-        var denied = assertThrows(Exception.class, () -> {
-            Job hadoops = overwritten(protocol);
-            try {
-                protocol.commitJob(hadoops, told(Map.of()));
-            } finally {
-                protocol.abortJob(hadoops);
-            }
-        });
-        assertTrue(denied.getMessage().contains("Permission denied"), denied::getMessage);
+        giveAway(place, "rwxr-xr-x");
+        assertDenied(this::overwriteAll);
         assertEquals(before, found());
-    }
-
-    @Test
-    void partitionsThatMayNotBeDeletedAreNotOverwritten() throws IOException {
-        write(output.resolve("day=1/old"), "");
-        write(output.resolve("day=2/hour=1/old"), "");
-        TreeSet<String> before = found();
-        protect(output.resolve("day=2/hour=1"));
-        RecordedCommitProtocol protocol = protocol(true);
-        Job hadoops = staged(protocol, "day=1", "day=2");
-        var denied = assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
-        assertTrue(denied.getMessage().contains("Permission denied"), denied::getMessage);
-        assertEquals(before.size() + 2, found().size(), "and what was staged");
-        protocol.abortJob(hadoops);
+        assertDenied(() -> overwritePartitions("day=1", "day=2"));
         assertEquals(before, found());
+        assertRefused(false);
     }
 
-    private void assertDenied(Executable clearing) {
-        var denied = assertThrows(UncheckedIOException.class, clearing);
-        assertTrue(denied.getMessage().contains("Permission denied"), denied::getMessage);
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatIsOthersAndMayBeDeletedIsOverwritten(boolean empty) throws IOException {
+        table();
+        if (empty) {
+            Files.delete(output.resolve("day=1/old"));
+        }
+        giveAway("day=1", empty ? "rwxr-xr-x" : "rwxrwxrwx");
+        overwriteAll();
+        assertEquals(names("table/_SUCCESS", "table/" + part(), "table/day=2/" + part()), found());
     }
 
-    /** One partition, and all where it does not wait for the commit. */
+    /** One partition, and all where it does not wait for the commit: it is not even moved. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void whatMayNotBeDeletedAtOnceStays(boolean all) throws IOException {
         write(output.resolve("day=2/hour=1/old"), "old");
         TreeSet<String> before = table();
-        protect(output.resolve("day=2/hour=1"));
+        giveAway("day=2/hour=1", "rwxr-xr-x");
         RecordedCommitProtocol protocol = overwrite();
+        FrozenFiles.stays = remote(output.resolve("day=2"));
         if (all) {
             conf.set("mapreduce.fileoutputcommitter.algorithm.version", "2");
             assertTrue(protocol.deleteWithJob(files(), remote(output), true));
@@ -710,6 +727,28 @@ class FrozenDriverTest {
         } else {
             assertDenied(() -> protocol.deleteWithJob(files(), remote(output.resolve("day=2")), true));
         }
+        TreeSet<String> after = found();
+        after.remove("table/.yarnspec-overwritten-" + job);
+        assertEquals(before, after);
+        assertRefused(false);
+    }
+
+    /** Also when it is interrupted, and when another kind of fault comes in between. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatCannotBeDeletedAtOnceIsPutBack(boolean fault) throws IOException {
+        TreeSet<String> before = table();
+        RecordedCommitProtocol protocol = overwrite();
+        FrozenFiles.freeze("take", remote(output.resolve(".yarnspec-overwritten-" + job)), () -> {
+            assertFalse(Files.exists(output.resolve("day=1")));
+            Thread.currentThread().interrupt();
+            if (fault) {
+                throw new IllegalStateException("no answer");
+            }
+            throw new IOException("it is not deleted");
+        });
+        assertThrows(RuntimeException.class, () -> protocol.deleteWithJob(files(), remote(output.resolve("day=1")), true));
+        assertTrue(Thread.interrupted());
         assertEquals(before, found());
         assertRefused(false);
     }
@@ -717,15 +756,14 @@ class FrozenDriverTest {
     /** When it cannot be moved back either the program does not go on with what is left. */
     @Test
     void whatCouldNeitherBeDeletedNorPutBackIsNotRead() throws IOException {
-        write(output.resolve("day=1/hour=1/old"), "old");
         table();
-        protect(output.resolve("day=1/hour=1"));
         RecordedCommitProtocol protocol = overwrite();
         FrozenFiles.freeze("take", remote(output.resolve(".yarnspec-overwritten-" + job)), () -> {
             write(output.resolve("day=1/others"), "of somebody else");
+            throw new IOException("it is not deleted");
         });
-        assertDenied(() -> protocol.deleteWithJob(files(), remote(output.resolve("day=1")), true));
-        assertTrue(found().contains("table/.yarnspec-overwritten-" + job + "/.0/hour=1/old"), () -> "lost");
+        assertThrows(UncheckedIOException.class, () -> protocol.deleteWithJob(files(), remote(output.resolve("day=1")), true));
+        assertTrue(found().contains("table/.yarnspec-overwritten-" + job + "/.0/old"), () -> "lost");
         assertRefused(true);
     }
 
@@ -740,6 +778,26 @@ class FrozenDriverTest {
         assertTrue(Overwritten.takes(view, new org.apache.hadoop.fs.Path("viewfs://here/local")));
         assertFalse(Overwritten.takes(view, new org.apache.hadoop.fs.Path("viewfs://here/other")));
         view.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"day=0", ".hidden"})
+    void whatCannotBeListedKeepsNothingNewInView(String unlisted) throws IOException {
+        write(output.resolve(unlisted + "/deep/old"), "of somebody else");
+        TreeSet<String> before = table();
+        RecordedCommitProtocol protocol = protocol(true);
+        Job hadoops = staged(protocol, "day=1", "day=2");
+        Path fails = output.resolve(".spark-staging-" + job + "/day=2");
+        failCommit(protocol, hadoops, fails, "day=1", "day=2");
+        assertTrue(Files.exists(output.resolve("day=1/" + part())));
+        FrozenFiles.freeze("list", remote(output.resolve(unlisted + "/deep")), () -> {
+            throw new IOException("this directory cannot be listed");
+        });
+        protocol.abortJob(hadoops);
+        assertTrue(FrozenFiles.hasFrozen());
+        TreeSet<String> after = found();
+        after.removeIf(each -> each.contains(".yarnspec-"));
+        assertEquals(before, after);
     }
 
     @Test

@@ -1,17 +1,17 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
-import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
-import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
+import org.apache.hadoop.fs.permission.FsAction;
 import org.apache.hadoop.fs.permission.FsPermission;
-import org.apache.hadoop.security.AccessControlException;
+import org.apache.hadoop.security.UserGroupInformation;
 
 /** Local files that are renamed and deleted as HDFS does it, under its scheme; who does something to them may be frozen. */
 public final class FrozenFiles extends RawLocalFileSystem {
@@ -27,6 +27,8 @@ public final class FrozenFiles extends RawLocalFileSystem {
     private static volatile Freeze next;
     /** What is not renamed. */
     static volatile Path stays;
+    /** The key of a directory that is another user's, wherever it is moved to. */
+    static volatile Object others;
     /** Whether what is not there is told of as by local files. */
     static volatile boolean isLocal;
 
@@ -67,20 +69,18 @@ public final class FrozenFiles extends RawLocalFileSystem {
     public boolean delete(Path path, boolean recursive) throws IOException {
         at("take", path);
         if (exists(path)) {
-            checkRights(pathToFile(path));
+            checkRights(getFileStatus(path));
         }
         return super.delete(path, recursive);
     }
 
     /** Of all directories that are not empty somebody needs all rights to delete them; to move them none. */
-    private static void checkRights(File top) throws IOException {
-        File[] all = top.listFiles();
-        if (all == null || all.length == 0) {
-            return;
-        } else if (!Files.getPosixFilePermissions(top.toPath()).contains(PosixFilePermission.OWNER_WRITE)) {
-            throw new AccessControlException("Permission denied: " + top);
+    private void checkRights(FileStatus top) throws IOException {
+        FileStatus[] all = top.isDirectory() ? listStatus(top.getPath()) : new FileStatus[0];
+        if (all.length > 0) {
+            access(top.getPath(), FsAction.ALL);
         }
-        for (File each : all) {
+        for (FileStatus each : all) {
             checkRights(each);
         }
     }
@@ -101,13 +101,18 @@ public final class FrozenFiles extends RawLocalFileSystem {
         return withRights(super.getFileStatus(path));
     }
 
+    static Object key(java.nio.file.Path file) throws IOException {
+        return Files.readAttributes(file, BasicFileAttributes.class).fileKey();
+    }
+
     /** The local one's own look for them by the scheme of local files. */
     private FileStatus withRights(FileStatus status) throws IOException {
         var file = pathToFile(status.getPath()).toPath();
         return new FileStatus(
                 status.getLen(), status.isDirectory(), 1, status.getBlockSize(), status.getModificationTime(), 0,
                 FsPermission.valueOf("-" + PosixFilePermissions.toString(Files.getPosixFilePermissions(file))),
-                Files.getOwner(file).getName(), "", status.getPath());
+                key(file).equals(others) ? "somebody" : UserGroupInformation.getCurrentUser().getShortUserName(), "",
+                status.getPath());
     }
 
     @Override
