@@ -780,17 +780,18 @@ class FrozenDriverTest {
         view.close();
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"day=0", ".hidden"})
-    void whatCannotBeListedKeepsNothingNewInView(String unlisted) throws IOException {
-        write(output.resolve(unlisted + "/deep/old"), "of somebody else");
-        TreeSet<String> before = table();
-        RecordedCommitProtocol protocol = protocol(true);
-        Job hadoops = staged(protocol, "day=1", "day=2");
-        Path fails = output.resolve(".spark-staging-" + job + "/day=2");
-        failCommit(protocol, hadoops, fails, "day=1", "day=2");
-        assertTrue(Files.exists(output.resolve("day=1/" + part())));
-        FrozenFiles.freeze("list", remote(output.resolve(unlisted + "/deep")), () -> {
+    @Test
+    void whatCannotBeListedKeepsNothingNewInView() throws IOException {
+        table();
+        RecordedCommitProtocol protocol = overwrite();
+        Job hadoops = overwritten(protocol);
+        write(output.resolve("_temporary/" + EPOCH + "/task_0/day=0/" + part()), "of this one");
+        write(output.resolve("a/deep/other"), "of somebody else");
+        TreeSet<String> before = found();
+        before.removeIf(each -> each.contains("_temporary"));
+        failCommit(protocol, hadoops, output.resolve("_temporary/3/task_0/day=2"));
+        assertTrue(Files.exists(output.resolve("day=0/" + part())));
+        FrozenFiles.freeze("list", remote(output.resolve("a/deep")), () -> {
             throw new IOException("this directory cannot be listed");
         });
         protocol.abortJob(hadoops);

@@ -6,6 +6,7 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
@@ -89,6 +90,7 @@ public final class FrozenFiles extends RawLocalFileSystem {
     public FileStatus[] listStatus(Path directory) throws IOException {
         at("list", directory);
         FileStatus[] all = super.listStatus(directory);
+        Arrays.sort(all);
         for (int each = 0; each < all.length; each++) {
             all[each] = withRights(all[each]);
         }
