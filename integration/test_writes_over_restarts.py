@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from integration.cluster import Cluster
@@ -15,6 +17,7 @@ from integration.turns import marks, turn
 from integration.waiting import wait_for
 
 ON = ["--set", "recovery.enabled=true"]
+ALICE = "alice"
 OVERWRITES = ("partitions", "all")
 TAKEN = 5
 """Partitions that have been taken away when the driver is killed."""
@@ -72,3 +75,19 @@ def test_what_was_being_overwritten_is_there_again(
     records = yarnspec("events", application, "-o", "json").expect(0).lines
     assert [one["outcome"] for one in records if one["type"] == "WriteResolved"] == ["restored"]
     assert not [name for name in cluster.hdfs_list(target) if name.startswith((".", "_temp"))]
+
+
+def test_what_the_user_may_not_delete_is_not_overwritten(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
+    """HDFS lets one move another user's directory out of one's own, and not delete it."""
+    target = f"/test/{tmp_path.name}"
+    pq.write_table(pa.table({"id": [7]}), tmp_path / "part-0.parquet")
+    cluster.hdfs_mkdir(f"/user/{ALICE}", owner=ALICE)
+    cluster.hdfs_mkdir(target, owner=ALICE)
+    cluster.hdfs_mkdir(f"{target}/day=1")
+    cluster.hdfs_write(f"{target}/day=1/part-0.parquet", (tmp_path / "part-0.parquet").read_bytes())
+    submission = submit("trespasses.py", target, options=[*ON, "--proxy-user", ALICE, "--num-executors", "1"])
+    ended = submission.wait(180).expect(0)
+    assert ended.lines == [{how: ["denied", 1] for how in ("static", "dynamic", "one")}]
+    assert cluster.hdfs_list(f"{target}/day=1") == ["part-0.parquet"]
+    assert [name for name in cluster.hdfs_list(target) if name.startswith(".yarnspec-")] == []
+    wait_for("nothing left", lambda: not leftovers(cluster, submission.application_id()), 20)

@@ -272,11 +272,11 @@ final class Overwritten {
      * @return whether anything was there
      */
     boolean clear(List<Path> paths) throws IOException {
-        if (renames) {
-            DeleteRights.checkAll(files, paths);
-        }
         boolean found = false;
         try {
+            if (renames) {
+                DeleteRights.checkAll(files, paths);
+            }
             for (Path each : paths) {
                 found |= take(each);
             }
