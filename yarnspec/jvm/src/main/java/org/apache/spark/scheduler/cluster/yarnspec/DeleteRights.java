@@ -1,9 +1,8 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
-import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.util.ArrayList;
+import java.nio.file.Files;
 import java.util.List;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -28,12 +27,15 @@ final class DeleteRights {
      */
     static void check(FileSystem files, FileStatus directory) throws IOException {
         Path path = directory.getPath();
+        if (isLink(files, path)) {
+            return;
+        }
         try {
             if (!Overwritten.isLocal(files)) {
                 if (!isOwn(directory)) {
                     files.access(path, FsAction.ALL);
                 }
-            } else if (!mayWrite(new File(path.toUri().getPath()))) { // Hadoop starts a process to know a local file's owner
+            } else if (!mayWrite(local(path))) { // Hadoop starts a process to know a local file's owner
                 throw new AccessControlException("Permission denied: what is in " + path + " cannot be deleted");
             }
         } catch (FileNotFoundException e) {
@@ -45,13 +47,33 @@ final class DeleteRights {
         }
     }
 
+    /** Of which only the name is deleted, whatever it leads to: one of local files. */
+    static boolean isLink(FileSystem files, Path path) {
+        return Overwritten.isLocal(files) && Files.isSymbolicLink(local(path));
+    }
+
+    private static java.nio.file.Path local(Path path) {
+        return java.nio.file.Path.of(path.toUri().getPath());
+    }
+
     private static boolean isOwn(FileStatus directory) throws IOException {
         return directory.getPermission().getUserAction().implies(FsAction.ALL)
                 && directory.getOwner().equals(UserGroupInformation.getCurrentUser().getShortUserName());
     }
 
-    private static boolean mayWrite(File directory) {
-        return !directory.exists() || directory.canRead() && directory.canWrite() && directory.canExecute();
+    private static boolean mayWrite(java.nio.file.Path directory) {
+        return !Files.exists(directory)
+                || Files.isReadable(directory) && Files.isWritable(directory) && Files.isExecutable(directory);
+    }
+
+    /** Of the directories in one. */
+    static void checkIn(FileSystem files, Path directory) throws IOException {
+        WrittenFiles.inParallel(List.of(WrittenFiles.list(files, directory)), each -> {
+            if (each.isDirectory()) {
+                check(files, each);
+            }
+            return List.of();
+        });
     }
 
     /** Of several directories, as far as these are there, with all in them. */
@@ -66,7 +88,7 @@ final class DeleteRights {
         });
         WrittenFiles.walk(tops, each -> {
             check(files, each);
-            return WrittenFiles.list(files, each.getPath());
+            return isLink(files, each.getPath()) ? new FileStatus[0] : WrittenFiles.list(files, each.getPath());
         });
     }
 }

@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -34,6 +35,7 @@ final class Overwritten {
     private static final String PLACES = ".places";
     /** That something was deleted, as it could not be taken. */
     private static final String DELETED = ".deleted";
+    private static final Pattern TAKEN = Pattern.compile("\\.\\d+");
     /** Made to know the time. */
     private static final String CLOCK = ".clock";
 
@@ -144,6 +146,7 @@ final class Overwritten {
         return numbers.computeIfAbsent(path, any -> numbers.size());
     }
 
+    /** As {@link #TAKEN} has it. */
     private static String name(int number) {
         return "." + number;
     }
@@ -232,7 +235,7 @@ final class Overwritten {
     }
 
     /**
-     * One after the other, the last first, whatever becomes of the others.
+     * One after the other, the last first, whatever becomes of the others; the mark that all is there only after these.
      *
      * @param left where to tell of what cannot be moved
      * @param shown whether the write may have put files of its own in their places
@@ -241,12 +244,12 @@ final class Overwritten {
         List<Path> places = new ArrayList<>(numbers.keySet());
         Collections.reverse(places);
         for (Path place : places) {
-            if (shown && !removeShown(place, left)) {
+            if (shown && !removeShown(place, left) || isPremature(place, left)) {
                 continue;
             }
             try {
                 Path from = target(place);
-                if (files.exists(from)) {
+                if (files.exists(from) || DeleteRights.isLink(files, from)) {
                     makeWay(files, place);
                     move(files, from, place);
                 }
@@ -255,6 +258,10 @@ final class Overwritten {
             }
         }
         stranded = !left.isEmpty();
+    }
+
+    private static boolean isPremature(Path place, List<String> left) {
+        return ToOverwrite.isMark(place) && !left.isEmpty();
     }
 
     /** Directories that were emptied, and the mark of the write that is undone. */
@@ -295,7 +302,9 @@ final class Overwritten {
         try {
             List<String> left = new ArrayList<>();
             moveBack(left, false);
-            removeIfNothing(left);
+            if (left.isEmpty()) {
+                removeIfNothing(left);
+            }
             if (!left.isEmpty()) {
                 why.addSuppressed(new IOException("what was there is in " + directory + ": " + left));
             }
@@ -364,6 +373,15 @@ final class Overwritten {
         return true;
     }
 
+    private static boolean holdsTaken(FileSystem files, Path directory) throws IOException {
+        for (var each : WrittenFiles.list(files, directory)) {
+            if (TAKEN.matcher(each.getPath().getName()).matches()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /**
      * Puts back what a write took of its output that was shut out, as far as nothing else is in its place.
      *
@@ -380,6 +398,9 @@ final class Overwritten {
             for (int number = places.size() - 1; number >= 0; number--) { // the mark that all is there comes last
                 Path taken = new Path(closed, name(number));
                 Path place = new Path(places.get(number).asText());
+                if (isPremature(place, left)) {
+                    continue;
+                }
                 try {
                     if (files.exists(taken) && !(isBelow(place, output) && isMovedBack(files, taken, place))) {
                         left.add(taken + " is not put back to " + place);
@@ -434,13 +455,22 @@ final class Overwritten {
         return name.startsWith(above) && !List.of(name.split("/")).contains("..");
     }
 
-    /** Deletes what is left of a write that was shut out. */
+    /**
+     * Deletes what is left of a write that was shut out. What it was about to delete at once stays: it may be what it could
+     * not delete, and not put back.
+     */
     static void forget(FileSystem files, Path output, String job) throws IOException {
         for (Path beside : besides(output)) {
-            for (Path each : List.of(closed(beside, job), done(beside, job))) {
-                if (files.exists(each)) {
-                    files.delete(each, true);
+            Path closed = closed(beside, job);
+            if (files.exists(closed)) {
+                if (files.exists(new Path(closed, PLACES)) || !holdsTaken(files, closed)) {
+                    files.delete(closed, true);
+                } else {
+                    System.err.println("yarnspec: what a driver was about to delete when it died is in " + closed);
                 }
+            }
+            if (files.exists(done(beside, job))) {
+                files.delete(done(beside, job), true);
             }
         }
     }

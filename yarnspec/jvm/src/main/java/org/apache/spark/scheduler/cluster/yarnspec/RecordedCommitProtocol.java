@@ -3,6 +3,7 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.JobContext;
@@ -132,7 +133,7 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         }
         try {
             boolean mayWait = write.defers() && !cleared && isOutput(files, path) && Overwritten.takes(files, path);
-            if (mayWait && isOwnDirectory(files, path)) {
+            if (mayWait && isPlain(files, path)) {
                 before = leave(files, path);
                 return true;
             }
@@ -144,14 +145,24 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         }
     }
 
-    /** Of a link Spark deletes the link alone. */
-    private static boolean isOwnDirectory(FileSystem files, Path path) throws IOException {
-        Path plain = Path.getPathWithoutSchemeAndAuthority(path); // else local files do not know a link
-        return files.getFileLinkStatus(plain).isDirectory();
+    /** Of a link Spark deletes the link alone, and one that is moved may lead nowhere. */
+    private static boolean isPlain(FileSystem files, Path path) throws IOException {
+        if (!files.getFileStatus(path).isDirectory() || DeleteRights.isLink(files, path)) {
+            return false;
+        }
+        if (Overwritten.isLocal(files)) {
+            for (FileStatus each : WrittenFiles.list(files, path)) {
+                if (DeleteRights.isLink(files, each.getPath())) {
+                    return false;
+                }
+            }
+        }
+        return true;
     }
 
     /** But for what tasks have not shown: the commit would show that too. */
     private ToOverwrite leave(FileSystem files, Path output) throws IOException {
+        DeleteRights.checkIn(files, output); // before anything goes
         Overwritten gone = overwritten(files, output);
         writes.deleting(write);
         long nowMs = gone.nowMs();

@@ -25,24 +25,13 @@ final class ToOverwrite {
     private final Map<Path, Was> before = new TreeMap<>();
     private final long sinceMs;
 
-    /**
-     * @param nowMs by the clock of the file system
-     * @throws IOException it cannot be looked at, or a directory at the top may not be deleted
-     */
+    /** @param nowMs by the clock of the file system */
     ToOverwrite(FileSystem files, Path output, long nowMs) throws IOException {
         this.files = files;
         sinceMs = nowMs;
-        List<FileStatus> directories = new ArrayList<>();
         for (FileStatus each : WrittenFiles.list(files, output)) {
             before.put(each.getPath(), Was.of(each));
-            if (each.isDirectory()) {
-                directories.add(each);
-            }
         }
-        WrittenFiles.inParallel(directories, each -> {
-            DeleteRights.check(files, each);
-            return List.of();
-        });
         before.remove(WrittenFiles.temporary(output));
     }
 
@@ -85,6 +74,9 @@ final class ToOverwrite {
 
     private FileStatus[] look(FileStatus directory, long nowMs) throws IOException {
         DeleteRights.check(files, directory);
+        if (DeleteRights.isLink(files, directory.getPath())) {
+            return new FileStatus[0];
+        }
         FileStatus[] all = WrittenFiles.list(files, directory.getPath());
         for (FileStatus each : all) {
             if (each.getModificationTime() > sinceMs && each.getModificationTime() <= nowMs) {

@@ -248,7 +248,7 @@ record WrittenFiles(int count, String digest) {
 
     /**
      * Removes its files below a directory, and the directories that this empties; others may write there as well. What
-     * writes have overwritten stays.
+     * the write has overwritten stays.
      *
      * @param empty whether directories that were empty already go too
      * @throws IOException where one of them cannot be looked at; from the others they are removed
@@ -261,7 +261,7 @@ record WrittenFiles(int count, String digest) {
             try {
                 if (!each.isDirectory()) {
                     removed |= path.getName().contains(job) && files.delete(path, false);
-                } else if (!path.getName().startsWith(MARK) && (removeOwn(files, path, job, empty) || empty)) {
+                } else if (!isOwnHidden(path, job) && (removeOwn(files, path, job, empty) || empty)) {
                     removed = true;
                     removeEmpty(files, path, empty);
                 }
@@ -273,6 +273,10 @@ record WrittenFiles(int count, String digest) {
             throw failed;
         }
         return removed;
+    }
+
+    private static boolean isOwnHidden(Path directory, String job) {
+        return directory.getName().startsWith(MARK) && directory.getName().endsWith(job);
     }
 
     /** @param hidden whether what is not listed goes too: a local file may have been moved without its checksum */

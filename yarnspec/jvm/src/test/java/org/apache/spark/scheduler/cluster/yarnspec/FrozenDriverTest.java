@@ -646,7 +646,7 @@ class FrozenDriverTest {
         assertTrue(FrozenFiles.hasFrozen());
         TreeSet<String> missing = new TreeSet<>(before);
         missing.removeAll(found());
-        assertEquals(names("table/day=2/old"), missing);
+        assertEquals(names("table/_SUCCESS", "table/day=2/old"), missing, "and the mark that all is there");
         assertTrue(found().contains("table/.yarnspec-overwritten-" + job + "/.2/old"));
         assertRefused(true);
     }
@@ -697,6 +697,26 @@ class FrozenDriverTest {
         assertDenied(() -> overwritePartitions("day=1", "day=2"));
         assertEquals(before, found());
         assertRefused(false);
+    }
+
+    @Test
+    void whoIsDeniedHasNotTouchedWhatOthersAreWriting() throws IOException {
+        write(output.resolve("_temporary/0/task_9/part-other"), "of another write");
+        TreeSet<String> before = table();
+        giveAway("day=1", "rwxr-xr-x");
+        RecordedCommitProtocol protocol = overwrite();
+        assertDenied(() -> protocol.deleteWithJob(files(), remote(output), true));
+        assertEquals(before, found());
+    }
+
+    /** Of two writes that are both undone the later one's files may be in what the other has overwritten. */
+    @Test
+    void whatAnotherWriteHasTakenIsUndoneThere() throws IOException {
+        String other = UUID.randomUUID().toString();
+        write(output.resolve(".yarnspec-overwritten-" + other + "/.0/" + part()), "of this one");
+        write(output.resolve(".yarnspec-overwritten-" + other + "/.0/old"), "old");
+        assertEquals("undone", clearAway(job, "committing", "add"));
+        assertEquals(names("table/.yarnspec-overwritten-" + other + "/.0/old"), found());
     }
 
     @ParameterizedTest
@@ -763,6 +783,8 @@ class FrozenDriverTest {
         assertThrows(UncheckedIOException.class, () -> protocol.deleteWithJob(files(), remote(output.resolve("day=1")), true));
         assertTrue(found().contains("table/.yarnspec-overwritten-" + job + "/.0/old"), () -> "lost");
         assertRefused(true);
+        assertEquals("undone", clearAway(job, "begun", "amend"));
+        assertTrue(found().contains("table/.yarnspec-undoing-" + job + "/.0/old"), () -> "lost by the next driver");
     }
 
     /** A view of several file systems, of which one copies what it renames. */
@@ -787,6 +809,7 @@ class FrozenDriverTest {
         write(output.resolve("a/deep/other"), "of somebody else");
         TreeSet<String> before = found();
         before.removeIf(each -> each.contains("_temporary"));
+        before.remove("table/_SUCCESS"); // nobody knows whether all is there again
         failCommit(protocol, hadoops, output.resolve("_temporary/3/task_0/day=2"));
         assertTrue(Files.exists(output.resolve("day=0/" + part())));
         FrozenFiles.freeze("list", remote(output.resolve("a/deep")), () -> {
