@@ -225,20 +225,21 @@ def test_what_has_not_come_to_its_commit_has_overwritten_nothing(directory: Path
     assert [event["outcome"] for event in last.of("write_resolved")] == ["undone"]
 
 
-@pytest.mark.parametrize("inside", [False, True])
-def test_of_a_link_the_link_alone_is_overwritten(inside: bool, directory: Path) -> None:
+@pytest.mark.parametrize("link", ["days", "days/link.parquet", "days/nowhere"])
+def test_of_a_link_the_link_alone_is_overwritten(link: str, directory: Path) -> None:
     """As by Spark."""
     application, data = begin(directory)
     (data / "elsewhere").mkdir()
     pq.write_table(pa.table({"n": pa.array([0], pa.int32())}), data / "elsewhere" / "before.parquet")
-    if inside:
-        (data / "days").mkdir()
-        (data / "days" / "link.parquet").symlink_to("../elsewhere/before.parquet")
+    if link == "days":
+        (data / link).symlink_to(data / "elsewhere")
     else:
-        (data / "days").symlink_to(data / "elsewhere")
-    assert result(application.run(program("first-or-more", data))) == [0, 101]
-    assert not (data / "days").is_symlink()
-    assert not (data / "days" / "link.parquet").is_symlink()
+        (data / "days").mkdir()
+        shutil.copy(data / "elsewhere" / "before.parquet", data / "days")
+        (data / link).symlink_to("../elsewhere/before.parquet" if link.endswith(".parquet") else "../nowhere")
+    rows = [0, 0, 102] if link == "days/link.parquet" else [0, 101]
+    assert result(application.run(program("first-or-more", data))) == rows
+    assert not (data / link).is_symlink()
     assert [path.name for path in (data / "elsewhere").iterdir()] == ["before.parquet"]
     assert {path.name for path in data.rglob("*") if path.name.startswith((".yarnspec", ".spark", "_temp"))} == set()
 

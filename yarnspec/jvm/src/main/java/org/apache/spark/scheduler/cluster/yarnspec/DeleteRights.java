@@ -4,6 +4,7 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
+import java.util.stream.Stream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -50,6 +51,16 @@ final class DeleteRights {
     /** Of which only the name is deleted, whatever it leads to: one of local files. */
     static boolean isLink(FileSystem files, Path path) {
         return Overwritten.isLocal(files) && Files.isSymbolicLink(local(path));
+    }
+
+    /** Those as well that lead nowhere, which Hadoop does not list. */
+    static boolean holdsLink(FileSystem files, Path directory) throws IOException {
+        if (!Overwritten.isLocal(files)) {
+            return false;
+        }
+        try (Stream<java.nio.file.Path> all = Files.list(local(directory))) {
+            return all.anyMatch(Files::isSymbolicLink);
+        }
     }
 
     private static java.nio.file.Path local(Path path) {

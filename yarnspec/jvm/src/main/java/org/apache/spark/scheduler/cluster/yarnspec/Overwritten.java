@@ -161,8 +161,9 @@ final class Overwritten {
      * @throws IOException it is still there, or is taken: nobody knows
      */
     boolean take(Path path) throws IOException {
-        boolean comesBack = renames && numbers.containsKey(path) && isBelow(path, directory.getParent());
-        if (isRenamed(path, comesBack)) {
+        boolean link = DeleteRights.isLink(files, path); // which would lead elsewhere, or nowhere
+        boolean comesBack = renames && !link && numbers.containsKey(path) && isBelow(path, directory.getParent());
+        if (!link && isRenamed(path, comesBack)) {
             return true;
         } else if (!files.exists(path)) {
             return false;
@@ -244,14 +245,16 @@ final class Overwritten {
         List<Path> places = new ArrayList<>(numbers.keySet());
         Collections.reverse(places);
         for (Path place : places) {
-            if (shown && !removeShown(place, left) || isPremature(place, left)) {
+            if (shown && !removeShown(place, left)) {
                 continue;
             }
             try {
                 Path from = target(place);
-                if (files.exists(from) || DeleteRights.isLink(files, from)) {
+                if (files.exists(from)) {
                     makeWay(files, place);
-                    move(files, from, place);
+                    if (!isPremature(place, left)) {
+                        move(files, from, place);
+                    }
                 }
             } catch (IOException e) {
                 left.add(e.getMessage());
@@ -398,11 +401,11 @@ final class Overwritten {
             for (int number = places.size() - 1; number >= 0; number--) { // the mark that all is there comes last
                 Path taken = new Path(closed, name(number));
                 Path place = new Path(places.get(number).asText());
-                if (isPremature(place, left)) {
-                    continue;
-                }
                 try {
-                    if (files.exists(taken) && !(isBelow(place, output) && isMovedBack(files, taken, place))) {
+                    if (!files.exists(taken)) {
+                        continue;
+                    }
+                    if (!isBelow(place, output) || !isMovedBack(files, taken, place, left.isEmpty())) {
                         left.add(taken + " is not put back to " + place);
                     }
                 } catch (IOException e) {
@@ -416,11 +419,12 @@ final class Overwritten {
         return !files.exists(new Path(closed, DELETED));
     }
 
-    private static boolean isMovedBack(FileSystem files, Path taken, Path place) throws IOException {
+    /** @param all whether all others are there again */
+    private static boolean isMovedBack(FileSystem files, Path taken, Path place, boolean all) throws IOException {
         if (ToOverwrite.isMark(place)) {
             files.delete(place, false);
         }
-        if (files.exists(place)) {
+        if (files.exists(place) || ToOverwrite.isMark(place) && !all) {
             return false;
         }
         files.mkdirs(place.getParent());

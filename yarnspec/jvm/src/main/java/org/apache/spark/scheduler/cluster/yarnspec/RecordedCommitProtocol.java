@@ -3,7 +3,6 @@ package org.apache.spark.scheduler.cluster.yarnspec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
-import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.JobContext;
@@ -147,17 +146,9 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
 
     /** Of a link Spark deletes the link alone, and one that is moved may lead nowhere. */
     private static boolean isPlain(FileSystem files, Path path) throws IOException {
-        if (!files.getFileStatus(path).isDirectory() || DeleteRights.isLink(files, path)) {
-            return false;
-        }
-        if (Overwritten.isLocal(files)) {
-            for (FileStatus each : WrittenFiles.list(files, path)) {
-                if (DeleteRights.isLink(files, each.getPath())) {
-                    return false;
-                }
-            }
-        }
-        return true;
+        return files.getFileStatus(path).isDirectory()
+                && !DeleteRights.isLink(files, path)
+                && !DeleteRights.holdsLink(files, path);
     }
 
     /** But for what tasks have not shown: the commit would show that too. */
