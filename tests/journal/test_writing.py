@@ -126,7 +126,8 @@ def test_details_wait_for_the_buffer_or_the_interval() -> None:
 
 def test_a_slow_file_system_holds_nobody_up_and_a_close_that_takes_too_long_ends() -> None:
     files = Gate()
-    journal = begin(JournalDirectory(files, "/journal"), 1, AT_ONCE._replace(queue_bytes=10_000))
+    directory = JournalDirectory(files, "/journal")
+    journal = begin(directory, 1, AT_ONCE._replace(queue_bytes=10_000))
     files.open.clear()
     first = journal.append_durable(registered(1))
     assert files.waiting.wait(PATIENCE_S)
@@ -137,6 +138,12 @@ def test_a_slow_file_system_holds_nobody_up_and_a_close_that_takes_too_long_ends
     files.open.set()
     assert isinstance(summary.exception(PATIENCE_S), JournalStopped)
     assert "within 0 s" in journal.problem
+    assert first.result(PATIENCE_S) == 2
+    # For the next epoch it is as if this one had died then: no word that something is missing.
+    assert not journal.close(PATIENCE_S)
+    _, past = directory.begin(began(2))
+    assert lost_of(past.recorded) == ""
+    assert set(past.recorded.shuffles) == {1}
 
 
 def test_what_does_not_fit_is_the_end_of_recording_and_nothing_later_is_found_without_it() -> None:

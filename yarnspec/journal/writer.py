@@ -100,6 +100,7 @@ class Journal:
         self._queued_bytes = 0
         self._closing = False
         self._stopped: Stopped | None = None
+        self._abandoned = False
         self._turned_away = 0
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
@@ -160,10 +161,14 @@ class Journal:
             self._changed.notify_all()
 
     def close(self, deadline_s: float) -> bool:
-        """Write what is left and seal the epoch; False when that did not end in time or failed (see ``problem``)."""
+        """Write what is left and seal the epoch; False when that did not end in time or failed (see ``problem``).
+
+        What is not written in time is as if the process had died now: nobody was told that it is durable.
+        """
         self.begin_close()
         self._thread.join(deadline_s)
         if self._thread.is_alive():
+            self._abandoned |= self._stopped is None
             self.stop(f"the last records could not be written within {deadline_s:g} s")
         return self._stopped is None
 
@@ -282,8 +287,8 @@ class Journal:
             self._log.close()
 
     def _leave_word(self) -> None:
-        """The next epoch must know that the records are not all."""
-        while not self.fenced:
+        """The next epoch must know that the records are not all, unless it was the end that came too late for some."""
+        while not (self.fenced or self._abandoned):
             try:
                 self._hold.say_stopped(self.problem)
             except Exception:  # what failed the records may last, or pass
