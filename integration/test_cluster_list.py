@@ -100,20 +100,29 @@ def test_metrics_are_told_to_who_has_the_token(
     refused.value.close()
     assert refused.value.code == REFUSED
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {endpoint['token']}"})  # noqa: S310
-    with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
-        assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-        scraped = answer.read().decode()
-    names = {line.split("{")[0].split()[0] for line in scraped.splitlines() if not line.startswith("#")}
-    assert {"yarnspec_executors", "yarnspec_tasks", "yarnspec_blocked_hosts", "yarnspec_copies_total"} <= names
-    assert f'application_id="{application}"' in scraped
-    assert endpoint["token"] not in scraped
-    printed = yarnspec("metrics", application).expect(0).stdout
-    assert {line.split("{")[0].split()[0] for line in printed.splitlines() if not line.startswith("#")} == names
+
+    def scraped() -> str:
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+            return str(answer.read().decode())
+
+    page = scraped()
+    assert {"yarnspec_executors", "yarnspec_tasks", "yarnspec_blocked_hosts", "yarnspec_copies_total"} <= _names(page)
+    assert f'application_id="{application}"' in page
+    assert endpoint["token"] not in page
+    # Stages begin and end meanwhile, and some metrics with them.
+    wait_for(
+        "the same page", lambda: _names(yarnspec("metrics", application).expect(0).stdout) == _names(scraped()), 60
+    )
     stop.touch()
     submission.wait().expect(0)
     assert 'yarnspec_executors{state="running"} 0.0' in yarnspec("metrics", application).expect(0).stdout
     for role in ("negotiator", "driver"):
         assert endpoint["token"] not in yarnspec("logs", application, "--role", role).stdout
+
+
+def _names(metrics: str) -> set[str]:
+    return {line.split("{")[0].split()[0] for line in metrics.splitlines() if not line.startswith("#")}
 
 
 def _status(yarnspec: Yarnspec, application: str) -> dict[str, Any]:
