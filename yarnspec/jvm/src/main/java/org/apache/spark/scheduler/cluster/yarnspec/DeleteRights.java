@@ -97,9 +97,13 @@ final class DeleteRights {
                 return List.of();
             }
         });
-        WrittenFiles.walk(tops, each -> {
-            check(files, each);
-            return isLink(files, each.getPath()) ? new FileStatus[0] : WrittenFiles.list(files, each.getPath());
-        });
+        WrittenFiles.walk(tops, each -> list(files, each));
+    }
+
+    /** What is in a directory that may be deleted; of a link, nothing. */
+    static FileStatus[] list(FileSystem files, FileStatus directory) throws IOException {
+        check(files, directory);
+        Path path = directory.getPath();
+        return isLink(files, path) ? new FileStatus[0] : WrittenFiles.list(files, path);
     }
 }

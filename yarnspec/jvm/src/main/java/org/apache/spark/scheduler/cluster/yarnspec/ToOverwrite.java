@@ -73,11 +73,7 @@ final class ToOverwrite {
     }
 
     private FileStatus[] look(FileStatus directory, long nowMs) throws IOException {
-        DeleteRights.check(files, directory);
-        if (DeleteRights.isLink(files, directory.getPath())) {
-            return new FileStatus[0];
-        }
-        FileStatus[] all = WrittenFiles.list(files, directory.getPath());
+        FileStatus[] all = DeleteRights.list(files, directory);
         for (FileStatus each : all) {
             if (each.getModificationTime() > sinceMs && each.getModificationTime() <= nowMs) {
                 throw changed(each.getPath());

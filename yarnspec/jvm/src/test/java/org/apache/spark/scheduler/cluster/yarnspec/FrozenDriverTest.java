@@ -660,18 +660,15 @@ class FrozenDriverTest {
 
     private void overwriteAll() throws IOException {
         RecordedCommitProtocol protocol = overwrite();
-        Job hadoops = overwritten(protocol);
-        try {
-            protocol.commitJob(hadoops, told(Map.of()));
-        } catch (UncheckedIOException e) {
-            protocol.abortJob(hadoops);
-            throw e;
-        }
+        commitOrAbort(protocol, overwritten(protocol));
     }
 
     private void overwritePartitions(String... partitions) throws IOException {
         RecordedCommitProtocol protocol = protocol(true);
-        Job hadoops = staged(protocol, partitions);
+        commitOrAbort(protocol, staged(protocol, partitions), partitions);
+    }
+
+    private static void commitOrAbort(RecordedCommitProtocol protocol, Job hadoops, String... partitions) {
         try {
             protocol.commitJob(hadoops, told(Map.of(), partitions));
         } catch (UncheckedIOException e) {
