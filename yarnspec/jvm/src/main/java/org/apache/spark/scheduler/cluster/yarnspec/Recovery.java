@@ -20,6 +20,8 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.DirectTaskResult;
 import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.scheduler.ShuffleMapStage;
+import org.apache.spark.scheduler.Stage;
 
 /**
  * Lets the next driver go on where this one ends, and this one where the last ended: tells the negotiator what each
@@ -286,7 +288,8 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         Fields.set(dependency, "shuffleId", id);
         remember(id, signature, RangeBounds.of(dependency));
         ShuffleMetrics metrics = wanted ? ShuffleMetrics.of(dependency) : null;
-        ShuffleRecord record = new ShuffleRecord(id, signature, metrics, dependency.rdd(), wanted);
+        String circumstances = signatures.circumstances(context, context.getLocalProperties());
+        ShuffleRecord record = new ShuffleRecord(id, signature, metrics, circumstances, dependency.rdd(), wanted);
         if (restored != null) {
             record.restored(restored.indexes()); // first: who refuses it has to know
         }
@@ -317,6 +320,26 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         RangeBounds bounds = RangeBounds.of(dependency);
         if (bounds != null) {
             send(record, Frames.header("shuffle_facts").put("shuffle", record.id), bounds.encode());
+        }
+    }
+
+    /**
+     * A stage is about to get its tasks. Its shuffle may have been made, and described, long before, and a next driver will
+     * describe it like that: what has changed since is not in it.
+     *
+     * @param flags those of {@link StageFlags}
+     * @param local the local properties of its job
+     */
+    void begins(Stage stage, int flags, Properties local) {
+        ShuffleRecord record =
+                stage instanceof ShuffleMapStage maps ? shuffles.get(maps.shuffleDep().shuffleId()) : null;
+        if (record == null || over || !record.signature.known()) {
+            return;
+        }
+        if ((flags & StageFlags.CACHED) != 0) {
+            poison(record, "what it reads was cached or checkpointed after it was made");
+        } else if (!record.circumstances.equals(signatures.circumstances(context, local))) {
+            poison(record, "files were added or local properties set after it was made");
         }
     }
 

@@ -12,6 +12,8 @@ final class ShuffleRecord {
     final int id;
     final Signature signature;
     final ShuffleMetrics metrics;
+    /** {@link Signatures#circumstances} when it was made. */
+    final String circumstances;
     /** Those that read it. */
     final Set<ShuffleRecord> children = ConcurrentHashMap.newKeySet();
 
@@ -21,8 +23,10 @@ final class ShuffleRecord {
     private boolean poisoned;
     private boolean changed;
 
-    ShuffleRecord(int id, Signature signature, ShuffleMetrics metrics, RDD<?> rdd, boolean recording) {
+    ShuffleRecord(
+            int id, Signature signature, ShuffleMetrics metrics, String circumstances, RDD<?> rdd, boolean recording) {
         this.id = id;
+        this.circumstances = circumstances;
         this.rdd = new WeakReference<>(rdd);
         this.signature = signature;
         this.metrics = metrics;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import scala.Option;
 import scala.Tuple2;
 
@@ -113,6 +115,42 @@ class RecoveryTest {
             String why = life.declared().get(1).get("why_not").asText();
             assertTrue(why.contains("cached"), why);
             assertEquals("below it: " + why, life.declared().get(2).get("why_not").asText());
+        }
+    }
+
+    private static List<String> told(DriverLife life, String field) throws Exception {
+        return life.declared().stream().map(each -> each.get(field).asText()).toList();
+    }
+
+    /** Spark makes shuffles when somebody asks for partitions, and the next driver makes this one at the same place. */
+    @ParameterizedTest
+    @ValueSource(strings = {"nothing", "cache", "checkpoint", "file", "property"})
+    void whatAShuffleIsMustStillHoldWhenItsMapsRun(String since) throws Exception {
+        Path file = Files.writeString(directory.resolve("model"), "of this life");
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            var context = life.cluster.context;
+            JavaRDD<Integer> drawn = context.parallelize(List.of(1, 2, 3, 4), 4).map(x -> x + 1);
+            JavaRDD<Integer> shuffled = drawn.coalesce(2, true);
+            shuffled.toDebugString();
+            assertEquals(List.of(""), told(life, "why_not"));
+            switch (since) {
+                case "cache" -> drawn.cache();
+                case "checkpoint" -> {
+                    context.setCheckpointDir(directory.toString());
+                    drawn.checkpoint();
+                }
+                case "file" -> context.addFile(file.toString());
+                case "property" -> context.setLocalProperty("day", since);
+                default -> {}
+            }
+            shuffled.countAsync();
+            finishMaps(life, 4);
+            if (since.equals("nothing")) {
+                life.awaitMaps(4);
+            } else {
+                assertEquals(1, life.cluster.events("recording_stopped").size());
+                assertEquals(Map.of(), life.frames);
+            }
         }
     }
 
