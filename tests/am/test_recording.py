@@ -472,10 +472,32 @@ def test_a_journal_that_cannot_be_written_keeps_no_write_from_its_end(tmp_path: 
     epoch = Epoch(tmp_path, 1)
     epoch.replayed()
     assert epoch.journal is not None
-    epoch.journal._stop("the disk is full", fenced=False)
-    epoch.recording._stopped(Stopped("the disk is full", fenced=False))
+    epoch.journal.stop("the disk is full")
     for record in (COMMITTING, COMMITTED):
         assert go_on(epoch, record)["action"] == "run"
+
+
+def test_a_journal_that_hangs_and_takes_no_more_keeps_no_write_from_its_end_either(tmp_path: Path) -> None:
+    hangs, go = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        if opened.is_set():
+            hangs.set()
+            assert go.wait(2 * DEADLINE_S)
+
+    opened = threading.Event()
+    epoch = Epoch(tmp_path, 1, store=Interrupted(hang))
+    epoch.replayed()
+    opened.set()
+    epoch.recording.perform(BEGUN)
+    assert hangs.wait(DEADLINE_S)
+    epoch.recording.perform(COMMITTING)
+    epoch.recording.missed(2)  # as where too much waits
+    assert isinstance(epoch.told.get(timeout=DEADLINE_S), rec.RecordingEnded)
+    assert go_on(epoch)["action"] == "run"
+    assert "messages about map outputs were lost" in epoch.files.verify()[0].stopped
+    go.set()
+    assert not epoch.recording.close(DEADLINE_S)
 
 
 def test_a_driver_that_was_replaced_must_not_commit_either_when_nothing_is_recorded_any_more(tmp_path: Path) -> None:

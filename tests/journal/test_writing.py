@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from concurrent.futures import Future
 from pathlib import Path
@@ -161,16 +162,35 @@ def test_what_does_not_fit_is_the_end_of_recording_and_nothing_later_is_found_wi
     while journal.append(finished(1, kept, blob=bytes(1000))):
         kept += 1
     assert 5 < kept < 10
+    assert "wait to be written" in told.wait().why  # whoever waits must hear of it while the file system still hangs
     assert isinstance(journal.append_durable(registered(2)).exception(0), JournalStopped)
     files.open.set()
     assert first.result(PATIENCE_S) == 2
-    assert "wait to be written" in told.wait().why
     assert not journal.append(finished(1, 99))
     assert not journal.close(PATIENCE_S)
     later, past = directory.begin(began(2), on_stopped=Told())
     assert "wait to be written" in lost_of(past.recorded)
     assert not past.recorded.shuffles[1].outputs
     assert later.close(PATIENCE_S)
+
+
+def test_a_later_epoch_that_begins_while_the_file_system_hangs_is_told_as_well() -> None:
+    files = Gate()
+    directory = JournalDirectory(files, "/journal")
+    told: queue.SimpleQueue[Stopped] = queue.SimpleQueue()
+    zombie, _ = directory.begin(began(1), options=AT_ONCE, on_stopped=told.put)
+    files.open.clear()
+    first = zombie.append_durable(registered(1))
+    assert files.waiting.wait(PATIENCE_S)
+    zombie.stop("too much waits")
+    assert told.get(timeout=PATIENCE_S) == Stopped("too much waits", fenced=False)
+    files.before = lambda *_: None
+    assert begin(directory, 2).close(PATIENCE_S)
+    files.open.set()
+    assert isinstance(first.exception(PATIENCE_S), JournalStopped)
+    assert told.get(timeout=PATIENCE_S).fenced
+    assert not zombie.close(PATIENCE_S)
+    assert told.empty()
 
 
 @pytest.mark.parametrize("operation", ["append", "sync"])

@@ -1,9 +1,10 @@
 """Writes the records of one epoch in a thread of its own, off the path of whoever decides.
 
 After the first error nothing more is written, since a journal with a hole would be worse than one that stops: the
-application goes on, and ``on_stopped`` says so. A writer that finds that a later epoch has begun stops as well. It
-looks after each sync and before it tells anybody that a record is durable; the later epoch begins before it measures
-how much of this one counts. So what was told to be durable counts, and what does not count was told to nobody.
+application goes on, and ``on_stopped`` says so, also while the file system holds the journal's thread. A writer that
+finds that a later epoch has begun stops as well. It looks after each sync and before it tells anybody that a record is
+durable; the later epoch begins before it measures how much of this one counts. So what was told to be durable counts,
+and what does not count was told to nobody.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ class Journal:
     """The growing journal of this epoch; made by ``JournalDirectory.begin``.
 
     ``append`` and ``append_durable`` may be called from any thread and never wait for the file system. ``on_written``
-    is called with the last sequence number that is on disk, each time that there are more, ``on_stopped`` at most once;
-    both in the journal's thread, and so are the callbacks of the futures.
+    is called in the journal's thread with the last sequence number that is on disk, each time that there are more;
+    ``on_stopped`` once, in the thread that finds it out, and again when a later epoch turns out to be the reason.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class Journal:
         self._queued_bytes = 0
         self._closing = False
         self._stopped: Stopped | None = None
+        self._told: Stopped | None = None
         self._abandoned = False
         self._turned_away = 0
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
@@ -153,6 +155,8 @@ class Journal:
     def stop(self, why: str) -> None:
         """Record nothing from now on, and leave word of it."""
         self._stop(why, fenced=False)
+        if not self._closing:  # else the next epoch may have begun for whoever hears it
+            self._tell()
 
     def begin_close(self) -> None:
         """Nothing more is recorded: what is left is written, and the epoch sealed, while others do other things."""
@@ -169,7 +173,7 @@ class Journal:
         self._thread.join(deadline_s)
         if self._thread.is_alive():
             self._abandoned |= self._stopped is None
-            self.stop(f"the last records could not be written within {deadline_s:g} s")
+            self._stop(f"the last records could not be written within {deadline_s:g} s", fenced=False)
         return self._stopped is None
 
     def _append(self, record: JournalRecord, future: Future[int] | None) -> int:
@@ -240,7 +244,7 @@ class Journal:
             for each, future in futures:
                 future.set_result(each)
         if self._stopped is not None:
-            self._tell(self._stopped)
+            self._end()
             self._leave_word()
             return
         try:
@@ -278,13 +282,18 @@ class Journal:
                 self._stopped = Stopped(f"{fenced.message} ({why})", fenced=True)
             except Exception:  # noqa: S110 - the first error is the one to tell
                 pass
-        assert self._stopped is not None  # noqa: S101 - set above
-        self._tell(self._stopped)
+        self._end()
 
-    def _tell(self, stopped: Stopped) -> None:
-        self._on_stopped(stopped)
+    def _end(self) -> None:
+        self._tell()
         with contextlib.suppress(Exception):
             self._log.close()
+
+    def _tell(self) -> None:
+        with self._changed:
+            stopped, told, self._told = self._stopped, self._told, self._stopped
+        if stopped is not None and stopped != told:
+            self._on_stopped(stopped)
 
     def _leave_word(self) -> None:
         """The next epoch must know that the records are not all, unless it was the end that came too late for some."""
