@@ -48,6 +48,19 @@ final class DeleteRights {
         }
     }
 
+    /** Whether it is another user's directory, in which, and below which, this one sees nothing and can put nothing. */
+    static boolean isClosed(FileSystem files, Path directory) throws IOException {
+        if (isUsers(files.getFileStatus(directory))) {
+            return false;
+        }
+        try {
+            files.access(directory, FsAction.EXECUTE);
+            return false;
+        } catch (AccessControlException e) {
+            return true;
+        }
+    }
+
     /** Of which only the name is deleted, whatever it leads to: one of local files. */
     static boolean isLink(FileSystem files, Path path) {
         return Overwritten.isLocal(files) && Files.isSymbolicLink(local(path));
@@ -68,8 +81,11 @@ final class DeleteRights {
     }
 
     private static boolean isOwn(FileStatus directory) throws IOException {
-        return directory.getPermission().getUserAction().implies(FsAction.ALL)
-                && directory.getOwner().equals(UserGroupInformation.getCurrentUser().getShortUserName());
+        return directory.getPermission().getUserAction().implies(FsAction.ALL) && isUsers(directory);
+    }
+
+    private static boolean isUsers(FileStatus directory) throws IOException {
+        return directory.getOwner().equals(UserGroupInformation.getCurrentUser().getShortUserName());
     }
 
     private static boolean mayWrite(java.nio.file.Path directory) {

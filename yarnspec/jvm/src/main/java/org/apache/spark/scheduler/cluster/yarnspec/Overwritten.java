@@ -50,6 +50,7 @@ final class Overwritten {
 
     /**
      * Makes the directory. Nothing may be taken before it was asked once more whether this driver may go on.
+     * An IOException says that what is overwritten could not be kept.
      *
      * @param beside a directory, on the way to which everything is that will be taken
      * @param ask returns when this driver may go on
@@ -59,7 +60,10 @@ final class Overwritten {
         this.job = job;
         this.ask = ask;
         directory = directory(beside, job);
-        renames = takes(files, beside) && files.mkdirs(directory);
+        renames = takes(files, beside);
+        if (renames && !files.mkdirs(directory)) { // local files say it so, on a full disk for example
+            throw new IOException(directory + " cannot be made");
+        }
     }
 
     /** Whether something was taken or deleted, or perhaps. */
@@ -250,21 +254,14 @@ final class Overwritten {
             }
             try {
                 Path from = target(place);
-                if (files.exists(from)) {
-                    makeWay(files, place);
-                    if (!isPremature(place, left)) {
-                        move(files, from, place);
-                    }
+                if (files.exists(from) && !isMovedBack(files, from, place, left.isEmpty())) {
+                    left.add(from + " is not put back to " + place);
                 }
             } catch (IOException e) {
                 left.add(e.getMessage());
             }
         }
         stranded = !left.isEmpty();
-    }
-
-    private static boolean isPremature(Path place, List<String> left) {
-        return ToOverwrite.isMark(place) && !left.isEmpty();
     }
 
     /** Directories that were emptied, and the mark of the write that is undone. */
@@ -388,10 +385,11 @@ final class Overwritten {
     /**
      * Puts back what a write took of its output that was shut out, as far as nothing else is in its place.
      *
+     * @param undone whether all its own files are gone
      * @return whether all that it has overwritten is there again; false when that is not known
      * @throws IOException something else is in a place; what was there before stays where it is
      */
-    static boolean putBack(FileSystem files, Path output, String job) throws IOException {
+    static boolean putBack(FileSystem files, Path output, String job, boolean undone) throws IOException {
         Path closed = closed(output, job);
         if (!files.exists(new Path(closed, PLACES))) {
             return false;
@@ -405,7 +403,8 @@ final class Overwritten {
                     if (!files.exists(taken)) {
                         continue;
                     }
-                    if (!isBelow(place, output) || !isMovedBack(files, taken, place, left.isEmpty())) {
+                    boolean all = undone && left.isEmpty();
+                    if (!isBelow(place, output) || !isMovedBack(files, taken, place, all)) {
                         left.add(taken + " is not put back to " + place);
                     }
                 } catch (IOException e) {
@@ -421,9 +420,7 @@ final class Overwritten {
 
     /** @param all whether all others are there again */
     private static boolean isMovedBack(FileSystem files, Path taken, Path place, boolean all) throws IOException {
-        if (ToOverwrite.isMark(place)) {
-            files.delete(place, false);
-        }
+        makeWay(files, place);
         if (files.exists(place) || ToOverwrite.isMark(place) && !all) {
             return false;
         }

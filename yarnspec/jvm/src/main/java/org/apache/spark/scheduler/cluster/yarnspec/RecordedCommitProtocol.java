@@ -120,7 +120,7 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     private static void remove(Removal removal, String what) {
         try {
             removal.run();
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
             System.err.println("yarnspec: " + what + " is not deleted: " + e);
         }
     }

@@ -22,6 +22,7 @@ import org.apache.spark.scheduler.DirectTaskResult;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.ShuffleMapStage;
 import org.apache.spark.scheduler.Stage;
+import org.apache.spark.scheduler.TaskSet;
 
 /**
  * Lets the next driver go on where this one ends, and this one where the last ended: tells the negotiator what each
@@ -184,6 +185,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     }
 
     private int begin(int fresh, ShuffleDependency<?, ?, ?> dependency) {
+        Circumstances made = Circumstances.now(context); // first: what comes in between is not in the description
         Signature signature = described(dependency);
         Questions.Answer answer = ask(fresh, signature);
         Restoring.Restored restored = null;
@@ -200,7 +202,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             signature = signature.unknown("its map outputs are not recorded");
         }
         int id = restored == null ? fresh : answer.shuffle();
-        register(id, signature, dependency, answer.record() && signature.known(), restored);
+        register(id, signature, made, dependency, answer.record() && signature.known(), restored);
         return id;
     }
 
@@ -282,14 +284,14 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private void register(
             int id,
             Signature signature,
+            Circumstances made,
             ShuffleDependency<?, ?, ?> dependency,
             boolean wanted,
             Restoring.Restored restored) {
         Fields.set(dependency, "shuffleId", id);
         remember(id, signature, RangeBounds.of(dependency));
         ShuffleMetrics metrics = wanted ? ShuffleMetrics.of(dependency) : null;
-        String circumstances = signatures.circumstances(context, context.getLocalProperties());
-        ShuffleRecord record = new ShuffleRecord(id, signature, metrics, circumstances, dependency.rdd(), wanted);
+        ShuffleRecord record = new ShuffleRecord(id, signature, metrics, made, dependency.rdd(), wanted);
         if (restored != null) {
             record.restored(restored.indexes()); // first: who refuses it has to know
         }
@@ -326,21 +328,32 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     /**
      * A stage is about to get its tasks. Its shuffle may have been made, and described, long before, and a next driver will
      * describe it like that: what has changed since is not in it.
-     *
-     * @param flags those of {@link StageFlags}
-     * @param local the local properties of its job
      */
-    void begins(Stage stage, int flags, Properties local) {
+    void begins(Stage stage, TaskSet tasks) {
         ShuffleRecord record =
                 stage instanceof ShuffleMapStage maps ? shuffles.get(maps.shuffleDep().shuffleId()) : null;
         if (record == null || over || !record.signature.known()) {
             return;
         }
-        if ((flags & StageFlags.CACHED) != 0) {
-            poison(record, "what it reads was cached or checkpointed after it was made");
-        } else if (!record.circumstances.equals(signatures.circumstances(context, local))) {
-            poison(record, "files were added or local properties set after it was made");
+        try {
+            String why = changedSince(record, stage, tasks);
+            if (!why.isEmpty()) {
+                poison(record, why);
+            }
+        } catch (RuntimeException | LinkageError e) {
+            poison(record, "it could not be looked at again when its maps began: " + e);
         }
+    }
+
+    private static String changedSince(ShuffleRecord record, Stage stage, TaskSet tasks) {
+        if (Lineage.ofStage(stage.rdd()).stream().anyMatch(Lineage::isKept)) {
+            return "what it reads was cached or checkpointed after it was made";
+        }
+        // What runs again later, for another job, is in Spark's own hands, and what came of it the next driver gets.
+        boolean runsFunctions = record.signature.determinism() != Signature.Determinism.DETERMINATE;
+        return record.begin() && runsFunctions && !record.made.equals(Circumstances.of(tasks))
+                ? "its job has other files or local properties than there were when it was made"
+                : "";
     }
 
     /**

@@ -12,8 +12,8 @@ final class ShuffleRecord {
     final int id;
     final Signature signature;
     final ShuffleMetrics metrics;
-    /** {@link Signatures#circumstances} when it was made. */
-    final String circumstances;
+    /** Those in which it was made, and described. */
+    final Circumstances made;
     /** Those that read it. */
     final Set<ShuffleRecord> children = ConcurrentHashMap.newKeySet();
 
@@ -22,11 +22,12 @@ final class ShuffleRecord {
     private boolean recording;
     private boolean poisoned;
     private boolean changed;
+    private boolean begun;
 
     ShuffleRecord(
-            int id, Signature signature, ShuffleMetrics metrics, String circumstances, RDD<?> rdd, boolean recording) {
+            int id, Signature signature, ShuffleMetrics metrics, Circumstances made, RDD<?> rdd, boolean recording) {
         this.id = id;
-        this.circumstances = circumstances;
+        this.made = made;
         this.rdd = new WeakReference<>(rdd);
         this.signature = signature;
         this.metrics = metrics;
@@ -58,6 +59,13 @@ final class ShuffleRecord {
 
     synchronized boolean poisoned() {
         return poisoned;
+    }
+
+    /** Maps of it begin; true for the first time. */
+    synchronized boolean begin() {
+        boolean first = !begun;
+        begun = true;
+        return first;
     }
 
     /** A map, or one below it, has given other rows than before. */

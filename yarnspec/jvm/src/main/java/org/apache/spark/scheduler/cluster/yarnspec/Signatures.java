@@ -8,7 +8,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -51,11 +50,6 @@ final class Signatures implements ShuffleIdentities {
     /** The last is the number of each driver's own tree of uncommitted output. */
     private static final List<String> NO_SETTINGS = List.of(
             "spark.sql.warehouse.dir", "spark.sql.artifact", "spark.hadoop.mapreduce.job.application.attempt.id");
-
-    /** Local properties of jobs that Spark has set, some when it submits a stage, or that are for its log lines. */
-    private static final List<String> SPARKS_PROPERTIES = List.of(
-            "spark.", "callSite.", "mdc.", "__fetch_continuous_blocks_in_batch_enabled", "__is_continuous_processing",
-            "resource.executor.cores", "resource.pyspark.memory", "resource.maxTasksPerExecutor");
 
     private static final Set<Class<?>> SERIALIZERS = Set.of(JavaSerializer.class, KryoSerializer.class);
 
@@ -427,33 +421,7 @@ final class Signatures implements ShuffleIdentities {
             return;
         }
         values.into().add(target);
-        values.add(programsOwn(context.getLocalProperties()));
-    }
-
-    private static Map<String, String> programsOwn(Properties local) {
-        Map<String, String> properties = new TreeMap<>();
-        local.forEach((key, value) -> {
-            String name = key.toString();
-            if (SPARKS_PROPERTIES.stream().noneMatch(name::startsWith)) {
-                properties.put(name, value.toString());
-            }
-        });
-        return properties;
-    }
-
-    /**
-     * What functions of the program's can go by that may be something else when they run: the files that it has added, and
-     * the local properties of the job.
-     */
-    String circumstances(SparkContext context, Properties local) {
-        Fingerprint into = new Fingerprint();
-        try {
-            added.add(into, context);
-        } catch (RuntimeException e) { // then the shuffle is not known as well
-            into.add(e.toString());
-        }
-        programsOwn(local).forEach((name, value) -> into.add(name).add(value));
-        return into.hex();
+        values.add(Circumstances.programsOwn(context.getLocalProperties()));
     }
 
     /** Whoever sorts must have bounds that can be saved: what is above stands and falls with them. */

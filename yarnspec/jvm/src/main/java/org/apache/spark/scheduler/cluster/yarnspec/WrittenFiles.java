@@ -163,7 +163,7 @@ record WrittenFiles(int count, String digest) {
 
     private static void collect(FileSystem files, Path directory, String above, String job, Map<String, Long> found)
             throws IOException {
-        for (FileStatus each : list(files, directory)) {
+        for (FileStatus each : listOpen(files, directory)) {
             String name = each.getPath().getName();
             if (!each.isDirectory() && name.contains(job) && !(job.equals(ALL) && isHidden(name))) {
                 found.put(above + name, each.getLen());
@@ -189,6 +189,18 @@ record WrittenFiles(int count, String digest) {
             return files.listStatus(directory);
         } catch (FileNotFoundException e) {
             return new FileStatus[0];
+        }
+    }
+
+    /** Nothing, too, where this user can have put nothing: in another user's directory that is closed to all others. */
+    private static FileStatus[] listOpen(FileSystem files, Path directory) throws IOException {
+        try {
+            return list(files, directory);
+        } catch (IOException e) {
+            if (DeleteRights.isClosed(files, directory)) {
+                return new FileStatus[0];
+            }
+            throw e;
         }
     }
 
@@ -256,7 +268,7 @@ record WrittenFiles(int count, String digest) {
     private static boolean removeOwn(FileSystem files, Path directory, String job, boolean empty) throws IOException {
         boolean removed = false;
         IOException failed = null;
-        for (FileStatus each : list(files, directory)) {
+        for (FileStatus each : listOpen(files, directory)) {
             Path path = each.getPath();
             try {
                 if (!each.isDirectory()) {

@@ -40,6 +40,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import scala.Option;
 import scala.Tuple2;
@@ -282,18 +283,63 @@ class FrozenDriverTest {
         assertEquals(before, found());
     }
 
+    /** One died when it had undone a part of it, or shown one: a directory was made or emptied, and is empty. */
+    @Test
+    void anEmptyDirectoryIsNotInTheWayOfWhatAnUnfinishedWriteHasOverwritten() throws IOException {
+        write(output.resolve("day=1/old"), "");
+        RecordedCommitProtocol protocol = protocol(true);
+        Job hadoops = staged(protocol, "day=1", "day=2");
+        FrozenFiles.freeze("take", remote(output.resolve(".spark-staging-" + job + "/day=2")), () -> {
+            Files.delete(output.resolve("day=1/" + part()));
+            assertEquals("restored", clearAway(job, "committing", "amend"));
+        });
+        assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
+        assertTrue(FrozenFiles.hasFrozen());
+        assertEquals(names("table/day=1/old"), found());
+    }
+
+    /** In a table in which others have partitions that nobody else may look at. */
+    @ParameterizedTest
+    @CsvSource({"rwx------, restored", "rwx--x--x, failed"})
+    void whatAnUnfinishedWriteHasOverwrittenIsThereAgainBesideWhatIsClosed(String rights, String outcome) throws IOException {
+        write(output.resolve("day=1/old"), "");
+        write(output.resolve("user=x/old"), "");
+        RecordedCommitProtocol protocol = protocol(true);
+        Job hadoops = staged(protocol, "day=1", "day=2");
+        giveAway("user=x", rights);
+        FrozenFiles.freeze("take", remote(output.resolve(".spark-staging-" + job + "/day=2")), () -> {
+            assertEquals(outcome, clearAway(job, "committing", "amend"));
+        });
+        assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
+        assertTrue(FrozenFiles.hasFrozen());
+        boolean isThere = found().contains("table/day=1/old");
+        assertEquals(outcome.equals("restored"), isThere);
+    }
+
+    @Test
+    void whereNothingCanBeKeptNothingIsOverwritten() throws IOException {
+        TreeSet<String> before = table();
+        RecordedCommitProtocol protocol = overwrite();
+        Job hadoops = overwritten(protocol);
+        FrozenFiles.stays = remote(output.resolve(".yarnspec-overwritten-" + job));
+        var thrown = assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of())));
+        assertTrue(thrown.getMessage().contains("cannot be made"), thrown::getMessage);
+        protocol.abortJob(hadoops);
+        assertEquals(before, found());
+    }
+
     @Test
     void whatAWriteThatFailsHasOverwrittenIsThereAgain() throws IOException {
-        for (String day : List.of("day=1/old", "day=2/old", "day=3/old")) {
+        for (String day : List.of("day=1/hour=1/old", "day=2/old", "day=3/old")) {
             write(output.resolve(day), "");
         }
         RecordedCommitProtocol protocol = protocol(true);
-        Job hadoops = staged(protocol, "day=1", "day=2");
+        Job hadoops = staged(protocol, "day=1/hour=1", "day=2");
         Path fails = output.resolve(".spark-staging-" + job + "/day=2");
-        failCommit(protocol, hadoops, fails, "day=1", "day=2");
+        failCommit(protocol, hadoops, fails, "day=1/hour=1", "day=2");
         assertFalse(Files.exists(output.resolve("day=2")));
         protocol.abortJob(hadoops);
-        assertEquals(names("table/day=1/old", "table/day=2/old", "table/day=3/old"), found());
+        assertEquals(names("table/day=1/hour=1/old", "table/day=2/old", "table/day=3/old"), found());
     }
 
     @Test

@@ -26,7 +26,7 @@ public final class FrozenFiles extends RawLocalFileSystem {
     private record Freeze(String operation, String path, Happening meanwhile) {}
 
     private static volatile Freeze next;
-    /** What is not renamed. */
+    /** What is not renamed, nor made. */
     static volatile Path stays;
     /** The key of a directory that is another user's, wherever it is moved to. */
     static volatile Object others;
@@ -89,6 +89,7 @@ public final class FrozenFiles extends RawLocalFileSystem {
     @Override
     public FileStatus[] listStatus(Path directory) throws IOException {
         at("list", directory);
+        access(directory, FsAction.READ);
         FileStatus[] all = super.listStatus(directory);
         Arrays.sort(all);
         for (int each = 0; each < all.length; each++) {
@@ -125,6 +126,6 @@ public final class FrozenFiles extends RawLocalFileSystem {
     @Override
     public boolean mkdirs(Path directory) throws IOException {
         at("mkdirs", directory);
-        return super.mkdirs(directory);
+        return !directory.equals(stays) && super.mkdirs(directory);
     }
 }

@@ -26,7 +26,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 import scala.Option;
 import scala.Tuple2;
 
@@ -122,36 +121,70 @@ class RecoveryTest {
         return life.declared().stream().map(each -> each.get(field).asText()).toList();
     }
 
-    /** Spark makes shuffles when somebody asks for partitions, and the next driver makes this one at the same place. */
+    /** Spark makes shuffles when somebody asks for partitions, and the next driver makes these at the same place. */
     @ParameterizedTest
-    @ValueSource(strings = {"nothing", "cache", "checkpoint", "file", "property"})
-    void whatAShuffleIsMustStillHoldWhenItsMapsRun(String since) throws Exception {
-        Path file = Files.writeString(directory.resolve("model"), "of this life");
+    @CsvSource({"nothing, 0, 6", "cache, 2, 0", "checkpoint, 2, 0", "file, 1, 4", "property, 1, 4", "ours, 0, 6"})
+    void whatAShuffleIsMustStillHoldWhenItsMapsRun(String since, int stopped, int told) throws Exception {
         try (DriverLife life = new DriverLife(1, null, Map.of())) {
             var context = life.cluster.context;
-            JavaRDD<Integer> drawn = context.parallelize(List.of(1, 2, 3, 4), 4).map(x -> x + 1);
-            JavaRDD<Integer> shuffled = drawn.coalesce(2, true);
-            shuffled.toDebugString();
-            assertEquals(List.of(""), told(life, "why_not"));
+            JavaRDD<Integer> first = context.parallelize(List.of(1, 2, 3, 4), 4);
+            // Spark takes the lower one for the same each time: it goes by nothing that is not in it.
+            JavaPairRDD<Integer, Integer> upper = spread(spread(first.mapToPair(each -> new Tuple2<>(each, each))));
+            upper.toDebugString();
+            assertEquals(List.of("", ""), life.declared().stream().map(each -> each.get("why_not").asText()).toList());
             switch (since) {
-                case "cache" -> drawn.cache();
+                case "cache" -> first.cache();
                 case "checkpoint" -> {
                     context.setCheckpointDir(directory.toString());
-                    drawn.checkpoint();
+                    first.checkpoint();
                 }
-                case "file" -> context.addFile(file.toString());
-                case "property" -> context.setLocalProperty("day", since);
+                case "file" -> addFile(life, "model");
+                case "property" -> context.setLocalProperty("day", "1");
+                case "ours" -> {
+                    addFile(life, "yarnspec-tasks.zip");
+                    context.setLocalProperty("yarnspec.sink.save", "1");
+                    context.setLocalProperty("spark.job.description", "a save");
+                }
                 default -> {}
             }
-            shuffled.countAsync();
-            finishMaps(life, 4);
-            if (since.equals("nothing")) {
-                life.awaitMaps(4);
-            } else {
-                assertEquals(1, life.cluster.events("recording_stopped").size());
-                assertEquals(Map.of(), life.frames);
-            }
+            upper.countAsync();
+            finishMaps(life, 4 + 2);
+            life.awaitMaps(told);
+            assertEquals(stopped, life.cluster.events("recording_stopped").size());
+            assertEquals(told, life.frames.size());
         }
+    }
+
+    @Test
+    void whatRunsAgainForAnotherJobIsStillRecorded() throws Exception {
+        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+            JavaPairRDD<Integer, Integer> upper = chained(life);
+            JavaFutureAction<Long> job = upper.countAsync();
+            finishMaps(life, 2 + 2);
+            finishReducers(life);
+            job.get(30, TimeUnit.SECONDS);
+            life.cluster.lose("1");
+            life.cluster.context.setLocalProperty("day", "2");
+            addFile(life, "model");
+            upper.countAsync();
+            List<Long> again = finishMaps(life, 2); // of each shuffle one
+            FakeCluster.await(() -> mapIds(life).containsAll(again), "the maps that ran again were not told");
+            assertEquals(List.of(), life.cluster.events("recording_stopped"));
+        }
+    }
+
+    private static void finishReducers(DriverLife life) throws InterruptedException {
+        List<Long> reducers = new ArrayList<>();
+        FakeCluster.await(() -> reducers.addAll(life.cluster.offer()) && reducers.size() == 2, "no reducers");
+        reducers.forEach(task -> life.cluster.finish(task, 2L));
+    }
+
+    private static List<Long> mapIds(DriverLife life) {
+        return life.frames.values().stream().map(each -> each.header().get("map_id").asLong()).toList();
+    }
+
+    private void addFile(DriverLife life, String name) throws Exception {
+        life.cluster.context.addFile(Files.writeString(directory.resolve(name), name).toString());
     }
 
     @Test
@@ -245,9 +278,7 @@ class RecoveryTest {
             life.cluster.slot("7", "a").slot("8", "b");
             JavaFutureAction<Long> job = shuffled(life);
             assertEquals(1, finishMaps(life, 1).size());
-            List<Long> reducers = new ArrayList<>();
-            FakeCluster.await(() -> reducers.addAll(life.cluster.offer()) && reducers.size() == 2, "no reducers");
-            reducers.forEach(task -> life.cluster.finish(task, 2L));
+            finishReducers(life);
             assertEquals(4, job.get(30, TimeUnit.SECONDS));
             assertEquals(3, life.cluster.events("shuffle_restored").get(0).get("restored").asInt());
             assertEquals(1_000_000, life.cluster.events("shuffle_restored").get(0).get("shuffle").asInt());
@@ -418,9 +449,7 @@ class RecoveryTest {
             var pairs = life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4).mapToPair(each -> new Tuple2<>(each, each));
             JavaFutureAction<Long> job = pairs.partitionBy(new Faulty()).countAsync();
             finishMaps(life, 4);
-            List<Long> reducers = new ArrayList<>();
-            FakeCluster.await(() -> reducers.addAll(life.cluster.offer()) && reducers.size() == 2, "no reducers");
-            reducers.forEach(task -> life.cluster.finish(task, 2L));
+            finishReducers(life);
             assertEquals(4, job.get(30, TimeUnit.SECONDS));
             var told = life.cluster.events("recording_stopped");
             assertEquals(1, told.size());
