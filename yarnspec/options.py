@@ -220,7 +220,7 @@ class Field:
         if self.unit == "ms":
             return self._read_duration(text)
         if self.unit == "mb":
-            return _positive(parse_size_bytes(text) // 1024**2, text)
+            return _positive(parse_size_bytes(text) // 1024**2, text, "at least 1m")
         if self.unit == "bytes":
             return _positive(parse_size_bytes(text), text)
         if self.kind is bool:
@@ -235,8 +235,7 @@ class Field:
         return text
 
     def _read_duration(self, text: str) -> Value:
-        # Where no time at all is a value of its own, it needs no unit.
-        value = 0 if text == "0" and self._may_be_zero else parse_duration_ms(text)
+        value = 0 if text == "0" else parse_duration_ms(text)  # no time at all needs no unit
         return value if self._may_be_zero else _positive(value, text)
 
     @property
@@ -454,9 +453,9 @@ def _as_text(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _positive(value: int, text: str) -> int:
+def _positive(value: int, text: str, least: str = "more than nothing") -> int:
     if value <= 0:
-        raise ValueError(f"'{text}' must be more than nothing")
+        raise ValueError(f"'{text}' must be {least}")
     return value
 
 

@@ -19,7 +19,7 @@ from yarnspec.core.recovery import REPLAY_TIMER
 from yarnspec.core.restarts import RESTART_TIMER, Restarts, first_epoch
 from yarnspec.core.settings import RecoverySettings
 
-AGAIN = RecoverySettings(enabled=True, driver_restarts=4)
+AGAIN = RecoverySettings(enabled=True, driver_restarts=4, lives=5)
 KILLED = ev.DriverLost(exit_code=-9, reason="its process was ended by signal 9")
 
 
@@ -171,14 +171,13 @@ def test_a_program_that_ends_by_itself_is_never_started_again() -> None:
     assert "BeginEpoch" not in names(ended)
 
 
-def test_two_lives_in_a_row_that_finish_nothing_new_end_the_application() -> None:
+def test_two_lives_in_a_row_that_finish_nothing_new_end_the_attempt() -> None:
     world = running()
     world.tell(KILLED)
     again(world, 2, progress=0)
     world.tell(KILLED)
     world.fire(RESTART_TIMER, world.now_ms + 60_000)
-    ended = only(cm.FinishApplication, again(world, 3, progress=0))
-    assert ended.status == "FAILED"
+    ended = only(cm.AbandonAttempt, again(world, 3, progress=0))
     assert "epochs 1 and 2 ended without a map output" in ended.reason
 
 

@@ -109,7 +109,8 @@ class Replies:
 
     def stopping(self, stopped: Stopped) -> None:
         """Nothing gets durable any more, which the core is told next. From any thread."""
-        self._stopped = stopped
+        if self._stopped is None or stopped.fenced:
+            self._stopped = stopped
 
     def stopped(self) -> None:
         """The core was told: what waited for something durable is answered without. From any thread."""

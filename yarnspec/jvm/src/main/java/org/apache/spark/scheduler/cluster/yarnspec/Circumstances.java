@@ -21,7 +21,7 @@ record Circumstances(Map<String, Object> added, Map<String, String> properties) 
     private static final List<String> SPARKS_PROPERTIES = List.of(
             "spark.", "callSite.", "mdc.", "__fetch_continuous_blocks_in_batch_enabled", "__is_continuous_processing",
             "resource.executor.cores", "resource.pyspark.memory", "resource.maxTasksPerExecutor");
-    /** yarnspec.sink and yarnspec.window bring this zip when they are first used, and mark their jobs. */
+    /** yarnspec.sink and yarnspec.window bring this zip and our jar when they are first used, and mark their jobs. */
     private static final String OUR_ZIP = "/yarnspec-tasks.zip";
     private static final String OUR_PROPERTIES = "yarnspec.";
 
@@ -39,7 +39,7 @@ record Circumstances(Map<String, Object> added, Map<String, String> properties) 
         Map<String, Object> added = new TreeMap<>();
         List.of(artifacts.files(), artifacts.archives(), artifacts.jars())
                 .forEach(each -> added.putAll(CollectionConverters.asJava(each)));
-        added.keySet().removeIf(address -> address.endsWith(OUR_ZIP));
+        added.keySet().removeIf(address -> address.endsWith(OUR_ZIP) || AddedFiles.isOurJar(address));
         Map<String, String> properties = programsOwn(local);
         properties.keySet().removeIf(name -> name.startsWith(OUR_PROPERTIES));
         return new Circumstances(added, properties);

@@ -49,12 +49,12 @@ final class DeleteRights {
     }
 
     /** Whether it is another user's directory, in which, and below which, this one sees nothing and can put nothing. */
-    static boolean isClosed(FileSystem files, Path directory) throws IOException {
-        if (isUsers(files.getFileStatus(directory))) {
+    static boolean isClosed(FileSystem files, FileStatus directory) throws IOException {
+        if (isUsers(directory)) {
             return false;
         }
         try {
-            files.access(directory, FsAction.EXECUTE);
+            files.access(directory.getPath(), FsAction.EXECUTE);
             return false;
         } catch (AccessControlException e) {
             return true;

@@ -98,7 +98,8 @@ final class EarlierWrites {
         }
         if (committing && write.path("digest").asText().isEmpty()) {
             if (Overwritten.isLeft(files, output, job) && Overwritten.isAllBelow(files, output, job)) {
-                undo(files, output, job, epoch);
+                WrittenFiles.undo(files, output, job, epoch);
+                Overwritten.putBack(files, output, job);
             }
             throw new IOException("it is not known which files are its own");
         }
@@ -112,30 +113,12 @@ final class EarlierWrites {
             }
             return Outcome.UNDONE;
         }
-        boolean restored = undo(files, output, job, epoch);
+        WrittenFiles.undo(files, output, job, epoch);
+        boolean restored = Overwritten.putBack(files, output, job);
         if (!write.path("existed").asBoolean()) {
             WrittenFiles.removeIfEmpty(files, output);
         }
         return restored ? Outcome.RESTORED : Outcome.UNDONE;
-    }
-
-    /**
-     * What can be put back is, also when not all files of the write's own can be removed.
-     *
-     * @return whether all that it has overwritten is there again; false when that is not known
-     */
-    private static boolean undo(FileSystem files, Path output, String job, int epoch) throws IOException {
-        IOException failed = null;
-        try {
-            WrittenFiles.undo(files, output, job, epoch);
-        } catch (IOException e) {
-            failed = e;
-        }
-        boolean restored = Overwritten.putBack(files, output, job, failed == null);
-        if (failed != null) {
-            throw failed;
-        }
-        return restored;
     }
 
     /** Whether the output has the files that were recorded, by name and length. */

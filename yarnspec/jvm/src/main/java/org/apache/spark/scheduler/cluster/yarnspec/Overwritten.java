@@ -384,12 +384,10 @@ final class Overwritten {
 
     /**
      * Puts back what a write took of its output that was shut out, as far as nothing else is in its place.
-     *
-     * @param undone whether all its own files are gone
      * @return whether all that it has overwritten is there again; false when that is not known
      * @throws IOException something else is in a place; what was there before stays where it is
      */
-    static boolean putBack(FileSystem files, Path output, String job, boolean undone) throws IOException {
+    static boolean putBack(FileSystem files, Path output, String job) throws IOException {
         Path closed = closed(output, job);
         if (!files.exists(new Path(closed, PLACES))) {
             return false;
@@ -403,8 +401,7 @@ final class Overwritten {
                     if (!files.exists(taken)) {
                         continue;
                     }
-                    boolean all = undone && left.isEmpty();
-                    if (!isBelow(place, output) || !isMovedBack(files, taken, place, all)) {
+                    if (!isBelow(place, output) || !isMovedBack(files, taken, place, left.isEmpty())) {
                         left.add(taken + " is not put back to " + place);
                     }
                 } catch (IOException e) {

@@ -511,6 +511,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         if (record != null && record.cameBack() && accumulated.first(shuffle)) {
             count(record, saved.shuffle(shuffle), record.restored());
             if (record.whole()) {
+                record.begin(); // what runs of it from now on runs again
                 for (Signature below : signatures.below(record.signature)) {
                     countAll(below);
                 }

@@ -163,12 +163,18 @@ record WrittenFiles(int count, String digest) {
 
     private static void collect(FileSystem files, Path directory, String above, String job, Map<String, Long> found)
             throws IOException {
-        for (FileStatus each : listOpen(files, directory)) {
+        for (FileStatus each : list(files, directory)) {
             String name = each.getPath().getName();
             if (!each.isDirectory() && name.contains(job) && !(job.equals(ALL) && isHidden(name))) {
                 found.put(above + name, each.getLen());
             } else if (each.isDirectory() && !isHidden(name)) {
-                collect(files, each.getPath(), above + name + "/", job, found);
+                try {
+                    collect(files, each.getPath(), above + name + "/", job, found);
+                } catch (IOException e) {
+                    if (!isClosed(files, each)) {
+                        throw e;
+                    }
+                }
             }
         }
     }
@@ -192,15 +198,12 @@ record WrittenFiles(int count, String digest) {
         }
     }
 
-    /** Nothing, too, where this user can have put nothing: in another user's directory that is closed to all others. */
-    private static FileStatus[] listOpen(FileSystem files, Path directory) throws IOException {
+    /** Whether nothing can be in it of a write of this user's; false when that is not known. */
+    private static boolean isClosed(FileSystem files, FileStatus entry) {
         try {
-            return list(files, directory);
+            return entry.isDirectory() && DeleteRights.isClosed(files, entry);
         } catch (IOException e) {
-            if (DeleteRights.isClosed(files, directory)) {
-                return new FileStatus[0];
-            }
-            throw e;
+            return false;
         }
     }
 
@@ -268,7 +271,7 @@ record WrittenFiles(int count, String digest) {
     private static boolean removeOwn(FileSystem files, Path directory, String job, boolean empty) throws IOException {
         boolean removed = false;
         IOException failed = null;
-        for (FileStatus each : listOpen(files, directory)) {
+        for (FileStatus each : list(files, directory)) {
             Path path = each.getPath();
             try {
                 if (!each.isDirectory()) {
@@ -278,7 +281,7 @@ record WrittenFiles(int count, String digest) {
                     removeEmpty(files, path, empty);
                 }
             } catch (IOException e) {
-                failed = failed == null ? e : failed;
+                failed = failed == null && !isClosed(files, each) ? e : failed;
             }
         }
         if (failed != null) {

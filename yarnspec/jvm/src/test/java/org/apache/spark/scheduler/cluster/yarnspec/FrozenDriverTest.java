@@ -300,13 +300,14 @@ class FrozenDriverTest {
 
     /** In a table in which others have partitions that nobody else may look at. */
     @ParameterizedTest
-    @CsvSource({"rwx------, restored", "rwx--x--x, failed"})
-    void whatAnUnfinishedWriteHasOverwrittenIsThereAgainBesideWhatIsClosed(String rights, String outcome) throws IOException {
+    @CsvSource({"user=x, rwx------, restored", "_temporary/3/task_9, rwx------, restored", "user=x, rwx--x--x, failed"})
+    void whatAnUnfinishedWriteHasOverwrittenIsThereAgainBesideWhatIsClosed(String closed, String rights, String outcome)
+            throws IOException {
         write(output.resolve("day=1/old"), "");
-        write(output.resolve("user=x/old"), "");
+        write(output.resolve(closed + "/old"), "");
         RecordedCommitProtocol protocol = protocol(true);
         Job hadoops = staged(protocol, "day=1", "day=2");
-        giveAway("user=x", rights);
+        giveAway(closed, rights);
         FrozenFiles.freeze("take", remote(output.resolve(".spark-staging-" + job + "/day=2")), () -> {
             assertEquals(outcome, clearAway(job, "committing", "amend"));
         });

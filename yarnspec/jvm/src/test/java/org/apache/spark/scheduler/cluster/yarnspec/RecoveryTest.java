@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import scala.Option;
 import scala.Tuple2;
 
@@ -155,12 +156,27 @@ class RecoveryTest {
         }
     }
 
-    @Test
-    void whatRunsAgainForAnotherJobIsStillRecorded() throws Exception {
-        try (DriverLife life = new DriverLife(1, null, Map.of())) {
+    /** Also of shuffles of which no map has run in this life. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatRunsAgainForAnotherJobIsStillRecorded(boolean cameBack) throws Exception {
+        Path past = null;
+        if (cameBack) {
+            try (DriverLife life = new DriverLife(1, null, Map.of())) {
+                chained(life).countAsync();
+                finishMaps(life, 2 + 2);
+                life.awaitMaps(2 + 2);
+                past = life.save(directory.resolve("saved"));
+            }
+        }
+        try (DriverLife life = new DriverLife(cameBack ? 2 : 1, past, Map.of())) {
+            if (cameBack) {
+                life.adopt("1", "a", Set.of());
+                life.adopt("2", "b", Set.of());
+            }
             JavaPairRDD<Integer, Integer> upper = chained(life);
             JavaFutureAction<Long> job = upper.countAsync();
-            finishMaps(life, 2 + 2);
+            finishMaps(life, cameBack ? 0 : 2 + 2);
             finishReducers(life);
             job.get(30, TimeUnit.SECONDS);
             life.cluster.lose("1");
