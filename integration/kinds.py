@@ -108,6 +108,7 @@ class Kinds:
             submission = self.start(kind)
             ended = submission.wait(180).expect(0)
             lives = Lives(self._cluster, submission.application_id())
+            assert lives.not_recorded == {}  # else what is expected of a life after a kill would be less, and right
             _KNOWN[kind] = Undisturbed(result(ended.stdout), lives.launched(lives.last), len(lives.ran(lives.last)))
         return _KNOWN[kind]
 

@@ -80,6 +80,12 @@ class Lives:
         return ended
 
     @property
+    def not_recorded(self) -> dict[str, int]:
+        """Why shuffles of the last life are not recorded, and how many."""
+        reasons: dict[str, int] = self._status["recovery"]["not_recorded"]
+        return reasons
+
+    @property
     def said(self) -> str:
         """What was told and decided about kept work, for a test that fails."""
         return "\n".join(json.dumps(one)[:600] for one in self.records if one["type"] in TOLD)
