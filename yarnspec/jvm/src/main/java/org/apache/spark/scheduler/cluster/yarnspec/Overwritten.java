@@ -384,6 +384,7 @@ final class Overwritten {
 
     /**
      * Puts back what a write took of its output that was shut out, as far as nothing else is in its place.
+     *
      * @return whether all that it has overwritten is there again; false when that is not known
      * @throws IOException something else is in a place; what was there before stays where it is
      */

@@ -350,8 +350,8 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             return "what it reads was cached or checkpointed after it was made";
         }
         // What runs again later, for another job, is in Spark's own hands, and what came of it the next driver gets.
-        boolean runsFunctions = record.signature.determinism() != Signature.Determinism.DETERMINATE;
-        return record.begin() && runsFunctions && !record.made.equals(Circumstances.of(tasks))
+        boolean mayVary = record.signature.determinism() != Signature.Determinism.DETERMINATE;
+        return record.begin() && mayVary && !record.made.equals(Circumstances.of(tasks))
                 ? "its job has other files or local properties than there were when it was made"
                 : "";
     }
