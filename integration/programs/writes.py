@@ -303,6 +303,16 @@ def swapped_later(spark: SparkSession, directory: Path) -> Any:
     return len(_rows(spark, f"{directory}/sums"))
 
 
+def published(spark: SparkSession, directory: Path) -> Any:
+    """Saves lines for each day beside what it publishes, and puts them there."""
+    (directory / "published").mkdir(exist_ok=True)
+    for day in range(2):
+        spark.sparkContext.parallelize([f"of day {day}"], 1).saveAsTextFile(f"{directory}/next")
+        shutil.rmtree(directory / "published" / f"{day}", ignore_errors=True)
+        (directory / "next").rename(directory / "published" / f"{day}")
+    return [(directory / "published" / f"{day}" / "part-00000").read_text() for day in range(2)]
+
+
 def nothing_kept(spark: SparkSession, directory: Path) -> Any:
     """Adds rows where nothing of its shuffles can be kept."""
     assert spark.conf.get("spark.io.encryption.enabled") == "true"
@@ -337,6 +347,7 @@ CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "swapped-files": swapped_files,
     "swapped-file": swapped_file,
     "swapped-later": swapped_later,
+    "published": published,
     "nothing-kept": nothing_kept,
 }
 

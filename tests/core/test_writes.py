@@ -179,6 +179,21 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
         [declared("other", mode="save"), reads(X)],
         ["run", "stop"],
     ),
+    "saves, moves it away, saves another": (
+        [write(1, mode="save", existed=False), write(2, mode="save", existed=False)],
+        [declared("s1", mode="save"), reads(X)],
+        ["run", "stop"],
+    ),
+    "creates with no rows, moves it away, creates another": (
+        [write(1, mode="create", existed=False, files=0), write(2, mode="create", existed=False)],
+        [declared("s1", mode="create")],
+        ["stop"],
+    ),
+    "appends no rows and then some": (
+        [write(1, mode="add", existed=False, files=0), write(2, mode="add")],
+        [declared("s1", mode="add"), declared("s2", mode="add", number=2)],
+        ["skip", "skip"],
+    ),
     "saves an RDD where none is now": (
         [write(1, mode="save", signature="")],
         [declared("", mode="save", existed=False), beginning(existed=False), reads(X)],

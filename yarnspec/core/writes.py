@@ -269,7 +269,8 @@ class Writes:
         for at, one in enumerate(touched):
             same = (one.signature, one.path, one.mode) == (declared.signature, declared.path, declared.mode)
             # Without a digest nobody can tell whether its files are still there.
-            if same and one.state == "committed" and one.digest and (at == 0 or _unordered(touched[: at + 1])):
+            known = same and one.state == "committed" and one.digest and not _is_gone(one, touched)
+            if known and (at == 0 or _unordered(touched[: at + 1])):
                 return one
         return None
 
@@ -319,6 +320,16 @@ def _refused(declared: WriteDeclared) -> bool:
 
 def _wipes(one: SavedWrite, path: str) -> bool:
     return one.mode == "replace" and _within(path, one.path)
+
+
+def _is_gone(one: SavedWrite, touched: list[SavedWrite]) -> bool:
+    """Whether a later write found nothing at its place, and what is there now may pass for its files.
+
+    The files of RDDs have no job in their names; of no files nobody sees whose they are.
+    """
+    later = (each for each in touched if each.ordinal > one.ordinal)
+    unnamed = one.mode == "save" or not one.files
+    return unnamed and any(not each.existed and _within(one.path, each.path) for each in later)
 
 
 def _overwrites(one: SavedWrite) -> bool:

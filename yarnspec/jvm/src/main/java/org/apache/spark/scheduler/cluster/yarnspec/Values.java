@@ -44,6 +44,9 @@ import scala.reflect.ClassTag;
 final class Values {
     private static final String SPARK = "org.apache.spark.";
     private static final String SCALA = "scala.";
+    /** Options by which a format, or an expression that parses, reads another file. */
+    private static final List<String> FILES_OF_OPTIONS = List.of("avroSchemaUrl", "rowValidationXSDPath");
+
     private static final List<String> DRAWING = List.of("KllSketchAgg", "KllMergeAgg", "KllSketchMerge");
 
     private final Fingerprint into;
@@ -282,7 +285,12 @@ final class Values {
 
     private void addMap(Map<?, ?> map) {
         List<byte[]> entries = new ArrayList<>();
-        map.forEach((key, value) -> entries.add(apart(key, value)));
+        map.forEach((key, value) -> {
+            if (key instanceof String name && FILES_OF_OPTIONS.stream().anyMatch(name::equalsIgnoreCase)) {
+                throw new Unknown("its rows go by the file of the option " + name);
+            }
+            entries.add(apart(key, value));
+        });
         into.add("map").addUnordered(entries);
     }
 

@@ -373,6 +373,18 @@ class SignaturesTest {
     }
 
     @Test
+    void whatGoesByAFileThatAnOptionNamesIsNotKnown() throws Exception {
+        Path schema = Files.writeString(directory.resolve("rows.xsd"), "<schema xmlns='http://www.w3.org/2001/XMLSchema'/>");
+        Path file = Files.writeString(directory.resolve("rows"), "<row><value>one</value></row>\n");
+        Dataset<Row> rows = session.read()
+                .schema("value string")
+                .option("rowTag", "row")
+                .option("rowvalidationxsdpath", schema.toString())
+                .xml(file.toString());
+        assertTrue(whyNot(() -> rows.repartition(3, col("value")).collectAsList()).contains("rowvalidationxsdpath"));
+    }
+
+    @Test
     void whatAnRddReadsInPartIsNotTheSameEachTime() throws Exception {
         Path file = Files.writeString(directory.resolve("lines"), "one\ntwo\n");
         for (String lenient : List.of("true", "false")) {
