@@ -111,14 +111,22 @@ def test_what_was_not_put_in_its_place_yet_is_put_there(directory: Path) -> None
     assert result(second) == result(whole.run(program("swapped", whole_data)))
 
 
-def test_what_is_saved_is_not_taken_for_what_was_saved_there_before(directory: Path) -> None:
+@pytest.mark.parametrize(
+    ("case", "kill_at", "way"),
+    [
+        ("published", ("write_finished", 2, "recorded"), "next"),
+        ("rotated", ("write_committing", 3, "asked"), "current"),
+    ],
+)
+def test_what_is_saved_is_not_taken_for_what_was_saved_there_before(
+    case: str, kill_at: tuple[str, int, Step], way: str, directory: Path
+) -> None:
     """The files of both have the same names and lengths."""
     application, data = begin(directory)
-    first = application.run(program("published", data), kill_at=("write_finished", 2, "recorded"))
+    first = application.run(program(case, data), kill_at=kill_at)
     assert first.exit_code == -9
-    assert (data / "next").exists()
     before = visible(data)
-    second = application.run(program("published", data))
-    assert "next is in the way" in second.log.read_text()
+    second = application.run(program(case, data))
+    assert f"{way} is in the way" in second.log.read_text()
     assert (second.exit_code, second.skipped) == (1, 0)
     assert visible(data) == before

@@ -313,6 +313,16 @@ def published(spark: SparkSession, directory: Path) -> Any:
     return [(directory / "published" / f"{day}" / "part-00000").read_text() for day in range(2)]
 
 
+def rotated(spark: SparkSession, directory: Path) -> Any:
+    """Saves a next state beside the current one, puts that aside and the next one in its place, and goes on."""
+    for state, name in enumerate(("current", "next")):
+        spark.sparkContext.parallelize([f"state {state}"], 1).saveAsTextFile(f"{directory}/{name}")
+    (directory / "current").rename(directory / "former")
+    (directory / "next").rename(directory / "current")
+    spark.range(5).write.mode("overwrite").parquet(f"{directory}/numbers")
+    return (directory / "former" / "part-00000").read_text()
+
+
 def nothing_kept(spark: SparkSession, directory: Path) -> Any:
     """Adds rows where nothing of its shuffles can be kept."""
     assert spark.conf.get("spark.io.encryption.enabled") == "true"
@@ -348,6 +358,7 @@ CASES: dict[str, Callable[[SparkSession, Path], Any]] = {
     "swapped-file": swapped_file,
     "swapped-later": swapped_later,
     "published": published,
+    "rotated": rotated,
     "nothing-kept": nothing_kept,
 }
 

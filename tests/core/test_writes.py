@@ -184,6 +184,21 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
         [declared("s1", mode="save"), reads(X)],
         ["run", "stop"],
     ),
+    "saves, moves it away, saves another, moves nothing yet, and leaves out the first": (
+        [write(1, mode="save", existed=False), write(2, mode="save", existed=False)],
+        [declared("s2", mode="save"), reads(X)],
+        ["skip", "stop"],
+    ),
+    "saves, overwrites all above it, saves there again": (
+        [write(1, mode="save", existed=False), write(2, "hdfs://n"), write(3, mode="save", existed=False)],
+        [declared("s1", mode="save"), declared("s2", "hdfs://n", number=2), declared("s3", mode="save", number=3)],
+        ["skip", "skip", "skip"],
+    ),
+    "ignores, moves it away, ignores again": (
+        [write(1, mode="ignore", existed=False), write(2, mode="ignore", existed=False)],
+        [declared("", mode="ignore")],
+        ["stop"],
+    ),
     "creates with no rows, moves it away, creates another": (
         [write(1, mode="create", existed=False, files=0), write(2, mode="create", existed=False)],
         [declared("s1", mode="create")],

@@ -266,11 +266,11 @@ class Writes:
     def _match(self, declared: WriteDeclared, touched: list[SavedWrite]) -> SavedWrite | None:
         if not declared.signature or not self._recognize:
             return None
-        for at, one in enumerate(touched):
+        there = [one for one in touched if not _is_gone(one, touched)]
+        for at, one in enumerate(there):
             same = (one.signature, one.path, one.mode) == (declared.signature, declared.path, declared.mode)
             # Without a digest nobody can tell whether its files are still there.
-            known = same and one.state == "committed" and one.digest and not _is_gone(one, touched)
-            if known and (at == 0 or _unordered(touched[: at + 1])):
+            if same and one.state == "committed" and one.digest and (at == 0 or _unordered(there[: at + 1])):
                 return one
         return None
 
@@ -288,6 +288,8 @@ class Writes:
         if declared.mode != "ignore" or not declared.existed or any(one.state != "committed" for one in touched):
             return False
         first = touched[0]
+        if _was_emptied_after(first, touched):
+            return False
         if (first.mode, first.path) == ("ignore", declared.path):
             del self._open[first.ordinal]
         return True
@@ -323,13 +325,22 @@ def _wipes(one: SavedWrite, path: str) -> bool:
 
 
 def _is_gone(one: SavedWrite, touched: list[SavedWrite]) -> bool:
-    """Whether a later write found nothing at its place, and what is there now may pass for its files.
+    """Whether somebody has taken it away, and what is there now may pass for its files.
 
     The files of RDDs have no job in their names; of no files nobody sees whose they are.
     """
-    later = (each for each in touched if each.ordinal > one.ordinal)
-    unnamed = one.mode == "save" or not one.files
-    return unnamed and any(not each.existed and _within(one.path, each.path) for each in later)
+    return (one.mode == "save" or not one.files) and _was_emptied_after(one, touched)
+
+
+def _was_emptied_after(one: SavedWrite, touched: list[SavedWrite]) -> bool:
+    """Whether a later write found nothing at its place, and none in between had overwritten it."""
+    for each in touched:
+        if each.ordinal > one.ordinal and _within(one.path, each.path):
+            if not each.existed:
+                return True
+            if _wipes(each, one.path):
+                return False
+    return False
 
 
 def _overwrites(one: SavedWrite) -> bool:

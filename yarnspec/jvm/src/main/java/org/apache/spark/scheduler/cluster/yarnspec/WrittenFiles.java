@@ -27,7 +27,8 @@ import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter;
  * The files of one write: those whose names hold its job's id, which no other write has, or all in its directory. Where
  * they are tells how far its commit has come.
  *
- * @param digest of their names below the path of the output, and their lengths
+ * @param digest of their names below the path of the output, and their lengths; where the names tell nothing of the write,
+ *     and a rename keeps it, their modification times as well
  */
 record WrittenFiles(int count, String digest) {
     /** In place of a job's id: all files that are not hidden. */
@@ -42,9 +43,12 @@ record WrittenFiles(int count, String digest) {
     private static final String MARK = ".yarnspec-";
     private static final String TASK = "task_";
 
-    private static WrittenFiles of(Map<String, Long> files) {
+    private static WrittenFiles of(Map<String, List<Long>> files) {
         Fingerprint all = new Fingerprint();
-        files.forEach((name, bytes) -> all.add(name).add(bytes));
+        files.forEach((name, facts) -> {
+            all.add(name);
+            facts.forEach(all::add);
+        });
         return new WrittenFiles(files.size(), all.hex());
     }
 
@@ -86,7 +90,7 @@ record WrittenFiles(int count, String digest) {
             throws IOException {
         Path attempt = committer.getJobAttemptPath(context);
         FileSystem files = attempt.getFileSystem(context.getConfiguration());
-        Map<String, Long> found = belowTasks(files, attempt, job);
+        Map<String, List<Long>> found = belowTasks(files, attempt, job);
         if (areShownByTasks(context)) {
             found.putAll(below(files, attempt.getParent().getParent(), job));
         }
@@ -102,14 +106,14 @@ record WrittenFiles(int count, String digest) {
         return algorithm != 1;
     }
 
-    private static Map<String, Long> belowTasks(FileSystem files, Path attempt, String job) throws IOException {
-        List<Callable<Map<String, Long>>> listings = new ArrayList<>();
+    private static Map<String, List<Long>> belowTasks(FileSystem files, Path attempt, String job) throws IOException {
+        List<Callable<Map<String, List<Long>>>> listings = new ArrayList<>();
         for (FileStatus task : list(files, attempt)) {
             if (task.isDirectory() && task.getPath().getName().startsWith(TASK)) {
                 listings.add(() -> below(files, task.getPath(), job));
             }
         }
-        Map<String, Long> found = new TreeMap<>();
+        Map<String, List<Long>> found = new TreeMap<>();
         inParallel(listings).forEach(found::putAll);
         return found;
     }
@@ -155,18 +159,21 @@ record WrittenFiles(int count, String digest) {
         }
     }
 
-    private static Map<String, Long> below(FileSystem files, Path directory, String job) throws IOException {
-        Map<String, Long> found = new TreeMap<>();
+    private static Map<String, List<Long>> below(FileSystem files, Path directory, String job) throws IOException {
+        Map<String, List<Long>> found = new TreeMap<>();
         collect(files, directory, "", job, found);
+        if (!job.equals(ALL) || !Overwritten.takes(files, directory)) {
+            found.replaceAll((name, facts) -> facts.subList(0, 1)); // the length
+        }
         return found;
     }
 
-    private static void collect(FileSystem files, Path directory, String above, String job, Map<String, Long> found)
+    private static void collect(FileSystem files, Path directory, String above, String job, Map<String, List<Long>> found)
             throws IOException {
         for (FileStatus each : list(files, directory)) {
             String name = each.getPath().getName();
             if (!each.isDirectory() && name.contains(job) && !(job.equals(ALL) && isHidden(name))) {
-                found.put(above + name, each.getLen());
+                found.put(above + name, List.of(each.getLen(), each.getModificationTime()));
             } else if (each.isDirectory() && !isHidden(name)) {
                 try {
                     collect(files, each.getPath(), above + name + "/", job, found);

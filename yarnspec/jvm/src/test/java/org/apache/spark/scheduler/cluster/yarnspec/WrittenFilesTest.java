@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
@@ -205,6 +206,15 @@ class WrittenFilesTest {
         assertFalse(WrittenFiles.undoSave(files, root(), SAVE, EPOCH));
         assertEquals(before, WrittenFiles.shown(files, root(), WrittenFiles.ALL));
         write(output.resolve("part-00009"), "of somebody else");
+        assertNotEquals(before, WrittenFiles.shown(files, root(), WrittenFiles.ALL));
+        Files.delete(output.resolve("part-00009"));
+        assertEquals(before, WrittenFiles.shown(files, root(), WrittenFiles.ALL));
+        // Another save's have the same names, and may be as long.
+        Path one;
+        try (Stream<Path> all = Files.walk(output)) {
+            one = all.filter(each -> each.getFileName().toString().startsWith("part-")).findFirst().get();
+        }
+        Files.setLastModifiedTime(one, FileTime.fromMillis(1_000));
         assertNotEquals(before, WrittenFiles.shown(files, root(), WrittenFiles.ALL));
     }
 }
