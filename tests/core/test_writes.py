@@ -464,6 +464,9 @@ def test_only_what_nobody_overwrote_has_to_be_there_still() -> None:
     second = only(cm.AnswerWrite, world.tell(declared("s2", number=2)))
     assert (first.check, second.check) == (False, True)
     assert second.saved == write(2)
+    # Unless there was nothing to overwrite: somebody had moved the first one away, and may move again what is there.
+    moved = epoch(write(1, mode="create", existed=False), write(2, existed=False))
+    assert only(cm.AnswerWrite, moved.tell(declared("s1", mode="create"))).check
 
 
 @pytest.mark.parametrize(

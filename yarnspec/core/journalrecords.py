@@ -106,7 +106,8 @@ class WriteBegan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class WriteCommitting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The files of this write are about to be shown: so many, with this digest of their names and lengths. Summary.
+    """The files of this write are about to be shown: so many, with this digest of their names and lengths (of an RDD's
+    that is saved, on HDFS and local disks, of their modification times, too). Summary.
 
     ``made``: the shuffles that were made for it alone, by what they are, how many of each; ``done_before``: how
     many writes to its path are known to have been done before.

@@ -21,7 +21,7 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
         existed: whether there was anything at its path when it began.
         instead: whether it took the place of others there, of which the journal has nothing since.
         defers: whether what was there stays until its commit.
-        files: how many files it wrote; known once it was about to commit, as is their ``digest`` (names and lengths).
+        files: how many files it wrote; known once it was about to commit, as is their ``digest``.
         made: the shuffles that were made for it alone, by what they are, how many of each.
         done_before: how many writes to its path are known to have been done before.
     """

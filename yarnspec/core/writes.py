@@ -12,7 +12,8 @@ future. From that follows what may be done:
     adds to a path with one            stop: its rows may be there already
     creates a path with one            stop: its own earlier output is in its way
     saves an RDD to a path with one    run: Spark refuses it
-    creates what is not there          run: Spark leaves it as it is, if all of it is committed
+    creates what is not there          run: Spark leaves it as it is, if all of it is committed, and no later write has
+                                       found nothing there: it would be that one's
     writes where nothing is now        run: nothing of the open ones is left to be doubled, they are forgotten. Where
                                        one was cut off that had removed what was there, only an overwrite runs
 
@@ -154,7 +155,8 @@ class Writes:
             return Verdict("run", "nothing of what earlier epochs wrote there is left")
         found = self._match(declared, touched)
         if found is not None:
-            check = not any(one.ordinal > found.ordinal and _wipes(one, found.path) for one in touched)
+            overwritten = any(one.ordinal > found.ordinal and _wipes(one, found.path) for one in touched)
+            check = not overwritten or _was_emptied_after(found, touched)
             if not check and self._replaces(declared, touched):
                 # Not skipped: nothing of it is left, and the program may be about to read it.
                 return Verdict("run", f"write {found.ordinal} was that, and later ones have replaced it")

@@ -121,7 +121,7 @@ final class EarlierWrites {
         return restored ? Outcome.RESTORED : Outcome.UNDONE;
     }
 
-    /** Whether the output has the files that were recorded, by name and length. */
+    /** Whether the output has the files that were recorded. */
     boolean isThere(JsonNode write) throws IOException {
         Path output = new Path(write.path("path").asText());
         String job = isSave(write) ? WrittenFiles.ALL : write.path("job").asText();
