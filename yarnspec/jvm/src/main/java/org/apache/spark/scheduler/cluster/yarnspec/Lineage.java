@@ -81,10 +81,6 @@ final class Lineage {
         return rdd.checkpointData().isDefined();
     }
 
-    static boolean isKept(RDD<?> rdd) {
-        return isCached(rdd) || isCheckpointed(rdd);
-    }
-
     private static Set<RDD<?>> walk(RDD<?> last, boolean belowShuffles, Set<RDD<?>> known) {
         Set<RDD<?>> seen = new HashSet<>();
         ArrayDeque<RDD<?>> left = new ArrayDeque<>(List.of(last));

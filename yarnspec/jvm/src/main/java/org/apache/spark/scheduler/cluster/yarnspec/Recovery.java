@@ -328,15 +328,17 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     /**
      * A stage is about to get its tasks. Its shuffle may have been made, and described, long before, and a next driver will
      * describe it like that: what has changed since is not in it.
+     *
+     * @param flags those of {@link StageFlags}
      */
-    void begins(Stage stage, TaskSet tasks) {
+    void begins(Stage stage, int flags, TaskSet tasks) {
         ShuffleRecord record =
                 stage instanceof ShuffleMapStage maps ? shuffles.get(maps.shuffleDep().shuffleId()) : null;
         if (record == null || over || !record.signature.known()) {
             return;
         }
         try {
-            String why = changedSince(record, stage, tasks);
+            String why = changedSince(record, flags, tasks);
             if (!why.isEmpty()) {
                 poison(record, why);
             }
@@ -345,8 +347,10 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         }
     }
 
-    private static String changedSince(ShuffleRecord record, Stage stage, TaskSet tasks) {
-        if (Lineage.ofStage(stage.rdd()).stream().anyMatch(Lineage::isKept)) {
+    private static String changedSince(ShuffleRecord record, int flags, TaskSet tasks) {
+        if ((flags & StageFlags.MAP) == 0) {
+            return "it could not be looked at again when its maps began";
+        } else if ((flags & StageFlags.CACHED) != 0) {
             return "what it reads was cached or checkpointed after it was made";
         }
         // What runs again later, for another job, is in Spark's own hands, and what came of it the next driver gets.

@@ -35,7 +35,7 @@ final class StageFacts {
         Recovery recovery = Recovery.current();
         if (recovery != null) {
             recovery.unrecorded().begins(stage, flags);
-            recovery.begins(stage, tasks);
+            recovery.begins(stage, flags, tasks);
         }
     }
 

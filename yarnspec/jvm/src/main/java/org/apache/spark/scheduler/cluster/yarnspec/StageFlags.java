@@ -51,7 +51,7 @@ final class StageFlags {
         boolean python = false;
         for (RDD<?> rdd : Lineage.ofStage(stage.rdd())) {
             python |= runsPython(rdd);
-            flags |= Lineage.isKept(rdd) ? CACHED : 0;
+            flags |= Lineage.isCached(rdd) || Lineage.isCheckpointed(rdd) ? CACHED : 0;
         }
         return python ? flags | PYTHON | (stage instanceof ResultStage && marksGoAstray() ? WRITES : 0) : flags;
     }
