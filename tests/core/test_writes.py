@@ -140,6 +140,16 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
         [declared("", mode="amend"), beginning(), reads(X)],
         ["run", "run", "stop"],
     ),
+    "overwrites partitions, takes them away, overwrites partitions": (
+        [write(1, mode="amend", existed=False), write(2, mode="amend", existed=False)],
+        [declared("", mode="amend")],
+        ["stop"],
+    ),
+    "overwrites partitions of what it made": (
+        [write(1, mode="amend", existed=False), write(2, mode="amend")],
+        [declared("", mode="amend"), beginning(), declared("", mode="amend", number=2)],
+        ["run", "run", "run"],
+    ),
     "overwrites partitions, where it has added too": (
         [write(1, mode="amend"), write(2, mode="add")],
         [declared("", mode="amend")],

@@ -8,7 +8,8 @@ future. From that follows what may be done:
     reads a path with an open write    stop: it would read what it wrote later, and apply its change twice
     overwrites a path with one         run: nothing of the open ones is left afterwards, they are forgotten when it is
                                        about to be committed
-    overwrites parts, as all of them   run: in the place of the first of them, whose parts it overwrites again
+    overwrites parts, as all of them   run: in the place of the first of them, whose parts it overwrites again, unless a
+                                       later one has found nothing there: among that one's parts it would be too much
     adds to a path with one            stop: its rows may be there already
     creates a path with one            stop: its own earlier output is in its way
     saves an RDD to a path with one    run: Spark refuses it
@@ -217,10 +218,15 @@ class Writes:
                 self._moved.append(one)
 
     def _amended(self, declared: WriteDeclared) -> tuple[SavedWrite, ...]:
-        """The open writes there, when all of them overwrote parts of just this path, as this one does."""
+        """The open writes there, when all of them overwrote parts of just this path, as this one does.
+
+        None when the first is elsewhere: it would come to lie among the parts of later ones.
+        """
         touched = self._touching([declared.path])
         alike = all((one.mode, one.path) == ("amend", declared.path) for one in touched)
-        return tuple(touched) if declared.mode == "amend" and alike else ()
+        if declared.mode != "amend" or not touched or not alike or _was_emptied_after(touched[0], touched):
+            return ()
+        return tuple(touched)
 
     def read(self, paths: Iterable[str], held: Iterable[Held] = ()) -> str:
         """Why these must not be read; empty when they may. ``held``: what files are there."""
