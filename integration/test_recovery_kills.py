@@ -87,6 +87,7 @@ def test_killed_at_a_random_moment(kind: str, number: int, submit: Submit, clust
     story = f"{kind}, the {victim} killed when {wanted} of {undisturbed.maps} outputs were {what}\n{lives.said}"
     assert result(ended.stdout) == undisturbed.result, story
     assert len(lives.epochs) == 2, story
+    assert lives.not_recorded == {}, story
     on_disk = lives.recorded(lives.epochs[0])
     assert told <= on_disk, f"{story}\n{told} were told to be on disk, {on_disk} are"
     saved = lives.saved(lives.last)
