@@ -141,7 +141,32 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
         ["run", "run", "stop"],
     ),
     "overwrites partitions, takes them away, overwrites partitions": (
+        [write(1, mode="amend", existed=False), write(2, mode="amend", existed=False, done_before=1)],
+        [declared("", mode="amend")],
+        ["stop"],
+    ),
+    "overwrites partitions of a new path in two threads": (
         [write(1, mode="amend", existed=False), write(2, mode="amend", existed=False)],
+        [declared("s2", mode="amend"), beginning(), declared("s1", mode="amend", number=2), beginning(2), reads(X)],
+        ["run"] * 5,
+    ),
+    "appends to a new path in two threads, one of them nothing": (
+        [write(1, mode="add", existed=False, files=0), write(2, mode="add", existed=False)],
+        [declared("s2", mode="add"), declared("s1", mode="add", number=2), reads(X)],
+        ["skip", "skip", "run"],
+    ),
+    "the same, in the next life": (
+        [write(1, mode="amend", existed=False), write(2, mode="amend", existed=False, epoch=2)],
+        [declared("", mode="amend")],
+        ["stop"],
+    ),
+    "overwrites partitions of a new path, fails, takes them away, overwrites partitions": (
+        [write(1, mode="amend", existed=False, state="begun"), write(2, mode="amend", existed=False)],
+        [declared("", mode="amend")],
+        ["stop"],
+    ),
+    "overwrites partitions of a new path, takes them away, is cut off": (
+        [write(1, mode="amend", existed=False), write(2, mode="amend", existed=False, state="begun")],
         [declared("", mode="amend")],
         ["stop"],
     ),
@@ -190,27 +215,31 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
         ["run", "stop"],
     ),
     "saves, moves it away, saves another": (
-        [write(1, mode="save", existed=False), write(2, mode="save", existed=False)],
+        [write(1, mode="save", existed=False), write(2, mode="save", existed=False, done_before=1)],
         [declared("s1", mode="save"), reads(X)],
         ["run", "stop"],
     ),
     "saves, moves it away, saves another, moves nothing yet, and leaves out the first": (
-        [write(1, mode="save", existed=False), write(2, mode="save", existed=False)],
+        [write(1, mode="save", existed=False), write(2, mode="save", existed=False, done_before=1)],
         [declared("s2", mode="save"), reads(X)],
         ["skip", "stop"],
     ),
     "saves, overwrites all above it, saves there again": (
-        [write(1, mode="save", existed=False), write(2, "hdfs://n"), write(3, mode="save", existed=False)],
+        [
+            write(1, mode="save", existed=False),
+            write(2, "hdfs://n"),
+            write(3, mode="save", existed=False, done_before=1),
+        ],
         [declared("s1", mode="save"), declared("s2", "hdfs://n", number=2), declared("s3", mode="save", number=3)],
         ["skip", "skip", "skip"],
     ),
     "ignores, moves it away, ignores again": (
-        [write(1, mode="ignore", existed=False), write(2, mode="ignore", existed=False)],
+        [write(1, mode="ignore", existed=False), write(2, mode="ignore", existed=False, done_before=1)],
         [declared("", mode="ignore")],
         ["stop"],
     ),
     "creates with no rows, moves it away, creates another": (
-        [write(1, mode="create", existed=False, files=0), write(2, mode="create", existed=False)],
+        [write(1, mode="create", existed=False, files=0), write(2, mode="create", existed=False, done_before=1)],
         [declared("s1", mode="create")],
         ["stop"],
     ),
@@ -468,6 +497,11 @@ def test_what_somebody_took_away_is_written_anew_and_forgotten() -> None:
     assert says(world, declared("s2", mode="add", number=2)) == "run"
 
 
+def test_what_an_overwrite_beside_it_had_not_found_has_to_be_there_still() -> None:
+    world = epoch(write(1, mode="add", existed=False), write(2, existed=False))
+    assert only(cm.AnswerWrite, world.tell(declared("s1", mode="add"))).check
+
+
 def test_only_what_nobody_overwrote_has_to_be_there_still() -> None:
     world = epoch(write(1, mode="create"), write(2))
     first = only(cm.AnswerWrite, world.tell(declared("s1", mode="create")))
@@ -475,7 +509,7 @@ def test_only_what_nobody_overwrote_has_to_be_there_still() -> None:
     assert (first.check, second.check) == (False, True)
     assert second.saved == write(2)
     # Unless there was nothing to overwrite: somebody had moved the first one away, and may move again what is there.
-    moved = epoch(write(1, mode="create", existed=False), write(2, existed=False))
+    moved = epoch(write(1, mode="create", existed=False), write(2, existed=False, done_before=1))
     assert only(cm.AnswerWrite, moved.tell(declared("s1", mode="create"))).check
 
 

@@ -8,8 +8,8 @@ future. From that follows what may be done:
     reads a path with an open write    stop: it would read what it wrote later, and apply its change twice
     overwrites a path with one         run: nothing of the open ones is left afterwards, they are forgotten when it is
                                        about to be committed
-    overwrites parts, as all of them   run: in the place of the first of them, whose parts it overwrites again, unless a
-                                       later one has found nothing there: among that one's parts it would be too much
+    overwrites parts, as all of them   run: in the place of the first of them, whose parts it overwrites again.
+                                       Stop where a later one had found nothing there: its rows and these would mix
     adds to a path with one            stop: its rows may be there already
     creates a path with one            stop: its own earlier output is in its way
     saves an RDD to a path with one    run: Spark refuses it
@@ -220,7 +220,7 @@ class Writes:
     def _amended(self, declared: WriteDeclared) -> tuple[SavedWrite, ...]:
         """The open writes there, when all of them overwrote parts of just this path, as this one does.
 
-        None when the first is elsewhere: it would come to lie among the parts of later ones.
+        None when a later one had found nothing there: the first would come to lie among its parts.
         """
         touched = self._touching([declared.path])
         alike = all((one.mode, one.path) == ("amend", declared.path) for one in touched)
@@ -329,7 +329,7 @@ def _refused(declared: WriteDeclared) -> bool:
 
 
 def _wipes(one: SavedWrite, path: str) -> bool:
-    return one.mode == "replace" and _within(path, one.path)
+    return one.mode == "replace" and one.existed and _within(path, one.path)
 
 
 def _is_gone(one: SavedWrite, touched: list[SavedWrite]) -> bool:
@@ -344,11 +344,20 @@ def _was_emptied_after(one: SavedWrite, touched: list[SavedWrite]) -> bool:
     """Whether a later write found nothing at its place, and none in between had overwritten it."""
     for each in touched:
         if each.ordinal > one.ordinal and _within(one.path, each.path):
-            if not each.existed:
+            if not each.existed and not _ran_beside(each, one):
                 return True
             if _wipes(each, one.path):
                 return False
     return False
+
+
+def _ran_beside(later: SavedWrite, one: SavedWrite) -> bool:
+    """Whether one was not done yet when a later one of its life was declared: both may have found nothing there.
+
+    How many were done before is not known of what has only begun.
+    """
+    alike = (later.path, later.epoch) == (one.path, one.epoch)
+    return alike and "begun" not in (later.state, one.state) and later.done_before <= one.done_before
 
 
 def _overwrites(one: SavedWrite) -> bool:
