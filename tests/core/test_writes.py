@@ -155,7 +155,7 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
         [declared("s2", mode="add"), declared("s1", mode="add", number=2), reads(X)],
         ["skip", "skip", "run"],
     ),
-    "the same, in the next life": (
+    "overwrites partitions, takes them away, overwrites partitions in the next life": (
         [write(1, mode="amend", existed=False), write(2, mode="amend", existed=False, epoch=2)],
         [declared("", mode="amend")],
         ["stop"],

@@ -484,9 +484,9 @@ final class Writes {
     }
 
     void finished(Write write) {
-        questions.ask("write_finished", event -> event.put("write", write.number()));
+        turns.done(write.target()); // first: its files are there, also for whoever is interrupted before the answer
         planned.remove(write.key());
-        turns.done(write.target());
+        questions.ask("write_finished", event -> event.put("write", write.number()));
         if (write.anew()) {
             undecided.remove(write.target().path()); // what that was about is gone
             replaced(write);

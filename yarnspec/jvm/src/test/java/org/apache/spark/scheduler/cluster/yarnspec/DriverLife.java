@@ -35,6 +35,8 @@ final class DriverLife implements AutoCloseable {
     final Recovery recovery;
     /** What every question about writes is answered: go on. */
     volatile String aboutWrites = "{}";
+    /** What it is answered when one is over; null: the same. */
+    volatile String aboutEnds;
     /** Whether map outputs of shuffles are recorded that can be. */
     volatile boolean records = true;
 
@@ -74,7 +76,8 @@ final class DriverLife implements AutoCloseable {
                 for (String type : WRITES) {
                     for (JsonNode event : FakeCluster.events(told, type)) {
                         if (writesTold.add(event.get("question").asInt())) {
-                            recovery.writes().answer(event.get("question").asInt(), aboutWrites);
+                            String answer = type.equals("write_finished") && aboutEnds != null ? aboutEnds : aboutWrites;
+                            recovery.writes().answer(event.get("question").asInt(), answer);
                         }
                     }
                 }

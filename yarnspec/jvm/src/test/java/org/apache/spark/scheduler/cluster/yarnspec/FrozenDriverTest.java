@@ -81,6 +81,7 @@ class FrozenDriverTest {
         FrozenFiles.stays = null;
         FrozenFiles.others = null;
         life.aboutWrites = "{}";
+        life.aboutEnds = null;
         conf = new Configuration(life.cluster.context.hadoopConfiguration());
         output = directory.resolve("table");
     }
@@ -864,6 +865,19 @@ class FrozenDriverTest {
         TreeSet<String> after = found();
         after.removeIf(each -> each.contains(".yarnspec-"));
         assertEquals(before, after);
+    }
+
+    @Test
+    void aWriteWhoseFilesAreShownIsCountedAlsoWhenItFailsThen() throws Exception {
+        life.aboutEnds = REFUSED;
+        RecordedCommitProtocol protocol = protocol(true);
+        Job hadoops = staged(protocol, "day=1");
+        assertThrows(IllegalStateException.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1")));
+        life.aboutEnds = null;
+        job = UUID.randomUUID().toString();
+        overwritePartitions("day=2");
+        var committing = life.cluster.events("write_committing");
+        assertEquals(1, committing.get(committing.size() - 1).get("done_before").asInt());
     }
 
     @Test
