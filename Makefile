@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.yarnspec-stamp
 
-.PHONY: venv jdk jar check unit integration test demo soak bench clean
+.PHONY: venv jdk jar docs check unit integration test demo soak bench clean
 
 venv: $(STAMP)
 
@@ -25,6 +25,10 @@ jdk:
 
 jar: venv jdk
 	@$(BIN)/python -m yarnspec.jvm.build >/dev/null
+
+# The pages that are rendered from declarations in the code; a unit test says when they are behind.
+docs: venv
+	$(BIN)/python -m yarnspec.reference
 
 check: venv
 	$(BIN)/ruff check

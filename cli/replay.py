@@ -9,7 +9,6 @@ import msgspec
 from rich.console import Console
 
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
-from yarnspec.core.settings import DetectorSettings
 from yarnspec.errors import UsageError
 from yarnspec.feed.logfiles import UnreadableLogError
 from yarnspec.feed.sparklog import observations
@@ -36,7 +35,7 @@ def command(*, log: Path, form: Form, settings: Options) -> None:
     they are judged by time, and by their inputs as read in the end, where known; and what copies and blocks would have
     changed afterwards is not in it.
     """
-    detector = msgspec.convert(settings.detector, DetectorSettings, from_attributes=True)
+    detector = settings.detector
     try:
         found = find(as_it_happened(observations(log), detector.check_interval_ms), detector)
     except (UnreadableLogError, msgspec.DecodeError, OSError) as error:

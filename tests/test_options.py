@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from yarnspec import options
 from yarnspec.aliases import ALIASES, WITHOUT_COUNTERPART, Value
 from yarnspec.cli.config import command
+from yarnspec.core.detectors.registry import DetectorSettings, detector_of
+from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.errors import UsageError
 
 
@@ -42,7 +44,7 @@ def test_every_option_has_a_comment_and_quantities_name_their_kind() -> None:
             at -= 1
             comment.insert(0, lines[at])
         assert comment, key
-        kind = {"ms": "(duration", "mb": "(size"}.get(field.unit)
+        kind = {"ms": "(duration", "mb": "(size", "bytes": "(size"}.get(field.unit)
         assert kind is None or kind in " ".join(comment), key
 
 
@@ -335,8 +337,17 @@ def test_every_alias_leads_to_an_option() -> None:
 
 
 def test_options_survive_the_way_to_the_application_master() -> None:
-    sent = msgspec.to_builtins(options.default_options())
-    assert options.options_from_dict(json.loads(json.dumps(sent))) == options.default_options()
+    loaded = options.load(None, ["detector.kind=execution-time", "recovery.window=7 s"], {}).options
+    assert msgspec.json.decode(msgspec.json.encode(loaded), type=options.Options) == loaded
+
+
+def test_an_unknown_detector_is_an_error_wherever_it_is_named() -> None:
+    with pytest.raises(UsageError, match="Did you mean 'progress'"):
+        options.load(None, ["detector.kind=progres"], {})
+    with pytest.raises(ValueError, match="there is no detector 'zscore', but progress, execution-time"):
+        detector_of(DetectorSettings(kind="zscore"), HostSpeeds(DetectorSettings()))
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"kind": "zscore"}, DetectorSettings)
 
 
 def _values(field: options.Field) -> st.SearchStrategy[Value]:

@@ -1,8 +1,7 @@
 """yarnspec's own options: ``--set`` wins over the environment, that over ``--config FILE``, that over the defaults.
 
-The defaults stand in ``conf/yarnspec.yaml`` and nowhere else; the classes here give them types. A field's unit is the
-end of its name (``wait_timeout_ms``, ``skein_memory_mb``, ``journal_buffer_bytes``), the option's name is what is
-before it.
+Each option is declared once, in ``core/options`` or in the file of its detector; here is how their values are read and
+written.
 """
 
 from __future__ import annotations
@@ -13,12 +12,23 @@ import typing
 from collections import Counter
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 import yaml
 
 from yarnspec.aliases import ALIASES, WITHOUT_COUNTERPART, Value
+from yarnspec.core.detectors.registry import DetectorSettings, read_by
+from yarnspec.core.options.application import (
+    ApplicationMasterSettings,
+    ClusterSettings,
+    HistorySettings,
+    SubmitSettings,
+)
+from yarnspec.core.options.blocklist import BlockSettings
+from yarnspec.core.options.placement import ExecutorSettings, PlacementSettings, ResourcesSettings
+from yarnspec.core.options.recovery import RecoveryOptions
+from yarnspec.core.options.speculation import SpeculationSettings
 from yarnspec.errors import UsageError
 from yarnspec.units import format_duration, format_size, parse_duration_ms, parse_size_bytes
 
@@ -26,151 +36,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-Share = typing.Annotated[float, msgspec.Meta(ge=0, le=1)]
 
-# What one kind of detector alone reads, or two; what is learnt of hosts serves all.
-_OF_DETECTORS = {
-    "detector.baseline_ratio": ("execution-time", "input-weighted"),
-    "detector.copy_start": ("progress",),
-    "detector.stuck_multiplier": ("progress",),
-    "detector.task_proof": ("progress",),
-}
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """All options, in effect: one field for each group."""
 
-
-class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How containers are kept off hosts, and off how many."""
-
-    mode: Literal["auto", "blacklist", "constraints"]
-    max_blocked_share: Share
-    host_attribute: str
-    hosts_wait_ms: int
-
-
-class Resources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long an application waits for what it asked for."""
-
-    wait_timeout_ms: typing.Annotated[int, msgspec.Meta(ge=0)]
-
-
-class Submit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What ``yarnspec submit`` does around the application."""
-
-    wait: bool
-    poll_interval_ms: int
-
-
-class History(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where an application's events stay after its end, and how long."""
-
-    directory: str
-    retention_ms: int
-
-
-class ApplicationMaster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Attempts and memory of the application master."""
-
-    max_attempts: typing.Annotated[int, msgspec.Meta(ge=1)]
-    skein_memory_mb: int
-    negotiator_memory_mb: int
-
-
-class Executor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When executors that die are a sign that none can live, and how fast they are replaced.
-
-    How many may die is Spark's own setting, ``spark.executor.maxNumFailures``.
-    """
-
-    young_age_ms: int
-    failure_window_ms: int
-    backoff_first_ms: int
-    backoff_max_ms: int
-
-
-class Speculation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Copies of slow tasks: whether, and how many at most."""
-
-    enabled: bool
-    max_concurrent_executions: typing.Annotated[int, msgspec.Meta(ge=1)]
-    max_share_of_stage: Share
-    max_share_of_application: Share
-    min_copies: typing.Annotated[int, msgspec.Meta(ge=1)]
-    max_copies_of_task: typing.Annotated[int, msgspec.Meta(ge=1)]
-    copy_writers: bool
-    slot_patience_ms: int
-    container_idle_ms: int
-    log_interval_ms: int
-
-
-class Detector(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which running tasks, and which hosts, count as slow."""
-
-    kind: Literal["progress", "execution-time", "input-weighted"]
-    check_interval_ms: int
-    baseline_lower_bound_ms: typing.Annotated[int, msgspec.Meta(ge=0)]
-    baseline_ratio: Share
-    baseline_multiplier: typing.Annotated[float, msgspec.Meta(gt=0)]
-    heartbeat_interval_ms: int
-    min_finished: typing.Annotated[int, msgspec.Meta(ge=1)]
-    copy_start_ms: int
-    cold_start_ms: int
-    noise_ms: int
-    stuck_multiplier: typing.Annotated[float, msgspec.Meta(gt=0)]
-    task_proof: typing.Annotated[float, msgspec.Meta(gt=0, le=1)]
-    host_proof: typing.Annotated[float, msgspec.Meta(gt=0, le=1)]
-    host_slow_factor: typing.Annotated[float, msgspec.Meta(gt=0)]
-    host_memory_ms: typing.Annotated[int, msgspec.Meta(ge=1)]
-
-
-class Blocklist(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long yarnspec keeps off hosts that it finds slow or faulty, and the list that all applications share."""
-
-    enabled: bool
-    slow_duration_ms: int
-    faulty_duration_ms: int
-    faulty_duration_max_ms: int
-    faulty_tasks: typing.Annotated[int, msgspec.Meta(ge=1)]
-    faulty_deaths: typing.Annotated[int, msgspec.Meta(ge=1)]
-    cluster_directory: str
-    cluster_refresh_ms: int
-
-
-class Recovery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is recorded of finished work, and how the next driver gets it back."""
-
-    enabled: bool
-    window_ms: int
-    journal_buffer_bytes: int
-    flush_interval_ms: int
-    journal_appends: bool
-    repeatable: bool
-    verify_checksums: bool
-    keep_per_host_mb: int
-    keep_for_ms: typing.Annotated[int, msgspec.Meta(ge=0)]
-    driver_restarts: typing.Annotated[int, msgspec.Meta(ge=0, le=9)]
-    live_adoption: bool
-    live_adoption_deadline_ms: typing.Annotated[int, msgspec.Meta(ge=1)]
-
-
-class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Patience with the ResourceManager and HDFS."""
-
-    connect_timeout_ms: int
-
-
-class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All options, in effect."""
-
-    placement: Placement
-    resources: Resources
-    submit: Submit
-    history: History
-    am: ApplicationMaster
-    executor: Executor
-    speculation: Speculation
-    detector: Detector
-    blocklist: Blocklist
-    recovery: Recovery
-    cluster: Cluster
+    placement: PlacementSettings = PlacementSettings()
+    resources: ResourcesSettings = ResourcesSettings()
+    submit: SubmitSettings = SubmitSettings()
+    history: HistorySettings = HistorySettings()
+    am: ApplicationMasterSettings = ApplicationMasterSettings()
+    executor: ExecutorSettings = ExecutorSettings()
+    speculation: SpeculationSettings = SpeculationSettings()
+    detector: DetectorSettings = DetectorSettings()
+    blocklist: BlockSettings = BlockSettings()
+    recovery: RecoveryOptions = RecoveryOptions()
+    cluster: ClusterSettings = ClusterSettings()
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -236,10 +116,11 @@ class Field:
 
     def _read_duration(self, text: str) -> Value:
         value = 0 if text == "0" else parse_duration_ms(text)  # no time at all needs no unit
-        return value if self._may_be_zero else _positive(value, text)
+        return value if self.may_be_zero else _positive(value, text)
 
     @property
-    def _may_be_zero(self) -> bool:
+    def may_be_zero(self) -> bool:
+        """Whether it is a quantity that may be 0."""
         return any(isinstance(bound, msgspec.Meta) and bound.ge == 0 for bound in typing.get_args(self.bounds)[1:])
 
     def _read_number(self, text: str) -> Value:
@@ -276,7 +157,7 @@ def default_text() -> str:
 @cache
 def default_options() -> Options:
     """The options when nobody sets anything."""
-    return load(environ={}).options
+    return Options()
 
 
 def load(
@@ -293,8 +174,10 @@ def load(
         ("environment", "environment", _read_environment(os.environ if environ is None else environ)),
         ("flag", "--set", _read_settings(settings)),
     )
-    defaults = _flatten(yaml.safe_load(default_text()), "conf/yarnspec.yaml")
-    chosen: dict[str, tuple[Value, str]] = {key: (value, "default") for key, value in defaults.items()}
+    defaults = default_options()
+    chosen: dict[str, tuple[Value, str]] = {
+        key: (field.write(field.get(defaults)), "default") for key, field in fields().items()
+    }
     aliases: list[tuple[str, Value, str]] = []
     warnings: list[str] = []
     for source, where, values in layers:
@@ -318,11 +201,6 @@ def load(
         asked=_asked(built, origins, in_file, file_source),
         warnings=(*warnings, *_without_effect(built, origins)),
     )
-
-
-def options_from_dict(values: object) -> Options:
-    """Read back what ``msgspec.to_builtins(options)`` made, as the gateway ships it to the application master."""
-    return msgspec.convert(values, Options)
 
 
 def environment_name(key: str) -> str:
@@ -406,7 +284,8 @@ def _without_effect(options: Options, origins: dict[str, str]) -> list[str]:
     return [
         f"option '{key}' ({origins[key]}) has no effect: detector.kind is {kind}, "
         f"and only {' and '.join(kinds)} go by it"
-        for key, kinds in _OF_DETECTORS.items()
+        for key, field in fields().items()
+        if field.group == "detector" and (kinds := read_by(field.attribute))
         if origins[key] != "default" and kind not in kinds and _differs(key, options)
     ]
 

@@ -31,11 +31,11 @@ from yarnspec.core import events as ev
 from yarnspec.core.commands import Command, LaunchCopy, SetTimer
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.observations import COLUMNS, NONE, Observations, RowKind, State
-from yarnspec.core.settings import DetectorKind, DetectorSettings, Settings
+from yarnspec.core.settings import DetectorSettings, PlacementSettings, Settings
 from yarnspec.core.speculation import IN_ONE_STEP, JUDGE_TIMER
 from yarnspec.core.tasks import TaskTable
 
-KINDS: tuple[DetectorKind, ...] = ("execution-time", "input-weighted", "progress")
+KINDS = ("execution-time", "input-weighted", "progress")
 STAGES = (1, 20)
 AIMS_MS = {100_000: 10.0, 1_000_000: 50.0}
 AIM_ROWS_PER_S = 200_000
@@ -66,12 +66,17 @@ def batch(count: int, **columns: Any) -> Observations:
 class Crowd:
     """A negotiator that watches many running tasks: a tenth as many have ended, and the counters of all are known."""
 
-    def __init__(self, running: int, stages: int, kind: DetectorKind, slow_hosts: int = 1, share: float = 0.33) -> None:
+    def __init__(self, running: int, stages: int, kind: str, slow_hosts: int = 1, share: float = 0.33) -> None:
         detector = DetectorSettings(
             kind=kind, baseline_ratio=0.01, baseline_lower_bound_ms=5_000, check_interval_ms=CHECK_MS
         )
         self.negotiator = Negotiator(
-            Settings(initial_executors=HOSTS, executor_memory_mb=1024, detector=detector, blocked_share=share)
+            Settings(
+                initial_executors=HOSTS,
+                executor_memory_mb=1024,
+                detector=detector,
+                placement=PlacementSettings(max_blocked_share=share),
+            )
         )
         self._slow = SLOW_HOST + np.arange(slow_hosts)
         self._all_run = slow_hosts > 1  # no copy is asked for while tasks of its stage wait
@@ -230,7 +235,7 @@ class Measured:
     verdicts: int
 
 
-def measure(kind: DetectorKind, running: int, stages: int, looks: int) -> Measured:
+def measure(kind: str, running: int, stages: int, looks: int) -> Measured:
     """Look ``looks`` times at so many running tasks."""
     crowd = Crowd(running, stages, kind)
     crowd.look()
@@ -265,7 +270,7 @@ class Acted:
     blocks: int
 
 
-def measure_acting(kind: DetectorKind) -> Acted:
+def measure_acting(kind: str) -> Acted:
     """Look while many hosts are slow that are not blocked."""
     crowd = Crowd(ACTING_RUNNING, 1, kind, ACTING_SLOW_HOSTS, share=0.0)
     gc.collect()

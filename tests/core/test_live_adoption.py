@@ -9,7 +9,7 @@ from yarnspec.core import recoveryevents as rec
 from yarnspec.core.settings import RecoverySettings
 
 DEADLINE_MS = 15_000
-ON = RecoverySettings(enabled=True, live_adoption_ms=DEADLINE_MS)
+ON = RecoverySettings(enabled=True, live_adoption=True, live_adoption_deadline_ms=DEADLINE_MS)
 
 
 def running(recovery: RecoverySettings = ON) -> World:
@@ -117,7 +117,11 @@ def test_two_that_died_on_one_host_wait_each_on_its_own() -> None:
 
 
 def test_the_death_of_the_driver_ends_the_wait() -> None:
-    world = running(recovery=RecoverySettings(enabled=True, live_adoption_ms=DEADLINE_MS, driver_restarts=1))
+    world = running(
+        recovery=RecoverySettings(
+            enabled=True, live_adoption=True, live_adoption_deadline_ms=DEADLINE_MS, driver_restarts=1
+        )
+    )
     timer = only(cm.SetTimer, world.tell(began()))
     world.lose("1", 137)
     world.tell(ev.DriverLost(exit_code=-9, reason="its process was ended by signal 9"))

@@ -8,7 +8,7 @@ from tests.core.view import View, view_of
 from yarnspec.core import events as ev
 from yarnspec.core.commands import Command, UpdatePlacement
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.core.settings import Settings
+from yarnspec.core.settings import PlacementSettings, ResourcesSettings, Settings
 
 START_MS = 1_700_000_000_000
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5")
@@ -17,6 +17,11 @@ C = TypeVar("C", bound=Command)
 
 
 def settings(**changes: Any) -> Settings:
+    """The core's settings; ``blocked_share`` and ``resource_wait_ms`` are short for options of a group."""
+    if "blocked_share" in changes:
+        changes["placement"] = PlacementSettings(max_blocked_share=changes.pop("blocked_share"))
+    if "resource_wait_ms" in changes:
+        changes["resources"] = ResourcesSettings(wait_timeout_ms=changes.pop("resource_wait_ms"))
     return Settings(**{"initial_executors": 2, "executor_memory_mb": 1408, **changes})
 
 

@@ -37,7 +37,7 @@ from yarnspec.core import events
 from yarnspec.core.commands import FinishApplication
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.restarts import first_epoch, restarts_in_each
-from yarnspec.core.settings import BlockSettings, DetectorSettings, RecoverySettings, Settings, SpeculationSettings
+from yarnspec.core.settings import RecoverySettings, Settings
 from yarnspec.observe.eventlogs import EventLogs
 from yarnspec.observe.rest import Endpoint
 from yarnspec.observe.server import RestServer
@@ -107,28 +107,21 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
         task_cpus=plan.executors.task_cpus,
         excluded_hosts=tuple(host for host in plan.excluded_hosts if host not in earlier.lifted),
         force_excluded=plan.force_excluded,
-        hosts_wait_ms=options.placement.hosts_wait_ms,
-        blocked_share=options.placement.max_blocked_share,
-        resource_wait_ms=options.resources.wait_timeout_ms,
-        young_ms=options.executor.young_age_ms,
         max_executor_failures=plan.max_executor_failures,
-        failure_window_ms=options.executor.failure_window_ms,
-        backoff_first_ms=options.executor.backoff_first_ms,
-        backoff_max_ms=options.executor.backoff_max_ms,
-        speculation=msgspec.convert(options.speculation, SpeculationSettings, from_attributes=True),
-        detector=msgspec.convert(options.detector, DetectorSettings, from_attributes=True),
-        blocks=msgspec.convert(options.blocklist, BlockSettings, from_attributes=True),
-        recovery=RecoverySettings(
+        placement=options.placement,
+        resources=options.resources,
+        executor=options.executor,
+        speculation=options.speculation,
+        detector=options.detector,
+        blocks=options.blocklist,
+        recovery=msgspec.structs.replace(
+            msgspec.convert(options.recovery, RecoverySettings, from_attributes=True),
             enabled=options.recovery.enabled and not recovery_off,
             off=plan.recovery_off or recovery_off,
             refused=recovery_off,
-            window_ms=options.recovery.window_ms,
-            keep_for_ms=options.recovery.keep_for_ms,
-            repeatable=options.recovery.repeatable,
             taken_away=spared,
             lives=restarts_of(plan) + 1,
             driver_restarts=max(0, min(restarts_of(plan), EPOCH_MAX - epoch)),
-            live_adoption_ms=options.recovery.live_adoption_deadline_ms if options.recovery.live_adoption else 0,
         ),
     )
 

@@ -40,7 +40,7 @@ class Blocklist:
     ) -> None:
         self._hosts = hosts
         self._timers = timers
-        self._share = settings.blocked_share
+        self._share = settings.placement.max_blocked_share
         self._durations_ms: dict[Cause, int] = {
             "asked": settings.blocks.faulty_duration_ms,
             "slow": settings.blocks.slow_duration_ms,

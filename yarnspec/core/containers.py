@@ -133,7 +133,7 @@ class Containers:
 
     def healthy(self, now_ms: int) -> int:
         """How many running executors have outlived the time in which an end counts as a failed start."""
-        young_ms = self._settings.young_ms
+        young_ms = self._settings.executor.young_age_ms
         return sum(row.state == "running" and row.healthy(now_ms, young_ms) for row in self._rows.values())
 
     def has_container(self, executor_id: str) -> bool:

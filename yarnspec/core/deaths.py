@@ -45,18 +45,18 @@ class YoungDeaths:
 
     def record(self, death: YoungDeath) -> None:
         """Count one."""
-        if self._deaths and death.at_ms - self._deaths[-1].at_ms > self._settings.failure_window_ms:
+        if self._deaths and death.at_ms - self._deaths[-1].at_ms > self._settings.executor.failure_window_ms:
             self._rounds = 0
         self._deaths.append(death)
         self.total += 1
-        while self._deaths[0].at_ms < death.at_ms - self._settings.failure_window_ms:
+        while self._deaths[0].at_ms < death.at_ms - self._settings.executor.failure_window_ms:
             self._deaths.popleft()
 
     def backoff_ms(self) -> int:
         """How long the next round of replacements waits; twice as long as the round before."""
-        delay_ms = self._settings.backoff_first_ms << min(self._rounds, 20)
+        delay_ms = self._settings.executor.backoff_first_ms << min(self._rounds, 20)
         self._rounds += 1
-        return min(delay_ms, self._settings.backoff_max_ms)
+        return min(delay_ms, self._settings.executor.backoff_max_ms)
 
     def limit(self, target: int) -> int:
         """How many young deaths the application may have within the window."""
@@ -76,7 +76,7 @@ class YoungDeaths:
             return ""
         codes = ", ".join(f"{code} x {n}" for code, n in sorted(Counter(death.exit_code for death in counted).items()))
         hosts = ", ".join(sorted({death.host for death in counted if death.host})) or "unknown hosts"
-        window_s = self._settings.failure_window_ms // 1000
+        window_s = self._settings.executor.failure_window_ms // 1000
         return (
             f"{len(counted)} executors died before they were of use, within {window_s} s, "
             f"and {limit} may (max(3, 2 x {target}) unless set); exit codes {codes}; on {hosts}; "

@@ -167,7 +167,7 @@ class Executors:
         )
         said = f"executor {row.executor_id} on {host or 'an unknown host'}: {verdict.text}"
         commands += self._tell_spark(row.executor_id, event.exit_code, said, caused_by_app=verdict.caused_by_app)
-        was_healthy = row.healthy(now_ms, self._settings.young_ms)
+        was_healthy = row.healthy(now_ms, self._settings.executor.young_age_ms)
         others_healthy = bool(self._containers.healthy(now_ms))
         if was_healthy or others_healthy:
             self._deaths.saw_healthy(now_ms)

@@ -110,7 +110,7 @@ class Extras:
         """An executor is gone; ``asked``: as it was asked to."""
         self._forget(row.executor_id)
         if row.extra and not asked:
-            self._not_before_ms = now_ms + self._settings.backoff_max_ms
+            self._not_before_ms = now_ms + self._settings.executor.backoff_max_ms
 
     def _stand_ins(self, now_ms: int) -> int:
         """How many executors are of no use, as they or their hosts are blocked, while tasks wait for slots.

@@ -73,7 +73,7 @@ class Faults:
 
     def __init__(self, settings: Settings, executors: Callable[[], Mapping[str, str]]) -> None:
         self._settings = settings.blocks
-        self._window_ms = settings.failure_window_ms
+        self._window_ms = settings.executor.failure_window_ms
         self._executors = executors
         self._failed: OrderedDict[Task, dict[str, set[str]]] = OrderedDict()  # where each task failed: host, executors
         self._lacked_memory: dict[Task, set[str]] = {}  # of these where it was for want of memory
@@ -81,8 +81,8 @@ class Faults:
         self._single: set[Key] = set()
         self._stages: dict[Key, str] = {}  # the blocks of stages, and of which host
         self._proven: defaultdict[str, dict[Proof, tuple[int, frozenset[str]]]] = defaultdict(dict)
-        self._well = Outcomes(settings.failure_window_ms)
-        self._deaths = HostDeaths(settings.failure_window_ms)
+        self._well = Outcomes(settings.executor.failure_window_ms)
+        self._deaths = HostDeaths(settings.executor.failure_window_ms)
         self._contexts = 0
         self._blocked: set[Key] = set()
         self._rounds: defaultdict[str, int] = defaultdict(int)

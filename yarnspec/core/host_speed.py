@@ -20,10 +20,10 @@ from yarnspec.core.carried import HostSpeed
 from yarnspec.core.columns import Column, Columns, numbered
 from yarnspec.core.health import Seen, best_run
 from yarnspec.core.likelihood import add_up
+from yarnspec.core.options.detection import CommonDetectorSettings
 from yarnspec.core.pace import HostEvidence, Pace
 from yarnspec.core.places import UNKNOWN, Names
 from yarnspec.core.references import SAMPLE, References, reference_state
-from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import Happened, StageKey, TaskTable
 
@@ -69,7 +69,7 @@ class HostVerdict(msgspec.Struct, frozen=True, kw_only=True):
 class HostSpeeds:
     """The speed of each host, as far as it is known. Times are milliseconds since the Unix epoch."""
 
-    def __init__(self, settings: DetectorSettings) -> None:
+    def __init__(self, settings: CommonDetectorSettings) -> None:
         self._settings = settings
         self._names = Names()
         self._table: TaskTable | None = None

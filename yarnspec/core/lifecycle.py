@@ -104,7 +104,7 @@ class Lifecycle:
             self._waiting_since_ms = None
             self._timers.cancel(WAIT_TIMER)
             return []
-        if self._waiting_since_ms is not None or self._settings.resource_wait_ms <= 0:
+        if self._waiting_since_ms is not None or self._settings.resources.wait_timeout_ms <= 0:
             return []
         self._waiting_since_ms = now_ms
         return [self._deadline(now_ms, containers)]
@@ -124,7 +124,7 @@ class Lifecycle:
         )
 
     def _deadline(self, now_ms: int, containers: Containers) -> SetTimer:
-        limit_ms = self._settings.resource_wait_ms
+        limit_ms = self._settings.resources.wait_timeout_ms
         reason = f"an executor must register within {limit_ms // 1000} s ({containers.summary()})"
         return self._timers.set(WAIT_TIMER, now_ms + limit_ms, reason)
 

@@ -54,7 +54,7 @@ class Negotiator:
         self._hosts = Hosts()
         self._containers = Containers(settings)
         self._blocklist = Blocklist(self._hosts, self._timers, settings, self._containers.running)
-        self._cluster_list = ClusterList(self._blocklist, self._hosts, settings.blocked_share)
+        self._cluster_list = ClusterList(self._blocklist, self._hosts, settings.placement.max_blocked_share)
         self._placement = Placement()
         self._task_blocks = TaskBlocks()
         self._blocklist.register(self._placement)
@@ -224,7 +224,7 @@ class Negotiator:
     def _await_hosts(self, now_ms: int) -> list[Command]:
         if not self._undecided or not self._lifecycle.started or self._timers.wanted(HOSTS_TIMER):
             return []
-        wait_ms = self._settings.hosts_wait_ms
+        wait_ms = self._settings.placement.hosts_wait_ms
         what = f"{len(self._exclusions)} excluded hosts" if self._exclusions else "the hosts on the cluster's list"
         said = f"no container is asked for until {what} are blocked, {wait_ms / 1000:g} s at most"
         return [self._timers.set(HOSTS_TIMER, now_ms + wait_ms, said)]

@@ -17,9 +17,9 @@ from yarnspec.core.columns import Column, numbered
 from yarnspec.core.counters import Rates, rates
 from yarnspec.core.likelihood import MOST, Sample, shifts, weigh
 from yarnspec.core.observations import NONE, State
+from yarnspec.core.options.detection import CommonDetectorSettings
 from yarnspec.core.places import UNKNOWN
 from yarnspec.core.references import References, weighty_hosts
-from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 
 _LATEST = 16
@@ -84,7 +84,7 @@ class Pace:
     )
 
     def __init__(
-        self, references: References, now_ms: int, settings: DetectorSettings, since_ms: Column | None = None
+        self, references: References, now_ms: int, settings: CommonDetectorSettings, since_ms: Column | None = None
     ) -> None:
         stage = references.stage
         self.references = references
@@ -255,7 +255,7 @@ class Pace:
         )
 
 
-def _rates(references: References, settings: DetectorSettings) -> Rates | None:
+def _rates(references: References, settings: CommonDetectorSettings) -> Rates | None:
     stage = references.stage
     if not stage.running or not (stage.rows["counted_bytes"] > 0).any():
         return None

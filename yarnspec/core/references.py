@@ -6,7 +6,7 @@ import numpy as np
 
 from yarnspec.core.columns import Column, distinct, median_by, numbered
 from yarnspec.core.observations import NONE, StageFlag, State
-from yarnspec.core.settings import DetectorSettings
+from yarnspec.core.options.detection import CommonDetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 
 SAMPLE = 1_024
@@ -54,7 +54,7 @@ class References:
         "warmth",
     )
 
-    def __init__(self, stage: StageTasks, settings: DetectorSettings, sample: int = SAMPLE) -> None:
+    def __init__(self, stage: StageTasks, settings: CommonDetectorSettings, sample: int = SAMPLE) -> None:
         rows = stage.rows
         won = stage.winners[-sample:]
         won = won[(rows["state"][won] == State.SUCCESS) & (rows["launch_ms"][won] != NONE)]

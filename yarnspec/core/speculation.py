@@ -167,7 +167,7 @@ class Speculation:
         return self._follow(happened, now_ms)
 
     def _weigh_death(self, death: YoungDeath, now_ms: int) -> list[Command]:
-        alive, since_ms = self.containers.running(), now_ms - _TIMES_YOUNG * self.settings.young_ms
+        alive, since_ms = self.containers.running(), now_ms - _TIMES_YOUNG * self.settings.executor.young_age_ms
 
         def outlived(task: TaskKey, executor_id: str) -> bool:
             return self.table.outlived(task, executor_id, since_ms, alive)
@@ -177,7 +177,7 @@ class Speculation:
 
     def _healthy_hosts(self, now_ms: int) -> set[str]:
         """Those with an executor that proved healthy."""
-        young_ms = self.settings.young_ms
+        young_ms = self.settings.executor.young_age_ms
         return {row.host for row in self.containers.rows if row.healthy(now_ms, young_ms) and row.state == "running"}
 
     def _block_each(self, wishes: list[ev.BlockRequested], now_ms: int) -> list[Command]:

@@ -41,7 +41,7 @@ class Explaining:
         """Why the task ``STAGE.INDEX`` was, or was not, acted on.
 
         Raises:
-            UsageError: that is not how a task is written.
+            UsageError: that is not how a task is written, or its application had a detector that is not known here.
             NotFound: there was no such task.
         """
         stage, index = parse_task(text)
@@ -101,12 +101,21 @@ class Explaining:
             return None  # it has just ended, or is another user's: the records are what there is
 
     def _settings(self) -> DetectorSettings:
-        """What the application's detector was told; the defaults for one that left no word of it."""
+        """What the application's detector was told; the defaults for one that left no word of it.
+
+        Raises:
+            UsageError: this version does not know its detector, or has other options for it.
+        """
         entry = self._entry()
+        told = {} if entry is None else entry.options.get("detector", {})
         try:
-            return msgspec.convert(entry.options.get("detector", {}) if entry is not None else {}, DetectorSettings)
-        except msgspec.ValidationError:
-            return DetectorSettings()
+            return msgspec.convert(told, DetectorSettings)
+        except msgspec.ValidationError as error:
+            message = (
+                f"the application's records were made with options for its detector that this yarnspec does not know "
+                f"({error}): explain it with the version that submitted it"
+            )
+            raise UsageError(message) from error
 
 
 def parse_task(text: str) -> tuple[int, int]:

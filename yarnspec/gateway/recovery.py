@@ -92,7 +92,7 @@ def properties(options: Options, given: Mapping[str, str]) -> dict[str, str]:
         window_ms=recovery.window_ms,
         verify_checksums=recovery.verify_checksums,
         keep_bytes=recovery.keep_per_host_mb * _MIB,
-        live_adoption_ms=recovery.live_adoption_deadline_ms if recovery.live_adoption else 0,
+        live_adoption_ms=recovery.live_adoption_ms,
         repeatable=recovery.repeatable,
     )
     # Said here, so that no program can change it later. One that turns on encryption gets it, and nothing is kept.

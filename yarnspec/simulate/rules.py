@@ -187,7 +187,7 @@ class Rules:
         after = (wide | {block.host}) & self._hosts
         if not self._hosts - after:
             self.broken(f"no host is left of {sorted(self._hosts)}: {block}")
-        limit = blocked_limit(self._settings.blocked_share, len(self._hosts))
+        limit = blocked_limit(self._settings.placement.max_blocked_share, len(self._hosts))
         if block.level != "task" and len(after) > limit:
             self.broken(f"{sorted(after)} blocked, {limit} may be: {block}")
 
@@ -198,7 +198,7 @@ class Rules:
         people = {host for host, level, by in wide if level == "application" and by in (USER, SUBMIT)}
         listed = {host for host, level, _ in wide if level == "cluster"}
         guessed = {host for host, *_ in wide} - people - listed
-        limit = blocked_limit(self._settings.blocked_share, len(self._hosts))
+        limit = blocked_limit(self._settings.placement.max_blocked_share, len(self._hosts))
         if guessed and len(people | listed | guessed) > min(limit, len(self._hosts) - 1):
             self.broken(f"{sorted(guessed)} blocked on a guess beside {sorted(people | listed)}, {limit} may be")
         entries = {one.host: one for one in self._listed if one.until_ms is None or one.until_ms > self.now_ms}

@@ -14,8 +14,9 @@ from yarnspec.core.events import BlockRequested, ClusterBlock, ClusterBlocksRead
 from yarnspec.core.observations import NONE, StageFlag
 from yarnspec.core.settings import (
     BlockSettings,
-    DetectorKind,
     DetectorSettings,
+    ExecutorSettings,
+    PlacementSettings,
     RecoverySettings,
     Settings,
     SpeculationSettings,
@@ -141,7 +142,9 @@ class Scenario:
         """The outputs of executors that die wait for others, in some scenarios; and more executors die in them."""
         if rng.random() >= 0.2:
             return self
-        recovery = RecoverySettings(enabled=True, live_adoption_ms=rng.choice((2_000, 15_000)))
+        recovery = RecoverySettings(
+            enabled=True, live_adoption=True, live_adoption_deadline_ms=rng.choice((2_000, 15_000))
+        )
         settings = msgspec.structs.replace(self.settings, recovery=recovery)
         return replace(self, settings=settings, container_dies=max(self.container_dies, rng.choice((0.2, 0.5))))
 
@@ -194,14 +197,14 @@ def _hosts(rng: random.Random) -> tuple[HostPlan, ...]:
 
 
 def _settings(rng: random.Random, executors: int, slots: int) -> Settings:
-    kinds: tuple[DetectorKind, ...] = ("progress", "progress", "execution-time", "input-weighted")
+    kinds = ("progress", "progress", "execution-time", "input-weighted")
     return Settings(
         initial_executors=executors,
         executor_memory_mb=1408,
         executor_vcores=slots,
         excluded_hosts=("host2",) if rng.random() < 0.05 else (),
-        blocked_share=rng.choice((0.33, 0.5, 0.2)),
-        young_ms=rng.choice((2_000, 30_000)),
+        placement=PlacementSettings(max_blocked_share=rng.choice((0.33, 0.5, 0.2))),
+        executor=ExecutorSettings(young_age_ms=rng.choice((2_000, 30_000))),
         max_executor_failures=100,
         speculation=SpeculationSettings(
             max_concurrent_executions=rng.choice((2, 2, 2, 3)),

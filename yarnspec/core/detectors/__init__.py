@@ -1,21 +1,12 @@
-"""Which running tasks are slow: one small protocol, and the detectors that a user can choose from."""
+"""Which running tasks are slow: one small protocol, and the detectors that a user can choose from.
+
+A detector is one file: its options (a subclass of ``CommonDetectorSettings``), its rule, and the ``KIND`` by which
+``registry.py`` finds it.
+"""
 
 from __future__ import annotations
 
-from yarnspec.core.detectors.execution_time import ExecutionTime
-from yarnspec.core.detectors.input_weighted import InputWeighted
-from yarnspec.core.detectors.progress import MANY, Progress
 from yarnspec.core.detectors.protocol import MAX_VERDICTS, Detector, Explanation, Judged, PutOff, SlowAttempt
-from yarnspec.core.host_speed import HostSpeeds
-from yarnspec.core.settings import DetectorSettings
+from yarnspec.core.detectors.registry import KINDS, detector_of
 
-__all__ = ["MAX_VERDICTS", "Detector", "Explanation", "Judged", "PutOff", "SlowAttempt", "detector_of"]
-
-
-def detector_of(settings: DetectorSettings, speeds: HostSpeeds, many: int = MANY) -> Detector:
-    """The detector that the settings name; ``many``: see ``Progress``, the others look at everything."""
-    if settings.kind == "execution-time":
-        return ExecutionTime(settings)
-    if settings.kind == "input-weighted":
-        return InputWeighted(settings)
-    return Progress(settings, speeds, many)
+__all__ = ["KINDS", "MAX_VERDICTS", "Detector", "Explanation", "Judged", "PutOff", "SlowAttempt", "detector_of"]

@@ -11,9 +11,19 @@ import numpy as np
 
 from yarnspec.core.columns import Column
 from yarnspec.core.observations import NONE
+from yarnspec.core.options.detection import CommonDetectorSettings
+from yarnspec.core.options.types import Share
 from yarnspec.core.stagetasks import StageTasks
 
 _CACHED_STAGES = 1_000
+
+
+class BaselineSettings(CommonDetectorSettings, frozen=True, kw_only=True):
+    """What the detectors read that compare with the tasks that finished first."""
+
+    baseline_ratio: Share = 0.75
+    """The share of a stage's tasks that must have finished before any other is judged; with 0 baseline_lower_bound
+    alone decides."""
 
 
 def needed(tasks: int, ratio: float) -> int:

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from yarnspec.core.commands import Verdict
-from yarnspec.core.detectors.baseline import FirstFinishedMedian, execution_ms, needed
+from yarnspec.core.detectors.baseline import BaselineSettings, FirstFinishedMedian, execution_ms, needed
 from yarnspec.core.detectors.protocol import (
     Explanation,
     Judged,
+    Kind,
     PutOff,
     Suspects,
     input_numbers,
@@ -26,7 +27,6 @@ from yarnspec.core.detectors.protocol import (
     worst_first,
 )
 from yarnspec.core.observations import State
-from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import TaskTable
 
@@ -36,7 +36,7 @@ class ExecutionTime:
 
     name = "execution-time"
 
-    def __init__(self, settings: DetectorSettings) -> None:
+    def __init__(self, settings: BaselineSettings) -> None:
         self._settings = settings
         self._median = FirstFinishedMedian(execution_ms)
 
@@ -125,3 +125,11 @@ def running_text(stage: StageTasks, index: int, now_ms: int) -> tuple[str, int |
     oldest = running[0]
     elapsed_ms = now_ms - oldest.launch_ms
     return f"{what} has run for {seconds(elapsed_ms)} on {oldest.host} ({len(running)} attempts run)", elapsed_ms
+
+
+KIND = Kind(
+    ExecutionTime.name,
+    "a task is slow that runs longer than its finished siblings did",
+    BaselineSettings,
+    lambda settings, _speeds, _many: ExecutionTime(settings),
+)

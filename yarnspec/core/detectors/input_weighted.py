@@ -13,12 +13,13 @@ import numpy as np
 
 from yarnspec.core.columns import Column
 from yarnspec.core.commands import Verdict
-from yarnspec.core.detectors.baseline import FirstFinishedMedian, execution_ms, needed
+from yarnspec.core.detectors.baseline import BaselineSettings, FirstFinishedMedian, execution_ms, needed
 from yarnspec.core.detectors.execution_time import running_text
 from yarnspec.core.detectors.protocol import (
     MB,
     Explanation,
     Judged,
+    Kind,
     PutOff,
     Suspects,
     input_numbers,
@@ -29,7 +30,6 @@ from yarnspec.core.detectors.protocol import (
     worst_first,
 )
 from yarnspec.core.observations import NONE, StageFlag, State
-from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import TaskTable
 
@@ -39,7 +39,7 @@ class InputWeighted:
 
     name = "input-weighted"
 
-    def __init__(self, settings: DetectorSettings) -> None:
+    def __init__(self, settings: BaselineSettings) -> None:
         self._settings = settings
         self._median_ms = FirstFinishedMedian(execution_ms)
         self._median_ms_per_byte = FirstFinishedMedian(ms_per_byte)
@@ -167,3 +167,11 @@ def ms_per_byte(stage: StageTasks, rows: Column) -> Column:
     rows = rows[(size > 0) & (stage.rows["launch_ms"][rows] != NONE)]
     per_byte: Column = execution_ms(stage, rows) / input_bytes(stage, rows)
     return per_byte
+
+
+KIND = Kind(
+    InputWeighted.name,
+    "the same per byte of input",
+    BaselineSettings,
+    lambda settings, _speeds, _many: InputWeighted(settings),
+)

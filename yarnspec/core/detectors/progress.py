@@ -31,6 +31,7 @@ from yarnspec.core.detectors.execution_time import running_text
 from yarnspec.core.detectors.protocol import (
     Explanation,
     Judged,
+    Kind,
     PutOff,
     Suspects,
     input_numbers,
@@ -42,8 +43,9 @@ from yarnspec.core.detectors.protocol import (
 )
 from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.core.observations import State
+from yarnspec.core.options.detection import CommonDetectorSettings
+from yarnspec.core.options.types import Factor, Probability
 from yarnspec.core.pace import Pace
-from yarnspec.core.settings import DetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import StageKey, TaskTable
 
@@ -56,6 +58,21 @@ _ON_SLOW_HOST = 1.1
 _EXPLAINED = 2.0
 """Log odds for blaming the host where bytes explain what tasks take: then it is not more work that makes one late."""
 _YOUNG_NOISES = 5
+
+
+class ProgressSettings(CommonDetectorSettings, frozen=True, kw_only=True):
+    """What this detector alone reads."""
+
+    copy_start_ms: int = 300
+    """Time that a copy takes to start; it must gain at least as much to be worth it."""
+
+    stuck_multiplier: Factor = 20.0
+    """A task that has run for so many times what was expected of it, and for baseline_lower_bound, is slow even where
+    its host seems healthy: it hangs."""
+
+    task_proof: Probability = 0.3
+    """A late task gets a copy only if its host is slow with at least this probability. On a healthy host a task is late
+    because it has more work, and a copy would be just as late."""
 
 
 class _Compared(NamedTuple):
@@ -111,7 +128,7 @@ class Progress:
 
     name = "progress"
 
-    def __init__(self, settings: DetectorSettings, speeds: HostSpeeds, many: int = MANY) -> None:
+    def __init__(self, settings: ProgressSettings, speeds: HostSpeeds, many: int = MANY) -> None:
         self._settings = settings
         self._speeds = speeds
         self._many = many
@@ -336,3 +353,11 @@ def _by_counters(pace: Pace, rows: Column, expected_ms: Column) -> tuple[Column,
     total_ms[found] = own
     expected_ms[found] = own / np.maximum(pace.ratio[where], 1e-9)
     return found, total_ms
+
+
+KIND = Kind(
+    Progress.name,
+    "a task is slow that a copy of it would overtake, and whose host is probably slow",
+    ProgressSettings,
+    Progress,
+)

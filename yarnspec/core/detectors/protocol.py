@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
 
 from yarnspec.core.columns import Column
 from yarnspec.core.commands import Verdict
+from yarnspec.core.host_speed import HostSpeeds
+from yarnspec.core.options.detection import CommonDetectorSettings
 from yarnspec.core.stagetasks import StageTasks
 from yarnspec.core.tasks import StageKey, TaskTable
 
@@ -105,6 +107,18 @@ class Detector(Protocol):
 
         With ``progress`` its host is weighed then, with the others it is slow.
         """
+
+
+class Kind(NamedTuple):
+    """What a file of a detector offers to the registry."""
+
+    name: str
+    about: str
+    """What is slow for it, for the comment of ``detector.kind``."""
+    settings: type[CommonDetectorSettings]
+    """The options that it reads: the shared ones and its own."""
+    make: Callable[[Any, HostSpeeds, int], Detector]
+    """Make one from its settings, the speed of hosts, and how many tasks of a stage a pass looks at closely."""
 
 
 def verdict(

@@ -1,0 +1,14 @@
+"""Types that options of several groups have."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Probability = Annotated[float, msgspec.Meta(gt=0, le=1)]
+Factor = Annotated[float, msgspec.Meta(gt=0)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+MsOrZero = Annotated[int, msgspec.Meta(ge=0)]
+"""A duration that may be 0; every other one must be longer."""

@@ -1,0 +1,12 @@
+"""Which pages are rendered, and from what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from yarnspec.reference import options
+
+PAGES: dict[str, Callable[[], str]] = {
+    "conf/yarnspec.yaml": options.yaml_text,
+    "docs/options.md": options.page_text,
+}
