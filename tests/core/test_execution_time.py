@@ -17,9 +17,7 @@ from yarnspec.core.settings import DetectorSettings
 
 
 def world(**changes: float) -> TaskWorld:
-    return TaskWorld(
-        DetectorSettings(kind="execution-time", **{"baseline_lower_bound_ms": 0, **changes})  # type: ignore[arg-type]
-    )
+    return TaskWorld(DetectorSettings(kind="execution-time", **{"baseline_lower_bound_ms": 0, **changes}))
 
 
 def finished(world: TaskWorld, *took_ms: int, tasks: int, at: int = 0) -> None:

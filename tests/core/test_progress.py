@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.core.tasks import NO_FLAGS, T0, Launched, TaskWorld
-from yarnspec.core.detectors.progress import Progress
+from yarnspec.core.detectors import detector_of
 from yarnspec.core.observations import NONE, Failure, StageFlag, State
 from yarnspec.core.settings import DetectorSettings
 
@@ -285,7 +285,7 @@ def test_of_very_many_late_tasks_the_oldest_are_looked_at_and_at_least_so_many_a
         those.launch(index, "h4")
     those.observe(4000)
     those.speeds.refresh(those.table, T0 + 4000)
-    whole, part = (Progress(those.settings, those.speeds, many).judge(those.table, T0 + 4000) for many in (20, 5))
+    whole, part = (detector_of(those.settings, those.speeds, many).judge(those.table, T0 + 4000) for many in (20, 5))
     assert whole.slow == {(0, 0): 20}
     assert part.slow == {(0, 0): 5}
     assert [one.index for one in part.worst] == list(range(20, 25))

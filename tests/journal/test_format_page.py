@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +11,7 @@ import msgspec
 from tests.journal import stranger
 from tests.journal.world import PATIENCE_S, begin, directory_in, finished, registered, story
 from yarnspec.core.journalrecords import (
+    TYPES,
     InputsRead,
     JobCommitted,
     JournalRecord,
@@ -23,24 +23,6 @@ from yarnspec.core.journalrecords import (
     WriteForgotten,
 )
 from yarnspec.journal.directory import JournalDirectory
-from yarnspec.journal.records import TYPES
-
-PAGE = Path(__file__).parents[2] / "docs/journal-format.md"
-ROW = re.compile(r"^\| (\d+) \| (\w+) \| ([^|]*) \|", re.MULTILINE)
-NOTES = re.compile(r" \([^)]*\)")
-
-
-def test_the_page_has_all_records_with_their_fields() -> None:
-    told = {
-        int(number): (name, NOTES.sub("", fields).split(", "), len(NOTES.findall(fields)))
-        for number, name, fields in ROW.findall(PAGE.read_text(encoding="utf-8"))
-    }
-    assert told.keys() == TYPES.keys()
-    for number, kind in TYPES.items():
-        fields = msgspec.structs.fields(kind)
-        name, names, noted = told[number]
-        assert (name, names) == (kind.__name__, [field.name for field in fields])
-        assert noted >= sum(not field.required for field in fields), f"{name} has defaults that are not told"
 
 
 def committing(ordinal: int) -> WriteCommitting:

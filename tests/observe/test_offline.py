@@ -31,7 +31,7 @@ def crowd(settings: DetectorSettings, slow: int) -> TaskWorld:
 
 @pytest.mark.parametrize("kind", ["execution-time", "input-weighted"])
 def test_more_slow_tasks_than_a_look_tells_of_are_all_found_when_they_were_slow(kind: str) -> None:
-    settings = DetectorSettings(kind=kind, baseline_lower_bound_ms=0, baseline_ratio=0.1)  # type: ignore[arg-type]
+    settings = DetectorSettings(kind=kind, baseline_lower_bound_ms=0, baseline_ratio=0.1)
     found = found_in(crowd(settings, 2 * MAX_VERDICTS + 1))
     assert len({each.verdict.index for each in found.tasks}) == len(found.tasks) == 2 * MAX_VERDICTS + 1
     assert {each.at_ms for each in found.tasks} == {T0 + 1_500}

@@ -4,46 +4,24 @@
     | u32 crc32c of these 24 bytes | payload
 
 All integers are big-endian. The head's own checksum tells a damaged size from a record that was cut off by the
-writer's end. Numbers of types are never given out twice.
+writer's end.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import google_crc32c
 import msgspec
 
-from yarnspec.core import journalrecords as records
-from yarnspec.core.journalrecords import JournalRecord, UnknownRecord
+from yarnspec.core.journalrecords import TYPES, JournalRecord, UnknownRecord
 
 MAGIC = b"YSJRNL\x00\x01"
 """The first bytes of every epoch; the last of them is the version of the format."""
 MAX_PAYLOAD_BYTES = 64 * 1024 * 1024
 HEAD = struct.Struct(">IIQIII")
 CHECKED_BYTES = HEAD.size - 4
-
-TYPES: Mapping[int, type[JournalRecord]] = {
-    1: records.EpochBegan,
-    2: records.ApplicationRegistered,
-    3: records.EpochSealed,
-    4: records.SnapshotBegan,
-    5: records.SnapshotEnded,
-    6: records.ShuffleRegistered,
-    7: records.ShuffleNotReusable,
-    8: records.WriteBegan,
-    9: records.JobCommitted,
-    10: records.WriteCommitting,
-    11: records.WriteForgotten,
-    12: records.InputsRead,
-    32: records.MapFinished,
-    34: records.ShuffleFacts,
-    35: records.ShuffleDropped,
-    36: records.Carried,
-}
-NUMBERS: Mapping[type, int] = {kind: number for number, kind in TYPES.items()}
 
 _encode = msgspec.msgpack.Encoder().encode
 _decoders = {number: msgspec.msgpack.Decoder(kind).decode for number, kind in TYPES.items()}
@@ -78,7 +56,7 @@ def payload_of(record: JournalRecord) -> tuple[int, bytes]:
     if isinstance(record, UnknownRecord):
         number, payload = record.type, record.payload
     else:
-        number, payload = NUMBERS[type(record)], _encode(record)
+        number, payload = record.NUMBER, _encode(record)
     if len(payload) > MAX_PAYLOAD_BYTES:
         raise RecordTooLargeError(f"a {type_name(number)} of {len(payload)} bytes is larger than {MAX_PAYLOAD_BYTES}")
     return number, payload

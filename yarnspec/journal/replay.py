@@ -12,7 +12,7 @@ from yarnspec.core.journalstate import Recorded
 from yarnspec.core.savedwork import lost_record, progress_of, progress_record
 from yarnspec.journal.errors import JournalDamaged
 from yarnspec.journal.layout import Layout
-from yarnspec.journal.records import NUMBERS, Entry
+from yarnspec.journal.records import Entry
 from yarnspec.journal.spool import Spool
 
 
@@ -69,11 +69,11 @@ def _first_to_read(layout: Layout, epochs: list[int]) -> int:
 
 def _begins_with_snapshot(layout: Layout, entries: Iterator[Entry]) -> bool:
     for entry in entries:
-        if entry.type == NUMBERS[SnapshotBegan]:
+        if entry.type == SnapshotBegan.NUMBER:
             break
-        if entry.type not in {NUMBERS[EpochBegan], NUMBERS[EpochSealed]}:
+        if entry.type not in {EpochBegan.NUMBER, EpochSealed.NUMBER}:
             return False
     for count, entry in enumerate(entries):
-        if entry.type == NUMBERS[SnapshotEnded]:
+        if entry.type == SnapshotEnded.NUMBER:
             return layout.record(entry) == SnapshotEnded(records=count)
     return False

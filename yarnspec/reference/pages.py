@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from yarnspec.reference import options
+from yarnspec.reference import journal, options
 
 PAGES: dict[str, Callable[[], str]] = {
     "conf/yarnspec.yaml": options.yaml_text,
     "docs/options.md": options.page_text,
+    "docs/journal-format.md": journal.page_text,
 }

@@ -1,0 +1,42 @@
+"""The table of records in docs/journal-format.md, from ``core/journalrecords.py``."""
+
+from __future__ import annotations
+
+import re
+import typing
+from pathlib import Path
+
+import msgspec
+
+from yarnspec.core.journalrecords import TYPES, JournalRecord
+from yarnspec.reference.sources import sentence_of
+
+_PAGE = Path(__file__).parents[2] / "docs/journal-format.md"
+_TABLE = re.compile(r"(<!-- rendered by [^\n]* -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def page_text() -> str:
+    """The page with its table as the code has it; the rest of it is written by hand."""
+    rows = ["| type | name | fields (default) | what it says |", "|---:|---|---|---|"]
+    rows += [_row(number, kind) for number, kind in TYPES.items()]
+    table = "\n".join(rows) + "\n"
+    return _TABLE.sub(lambda found: found[1] + table + found[2], _PAGE.read_text(encoding="utf-8"))
+
+
+def _row(number: int, kind: type[JournalRecord]) -> str:
+    types = typing.get_type_hints(kind)
+    fields = ", ".join(_field(field, types[field.name]) for field in msgspec.structs.fields(kind))
+    return f"| {number} | {kind.__name__} | {fields} | {sentence_of(kind).replace('``', '`')} |"
+
+
+def _field(field: msgspec.structs.FieldInfo, kind: object) -> str:
+    notes = [msgspec.json.encode(each).decode() for each in _choices(kind)]
+    if not field.required:
+        default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+        shown = msgspec.json.encode(default).decode()
+        notes = [shown, *(each for each in notes if each != shown)]
+    return f"{field.name} ({', '.join(notes)})" if notes else field.name
+
+
+def _choices(kind: object) -> tuple[object, ...]:
+    return typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
