@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.tasks import TaskWorld
-from yarnspec.core.attemptstate import OF_SPARK, Priority, representative, stands_for, winner
+from yarnspec.core.attemptstate import representative, stands_for, winner
 from yarnspec.core.observations import Failure, State
 from yarnspec.core.stagetasks import Attempt
 
@@ -30,13 +30,6 @@ def attempt(number: int, state: State, launch_ms: int = 0, **fields: Any) -> Att
             **fields,
         }
     )
-
-
-def test_the_states_rank_as_in_the_seed() -> None:
-    order = ["FINISHED", "RUNNING", "INITIALIZING", "DEPLOYING", "SCHEDULED", "CREATED"]
-    assert sorted(order, key=lambda name: -Priority[name]) == order
-    assert all(Priority[name] > Priority.ENDED for name in order)
-    assert OF_SPARK["LAUNCHING"] is Priority.DEPLOYING
 
 
 def test_a_finished_attempt_stands_before_a_running_one_and_that_before_failed_ones() -> None:

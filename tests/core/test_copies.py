@@ -345,7 +345,8 @@ def test_when_two_finish_together_one_wins() -> None:
     world.end(tasks[1])
     view = world.negotiator.speculation_view(world.now_ms)
     assert view.stages[0].finished_executions == 8
-    assert view.ledger.copies_won + view.ledger.copies_cancelled == 1
+    # The driver heard of the copy's end first.
+    assert (view.ledger.copies_won, view.ledger.copies_cancelled) == (1, 0)
 
 
 def test_a_failed_copy_makes_room_for_another_but_not_for_ever() -> None:

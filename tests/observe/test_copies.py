@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import msgspec
@@ -51,7 +52,7 @@ class TestBlocks:
         assert [one.host for one in document.blocked_hosts] == ["h1"]
 
     def test_a_host_blocked_twice_is_shown_once_with_the_longer_block(self) -> None:
-        for order in ((block(until_ms=9000), block(until_ms=None, level="cluster")),) * 2:
+        for order in permutations((block(until_ms=9000), block(until_ms=None, level="cluster"))):
             (one,) = status(*order).blocked_hosts
             assert one.until_ms is None
 

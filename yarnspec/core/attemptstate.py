@@ -1,55 +1,29 @@
-"""Which of a task's attempts stands for the task (seed 000, "State Priority").
+"""Which of a task's attempts stands for the task: the one that is likeliest to finish.
 
-The attempt that is likeliest to finish: FINISHED > RUNNING > INITIALIZING > DEPLOYING > SCHEDULED > CREATED, and among
-equals the one that was created first. Spark tells less than Flink: its task states LAUNCHING (sent to an executor) and
-RUNNING come to the driver's listeners as one, and attempts that end otherwise can no longer finish. Those rank below
-all others here, so that a task whose attempts have all failed is still represented by one.
+The speculative execution proposal (FLINK-10644, "State Priority") ranks six states: FINISHED > RUNNING > INITIALIZING
+> DEPLOYING > SCHEDULED > CREATED, and among equals the attempt that was created first. Spark's driver tells of two of
+them: an attempt runs, from its launch on, or it has finished. Attempts that ended otherwise rank below these, so that a
+task whose attempts have all failed is still represented by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import IntEnum
 
 import numpy as np
 
 from yarnspec.core.observations import State
 from yarnspec.core.stagetasks import Attempt, StageTasks
 
-
-class Priority(IntEnum):
-    """The states of seed 000; a higher one is likelier to finish."""
-
-    ENDED = 0
-    CREATED = 1
-    SCHEDULED = 2
-    DEPLOYING = 3
-    INITIALIZING = 4
-    RUNNING = 5
-    FINISHED = 6
-
-
-OF_SPARK = {
-    "PENDING": Priority.SCHEDULED,
-    "LAUNCHING": Priority.DEPLOYING,
-    "RUNNING": Priority.RUNNING,
-    "FINISHED": Priority.FINISHED,
-    "SUCCESS": Priority.FINISHED,
-    "FAILED": Priority.ENDED,
-    "KILLED": Priority.ENDED,
-    "LOST": Priority.ENDED,
-}
-"""Spark's task states, and those of its listeners' task infos, by name; PENDING waits in its task set for a slot."""
-
-
-def priority(state: State) -> Priority:
-    """How an attempt ranks."""
-    return OF_SPARK[state.name]
+_RANKS = {State.SUCCESS: 2, State.RUNNING: 1}
+"""The higher, the likelier to finish; every other state can no longer."""
 
 
 def representative(attempts: Sequence[Attempt]) -> Attempt | None:
     """The likeliest of these attempts to finish; None when there are none."""
-    return min(attempts, key=lambda one: (-priority(one.state), one.launch_ms, one.attempt, one.task_id), default=None)
+    return min(
+        attempts, key=lambda one: (-_RANKS.get(one.state, 0), one.launch_ms, one.attempt, one.task_id), default=None
+    )
 
 
 def winner(stage: StageTasks, index: int) -> Attempt | None:

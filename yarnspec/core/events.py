@@ -13,7 +13,10 @@ import msgspec
 from yarnspec.core.observations import Observations
 
 Level = Literal["task", "stage", "application", "cluster"]
-"""How far a block reaches (seed 001): one task of a stage, one stage, this application, every application."""
+"""How far a block reaches: one task of a stage, one stage, this application, every application.
+
+The speculative execution proposal (FLINK-10644) has the same four.
+"""
 
 Cause = Literal["asked", "slow", "faulty"]
 

@@ -15,7 +15,6 @@ from yarnspec.yarn.resource_manager import check_container_id
 _TIMEOUT_S = 10.0
 _PATIENCE_S = 5.0
 _OK = 200
-_SERVER_ERROR = 500
 _FIRST_TAIL_BYTES = 256 * 1024
 _LIKELY_LINE_BYTES = 300
 
