@@ -10,7 +10,6 @@ import msgspec
 
 from yarnspec.core.commands import Command
 from yarnspec.core.events import Event
-from yarnspec.core.observations import Observations
 from yarnspec.reference.sources import sentence_of
 
 _HEAD = """\
@@ -85,9 +84,7 @@ def _parts(kinds: Iterable[type[msgspec.Struct]]) -> list[type[msgspec.Struct]]:
     while left:
         kind = left.pop()
         left += typing.get_args(kind)
-        if not isinstance(kind, type) or not issubclass(kind, msgspec.Struct) or kind in found:
-            continue
-        if kind is not Observations:
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind not in found:
             found[kind] = None
             left += typing.get_type_hints(kind).values()
     return list(found)
