@@ -21,15 +21,15 @@ from yarnspec.cli.printing import (
     settings_options,
     stdout_console,
 )
-from yarnspec.core.journalrecords import UnknownRecord
+from yarnspec.core.journal.journalrecords import UnknownRecord
 from yarnspec.errors import UsageError
-from yarnspec.gateway.application import Application
-from yarnspec.gateway.journals import journal_at, journal_of
+from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.application.journal_access import journal_at, journal_of
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import JournalDamaged
 from yarnspec.journal.records import TYPES, Entry, NotOfItsTypeError, decode, type_name
 from yarnspec.journal.verify import EpochReport
-from yarnspec.observe.progress import visible
+from yarnspec.observe.status.progress import visible
 from yarnspec.options import Options
 
 _APPLICATION = re.compile(r"application_\d+_\d+")

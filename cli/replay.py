@@ -9,11 +9,11 @@ import msgspec
 from rich.console import Console
 
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
-from yarnspec.core.settings import DetectorSettings
+from yarnspec.core.messages.settings import DetectorSettings
 from yarnspec.errors import UsageError
 from yarnspec.feed.logfiles import UnreadableLogError
 from yarnspec.feed.sparklog import observations
-from yarnspec.observe.offline import Findings, as_it_happened, find
+from yarnspec.observe.hindsight.offline import Findings, as_it_happened, find
 from yarnspec.options import Options
 
 EXAMPLES = """

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from yarnspec.cli.moments import at_time, span, until
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
-from yarnspec.gateway.application import Application
-from yarnspec.observe.document import (
+from yarnspec.gateway.application.handle import Application
+from yarnspec.observe.forms.document import (
     BlockStatus,
     ContainerStatus,
     RecoveryStatus,
@@ -19,7 +19,7 @@ from yarnspec.observe.document import (
     StageStatus,
     StatusDocument,
 )
-from yarnspec.observe.progress import short_stage
+from yarnspec.observe.status.progress import short_stage
 from yarnspec.options import Options
 from yarnspec.units import format_size
 

@@ -10,15 +10,15 @@ import click
 
 from yarnspec.cli.printing import print_document
 from yarnspec.errors import YarnspecError
-from yarnspec.gateway.application import Application
-from yarnspec.gateway.arguments import SubmitCommand
-from yarnspec.gateway.following import Followed, follow
-from yarnspec.gateway.interrupted import SubmissionInterrupted
-from yarnspec.gateway.preparation import Prepared
-from yarnspec.gateway.request import SubmitRequest
-from yarnspec.gateway.submission import Submission, dry_run, streams, submit_request
-from yarnspec.observe.document import StatusDocument
-from yarnspec.observe.progress import progress_on
+from yarnspec.gateway.application.following import Followed, follow
+from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.flags.arguments import SubmitCommand
+from yarnspec.gateway.flags.request import SubmitRequest
+from yarnspec.gateway.submit.interrupted import SubmissionInterrupted
+from yarnspec.gateway.submit.preparation import Prepared
+from yarnspec.gateway.submit.submission import Submission, dry_run, streams, submit_request
+from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.status.progress import progress_on
 
 _SHOWN_TRACEBACK_LINES = 20
 _INTERRUPTED = 130

@@ -26,7 +26,7 @@ from integration import localshuffles, quickjvm
 from integration.localshuffles import Shuffle
 from integration.localwrites import LocalWrites, Step
 from integration.processes import ENDS_WITH_US
-from yarnspec.core.journalstate import Recorded
+from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.feed.outputs import OUTPUTS_ERRORS, OutputsReader
 from yarnspec.jvm import jar_path
 from yarnspec.spark.bridge import BRIDGE_ERRORS, DriverBridge

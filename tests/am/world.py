@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from yarnspec.core.commands import LaunchCopy, UpdateTaskBlocks, WithdrawCopy
-from yarnspec.yarn.am_client import ALL_STATES, ContainerServiceError, ContainerState, ContainerStatus
+from yarnspec.core.messages.commands import LaunchCopy, UpdateTaskBlocks, WithdrawCopy
+from yarnspec.yarn.skein.am_client import ALL_STATES, ContainerServiceError, ContainerState, ContainerStatus
 
 APP = "application_1700000000000_0001"
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from tests.cli.conftest import Run
 from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, HandMadeNegotiator, report
 from yarnspec.cli.status import print_status
-from yarnspec.observe.document import (
+from yarnspec.observe.forms.document import (
     BlockedHost,
     BlockStatus,
     ContainerStatus,
@@ -28,7 +28,7 @@ from yarnspec.observe.document import (
     StatusDocument,
     TaskCounts,
 )
-from yarnspec.observe.history import ApplicationRecord
+from yarnspec.observe.log.history import ApplicationRecord
 
 DOCUMENT = StatusDocument(
     application_id=APP,

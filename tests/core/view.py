@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from yarnspec.core.blocks import Block
+from yarnspec.core.blocking.blocks import Block
 from yarnspec.core.negotiator import Negotiator
 
 

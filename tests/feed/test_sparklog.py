@@ -14,11 +14,11 @@ import pytest
 
 import yarnspec.jvm
 from tests.feed.strategies import plain
-from yarnspec.core.events import JobEnded, JobStarted, Observed
-from yarnspec.core.observations import NONE, Failure, RowKind, StageFlag, State
+from yarnspec.core.messages.events import JobEnded, JobStarted, Observed
+from yarnspec.core.messages.observations import NONE, Failure, RowKind, StageFlag, State
 from yarnspec.feed.logfiles import UnreadableLogError, log_lines
 from yarnspec.feed.sparklog import _LACKS_MEMORY, events, observations
-from yarnspec.observe.offline import as_it_happened
+from yarnspec.observe.hindsight.offline import as_it_happened
 
 
 def stage_info(stage: int, **more: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import msgspec
 
 from tests.journal import stranger
 from tests.journal.world import PATIENCE_S, begin, directory_in, finished, registered, story
-from yarnspec.core.journalrecords import (
+from yarnspec.core.journal.journalrecords import (
     InputsRead,
     JobCommitted,
     JournalRecord,

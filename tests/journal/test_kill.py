@@ -11,7 +11,7 @@ import pytest
 
 from tests.journal import stranger
 from tests.journal.world import PATIENCE_S, began, begin, directory_in, finished, registered
-from yarnspec.core.journalrecords import JournalRecord
+from yarnspec.core.journal.journalrecords import JournalRecord
 from yarnspec.journal.records import decode
 
 ROOT = Path(__file__).parent.parent.parent

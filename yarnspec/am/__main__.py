@@ -15,40 +15,54 @@ import msgspec
 import structlog
 import tenacity
 
-from yarnspec.am.allocations import Allocations
-from yarnspec.am.answers import Answers
-from yarnspec.am.attempts import CRASHED, ended_before, ending_of, for_good, taken_away, unless_replaced, why_ended
-from yarnspec.am.containers import ExecutorContainers
-from yarnspec.am.doors import Doors
-from yarnspec.am.earlier import Earlier
-from yarnspec.am.ending import finish_again, finish_application
-from yarnspec.am.history import ApplicationHistory
-from yarnspec.am.kept import why_off
-from yarnspec.am.lives import DriverLives
-from yarnspec.am.place import Place
-from yarnspec.am.placement import PlacementFile
-from yarnspec.am.refusals import EarlierRefusals
-from yarnspec.am.sharedblocks import SharedBlocks
-from yarnspec.am.shell import Shell
-from yarnspec.am.sigterm import end_on_sigterm
-from yarnspec.am.sources import ProgramReports, ProviderEvents
-from yarnspec.am.watch import ClusterWatch
-from yarnspec.core import events
-from yarnspec.core.commands import FinishApplication
+from yarnspec.am.attempt.am_container import Place
+from yarnspec.am.attempt.earlier import Earlier
+from yarnspec.am.attempt.history import ApplicationHistory
+from yarnspec.am.attempt.rest_endpoint import Doors
+from yarnspec.am.driver.epochs import DriverLives
+from yarnspec.am.end.attempt_endings import (
+    CRASHED,
+    ended_before,
+    ending_of,
+    for_good,
+    taken_away,
+    unless_replaced,
+    why_ended,
+)
+from yarnspec.am.end.ending import finish_again, finish_application
+from yarnspec.am.end.sigterm import end_on_sigterm
+from yarnspec.am.executors.executor_containers import ExecutorContainers
+from yarnspec.am.executors.placement_file import PlacementFile
+from yarnspec.am.journal.epoch_journal import why_off
+from yarnspec.am.loop.answers import Answers
+from yarnspec.am.loop.shell import Shell
+from yarnspec.am.sources.allocations import Allocations
+from yarnspec.am.sources.cluster_watch import ClusterWatch
+from yarnspec.am.sources.event_sources import ProgramReports, ProviderEvents
+from yarnspec.am.sources.refusals import EarlierRefusals
+from yarnspec.am.sources.sharedblocks import SharedBlocks
+from yarnspec.core.lifecycle.restarts import first_epoch, restarts_in_each
+from yarnspec.core.messages import events
+from yarnspec.core.messages.commands import FinishApplication
+from yarnspec.core.messages.settings import (
+    BlockSettings,
+    DetectorSettings,
+    RecoverySettings,
+    Settings,
+    SpeculationSettings,
+)
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.core.restarts import first_epoch, restarts_in_each
-from yarnspec.core.settings import BlockSettings, DetectorSettings, RecoverySettings, Settings, SpeculationSettings
-from yarnspec.observe.eventlogs import EventLogs
-from yarnspec.observe.rest import Endpoint
-from yarnspec.observe.server import RestServer
-from yarnspec.observe.status import About, StatusFold
+from yarnspec.observe.http.rest import Endpoint
+from yarnspec.observe.http.server import RestServer
+from yarnspec.observe.log.attempt_log import EventLogs
+from yarnspec.observe.status.fold import About, StatusFold
 from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, Plan
 from yarnspec.spark.executor import container_environment
 from yarnspec.spark.properties import EPOCH_MAX
-from yarnspec.yarn.am_client import SkeinContainers
-from yarnspec.yarn.cluster import Attempt
-from yarnspec.yarn.hadoop_conf import HadoopConf
-from yarnspec.yarn.resource_manager import ResourceManager
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
+from yarnspec.yarn.rm.reports import Attempt
+from yarnspec.yarn.rm.resource_manager import ResourceManager
+from yarnspec.yarn.skein.am_client import SkeinContainers
 
 _log = structlog.get_logger()
 

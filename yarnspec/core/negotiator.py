@@ -14,28 +14,28 @@ from typing import Any
 
 import msgspec
 
-from yarnspec.core import events as ev
-from yarnspec.core import explain
-from yarnspec.core import recoveryevents as rec
-from yarnspec.core.blocklist import SUBMIT, TIMER_FAMILY, Blocklist
-from yarnspec.core.carry import CARRY_TIMER, Carry
-from yarnspec.core.clusterlist import ClusterList
-from yarnspec.core.commands import Command, ReleaseContainer, RequestContainers
-from yarnspec.core.containers import IDS_PER_EPOCH, Containers
-from yarnspec.core.datahosts import LIVE_TIMER_FAMILY, DataHosts
-from yarnspec.core.driver import Driver
-from yarnspec.core.executors import BACKOFF_TIMER, LEFT_OVER_TIMER, Executors
-from yarnspec.core.hosts import Hosts
-from yarnspec.core.lifecycle import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
-from yarnspec.core.placement import Placement
-from yarnspec.core.recovery import Recovery
-from yarnspec.core.refusals import Refusals
-from yarnspec.core.removals import REMOVED_TIMER_FAMILY
-from yarnspec.core.settings import Settings
-from yarnspec.core.speculation import Speculation
-from yarnspec.core.speculationview import Explanation, SpeculationView
-from yarnspec.core.taskblocks import TaskBlocks
-from yarnspec.core.timers import Timers
+from yarnspec.core.blocking.blocklist import SUBMIT, TIMER_FAMILY, Blocklist
+from yarnspec.core.blocking.clusterlist import ClusterList
+from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.blocking.taskblocks import TaskBlocks
+from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, Containers
+from yarnspec.core.containers.placement_versions import Placement
+from yarnspec.core.containers.removals import REMOVED_TIMER_FAMILY
+from yarnspec.core.copies import explain
+from yarnspec.core.copies.speculation import Speculation
+from yarnspec.core.copies.speculationview import Explanation, SpeculationView
+from yarnspec.core.lifecycle.driver import Driver
+from yarnspec.core.lifecycle.executor_events import BACKOFF_TIMER, LEFT_OVER_TIMER, Executors
+from yarnspec.core.lifecycle.phases import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
+from yarnspec.core.lifecycle.refusals import Refusals
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoveryevents as rec
+from yarnspec.core.messages.commands import Command, ReleaseContainer, RequestContainers
+from yarnspec.core.messages.settings import Settings
+from yarnspec.core.messages.timers import Timers
+from yarnspec.core.recovery.epoch_recovery import Recovery
+from yarnspec.core.recovery.master_handover import CARRY_TIMER, Carry
+from yarnspec.core.recovery.saved_output_hosts import LIVE_TIMER_FAMILY, DataHosts
 
 HOSTS_TIMER = "hosts-wait"
 

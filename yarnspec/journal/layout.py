@@ -18,7 +18,7 @@ import uuid
 
 import msgspec
 
-from yarnspec.core.journalrecords import JournalRecord
+from yarnspec.core.journal.journalrecords import JournalRecord
 from yarnspec.errors import YarnspecError
 from yarnspec.journal.errors import Fenced, JournalDamaged, JournalGone
 from yarnspec.journal.frames import encode_frame, read_frames

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import google_crc32c
 import msgspec
 
-from yarnspec.core import journalrecords as records
-from yarnspec.core.journalrecords import JournalRecord, UnknownRecord
+from yarnspec.core.journal import journalrecords as records
+from yarnspec.core.journal.journalrecords import JournalRecord, UnknownRecord
 
 MAGIC = b"YSJRNL\x00\x01"
 """The first bytes of every epoch; the last of them is the version of the format."""

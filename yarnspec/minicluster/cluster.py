@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
-from yarnspec.minicluster import web
-from yarnspec.minicluster.classarchive import ClassArchives
-from yarnspec.minicluster.configuration import (
+from yarnspec.minicluster.hadoop import web
+from yarnspec.minicluster.hadoop.classarchive import ClassArchives
+from yarnspec.minicluster.hadoop.cluster_record import Record, read_record, write_record
+from yarnspec.minicluster.hadoop.configuration import (
     DATA_NODE,
     NAME_NODE,
     OWNER_WATCH,
@@ -27,22 +28,29 @@ from yarnspec.minicluster.configuration import (
     user_name,
     write_configuration,
 )
-from yarnspec.minicluster.daemons import OF_OURS, container_mark, format_name_node, kind, log_tail, mark, start_daemon
-from yarnspec.minicluster.home import Home, default_home
-from yarnspec.minicluster.jars import ensure_jars
-from yarnspec.minicluster.java import find_java_home
-from yarnspec.minicluster.locks import locked
-from yarnspec.minicluster.ports import HeldPorts
-from yarnspec.minicluster.processes import end, find_marked, identify, is_alive, send, wait_gone, wait_until
-from yarnspec.minicluster.record import Record, read_record, write_record
-from yarnspec.minicluster.scripts import write_scripts
+from yarnspec.minicluster.hadoop.daemons import (
+    OF_OURS,
+    container_mark,
+    format_name_node,
+    kind,
+    log_tail,
+    mark,
+    start_daemon,
+)
+from yarnspec.minicluster.hadoop.home import Home, default_home
+from yarnspec.minicluster.hadoop.jars import ensure_jars
+from yarnspec.minicluster.hadoop.scripts import write_scripts
+from yarnspec.minicluster.machine.java import find_java_home
+from yarnspec.minicluster.machine.locks import locked
+from yarnspec.minicluster.machine.ports import HeldPorts
+from yarnspec.minicluster.machine.processes import end, find_marked, identify, is_alive, send, wait_gone, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
     from types import TracebackType
 
-    from yarnspec.minicluster.processes import ProcessIdentity
+    from yarnspec.minicluster.machine.processes import ProcessIdentity
 
 START_TIMEOUT_S = 90
 _LOCK_TIMEOUT_S = 180

@@ -21,9 +21,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from yarnspec.minicluster.daemons import container_mark
-from yarnspec.minicluster.home import Home
-from yarnspec.minicluster.processes import find_marked, identify, send
+from yarnspec.minicluster.hadoop.daemons import container_mark
+from yarnspec.minicluster.hadoop.home import Home
+from yarnspec.minicluster.machine.processes import find_marked, identify, send
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -28,9 +28,9 @@ def launch_script(plan: Plan, *, authenticate: bool, network_options: tuple[str,
 
     Skein puts the application's key pair into every container; the script removes it before anything of the user's
     runs. The driver's address comes from the container's environment, since the containers are asked for before the
-    driver listens: the script waits until it takes executors (``yarnspec.am.gate``). The shared secret never stands in
-    an argument or in the container's environment (YARN writes that into a log): it is exported here, from a shipped
-    file (yarn-facts.md).
+    driver listens: the script waits until it takes executors (``yarnspec.am.driver.gate``). The shared secret never
+    stands in an argument or in the container's environment (YARN writes that into a log): it is exported here, from a
+    shipped file (yarn-facts.md).
 
     Args:
         plan: sizes, Python, class path, options.

@@ -12,15 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from yarnspec.am.inbox import Inbox, Told
-from yarnspec.core import events
+from yarnspec.am.loop.inbox import Inbox, Told
+from yarnspec.core.messages import events
+from yarnspec.core.messages.observations import Observations
+from yarnspec.core.messages.settings import Settings
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.core.observations import Observations
-from yarnspec.core.settings import Settings
 from yarnspec.feed.reader import FeedReader
 from yarnspec.jvm.build import ensure_jar
-from yarnspec.observe.eventlog import EventLog
-from yarnspec.observe.status import StatusFold
+from yarnspec.observe.log.eventlog import EventLog
+from yarnspec.observe.status.fold import StatusFold
 from yarnspec.spark.runtime import MODULE_OPTIONS, spark_home
 
 Done = queue.SimpleQueue[Observations]

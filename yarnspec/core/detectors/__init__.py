@@ -6,8 +6,8 @@ from yarnspec.core.detectors.execution_time import ExecutionTime
 from yarnspec.core.detectors.input_weighted import InputWeighted
 from yarnspec.core.detectors.progress import MANY, Progress
 from yarnspec.core.detectors.protocol import MAX_VERDICTS, Detector, Explanation, Judged, PutOff, SlowAttempt
-from yarnspec.core.host_speed import HostSpeeds
-from yarnspec.core.settings import DetectorSettings
+from yarnspec.core.messages.settings import DetectorSettings
+from yarnspec.core.slowness.host_speed import HostSpeeds
 
 __all__ = ["MAX_VERDICTS", "Detector", "Explanation", "Judged", "PutOff", "SlowAttempt", "detector_of"]
 

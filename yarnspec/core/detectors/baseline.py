@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from yarnspec.core.columns import Column
-from yarnspec.core.observations import NONE
-from yarnspec.core.stagetasks import StageTasks
+from yarnspec.core.messages.observations import NONE
+from yarnspec.core.tasks.columns import Column
+from yarnspec.core.tasks.stagetasks import StageTasks
 
 _CACHED_STAGES = 1_000
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.baseline import FirstFinishedMedian, execution_ms, needed
 from yarnspec.core.detectors.protocol import (
     Explanation,
@@ -25,10 +24,11 @@ from yarnspec.core.detectors.protocol import (
     verdict,
     worst_first,
 )
-from yarnspec.core.observations import State
-from yarnspec.core.settings import DetectorSettings
-from yarnspec.core.stagetasks import StageTasks
-from yarnspec.core.tasks import TaskTable
+from yarnspec.core.messages.commands import Verdict
+from yarnspec.core.messages.observations import State
+from yarnspec.core.messages.settings import DetectorSettings
+from yarnspec.core.tasks.stagetasks import StageTasks
+from yarnspec.core.tasks.task_table import TaskTable
 
 
 class ExecutionTime:

@@ -25,8 +25,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from yarnspec.core.columns import Column
-from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.execution_time import running_text
 from yarnspec.core.detectors.protocol import (
     Explanation,
@@ -40,12 +38,14 @@ from yarnspec.core.detectors.protocol import (
     verdict,
     worst_first,
 )
-from yarnspec.core.host_speed import HostSpeeds
-from yarnspec.core.observations import State
-from yarnspec.core.pace import Pace
-from yarnspec.core.settings import DetectorSettings
-from yarnspec.core.stagetasks import StageTasks
-from yarnspec.core.tasks import StageKey, TaskTable
+from yarnspec.core.messages.commands import Verdict
+from yarnspec.core.messages.observations import State
+from yarnspec.core.messages.settings import DetectorSettings
+from yarnspec.core.slowness.host_speed import HostSpeeds
+from yarnspec.core.slowness.stage_evidence import Pace
+from yarnspec.core.tasks.columns import Column
+from yarnspec.core.tasks.stagetasks import StageTasks
+from yarnspec.core.tasks.task_table import StageKey, TaskTable
 
 MANY = 2_048
 """Of a stage no more are looked at closely in one pass that are late by time, as many that are by their counters and on

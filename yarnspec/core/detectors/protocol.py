@@ -9,10 +9,10 @@ from typing import NamedTuple, Protocol
 import msgspec
 import numpy as np
 
-from yarnspec.core.columns import Column
-from yarnspec.core.commands import Verdict
-from yarnspec.core.stagetasks import StageTasks
-from yarnspec.core.tasks import StageKey, TaskTable
+from yarnspec.core.messages.commands import Verdict
+from yarnspec.core.tasks.columns import Column
+from yarnspec.core.tasks.stagetasks import StageTasks
+from yarnspec.core.tasks.task_table import StageKey, TaskTable
 
 MB = 1 << 20
 MAX_VERDICTS = 200

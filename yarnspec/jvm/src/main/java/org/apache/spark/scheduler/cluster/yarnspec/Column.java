@@ -1,7 +1,7 @@
 package org.apache.spark.scheduler.cluster.yarnspec;
 
 /**
- * The columns of the feed, in the order in which they travel: {@code COLUMNS} of yarnspec/core/observations.py.
+ * The columns of the feed, in the order in which they travel: {@code COLUMNS} of yarnspec/core/messages/observations.py.
  *
  * <p>A number that is not known, or that says nothing about a row's kind, is -1.
  */

@@ -36,7 +36,7 @@ final class Failures {
 
     private static final int TEXT_CHARS_MAX = 4_000;
 
-    /** Why an attempt ended: {@code Failure} of yarnspec/core/observations.py, by position. */
+    /** Why an attempt ended: {@code Failure} of yarnspec/core/messages/observations.py, by position. */
     enum Kind {
         NONE,
         EXCEPTION,

@@ -4,7 +4,7 @@ import java.util.Arrays;
 
 /** One row on its way into the feed; each thread that tells rows fills one of its own again and again. */
 final class Row {
-    /** What a row tells: {@code RowKind} of yarnspec/core/observations.py. */
+    /** What a row tells: {@code RowKind} of yarnspec/core/messages/observations.py. */
     enum Kind {
         STAGE_STARTED,
         TASK_STARTED,
@@ -15,7 +15,7 @@ final class Row {
         private final int number = ordinal() + 1;
     }
 
-    /** How an attempt stands: {@code State} of yarnspec/core/observations.py, by position. */
+    /** How an attempt stands: {@code State} of yarnspec/core/messages/observations.py, by position. */
     enum State {
         RUNNING,
         SUCCESS,

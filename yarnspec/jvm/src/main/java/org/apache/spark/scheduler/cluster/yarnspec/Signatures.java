@@ -359,7 +359,7 @@ final class Signatures implements ShuffleIdentities {
         return signature == null ? "" : signature.kind();
     }
 
-    /** Whether another run of its maps may give other rows to those above: it itself, or one below it. As in core/shuffles.py. */
+    /** Whether another run of its maps may give other rows to those above: it itself, or one below it. As in core/recovery/shuffles.py. */
     boolean varies(int shuffle) {
         return varying.contains(shuffle) || !known.containsKey(shuffle);
     }

@@ -8,7 +8,7 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.Stage;
 
-/** What has to be known of a stage before its tasks start: {@code StageFlag} of core/observations.py. */
+/** What has to be known of a stage before its tasks start: {@code StageFlag} of core/messages/observations.py. */
 final class StageFlags {
     static final int MAP = 1;
     static final int BARRIER = 2;
