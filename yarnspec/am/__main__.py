@@ -55,7 +55,7 @@ from yarnspec.core.negotiator import Negotiator
 from yarnspec.observe.http.rest import Endpoint
 from yarnspec.observe.http.server import RestServer
 from yarnspec.observe.log.attempt_log import EventLogs
-from yarnspec.observe.status.fold import About, StatusFold
+from yarnspec.observe.status.status_fold import About, StatusFold
 from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, Plan
 from yarnspec.spark.executor import container_environment
 from yarnspec.spark.properties import EPOCH_MAX

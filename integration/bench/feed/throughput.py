@@ -20,7 +20,7 @@ from yarnspec.core.negotiator import Negotiator
 from yarnspec.feed.reader import FeedReader
 from yarnspec.jvm.build import ensure_jar
 from yarnspec.observe.log.eventlog import EventLog
-from yarnspec.observe.status.fold import StatusFold
+from yarnspec.observe.status.status_fold import StatusFold
 from yarnspec.spark.runtime import MODULE_OPTIONS, spark_home
 
 Done = queue.SimpleQueue[Observations]

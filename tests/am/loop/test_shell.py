@@ -23,7 +23,7 @@ from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.observe.log.attempt_log import EventLogs
-from yarnspec.observe.status.fold import About, StatusFold
+from yarnspec.observe.status.status_fold import About, StatusFold
 from yarnspec.plan import PLACEMENT_FILE
 from yarnspec.spark.bridge import DriverBridge
 

@@ -13,7 +13,7 @@ from yarnspec.feed.columns import Rows
 from yarnspec.observe.forms.records import decode_lines, encode, record_of
 from yarnspec.observe.forms.taskrows import lines
 from yarnspec.observe.log.eventlog import EventLog
-from yarnspec.observe.status.fold import StatusFold
+from yarnspec.observe.status.status_fold import StatusFold
 
 APP = "application_1_0001"
 

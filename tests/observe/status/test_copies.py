@@ -12,7 +12,7 @@ from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.figures import LedgerFigures, StageSpeculation
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import record_of
-from yarnspec.observe.status import fold
+from yarnspec.observe.status.status_fold import fold
 
 APP = "application_1_0001"
 STARTED = events.AttemptStarted(

@@ -9,7 +9,7 @@ from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
 from yarnspec.observe.forms.document import RecoveryStatus
 from yarnspec.observe.forms.records import decode, encode, record_of
-from yarnspec.observe.status.fold import StatusFold
+from yarnspec.observe.status.status_fold import StatusFold
 
 APP = "application_1700000000000_0001"
 SAVED = rec.SavedShuffle(

@@ -1,1 +1,4 @@
-"""TODO."""
+"""The executors' side of Skein: which container is whose, and the placement file.
+
+This room translates names and writes the file. It must not know why a container is wanted.
+"""

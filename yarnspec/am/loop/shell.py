@@ -28,7 +28,7 @@ from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.log.attempt_log import EventLogs
-from yarnspec.observe.status.fold import About, StatusFold
+from yarnspec.observe.status.status_fold import About, StatusFold
 from yarnspec.spark.bridge import DriverBridge
 from yarnspec.yarn.skein.am_client import ContainerServiceError
 

@@ -26,8 +26,8 @@ from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record
 from yarnspec.observe.http.rest import ENDPOINT_FILE, Answer, BlockBody, HostEntry, UnblockBody
 from yarnspec.observe.log.history import Result
-from yarnspec.observe.status.fold import StatusFold
 from yarnspec.observe.status.metrics import exposition
+from yarnspec.observe.status.status_fold import StatusFold
 from yarnspec.options import Options
 from yarnspec.units import parse_duration_ms
 from yarnspec.yarn.rm.reports import Application as Report

@@ -1,1 +1,4 @@
-"""TODO."""
+"""The machine under a mini cluster: Java, ports, processes, locks.
+
+This room must not know Hadoop.
+"""

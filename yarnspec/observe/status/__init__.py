@@ -1,1 +1,4 @@
-"""TODO."""
+"""The status of an application, folded from its records, and its views as metrics and progress.
+
+This room counts; it decides nothing. It must not know where records are kept.
+"""

@@ -13,7 +13,7 @@ from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record, record_of
-from yarnspec.observe.status.fold import About, StatusFold, fold
+from yarnspec.observe.status.status_fold import About, StatusFold, fold
 
 APP = "application_1_0001"
 AM = "container_1_0001_01_000001"
