@@ -37,7 +37,7 @@ _OF_DETECTORS = {
 }
 
 
-class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PlacementOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How containers are kept off hosts, and off how many."""
 
     mode: Literal["auto", "blacklist", "constraints"]
@@ -59,7 +59,7 @@ class Submit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     poll_interval_ms: int
 
 
-class History(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class HistoryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where an application's events stay after its end, and how long."""
 
     directory: str
@@ -74,7 +74,7 @@ class ApplicationMaster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     negotiator_memory_mb: int
 
 
-class Executor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ExecutorOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When executors that die are a sign that none can live, and how fast they are replaced.
 
     How many may die is Spark's own setting, ``spark.executor.maxNumFailures``.
@@ -86,7 +86,7 @@ class Executor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     backoff_max_ms: int
 
 
-class Speculation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SpeculationOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Copies of slow tasks: whether, and how many at most."""
 
     enabled: bool
@@ -101,7 +101,7 @@ class Speculation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     log_interval_ms: int
 
 
-class Detector(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class DetectorOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which running tasks, and which hosts, count as slow."""
 
     kind: Literal["progress", "execution-time", "input-weighted"]
@@ -121,7 +121,7 @@ class Detector(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     host_memory_ms: typing.Annotated[int, msgspec.Meta(ge=1)]
 
 
-class Blocklist(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BlocklistOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long yarnspec keeps off hosts that it finds slow or faulty, and the list that all applications share."""
 
     enabled: bool
@@ -134,7 +134,7 @@ class Blocklist(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     cluster_refresh_ms: int
 
 
-class Recovery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is recorded of finished work, and how the next driver gets it back."""
 
     enabled: bool
@@ -151,7 +151,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     live_adoption_deadline_ms: typing.Annotated[int, msgspec.Meta(ge=1)]
 
 
-class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Patience with the ResourceManager and HDFS."""
 
     connect_timeout_ms: int
@@ -160,17 +160,17 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All options, in effect."""
 
-    placement: Placement
+    placement: PlacementOptions
     resources: Resources
     submit: Submit
-    history: History
+    history: HistoryOptions
     am: ApplicationMaster
-    executor: Executor
-    speculation: Speculation
-    detector: Detector
-    blocklist: Blocklist
-    recovery: Recovery
-    cluster: Cluster
+    executor: ExecutorOptions
+    speculation: SpeculationOptions
+    detector: DetectorOptions
+    blocklist: BlocklistOptions
+    recovery: RecoveryOptions
+    cluster: ClusterOptions
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):

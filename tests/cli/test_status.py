@@ -16,9 +16,9 @@ from yarnspec.observe.forms.document import (
     BlockedHost,
     BlockStatus,
     ContainerStatus,
+    CopyTotals,
     Final,
     KeptOnHost,
-    Ledger,
     Links,
     LiveAdoption,
     RecoveryStatus,
@@ -172,7 +172,7 @@ class TestStatus:
                 detector="progress",
                 slow_tasks=1,
                 extra_containers=1,
-                ledger=Ledger(copies_launched=3, copies_won=2, copies_running=1, gained_ms=65_000, wasted_ms=4_000),
+                ledger=CopyTotals(copies_launched=3, copies_won=2, copies_running=1, gained_ms=65_000, wasted_ms=4_000),
             ),
         )
         console = Console(width=width, color_system=None, highlight=False)

@@ -22,7 +22,7 @@ from yarnspec.core.messages import writeevents as wr
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 from yarnspec.core.recovery.savedwork import moved_writes, saved_writes
-from yarnspec.core.writes.write_coordinator import Outputs
+from yarnspec.core.writes.write_coordinator import WriteCoordinator
 
 Rows = tuple[int, ...]
 Files = dict[str, dict[str, Rows]]
@@ -218,7 +218,7 @@ class Life:
         self._meanwhile = meanwhile
         self._sealed = False
         self._replaced = False
-        self._core = Outputs(lifecycle, lambda _why: [])
+        self._core = WriteCoordinator(lifecycle, lambda _why: [])
         self._core.known(saved_writes(recorded), moved_writes(recorded), tuple(recorded.reads))
         self._past = list(recorded.live())
         self._written: list[JournalRecord] = []

@@ -24,8 +24,8 @@ from yarnspec.observe.log.history import ApplicationRecord, History
 from yarnspec.yarn.files.cluster_blocks import ClusterBlocks
 from yarnspec.yarn.files.local_files import LocalFiles
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
-from yarnspec.yarn.rm.reports import Application as Report
-from yarnspec.yarn.rm.reports import Attempt, Host
+from yarnspec.yarn.rm.reports import ApplicationReport as Report
+from yarnspec.yarn.rm.reports import AttemptReport, Host
 
 APP = "application_1700000000000_0001"
 AM = "container_1700000000000_0001_01_000001"
@@ -74,9 +74,9 @@ class HandMadeResourceManager:
     def application_url(self, application_id: str) -> str:
         return f"http://rm/cluster/app/{application_id}"
 
-    def attempts(self, _: str) -> tuple[Attempt, ...]:
+    def attempts(self, _: str) -> tuple[AttemptReport, ...]:
         return tuple(
-            Attempt(
+            AttemptReport(
                 id=f"appattempt_{number}",
                 number=number,
                 am_container_id=container_id,

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from yarnspec.cli.main import cli
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.minicluster import MiniCluster
-from yarnspec.minicluster.hadoop.cluster_record import Record, read_record, write_record
+from yarnspec.minicluster.hadoop.cluster_record import ClusterRecord, read_record, write_record
 from yarnspec.minicluster.hadoop.configuration import Ports, Shape
 from yarnspec.minicluster.hadoop.daemons import container_mark, mark
 from yarnspec.minicluster.hadoop.home import Home, default_home
@@ -26,8 +26,8 @@ PORTS = Ports(
 WAIT_S = 20
 
 
-def record() -> Record:
-    return Record(shape=Shape(nodes=2), ports=PORTS, java_home="/java", jars="/jars")
+def record() -> ClusterRecord:
+    return ClusterRecord(shape=Shape(nodes=2), ports=PORTS, java_home="/java", jars="/jars")
 
 
 def test_the_default_home_follows_the_xdg_state_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from yarnspec.cli.main import cli
 from yarnspec.errors import UsageError
 from yarnspec.minicluster import MiniCluster, cluster
-from yarnspec.minicluster.hadoop.cluster_record import Record, read_record, write_record
+from yarnspec.minicluster.hadoop.cluster_record import ClusterRecord, read_record, write_record
 from yarnspec.minicluster.hadoop.configuration import OWNER_WATCH, Ports, Shape
 from yarnspec.minicluster.hadoop.daemons import container_mark, mark, start_daemon
 from yarnspec.minicluster.hadoop.home import Home
@@ -53,7 +53,7 @@ class Pretended:
         root.mkdir(parents=True)
         self.home = Home(root)
         self.home.logs.mkdir()
-        self.record = Record(shape=Shape(nodes=1), ports=PORTS, java_home="/java", jars="/jars")
+        self.record = ClusterRecord(shape=Shape(nodes=1), ports=PORTS, java_home="/java", jars="/jars")
         self.marks = [mark(self.home), container_mark(self.home, HOST)]
 
     def daemon(self, name: str, *command: str) -> ProcessIdentity:

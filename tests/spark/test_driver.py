@@ -16,8 +16,8 @@ from yarnspec.spark import driver as driver_module
 from yarnspec.spark.driver import (
     OWNED_KEYS_FILE,
     PROGRAM_END_FILE,
-    Driver,
     DriverExit,
+    DriverProcess,
     exception_line,
     last_lines,
     last_traceback,
@@ -41,8 +41,8 @@ class Container:
         monkeypatch.setenv("SKEIN_APPMASTER_ADDRESS", "127.0.0.3:1")
         monkeypatch.setenv("JDK_JAVA_OPTIONS", "--add-opens=x")
 
-    def driver(self, **more: object) -> Driver:
-        return Driver(
+    def driver(self, **more: object) -> DriverProcess:
+        return DriverProcess(
             plan(**more),
             directory=self.directory,
             log_directory=self.directory,

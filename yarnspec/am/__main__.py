@@ -15,11 +15,11 @@ import msgspec
 import structlog
 import tenacity
 
-from yarnspec.am.attempt.am_container import Place
+from yarnspec.am.attempt.am_container import AmContainer
 from yarnspec.am.attempt.earlier import Earlier
 from yarnspec.am.attempt.history import ApplicationHistory
-from yarnspec.am.attempt.rest_endpoint import Doors
-from yarnspec.am.driver.epochs import DriverLives
+from yarnspec.am.attempt.rest_endpoint import RestEndpoint
+from yarnspec.am.driver.epochs import DriverEpochs
 from yarnspec.am.end.attempt_endings import (
     CRASHED,
     ended_before,
@@ -60,7 +60,7 @@ from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, Plan
 from yarnspec.spark.executor import container_environment
 from yarnspec.spark.properties import EPOCH_MAX
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
-from yarnspec.yarn.rm.reports import Attempt
+from yarnspec.yarn.rm.reports import AttemptReport
 from yarnspec.yarn.rm.resource_manager import ResourceManager
 from yarnspec.yarn.skein.am_client import SkeinContainers
 
@@ -88,12 +88,12 @@ def restarts_of(plan: Plan) -> int:
 
 
 def earlier_attempts(
-    attempt: int, attempts: Callable[[], Iterable[Attempt]], diagnostics: Callable[[str], str]
-) -> tuple[Attempt, ...]:
+    attempt: int, attempts: Callable[[], Iterable[AttemptReport]], diagnostics: Callable[[str], str]
+) -> tuple[AttemptReport, ...]:
     """The attempts before this one, first to last, with what YARN says of their ends; none when it does not tell."""
     if attempt == 1:
         return ()
-    before: list[Attempt] = []
+    before: list[AttemptReport] = []
     try:
         before = sorted((one for one in attempts() if one.number < attempt), key=lambda one: one.number)
         # The newest matter most, and of the others nothing is asked when it does not answer: the driver waits.
@@ -147,7 +147,7 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
     )
 
 
-def negotiate(place: Place) -> int:
+def negotiate(place: AmContainer) -> int:
     """Run one attempt of an application; returns the process's exit code, which Skein reads."""
     plan = msgspec.json.decode((place.directory / PLAN_FILE).read_bytes(), type=Plan)
     os.environ["HADOOP_CONF_DIR"] = str(place.unpack_hadoop_configuration())
@@ -161,7 +161,7 @@ def negotiate(place: Place) -> int:
     return _run(plan, place, conf, history)
 
 
-def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory) -> int:
+def _run(plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationHistory) -> int:
     epoch = epoch_of(plan, place.attempt)
     rm = ResourceManager.from_conf(conf)
     before = earlier_attempts(place.attempt, lambda: rm.attempts(place.application_id), rm.diagnostics)
@@ -173,7 +173,7 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     # Connected: from here on nothing in this container needs the key pair, and the program must not find it.
     place.remove_credentials()
     placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
-    driver = DriverLives(plan, place, history, containers)
+    driver = DriverEpochs(plan, place, history, containers)
     shell = Shell(
         negotiator=Negotiator(settings_of(plan, earlier, epoch, spared=epochs_of(plan, spared))),
         log=log,
@@ -216,7 +216,7 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     )
     token = secrets.token_urlsafe(32)
     server = RestServer(answers, token, place.host)
-    doors = Doors(
+    doors = RestEndpoint(
         server,
         lambda url: history.announce(Endpoint(url=url, token=token, epoch=epoch, attempt=place.attempt)),
     )
@@ -256,12 +256,12 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
 def _begin(
     shell: Shell,
     plan: Plan,
-    place: Place,
+    place: AmContainer,
     epoch: int,
     *,
     shared: SharedBlocks,
     earlier: Earlier,
-    before: tuple[Attempt, ...],
+    before: tuple[AttemptReport, ...],
 ) -> None:
     """Tell the core that the attempt starts, after everything that keeps containers off hosts from the start on."""
     shared.watcher.start()
@@ -286,7 +286,7 @@ def _begin(
 
 def main() -> None:
     """Entry point."""
-    place = Place.from_environment(os.environ, Path.cwd())
+    place = AmContainer.from_environment(os.environ, Path.cwd())
     _log_to(place.log_directory / "negotiator.log")
     try:
         code = negotiate(place)

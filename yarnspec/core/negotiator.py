@@ -18,8 +18,8 @@ from yarnspec.core.blocking.blocklist import SUBMIT, TIMER_FAMILY, Blocklist
 from yarnspec.core.blocking.clusterlist import ClusterList
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.blocking.taskblocks import TaskBlocks
-from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, Containers
-from yarnspec.core.containers.placement_versions import Placement
+from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, ExecutorTable
+from yarnspec.core.containers.placement_versions import PlacementVersions
 from yarnspec.core.containers.removals import REMOVED_TIMER_FAMILY
 from yarnspec.core.copies import explain
 from yarnspec.core.copies.speculation import Speculation
@@ -33,9 +33,9 @@ from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.commands import Command, ReleaseContainer, RequestContainers
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
-from yarnspec.core.recovery.epoch_recovery import Recovery
-from yarnspec.core.recovery.master_handover import CARRY_TIMER, Carry
-from yarnspec.core.recovery.saved_output_hosts import LIVE_TIMER_FAMILY, DataHosts
+from yarnspec.core.recovery.epoch_recovery import EpochRecovery
+from yarnspec.core.recovery.master_handover import CARRY_TIMER, MasterHandover
+from yarnspec.core.recovery.saved_output_hosts import LIVE_TIMER_FAMILY, SavedOutputHosts
 
 HOSTS_TIMER = "hosts-wait"
 
@@ -52,10 +52,10 @@ class Negotiator:
         self._timers = Timers()
         self._refusals = Refusals()
         self._hosts = Hosts()
-        self._containers = Containers(settings)
+        self._containers = ExecutorTable(settings)
         self._blocklist = Blocklist(self._hosts, self._timers, settings, self._containers.running)
         self._cluster_list = ClusterList(self._blocklist, self._hosts, settings.blocked_share)
-        self._placement = Placement()
+        self._placement = PlacementVersions()
         self._task_blocks = TaskBlocks()
         self._blocklist.register(self._placement)
         self._blocklist.register(self._task_blocks)
@@ -80,7 +80,7 @@ class Negotiator:
             gone=self._speculation.executor_gone,
             died_young=self._speculation.died_young,
         )
-        self._carry = Carry(
+        self._carry = MasterHandover(
             lifecycle=self._lifecycle,
             timers=self._timers,
             blocklist=self._blocklist,
@@ -187,15 +187,17 @@ class Negotiator:
         begun = self._recovery.begin(event.epoch, said, now_ms)
         return begun if self._lifecycle.over else begun + self._await_hosts(now_ms)
 
-    def _recovery_of_an_epoch(self, lost_writes: str = "") -> Recovery:
-        data_hosts = DataHosts(
+    def _recovery_of_an_epoch(self, lost_writes: str = "") -> EpochRecovery:
+        data_hosts = SavedOutputHosts(
             self._settings.recovery,
             timers=self._timers,
             hosts=self._hosts,
             blocklist=self._blocklist,
             containers=self._containers,
         )
-        return Recovery(self._settings.recovery, self._lifecycle, self._timers, data_hosts, lost_writes=lost_writes)
+        return EpochRecovery(
+            self._settings.recovery, self._lifecycle, self._timers, data_hosts, lost_writes=lost_writes
+        )
 
     def _context_begun(self, first: bool, now_ms: int) -> list[Command]:
         return self._recovery.driver_ready(first, now_ms)

@@ -9,7 +9,7 @@ The same seed gives the same run to the last byte of its trace, in any process: 
 """
 
 from yarnspec.simulate.world.rules import BrokenRule
-from yarnspec.simulate.world.run import Result, run
+from yarnspec.simulate.world.run import RunResult, run
 from yarnspec.simulate.world.scenario import Scenario
 
-__all__ = ["BrokenRule", "Result", "Scenario", "run"]
+__all__ = ["BrokenRule", "RunResult", "Scenario", "run"]

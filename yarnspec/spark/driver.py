@@ -72,7 +72,7 @@ class DriverExit(msgspec.Struct, frozen=True):
     traceback: str = ""
 
 
-class Driver:
+class DriverProcess:
     """One life of the driver: its JVM and, below it, the user's Python program.
 
     Args:

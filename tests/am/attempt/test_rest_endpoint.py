@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from yarnspec.am.attempt.rest_endpoint import Doors
+from yarnspec.am.attempt.rest_endpoint import RestEndpoint
 
 
 class Server:
@@ -32,7 +32,7 @@ def test_what_fails_is_tried_again_and_the_server_starts_once() -> None:
         announced.set()
 
     server = Server(failures=1)
-    doors = Doors(server, announce, first_pause_s=0.001)
+    doors = RestEndpoint(server, announce, first_pause_s=0.001)
     doors.open()
     assert announced.wait(10)
     doors.close()
@@ -47,7 +47,7 @@ def test_once_closed_it_is_not_tried_again() -> None:
         tried.set()
         raise OSError("no")
 
-    doors = Doors(Server(), announce, first_pause_s=3600)
+    doors = RestEndpoint(Server(), announce, first_pause_s=3600)
     doors.open()
     assert tried.wait(10)
     doors.close()

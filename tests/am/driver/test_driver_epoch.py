@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from tests.spark.plans import plan
-from yarnspec.am.attempt.am_container import Place
-from yarnspec.am.driver.driver_epoch import DriverLifeInContainer
+from yarnspec.am.attempt.am_container import AmContainer
+from yarnspec.am.driver.driver_epoch import DriverEpoch
 from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event
 from yarnspec.plan import OWN_NAMES, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE
-from yarnspec.spark.driver import Driver, DriverExit
+from yarnspec.spark.driver import DriverExit, DriverProcess
 
 
 class Life:
@@ -29,13 +29,13 @@ class Life:
         (directory / SPARK_PROPERTIES_FILE).write_bytes(msgspec.json.encode(shipped))
         (directory / SPARK_SECRET_FILE).write_text("s3cret")
 
-        def start(driver: Driver, on_exit: Callable[[DriverExit], None]) -> int:
+        def start(driver: DriverProcess, on_exit: Callable[[DriverExit], None]) -> int:
             self.owned, self.sized = driver.owned, driver.sized
             self.end = on_exit
             return 42
 
-        monkeypatch.setattr(Driver, "start", start)
-        place = Place(
+        monkeypatch.setattr(DriverProcess, "start", start)
+        place = AmContainer(
             application_id="application_1_0001",
             attempt=1,
             container_id="c",
@@ -46,7 +46,7 @@ class Life:
         made = plan(
             owned_keys=("spark.driver.host", "spark.not.there"), sized_properties={"spark.executor.memory": "2g"}
         )
-        self.life = DriverLifeInContainer(made, place, 1)
+        self.life = DriverEpoch(made, place, 1)
         self.life.post = self.posted.append
 
     def stop(self) -> None:

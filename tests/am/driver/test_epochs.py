@@ -14,9 +14,9 @@ import pytest
 
 from tests.am.world import HandMadeService
 from tests.spark.plans import keeping, plan
-from yarnspec.am.attempt.am_container import Place
+from yarnspec.am.attempt.am_container import AmContainer
 from yarnspec.am.attempt.history import ApplicationHistory
-from yarnspec.am.driver.epochs import DriverLives
+from yarnspec.am.driver.epochs import DriverEpochs
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.core.journal.journalrecords import EpochBegan
 from yarnspec.core.messages import events
@@ -28,7 +28,7 @@ from yarnspec.journal.stores import Store
 from yarnspec.journal.writer import Journal, JournalOptions, Stopped
 from yarnspec.plan import SPARK_PROPERTIES_FILE
 from yarnspec.spark.bridge import DriverBridge
-from yarnspec.spark.driver import Driver, DriverExit
+from yarnspec.spark.driver import DriverExit, DriverProcess
 from yarnspec.yarn.files.local_files import LocalFiles
 
 DEADLINE_S = 20.0
@@ -67,15 +67,15 @@ class World:
         (directory / SPARK_PROPERTIES_FILE).write_bytes(msgspec.json.encode({}))
         self.ends: list[Callable[[DriverExit], None]] = []
 
-        def start(_: Driver, on_exit: Callable[[DriverExit], None]) -> int:
+        def start(_: DriverProcess, on_exit: Callable[[DriverExit], None]) -> int:
             self.ends.append(on_exit)
             return 4_000_000 + len(self.ends)
 
-        monkeypatch.setattr(Driver, "start", start)
+        monkeypatch.setattr(DriverProcess, "start", start)
         self.directory = directory
         self.history = History(directory)
         self.listener = Listener()
-        place = Place(
+        place = AmContainer(
             application_id="application_1_0001",
             attempt=1,
             container_id="c",
@@ -85,7 +85,7 @@ class World:
         )
         made = plan(options=keeping(recovery), driver_python=sys.executable)
         containers = ExecutorContainers(HandMadeService())
-        self.lives = DriverLives(made, place, cast(ApplicationHistory, self.history), containers)
+        self.lives = DriverEpochs(made, place, cast(ApplicationHistory, self.history), containers)
         self.lives.listener = self.listener
 
     def told(self) -> tuple[int | None, Event]:

@@ -9,7 +9,7 @@ from tests.spark.plans import plan
 from yarnspec.am.end.attempt_endings import CRASHED, ending_of, for_good, unless_replaced, why_ended
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import AbandonAttempt, FinishApplication
-from yarnspec.yarn.rm.reports import Attempt
+from yarnspec.yarn.rm.reports import AttemptReport
 
 __all__ = ["make"]
 
@@ -71,7 +71,7 @@ def test_where_yarn_forgets_failures_no_attempt_is_known_to_be_the_last() -> Non
     ],
 )
 def test_why_an_attempt_was_lost_is_told_in_a_line(diagnostics: str, why: str) -> None:
-    attempt = Attempt(
+    attempt = AttemptReport(
         id="a", number=1, am_container_id="", am_host=None, am_http_address=None, started_ms=0, finished_ms=1,
         diagnostics=diagnostics,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from yarnspec.core.messages.settings import BlockSettings, DetectorSettings, Rec
 from yarnspec.journal.writer import JournalOptions
 from yarnspec.plan import ExecutorSize, Plan, Program
 from yarnspec.spark.properties import EPOCH_MAX
-from yarnspec.yarn.rm.reports import Attempt
+from yarnspec.yarn.rm.reports import AttemptReport
 
 GROUPS = {"speculation": SpeculationSettings, "detector": DetectorSettings, "blocklist": BlockSettings}
 
@@ -106,8 +106,8 @@ def test_without_recovery_no_driver_is_started_again() -> None:
 PREEMPTED = "AM Container exited with  exitCode: -102\nDiagnostics: Container preempted"
 
 
-def ended_attempt(number: int) -> Attempt:
-    return Attempt(
+def ended_attempt(number: int) -> AttemptReport:
+    return AttemptReport(
         id=f"a{number}",
         number=number,
         am_container_id="",
@@ -154,7 +154,7 @@ def test_of_earlier_attempts_the_newest_are_asked_for_first_and_what_was_heard_c
 
 
 def test_without_the_resource_manager_every_life_counts() -> None:
-    def nobody() -> list[Attempt]:
+    def nobody() -> list[AttemptReport]:
         raise OSError("no answer")
 
     assert earlier_attempts(2, nobody, str) == ()

@@ -10,9 +10,9 @@ import pytest
 
 from tests.spark.plans import keeping, plan
 from yarnspec import options
-from yarnspec.am.attempt.am_container import Place
+from yarnspec.am.attempt.am_container import AmContainer
 from yarnspec.am.attempt.history import ApplicationHistory
-from yarnspec.am.journal.epoch_journal import KeptWork, why_off
+from yarnspec.am.journal.epoch_journal import EpochJournal, why_off
 from yarnspec.core.journal.journalrecords import EpochBegan
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.stores import PerFlushStore, Store
@@ -23,8 +23,8 @@ DEADLINE_S = 20.0
 NOBODY = cast(ApplicationHistory, None)  # it is not asked before something is kept
 
 
-def place(directory: Path) -> Place:
-    return Place(
+def place(directory: Path) -> AmContainer:
+    return AmContainer(
         application_id="application_1_0001",
         attempt=1,
         container_id="container_1_0001_01_000001",
@@ -36,7 +36,7 @@ def place(directory: Path) -> Place:
 
 @pytest.mark.parametrize(("enabled", "epoch"), [(False, 1), (True, 22)])
 def test_where_nothing_is_kept_everything_does_nothing(tmp_path: Path, enabled: bool, epoch: int) -> None:
-    kept = KeptWork.of(plan(options=keeping(enabled)), place(tmp_path), epoch, NOBODY)
+    kept = EpochJournal.of(plan(options=keeping(enabled)), place(tmp_path), epoch, NOBODY)
     kept.start(lambda _: None)
     assert kept.recording is None
     assert kept.saved_file() is None
@@ -57,7 +57,7 @@ def test_records_are_batched_as_the_options_say(tmp_path: Path) -> None:
 
     settings = ("recovery.journal_buffer=2m", "recovery.flush_interval=250 ms", "recovery.journal_appends=false")
     wanted = plan(options=options.load(None, settings, {}).options)
-    kept = KeptWork.of(wanted, place(tmp_path), 1, cast(ApplicationHistory, History()))
+    kept = EpochJournal.of(wanted, place(tmp_path), 1, cast(ApplicationHistory, History()))
     kept.start(lambda _: None)
     made, store = begun.get(timeout=DEADLINE_S)
     kept.begin_close()
@@ -67,6 +67,6 @@ def test_records_are_batched_as_the_options_say(tmp_path: Path) -> None:
 
 
 def test_where_something_is_kept_nothing_is_saved_for_the_first_driver(tmp_path: Path) -> None:
-    kept = KeptWork.of(plan(options=keeping(True)), place(tmp_path), 1, NOBODY)
+    kept = EpochJournal.of(plan(options=keeping(True)), place(tmp_path), 1, NOBODY)
     assert kept.recording is not None
     assert (kept.saved_file(), why_off(1)) == (None, "")

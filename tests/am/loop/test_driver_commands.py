@@ -9,7 +9,7 @@ import pytest
 
 from tests.am.world import HandMadeBridge
 from yarnspec.am.loop import driver_commands as orders
-from yarnspec.am.loop.driver_commands import Orders, grouped
+from yarnspec.am.loop.driver_commands import DriverCommandQueue, grouped
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
@@ -43,7 +43,7 @@ def blocks(*hosts: str) -> commands.UpdateTaskBlocks:
 class World:
     def __init__(self) -> None:
         self.posted: list[Event] = []
-        self.orders = Orders(self.posted.append)
+        self.orders = DriverCommandQueue(self.posted.append)
         self.bridge = HandMadeBridge()
 
     def connect(self) -> None:

@@ -10,7 +10,7 @@ from tests.core.stragglers import H3, Stragglers
 from tests.core.world import HOSTS, hosts, of, only
 from yarnspec.core.containers.capacity import compare
 from yarnspec.core.copies.notes import Notes
-from yarnspec.core.copies.slow_host_policy import Suspects
+from yarnspec.core.copies.slow_host_policy import SlowHostPolicy
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
     BlockHost,
@@ -204,10 +204,10 @@ def test_why_a_slow_host_is_kept_is_recorded_once_with_its_numbers() -> None:
     assert of(SpareHost, world.pass_ms(60_000)) == []
 
 
-def with_two_proven(world: Stragglers, notes: Notes[str]) -> Suspects:
+def with_two_proven(world: Stragglers, notes: Notes[str]) -> SlowHostPolicy:
     """Beside the world's own: two hosts are proven to be slow."""
     known = world.negotiator._speculation
-    return Suspects(known.blocklist, known._slots, known.table, Proven(DetectorSettings()), notes)
+    return SlowHostPolicy(known.blocklist, known._slots, known.table, Proven(DetectorSettings()), notes)
 
 
 def test_it_is_recorded_again_for_another_reason_and_after_somebody_vouched_for_the_host() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.core.stragglers import H2, H3, Stragglers
 from tests.core.taskworld import T0, TaskWorld
 from tests.core.world import HOSTS, names, of, only
-from yarnspec.core.copies.task_copies import Copies
+from yarnspec.core.copies.task_copies import TaskCopies
 from yarnspec.core.detectors import MAX_VERDICTS
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
@@ -23,7 +23,7 @@ from yarnspec.core.messages.commands import (
 )
 from yarnspec.core.messages.observations import Failure, StageFlag, State
 from yarnspec.core.messages.settings import SpeculationSettings
-from yarnspec.core.tasks.stagetasks import Attempt
+from yarnspec.core.tasks.stagetasks import TaskAttempt
 
 
 def one_slow_task(**changes: object) -> tuple[Stragglers, list[int]]:
@@ -302,10 +302,10 @@ def test_when_the_original_would_end_is_not_told_by_a_verdict_on_its_copy() -> N
     those.stage(1)
     original = those.launch(0, "h1")
     those.observe()
-    copies = Copies(SpeculationSettings(), those.table, lambda _: 1.0, lambda _: set(), lambda *_: None)
+    copies = TaskCopies(SpeculationSettings(), those.table, lambda _: 1.0, lambda _: set(), lambda *_: None)
     stage = those.running()
 
-    def found_slow(attempt: Attempt, remaining_ms: float) -> Verdict:
+    def found_slow(attempt: TaskAttempt, remaining_ms: float) -> Verdict:
         return Verdict(
             stage=0, stage_attempt=0, index=0, attempt=attempt.attempt, task_id=attempt.task_id, host=attempt.host,
             executor_id=attempt.executor_id, detector="progress", elapsed_ms=1, reason="slow",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.core.taskworld import NO_FLAGS, T0, Launched, TaskWorld
-from yarnspec.core.detectors.progress import Progress
+from yarnspec.core.detectors.progress import ProgressDetector
 from yarnspec.core.messages.observations import NONE, Failure, StageFlag, State
 from yarnspec.core.messages.settings import DetectorSettings
 
@@ -285,7 +285,9 @@ def test_of_very_many_late_tasks_the_oldest_are_looked_at_and_at_least_so_many_a
         those.launch(index, "h4")
     those.observe(4000)
     those.speeds.refresh(those.table, T0 + 4000)
-    whole, part = (Progress(those.settings, those.speeds, many).judge(those.table, T0 + 4000) for many in (20, 5))
+    whole, part = (
+        ProgressDetector(those.settings, those.speeds, many).judge(those.table, T0 + 4000) for many in (20, 5)
+    )
     assert whole.slow == {(0, 0): 20}
     assert part.slow == {(0, 0): 5}
     assert [one.index for one in part.worst] == list(range(20, 25))

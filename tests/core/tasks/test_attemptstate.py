@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.core.taskworld import TaskWorld
 from yarnspec.core.messages.observations import Failure, State
 from yarnspec.core.tasks.attemptstate import OF_SPARK, Priority, representative, stands_for, winner
-from yarnspec.core.tasks.stagetasks import Attempt
+from yarnspec.core.tasks.stagetasks import TaskAttempt
 
 
-def attempt(number: int, state: State, launch_ms: int = 0, **fields: Any) -> Attempt:
-    return Attempt(
+def attempt(number: int, state: State, launch_ms: int = 0, **fields: Any) -> TaskAttempt:
+    return TaskAttempt(
         **{
             "task_id": number,
             "index": 0,

@@ -12,7 +12,7 @@ from tests.gateway.healthy import Rm
 from yarnspec.errors import ResourcesTimedOut, UsageError
 from yarnspec.gateway.submit import hostcheck
 from yarnspec.gateway.submit.hostcheck import HostPython, run_python_on_a_host
-from yarnspec.yarn.rm.reports import Application
+from yarnspec.yarn.rm.reports import ApplicationReport
 from yarnspec.yarn.skein.skein_application import SkeinApplication, specification
 from yarnspec.yarn.skein.skein_submission import Submitted
 
@@ -26,7 +26,7 @@ class Tried:
         self.cluster.__dict__["rm"] = self.rm
         self.staging = directory / "staging"
         self.staging.mkdir()
-        self.reports: list[Application] = []
+        self.reports: list[ApplicationReport] = []
         self.taken: list[SkeinApplication] = []
         self.killed: list[str] = []
         self.paused = 0

@@ -12,7 +12,7 @@ from yarnspec.core.messages.events import ClusterBlock, ClusterBlocksRead
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.submit.listedhosts import listed_hosts
 from yarnspec.options import default_options
-from yarnspec.yarn.files.cluster_blocks import ClusterList
+from yarnspec.yarn.files.cluster_blocks import ListedBlocks
 
 HOSTS = tuple(f"h{number}" for number in range(1, 7))
 
@@ -26,8 +26,8 @@ class Listed:
     def shared_blocks(self, _directory: str) -> Any:
         return self
 
-    def read(self, _now_ms: int) -> ClusterList:
-        return ClusterList(blocks=self.entries)
+    def read(self, _now_ms: int) -> ListedBlocks:
+        return ListedBlocks(blocks=self.entries)
 
 
 def entry(host: str, by: str, since_ms: int, *, admin: bool = False) -> ClusterBlock:

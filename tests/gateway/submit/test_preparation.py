@@ -17,7 +17,7 @@ from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.gateway.submit import assembly
 from yarnspec.gateway.submit.preparation import Prepared, dry_run_document, prepare, read_request
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE
-from yarnspec.yarn.files.cluster_blocks import ClusterList
+from yarnspec.yarn.files.cluster_blocks import ListedBlocks
 from yarnspec.yarn.hadoop.hadoop_conf import ATTEMPTS_KEY
 from yarnspec.yarn.skein.skein_application import as_document
 
@@ -74,9 +74,9 @@ class TestListedHosts:
         blocks: list[ClusterBlock] = []
 
         class Shared:
-            def read(self, now_ms: int) -> ClusterList:
+            def read(self, now_ms: int) -> ListedBlocks:
                 assert now_ms > 0
-                return ClusterList(blocks=tuple(blocks))
+                return ListedBlocks(blocks=tuple(blocks))
 
         monkeypatch.setattr(desk.cluster, "shared_blocks", lambda _: Shared())
         return blocks

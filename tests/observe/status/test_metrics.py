@@ -8,9 +8,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from yarnspec.observe.forms.document import (
     BlockedHost,
     BlockStatus,
+    CopyTotals,
     DriverRestarts,
     KeptOnHost,
-    Ledger,
     RecoveryStatus,
     SpeculationStatus,
     StageMetrics,
@@ -49,7 +49,7 @@ DOCUMENT = StatusDocument(
     speculation=SpeculationStatus(
         enabled=True,
         slow_tasks=2,
-        ledger=Ledger(
+        ledger=CopyTotals(
             copies_launched=2, copies_won=1, copies_running=1, copies_withdrawn=4, gained_ms=12_500, wasted_ms=3_000
         ),
     ),

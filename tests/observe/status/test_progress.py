@@ -10,7 +10,7 @@ from rich.console import Console
 
 from yarnspec.observe.forms.document import (
     BlockedHost,
-    Ledger,
+    CopyTotals,
     RecoveryStatus,
     SpeculationStatus,
     StageStatus,
@@ -80,7 +80,7 @@ def test_each_change_is_a_line_and_nothing_else() -> None:
 
 def test_copies_are_told_when_their_number_changes() -> None:
     def with_copies(launched: int, won: int, running: int) -> StatusDocument:
-        ledger = Ledger(copies_launched=launched, copies_won=won, copies_running=running)
+        ledger = CopyTotals(copies_launched=launched, copies_won=won, copies_running=running)
         speculation = SpeculationStatus(enabled=True, ledger=ledger)
         return msgspec.structs.replace(RUNNING, speculation=speculation)
 

@@ -20,11 +20,11 @@ from yarnspec.core.recovery.shuffles import Shuffles
 from yarnspec.simulate.restarts.everystep import WAYS, crash_everywhere, cut_everywhere
 from yarnspec.simulate.restarts.resumption import resume
 from yarnspec.simulate.restarts.resumption_plan import Crash, Disk
-from yarnspec.simulate.restarts.simulated_journal import Journal
+from yarnspec.simulate.restarts.simulated_journal import SimulatedJournal
 from yarnspec.simulate.world.rules import BrokenRule
 
 SCENARIOS = 8
-WRITE = Journal.write
+WRITE = SimulatedJournal.write
 
 
 def crash_all(core: Callable[[Settings], Negotiator] = Negotiator) -> Counter[str]:
@@ -80,14 +80,14 @@ def test_what_one_that_is_taken_for_dead_records_beside_the_next_life_is_refused
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     after_seal: list[JournalRecord] = []
-    write = Journal.write
+    write = SimulatedJournal.write
 
-    def overhear(self: Journal, record: JournalRecord, *, durable: bool) -> None:
+    def overhear(self: SimulatedJournal, record: JournalRecord, *, durable: bool) -> None:
         if self.sealed:
             after_seal.append(record)
         write(self, record, durable=durable)
 
-    monkeypatch.setattr(Journal, "write", overhear)
+    monkeypatch.setattr(SimulatedJournal, "write", overhear)
     seen: Counter[str] = Counter()
     for step in count():
         after_seal.clear()
@@ -127,7 +127,7 @@ def test_two_lives_take_turns() -> None:
     assert longest > 4
 
 
-def takes_more(self: Journal, record: JournalRecord, *, durable: bool) -> None:
+def takes_more(self: SimulatedJournal, record: JournalRecord, *, durable: bool) -> None:
     """Write to a journal that does not know that it is sealed."""
     if self.sealed:
         self._disk.records.append(record)
@@ -145,7 +145,7 @@ def takes_more(self: Journal, record: JournalRecord, *, durable: bool) -> None:
 def test_a_journal_that_does_not_shut_out_who_is_taken_for_dead_is_found(
     name: str, fault: Callable[..., object], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Journal, name, fault)
+    monkeypatch.setattr(SimulatedJournal, name, fault)
     with pytest.raises(BrokenRule, match=said):
         crash_all()
 

@@ -14,7 +14,7 @@ from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.simulate.restarts.resumption import resume
-from yarnspec.simulate.restarts.resumption_plan import Plan
+from yarnspec.simulate.restarts.resumption_plan import ResumptionPlan
 from yarnspec.simulate.world.rules import BrokenRule
 
 SEEDS = 1000
@@ -31,7 +31,7 @@ def test_a_thousand_programs_end_right_however_often_their_drivers_die() -> None
         seen["beside"] += result.beside
         seen["fenced"] += result.fenced
         seen["ran"] += result.ran
-        seen["whole again"] += sum(plan.determinism == "indeterminate" for plan in Plan.draw(seed).shuffles)
+        seen["whole again"] += sum(plan.determinism == "indeterminate" for plan in ResumptionPlan.draw(seed).shuffles)
     assert seen["epochs"] > 2 * SEEDS
     assert seen["in place"] > SEEDS / 2
     assert seen["restored"] > SEEDS
@@ -43,7 +43,7 @@ def test_a_thousand_programs_end_right_however_often_their_drivers_die() -> None
 def test_where_nothing_is_lost_and_nothing_indeterminate_exactly_what_is_not_saved_runs() -> None:
     checked = 0
     for seed in range(SEEDS):
-        plan = Plan.draw(seed)
+        plan = ResumptionPlan.draw(seed)
         if plan.host_loss or plan.file_loss or plan.output_loss or plan.recording_stops or plan.crashes != 1:
             continue
         if {one.determinism for one in plan.shuffles} & {"indeterminate"}:

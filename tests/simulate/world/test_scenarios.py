@@ -30,14 +30,14 @@ from yarnspec.core.messages.commands import (
 from yarnspec.core.messages.observations import StageFlag
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.simulate import BrokenRule, Result, Scenario, run
+from yarnspec.simulate import BrokenRule, RunResult, Scenario, run
 
 SCENARIOS = 1_000
 CHUNK = 100
 TWICE = 40
 ELSEWHERE = 6
 
-_RESULTS: dict[int, Result] = {}
+_RESULTS: dict[int, RunResult] = {}
 
 
 @pytest.mark.parametrize("first", range(0, SCENARIOS, CHUNK))

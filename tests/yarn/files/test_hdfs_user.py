@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
-from yarnspec.yarn.files.hdfs_user import Claim, connecting_as
+from yarnspec.yarn.files.hdfs_user import UserClaim, connecting_as
 
 NAME = "HADOOP_USER_NAME"
-ALICE, BOB = Claim(NAME, "alice"), Claim(NAME, "bob")
+ALICE, BOB = UserClaim(NAME, "alice"), UserClaim(NAME, "bob")
 WAIT_S = 10
 
 
@@ -37,7 +37,7 @@ def test_without_a_claim_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("other", [BOB, None])
-def test_calls_for_different_users_take_turns(other: Claim | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_for_different_users_take_turns(other: UserClaim | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(NAME, raising=False)
     seen: list[str | None] = []
     came = threading.Event()

@@ -6,7 +6,7 @@ import pytest
 
 from tests.yarn.server import Answer, serving
 from yarnspec.errors import NotFound
-from yarnspec.yarn.rm.container_logs import LogFile, NodeLogs
+from yarnspec.yarn.rm.container_logs import ContainerLogFile, NodeManagerLogs
 
 CONTAINER = "container_1795230379752_0001_01_000003"
 LOGS = f"/ws/v1/node/containers/{CONTAINER}/logs"
@@ -30,8 +30,8 @@ def answer(path: str, parameters: dict[str, str]) -> Answer:
 
 
 def test_files_and_their_text() -> None:
-    with serving(answer) as server, NodeLogs(f"127.0.0.1:{server.port}", user="ada") as logs:
-        assert logs.files(CONTAINER) == (LogFile("a", 0), LogFile("executor.log", 21))
+    with serving(answer) as server, NodeManagerLogs(f"127.0.0.1:{server.port}", user="ada") as logs:
+        assert logs.files(CONTAINER) == (ContainerLogFile("a", 0), ContainerLogFile("executor.log", 21))
         assert logs.read(CONTAINER, "executor.log") == "hello\nEnd of LogType:x\n"
         assert logs.read(CONTAINER, "plain", last_bytes=10) == "just text -10"
         with pytest.raises(NotFound):

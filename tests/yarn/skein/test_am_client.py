@@ -9,7 +9,7 @@ import pytest
 import skein
 
 from yarnspec.errors import UsageError
-from yarnspec.yarn.skein.am_client import ContainerServiceError, ContainerStatus, SkeinContainers
+from yarnspec.yarn.skein.am_client import ContainerServiceError, SkeinContainers, SkeinContainerStatus
 
 
 class Ui:
@@ -64,8 +64,8 @@ def test_containers_are_asked_for_and_told() -> None:
     assert [service.add_container({"A": "1"}), service.add_container({})] == [0, 1]
     assert client.asked[0] == ("executor", {"A": "1"})
     assert service.containers() == {
-        0: ContainerStatus(instance=0, state="REQUESTED", yarn_container_id="", host=""),
-        1: ContainerStatus(instance=1, state="RUNNING", yarn_container_id="container_1", host="127.0.0.2"),
+        0: SkeinContainerStatus(instance=0, state="REQUESTED", yarn_container_id="", host=""),
+        1: SkeinContainerStatus(instance=1, state="RUNNING", yarn_container_id="container_1", host="127.0.0.2"),
     }
     assert service.application_id == "application_1_0001"
 

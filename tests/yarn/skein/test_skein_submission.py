@@ -13,7 +13,7 @@ from tests.yarn.skein.test_skein_application import application
 from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError, YarnspecError
 from yarnspec.yarn.skein.client_driver import java_command
 from yarnspec.yarn.skein.skein_submission import (
-    HostAndRack,
+    AmHost,
     RolledLogs,
     SubmissionHook,
     check_local_files,
@@ -66,7 +66,7 @@ def test_the_hook_reads_every_field_that_is_written_for_it() -> None:
     source = next(Path(yarnspec.jvm.__file__).parent.glob("src/main/java/**/SubmissionRewriter.java")).read_text()
     read = set(re.findall(r'"([a-z_]+)"', source))
     hook = SubmissionHook(
-        all_hosts=(HostAndRack("h", "/r"),), am_excluded_hosts=("h",), log_aggregation=RolledLogs(".*out", ".*gz")
+        all_hosts=(AmHost("h", "/r"),), am_excluded_hosts=("h",), log_aggregation=RolledLogs(".*out", ".*gz")
     )
     document = msgspec.json.decode(msgspec.json.encode(hook))
     assert document["application_type"] == "yarnspec"

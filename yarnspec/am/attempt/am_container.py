@@ -15,7 +15,7 @@ from yarnspec.plan import HADOOP_CONF_JAR_FILE
 _CONTAINER_ID = re.compile(r"container_(?:e\d+_)?(\d+)_(\d+)_(\d+)_(\d+)")
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class AmContainer(msgspec.Struct, frozen=True, kw_only=True):
     """This AM container: who, where, which attempt, and its directories."""
 
     application_id: str
@@ -26,7 +26,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     log_directory: Path
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str], directory: Path) -> Place:
+    def from_environment(cls, environment: Mapping[str, str], directory: Path) -> AmContainer:
         """Read YARN's variables.
 
         Raises:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 import structlog
 
-from yarnspec.am.attempt.am_container import Place
+from yarnspec.am.attempt.am_container import AmContainer
 from yarnspec.am.attempt.earlier import Earlier, earlier_of
 from yarnspec.core.journal.journalrecords import EpochBegan
 from yarnspec.core.messages.commands import FinishApplication
@@ -34,7 +34,7 @@ _log = structlog.get_logger()
 class ApplicationHistory:
     """The application's directory in the history, and its endpoint in the staging directory."""
 
-    def __init__(self, conf: HadoopConf, plan: Plan, place: Place) -> None:
+    def __init__(self, conf: HadoopConf, plan: Plan, place: AmContainer) -> None:
         self._files: Files = open_files(conf)
         self._history = History(self._files, path_of(plan.history_directory))
         self._plan = plan

@@ -27,7 +27,7 @@ class Server(Protocol):
         """Listen."""
 
 
-class Doors:
+class RestEndpoint:
     """Opens in a thread of its own: writing to HDFS takes its time, and nobody has to wait for it (yarn-facts.md).
 
     What fails is tried again until it is closed: without an endpoint nobody could follow, ask or command the

@@ -6,23 +6,23 @@ import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from yarnspec.am.attempt.am_container import Place
+from yarnspec.am.attempt.am_container import AmContainer
 from yarnspec.am.driver.gate import Gate
 from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event
 from yarnspec.plan import OWN_NAMES, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE, Plan
 from yarnspec.spark import properties
-from yarnspec.spark.driver import PLANNED, Driver, DriverExit, exception_line
+from yarnspec.spark.driver import PLANNED, DriverExit, DriverProcess, exception_line
 
 
-class DriverLifeInContainer:
+class DriverEpoch:
     """Starts and ends the driver of one epoch. Its address is known before it listens.
 
     ``saved`` gives the file with what earlier epochs left, if any; ``not_ports`` are those at which executors of the
     lives before may still look for their driver.
     """
 
-    def __init__(self, plan: Plan, place: Place, epoch: int, *, not_ports: Collection[int] = ()) -> None:
+    def __init__(self, plan: Plan, place: AmContainer, epoch: int, *, not_ports: Collection[int] = ()) -> None:
         self._plan = plan
         self._place = place
         self.epoch = epoch
@@ -32,7 +32,7 @@ class DriverLifeInContainer:
         self.port = next(port for port in iter(lambda: properties.free_port(place.host), 0) if port not in not_ports)
         self._address = f"{place.host}:{self.port}"
         self._properties = place.directory / f"{OWN_NAMES}spark.properties"
-        self._driver = Driver(
+        self._driver = DriverProcess(
             plan, directory=place.directory, log_directory=place.log_directory, properties=self._properties
         )
         self._stopping = False

@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from yarnspec.am.attempt.am_container import Place
+from yarnspec.am.attempt.am_container import AmContainer
 from yarnspec.am.attempt.history import ApplicationHistory
-from yarnspec.am.driver.driver_epoch import DriverLifeInContainer
+from yarnspec.am.driver.driver_epoch import DriverEpoch
 from yarnspec.am.executors.executor_containers import ExecutorContainers
-from yarnspec.am.journal.epoch_journal import KeptWork
+from yarnspec.am.journal.epoch_journal import EpochJournal
 from yarnspec.am.journal.recording import Recording
 from yarnspec.am.sources.event_sources import DriverEvents, TaskFeed
 from yarnspec.core.messages.events import Event
@@ -30,7 +30,7 @@ class Listener(Protocol):
         """The driver's bridge is there."""
 
 
-class DriverLives:
+class DriverEpochs:
     """Begins one life after the other; whatever is asked of it is about the newest one.
 
     Each has a port, a bridge with a token, a feed and a journal of its own, and whoever reads them says of which epoch
@@ -38,12 +38,14 @@ class DriverLives:
     the first one begins.
     """
 
-    def __init__(self, plan: Plan, place: Place, history: ApplicationHistory, containers: ExecutorContainers) -> None:
+    def __init__(
+        self, plan: Plan, place: AmContainer, history: ApplicationHistory, containers: ExecutorContainers
+    ) -> None:
         self._plan = plan
         self._place = place
         self._history = history
         self._containers = containers
-        self._life: _Life | None = None
+        self._life: _Epoch | None = None
         self._ports: set[int] = set()
         self.listener: Listener | None = None
 
@@ -78,9 +80,9 @@ class DriverLives:
         ``attempt_before_ended_ms`` is for the first one: when the attempt before had ended; 0: that is not known.
         """
         last = self._life
-        driver = DriverLifeInContainer(self._plan, self._place, epoch, not_ports=self._ports)
+        driver = DriverEpoch(self._plan, self._place, epoch, not_ports=self._ports)
         self._ports.add(driver.port)
-        kept = KeptWork.of(
+        kept = EpochJournal.of(
             self._plan,
             self._place,
             epoch,
@@ -89,7 +91,7 @@ class DriverLives:
             previous_ended_ms=last.driver.ended_ms if last is not None else attempt_before_ended_ms,
         )
         assert self.listener is not None  # noqa: S101 - see the class
-        self._life = _Life(driver, kept, self._containers, self._place.directory / bridge_file(epoch), self.listener)
+        self._life = _Epoch(driver, kept, self._containers, self._place.directory / bridge_file(epoch), self.listener)
         if last is not None:
             last.stop()
         self._life.begin()
@@ -117,16 +119,16 @@ class DriverLives:
         self._now.stop()
 
     @property
-    def _now(self) -> _Life:
+    def _now(self) -> _Epoch:
         assert self._life is not None  # noqa: S101 - the first one begins before anything can be asked of it
         return self._life
 
 
-class _Life:
+class _Epoch:
     def __init__(
         self,
-        driver: DriverLifeInContainer,
-        kept: KeptWork,
+        driver: DriverEpoch,
+        kept: EpochJournal,
         containers: ExecutorContainers,
         announcement: Path,
         listener: Listener,

@@ -10,7 +10,7 @@ import structlog
 from yarnspec.am.loop.shell import Ending, Shell
 from yarnspec.core.messages.commands import AbandonAttempt, FinishApplication
 from yarnspec.plan import Plan
-from yarnspec.yarn.rm.reports import Attempt
+from yarnspec.yarn.rm.reports import AttemptReport
 
 _log = structlog.get_logger()
 
@@ -25,7 +25,7 @@ _DETAILS = re.compile(r"Diagnostics:\s*(?:\[[^\]]*\])?\s*(\S.*)")
 _MOST_CHARACTERS = 300
 
 
-def taken_away(attempts: Iterable[Attempt]) -> tuple[int, ...]:
+def taken_away(attempts: Iterable[AttemptReport]) -> tuple[int, ...]:
     """The attempts that YARN ended through no fault of theirs, and does not count against the application.
 
     As its own ``RMAppAttemptImpl.shouldCountTowardsMaxAttemptRetry``. The ResourceManager tells the exit code
@@ -35,7 +35,7 @@ def taken_away(attempts: Iterable[Attempt]) -> tuple[int, ...]:
     return tuple(number for number, code in codes.items() if code is not None and int(code[1]) in _NOT_COUNTED)
 
 
-def why_ended(attempt: Attempt) -> str:
+def why_ended(attempt: AttemptReport) -> str:
     """How YARN says that an attempt's master ended: the exit code and the first line of the details."""
     code, details = _EXIT_CODE.search(attempt.diagnostics), _DETAILS.search(attempt.diagnostics)
     ended = "ended" if code is None else f"ended with exit code {code[1]}"
@@ -43,7 +43,7 @@ def why_ended(attempt: Attempt) -> str:
     return f"its application master {ended}: {why[:_MOST_CHARACTERS]}"
 
 
-def ended_before(attempts: Iterable[Attempt], attempt: int) -> int:
+def ended_before(attempts: Iterable[AttemptReport], attempt: int) -> int:
     """When the attempt before this one had ended, in ms and by the ResourceManager's clock; 0: that is not known.
 
     It is when the ResourceManager took note of that, never too early: for a lost host minutes later.

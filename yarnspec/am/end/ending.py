@@ -24,14 +24,14 @@ _LOG_S = 10.0
 _CARRIED = "yarnspec-finish:"
 
 
-class History(Protocol):
+class ResultStore(Protocol):
     """Where the result of an application is kept."""
 
     def finish(self, command: FinishApplication, document: StatusDocument) -> None:
         """Write how the application ended, and its last status."""
 
 
-class Master(Protocol):
+class SkeinMaster(Protocol):
     """Skein's AM, which says the last word to the ResourceManager when this process has ended."""
 
     def end(self, diagnostics: str) -> None:
@@ -44,8 +44,8 @@ def finish_application(
     answers: Answers,
     log: EventLogs,
     placement: PlacementFile,
-    master: Master,
-    history: History,
+    master: SkeinMaster,
+    history: ResultStore,
     document: Callable[[], StatusDocument],
 ) -> bool:
     """End the application for good; returns whether the ResourceManager will hear this result.
@@ -69,7 +69,7 @@ def finish_application(
     return _tell(command.status, command.diagnostics or command.reason, placement, master)
 
 
-def finish_again(result: Result, *, placement: PlacementFile, master: Master) -> bool:
+def finish_again(result: Result, *, placement: PlacementFile, master: SkeinMaster) -> bool:
     """End the application as an attempt had that died before YARN heard of it; returns whether YARN will hear it now.
 
     Its program has ended: to run it again would do once more whatever it did.
@@ -77,7 +77,7 @@ def finish_again(result: Result, *, placement: PlacementFile, master: Master) ->
     return _tell(result.status, result.diagnostics or result.reason, placement, master)
 
 
-def _tell(status: str, diagnostics: str, placement: PlacementFile, master: Master) -> bool:
+def _tell(status: str, diagnostics: str, placement: PlacementFile, master: SkeinMaster) -> bool:
     finish = msgspec.convert({"status": status, "diagnostics": _short(diagnostics)}, Finish)
     try:
         placement.finish(finish)
@@ -88,7 +88,7 @@ def _tell(status: str, diagnostics: str, placement: PlacementFile, master: Maste
     return True
 
 
-def _told_directly(master: Master, finish: Finish) -> bool:
+def _told_directly(master: SkeinMaster, finish: Finish) -> bool:
     try:
         master.end(_CARRIED + msgspec.json.encode(finish).decode())
     except ContainerServiceError:

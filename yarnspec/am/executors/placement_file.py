@@ -27,7 +27,7 @@ class HostAndRack(msgspec.Struct, frozen=True):
     rack: str
 
 
-class Placement(msgspec.Struct, frozen=True, kw_only=True):
+class PlacementDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The whole desired state, version by version."""
 
     version: int = 0
@@ -45,7 +45,7 @@ class PlacementFile:
 
     def __init__(self, directory: Path, mode: Literal["blacklist", "constraints"], host_attribute: str) -> None:
         self._path = directory / PLACEMENT_FILE
-        self._state = Placement(mode=mode, host_attribute=host_attribute)
+        self._state = PlacementDocument(mode=mode, host_attribute=host_attribute)
         self.problem = ""
         """Why the file is older than what was commanded last; empty while all is well."""
         self._write_whole()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import structlog
 
-from yarnspec.am.attempt.am_container import Place
+from yarnspec.am.attempt.am_container import AmContainer
 from yarnspec.am.attempt.history import ApplicationHistory
 from yarnspec.am.attempt.program import identify
 from yarnspec.am.journal.recording import Recording
@@ -29,7 +29,7 @@ _OUTPUTS_S = 3.0
 _JOURNAL_S = 10.0
 
 
-class KeptWork:
+class EpochJournal:
     """What is kept of the work of one epoch; where recovery is off nothing is, and every method does nothing."""
 
     def __init__(self, recording: Recording | None, announcement: Path) -> None:
@@ -42,13 +42,13 @@ class KeptWork:
     def of(
         cls,
         plan: Plan,
-        place: Place,
+        place: AmContainer,
         epoch: int,
         history: ApplicationHistory,
         *,
-        after: KeptWork | None = None,
+        after: EpochJournal | None = None,
         previous_ended_ms: int = 0,
-    ) -> KeptWork:
+    ) -> EpochJournal:
         """That of an epoch; ``after``: that of the one before in the same container, which is closed first.
 
         ``previous_ended_ms``: when the epoch before had ended; 0: that is not known.

@@ -46,7 +46,7 @@ from yarnspec.core.messages.carried import parts_of, record_of_part
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
 from yarnspec.core.recovery.savedwork import (
-    Progress,
+    ProgramProgress,
     Taken,
     changed,
     lost_of,
@@ -412,7 +412,7 @@ class Recording:
                 self._end(shuffle)
                 journal.append(ShuffleDropped(shuffle=shuffle))
             case commands.RecordProgress(epoch=epoch, jobs=jobs):
-                journal.append(progress_record(Progress(epoch, jobs)))
+                journal.append(progress_record(ProgramProgress(epoch, jobs)))
             case _:
                 for record in records_of_write(command):
                     self._last = journal.append_durable(record)

@@ -35,7 +35,7 @@ _KEPT_MAX = 10_000
 _TELL_AGAIN_S = 1.0
 
 
-class Orders:
+class DriverCommandQueue:
     """Gives the core's orders to the driver.
 
     Where no task may start is told on each connection, and again until the driver has heard it; of several such lists

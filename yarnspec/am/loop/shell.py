@@ -18,7 +18,7 @@ import structlog
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.executors.placement_file import PlacementFile
 from yarnspec.am.journal.recording import RECORDS, Recording
-from yarnspec.am.loop.driver_commands import ORDERS, Orders, grouped
+from yarnspec.am.loop.driver_commands import ORDERS, DriverCommandQueue, grouped
 from yarnspec.am.loop.inbox import Inbox, Question
 from yarnspec.core.lifecycle.refusals import COMMANDS
 from yarnspec.core.messages import commands, events
@@ -106,7 +106,7 @@ class Shell:
         self._executor_environment = executor_environment
         self._clock_ms = clock_ms
         self._inbox = Inbox()
-        self._orders = Orders(self.post)
+        self._orders = DriverCommandQueue(self.post)
         self._timers: dict[str, int] = {}
         self._timer_heap: list[tuple[int, str]] = []
         self._write_again_ms = 0

@@ -13,7 +13,7 @@ from yarnspec.am.sources.watcher import Watcher
 from yarnspec.core.messages.events import ClusterBlock, ClusterBlocksRead, Event
 from yarnspec.errors import YarnspecError
 from yarnspec.options import Options
-from yarnspec.yarn.files.cluster_blocks import ClusterBlocks, ClusterList
+from yarnspec.yarn.files.cluster_blocks import ClusterBlocks, ListedBlocks
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 
 _log = structlog.get_logger()
@@ -70,7 +70,7 @@ class SharedBlocks:
             found = self._read()
         except (YarnspecError, OSError) as error:
             trouble = f"the cluster's list of blocked hosts cannot be read: {error}"
-            found = ClusterList(blocks=self._blocks)
+            found = ListedBlocks(blocks=self._blocks)
         self._blocks = found.blocks
         now = ClusterBlocksRead(blocks=found.blocks, problems=(*found.problems, *filter(None, [trouble])))
         if now != self._told:
@@ -80,7 +80,7 @@ class SharedBlocks:
             self._post(now)
         self._looked.set()
 
-    def _read(self) -> ClusterList:
+    def _read(self) -> ListedBlocks:
         retrying = tenacity.Retrying(
             stop=tenacity.stop_after_attempt(_TRIES),
             wait=tenacity.wait_fixed(_PAUSE_S),
@@ -90,11 +90,11 @@ class SharedBlocks:
         )
         return retrying(self._read_once)
 
-    def _read_once(self) -> ClusterList:
+    def _read_once(self) -> ListedBlocks:
         if self._list is None:
             self._list = self._open_list()
         if self._list is None:
-            return ClusterList()
+            return ListedBlocks()
         now_ms = self._clock_ms()
         found = self._list.read(now_ms)
         if not self._swept:

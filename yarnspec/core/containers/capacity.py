@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from yarnspec.core.containers.executor_table import Containers, Executor
+from yarnspec.core.containers.executor_table import Executor, ExecutorTable
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.tasks.task_table import TaskTable
 
@@ -20,7 +20,7 @@ _TAIL = 2.0
 class Slots:
     """The slots of the executors that run now."""
 
-    def __init__(self, settings: Settings, containers: Containers, table: TaskTable) -> None:
+    def __init__(self, settings: Settings, containers: ExecutorTable, table: TaskTable) -> None:
         self._task_cpus = max(1, settings.task_cpus)
         self._usual_cores = settings.executor_vcores
         self._containers = containers

@@ -54,7 +54,7 @@ class Executor:
         return self.registered_ms is not None and now_ms - self.registered_ms >= young_ms
 
 
-class Containers:
+class ExecutorTable:
     """The table of executors of one attempt; it decides nothing about time."""
 
     def __init__(self, settings: Settings) -> None:

@@ -6,7 +6,7 @@ from yarnspec.core.blocking.blocks import WIDE, Block
 from yarnspec.core.messages.commands import UpdatePlacement, WantedContainer
 
 
-class Placement:
+class PlacementVersions:
     """Numbers the versions and remembers which one is known to have reached the ResourceManager.
 
     Listens to the blocklist for the hosts that no container is to be placed on.

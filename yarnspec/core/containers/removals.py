@@ -6,7 +6,7 @@ hangs, a host that is cut off), the container is of no use to anybody: it is rel
 
 from __future__ import annotations
 
-from yarnspec.core.containers.executor_table import Containers
+from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.messages.commands import Command, ReleaseContainer
 from yarnspec.core.messages.events import ExecutorRemoved
 from yarnspec.core.messages.timers import Timers
@@ -17,7 +17,7 @@ REMOVED_TIMER_FAMILY = "removed"
 class Removals:
     """Waits for the ends of containers whose executors Spark gave up."""
 
-    def __init__(self, containers: Containers, timers: Timers, wait_ms: int) -> None:
+    def __init__(self, containers: ExecutorTable, timers: Timers, wait_ms: int) -> None:
         self._containers = containers
         self._timers = timers
         self._wait_ms = wait_ms

@@ -7,7 +7,7 @@ from yarnspec.core.copies.speculation import Speculation
 from yarnspec.core.copies.speculationview import Explanation, SpeculationView
 from yarnspec.core.messages.observations import NONE
 from yarnspec.core.tasks.attemptstate import stands_for, winner
-from yarnspec.core.tasks.stagetasks import Attempt
+from yarnspec.core.tasks.stagetasks import TaskAttempt
 
 
 def view_of(speculation: Speculation, now_ms: int) -> SpeculationView:
@@ -102,7 +102,7 @@ def _how_long(block: Block, now_ms: int) -> str:
     return f"for {max(0, block.until_ms - now_ms) / 1000:.0f} s more" if block.until_ms else "until it is unblocked"
 
 
-def _attempt(one: Attempt, now_ms: int) -> str:
+def _attempt(one: TaskAttempt, now_ms: int) -> str:
     kind = "copy" if one.speculative else "attempt"
     until_ms = now_ms if one.finish_ms is None else one.finish_ms
     lasted = f"{(until_ms - one.launch_ms) / 1000:.1f} s" if one.launch_ms != NONE else "an unknown time"

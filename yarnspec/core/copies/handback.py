@@ -9,7 +9,7 @@ again. One that has not registered yet goes at once.
 from __future__ import annotations
 
 from yarnspec.core.blocking.taskblocks import TaskBlocks
-from yarnspec.core.containers.executor_table import Containers
+from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.messages.commands import AskHeldBlocks, Command, ReleaseContainer
 from yarnspec.core.messages.events import HeldBlocksTold
 from yarnspec.core.tasks.running_jobs import Jobs
@@ -18,7 +18,7 @@ from yarnspec.core.tasks.running_jobs import Jobs
 class Handback:
     """The extra containers after the stop."""
 
-    def __init__(self, containers: Containers, task_blocks: TaskBlocks, jobs: Jobs) -> None:
+    def __init__(self, containers: ExecutorTable, task_blocks: TaskBlocks, jobs: Jobs) -> None:
         self._containers = containers
         self._task_blocks = task_blocks
         self._jobs = jobs

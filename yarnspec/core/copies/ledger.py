@@ -11,7 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from yarnspec.core.messages.figures import LedgerFigures
-from yarnspec.core.tasks.stagetasks import Attempt
+from yarnspec.core.tasks.stagetasks import TaskAttempt
 
 
 class Ledger(msgspec.Struct, kw_only=True):
@@ -39,7 +39,7 @@ class Ledger(msgspec.Struct, kw_only=True):
         for name in self.__struct_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
-    def copy_ended(self, copy: Attempt, *, won: bool, failed: bool) -> None:
+    def copy_ended(self, copy: TaskAttempt, *, won: bool, failed: bool) -> None:
         """A copy that ran has ended."""
         spent_ms = _run_ms(copy)
         self.copies_running -= 1
@@ -74,7 +74,7 @@ class Ledger(msgspec.Struct, kw_only=True):
         )
 
 
-def gained_ms(original: Attempt | None, copy: Attempt, estimate_ms: int | None, factor: float) -> int:
+def gained_ms(original: TaskAttempt | None, copy: TaskAttempt, estimate_ms: int | None, factor: float) -> int:
     """How much earlier the task ended because of its copy."""
     end_ms = estimate_ms
     if end_ms is None and original is not None and factor > 1:
@@ -84,5 +84,5 @@ def gained_ms(original: Attempt | None, copy: Attempt, estimate_ms: int | None, 
     return max(0, end_ms - copy.finish_ms)
 
 
-def _run_ms(attempt: Attempt) -> int:
+def _run_ms(attempt: TaskAttempt) -> int:
     return max(0, (attempt.finish_ms or attempt.launch_ms) - attempt.launch_ms)

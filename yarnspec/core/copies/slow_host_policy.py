@@ -34,7 +34,7 @@ BY = "slow-task detector"
 _ASK_AGAIN_MS = 60_000
 
 
-class Suspects:
+class SlowHostPolicy:
     """Weighs the evidence against hosts; listens to the blocklist to know which came back."""
 
     def __init__(

@@ -17,13 +17,13 @@ from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.blocking.taskblocks import TaskBlocks
 from yarnspec.core.containers.capacity import Slots
 from yarnspec.core.containers.deaths import YoungDeath
-from yarnspec.core.containers.executor_table import Containers, Executor
+from yarnspec.core.containers.executor_table import Executor, ExecutorTable
 from yarnspec.core.copies.handback import Handback
 from yarnspec.core.copies.notes import Notes, topic_of
-from yarnspec.core.copies.slow_host_policy import Suspects
-from yarnspec.core.copies.speculative_containers import Extras
-from yarnspec.core.copies.stagemetrics import StageMetrics, brief
-from yarnspec.core.copies.task_copies import Copies, TaskKey, hosts_of
+from yarnspec.core.copies.slow_host_policy import SlowHostPolicy
+from yarnspec.core.copies.speculative_containers import SpeculativeContainers
+from yarnspec.core.copies.stagemetrics import StageMetricsTable, brief
+from yarnspec.core.copies.task_copies import TaskCopies, TaskKey, hosts_of
 from yarnspec.core.copies.withheld import Withheld
 from yarnspec.core.detectors import SlowAttempt, detector_of
 from yarnspec.core.faults.faulty_hosts import BY_DEATHS, Faults
@@ -36,7 +36,7 @@ from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 from yarnspec.core.slowness.host_speed import HostSpeeds
 from yarnspec.core.tasks.running_jobs import Jobs
-from yarnspec.core.tasks.stagetasks import Attempt, StageTasks
+from yarnspec.core.tasks.stagetasks import StageTasks, TaskAttempt
 from yarnspec.core.tasks.task_table import Happened, StageKey, TaskTable
 
 JUDGE_TIMER = "judge-tasks"
@@ -70,7 +70,7 @@ class Speculation:
         *,
         timers: Timers,
         hosts: Hosts,
-        containers: Containers,
+        containers: ExecutorTable,
         blocklist: Blocklist,
         task_blocks: TaskBlocks,
         warn: Callable[[str], list[Command]],
@@ -88,11 +88,11 @@ class Speculation:
         self.host_notes: Notes[str] = Notes(_HOSTS_NOTED)
         self._slots = Slots(settings, containers, self.table)
         self._jobs = Jobs()
-        self.copies = Copies(
+        self.copies = TaskCopies(
             settings.speculation, self.table, self.speeds.factor, self._jobs.readers_beside, self.task_notes.add
         )
-        self.metrics = StageMetrics(self.table, self.copies, self.detector)
-        self.extras = Extras(
+        self.metrics = StageMetricsTable(self.table, self.copies, self.detector)
+        self.extras = SpeculativeContainers(
             settings,
             containers=containers,
             slots=self._slots,
@@ -102,7 +102,7 @@ class Speculation:
             task_blocks=task_blocks,
             jobs=self._jobs,
         )
-        self.suspects = Suspects(blocklist, self._slots, self.table, self.speeds, self.host_notes)
+        self.suspects = SlowHostPolicy(blocklist, self._slots, self.table, self.speeds, self.host_notes)
         self.faults = Faults(settings, containers.running)
         for listener in (self.suspects, self.faults):
             blocklist.register(listener)
@@ -262,7 +262,7 @@ class Speculation:
             commands += self._begin(happened.stages_started[0], now_ms)
         return commands + self._look_at_extras(now_ms)
 
-    def _faults_of(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[Command]:
+    def _faults_of(self, stage: StageTasks, attempt: TaskAttempt, now_ms: int) -> list[Command]:
         commands = self._block_each(self.faults.attempt_ended(stage, attempt, now_ms), now_ms)
         acquitted = self.faults.acquitted(stage, attempt)
         if acquitted:

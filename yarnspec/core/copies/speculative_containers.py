@@ -28,7 +28,7 @@ from yarnspec.core.blocking.blocks import WIDE
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.blocking.taskblocks import TaskBlocks
 from yarnspec.core.containers.capacity import Slots
-from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, Containers, Executor
+from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, Executor, ExecutorTable
 from yarnspec.core.copies.task_copies import CopiedTask, TaskKey
 from yarnspec.core.messages.commands import AskHeldBlocks, Command, ReleaseContainer
 from yarnspec.core.messages.events import ONLY_MAP_OUTPUTS, HeldBlocksTold
@@ -50,14 +50,14 @@ _Needy = tuple[CopiedTask, StageTasks]
 """A task with a copy that has found no slot, and its stage."""
 
 
-class Extras:
+class SpeculativeContainers:
     """The extra containers: how many are wanted, where not, and which can be given back."""
 
     def __init__(
         self,
         settings: Settings,
         *,
-        containers: Containers,
+        containers: ExecutorTable,
         slots: Slots,
         table: TaskTable,
         hosts: Hosts,

@@ -8,7 +8,7 @@ from itertools import islice
 import msgspec
 import numpy as np
 
-from yarnspec.core.copies.task_copies import Copies
+from yarnspec.core.copies.task_copies import TaskCopies
 from yarnspec.core.detectors import Detector
 from yarnspec.core.messages.figures import StageSpeculation
 from yarnspec.core.messages.observations import NONE
@@ -21,10 +21,10 @@ _SPANS_OF_BRIEF = 20
 _ENDED_KEPT = 100
 
 
-class StageMetrics:
+class StageMetricsTable:
     """Counts slow tasks as the detector's last pass had them, and keeps the last word on stages that ended."""
 
-    def __init__(self, table: TaskTable, copies: Copies, detector: Detector) -> None:
+    def __init__(self, table: TaskTable, copies: TaskCopies, detector: Detector) -> None:
         self._table = table
         self._copies = copies
         self._detector = detector

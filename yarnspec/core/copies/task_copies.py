@@ -32,7 +32,7 @@ from yarnspec.core.messages.observations import Failure, StageFlag, State
 from yarnspec.core.messages.settings import SpeculationSettings
 from yarnspec.core.tasks.attemptstate import representative
 from yarnspec.core.tasks.columns import Column
-from yarnspec.core.tasks.stagetasks import Attempt, StageTasks
+from yarnspec.core.tasks.stagetasks import StageTasks, TaskAttempt
 from yarnspec.core.tasks.task_table import StageKey, TaskTable
 
 TaskKey = tuple[int, int, int]
@@ -53,7 +53,7 @@ class CopiedTask:
     key: TaskKey
     asked_ms: int | None = None
     asked: int = 0
-    running: dict[int, Attempt] = field(default_factory=dict)
+    running: dict[int, TaskAttempt] = field(default_factory=dict)
     original_end_ms: int | None = None
     denied: bool = False
     refusals: int = 0
@@ -65,7 +65,7 @@ class CopiedTask:
         return len(self.running) + (self.asked_ms is not None)
 
 
-class Copies:
+class TaskCopies:
     """The copied tasks of running stages, and the ledger of all.
 
     ``factor`` gives a host's slowdown; ``readers_beside`` the stages that read what a stage reads; ``note`` takes what
@@ -166,7 +166,7 @@ class Copies:
         waiting = stage.unlaunched
         return f"{waiting} tasks of its stage wait for slots before it" if waiting > self.free_slots else ""
 
-    def objection(self, stage: StageTasks, index: int, attempts: tuple[Attempt, ...], now_ms: int) -> str:
+    def objection(self, stage: StageTasks, index: int, attempts: tuple[TaskAttempt, ...], now_ms: int) -> str:
         """Why no copy of this task is started now, or an empty string."""
         why = self.objection_to_stage(stage)
         if why:
@@ -237,7 +237,7 @@ class Copies:
 
     # what is done
 
-    def launch(self, verdict: Verdict, attempts: tuple[Attempt, ...], now_ms: int) -> LaunchCopy:
+    def launch(self, verdict: Verdict, attempts: tuple[TaskAttempt, ...], now_ms: int) -> LaunchCopy:
         """Ask for a copy, on none of the hosts where the task runs."""
         key = (verdict.stage, verdict.stage_attempt, verdict.index)
         task = self._tasks.setdefault(key, CopiedTask(key))
@@ -267,7 +267,7 @@ class Copies:
 
     # what happened
 
-    def started(self, stage: StageTasks, copy: Attempt, now_ms: int) -> list[Command]:
+    def started(self, stage: StageTasks, copy: TaskAttempt, now_ms: int) -> list[Command]:
         """A copy runs: one that was asked for, or one that Spark started by itself.
 
         Where a map output was lost meanwhile, its start has crossed its withdrawal.
@@ -287,7 +287,7 @@ class Copies:
         banned = self._banned.get(stage.key)
         return [_kill(key, copy, banned)] if banned and copy.state is State.RUNNING else []
 
-    def ended(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[Command]:
+    def ended(self, stage: StageTasks, attempt: TaskAttempt, now_ms: int) -> list[Command]:
         """An attempt ended; what follows for the copies of its task, or of its stage."""
         commands: list[Command] = []
         # Where speculation is off the copies are Spark's own, and its own rules hold for them.
@@ -373,7 +373,7 @@ class Copies:
         self._live.clear()
         self._banned.clear()
 
-    def _won(self, stage: StageTasks, task: CopiedTask, attempt: Attempt, now_ms: int) -> list[Command]:
+    def _won(self, stage: StageTasks, task: CopiedTask, attempt: TaskAttempt, now_ms: int) -> list[Command]:
         if attempt.speculative:
             originals = [one for one in stage.attempts_of(attempt.index) if not one.speculative]
             original = representative(originals)
@@ -387,7 +387,7 @@ class Copies:
         self._note(task.key, "won", said, now_ms)
         return [self._withdraw(task, "its task has ended")] if task.asked_ms is not None else []
 
-    def _map_output_lost(self, stage: StageTasks, attempt: Attempt) -> list[Command]:
+    def _map_output_lost(self, stage: StageTasks, attempt: TaskAttempt) -> list[Command]:
         if self._table.knows((stage.stage, stage.stage_attempt + 1)):
             return []  # a newer attempt reads the output, which is there again: Spark ignores the failure as well
         said = (
@@ -424,11 +424,11 @@ def _oldest_first(waiting: Iterable[CopiedTask]) -> list[CopiedTask]:
     return sorted(waiting, key=attrgetter("asked_ms", "key"))
 
 
-def _kill(task: TaskKey, copy: Attempt, why: str) -> KillAttempt:
+def _kill(task: TaskKey, copy: TaskAttempt, why: str) -> KillAttempt:
     stage, stage_attempt, index = task
     return KillAttempt(stage=stage, stage_attempt=stage_attempt, index=index, task_id=copy.task_id, reason=why)
 
 
-def hosts_of(attempts: tuple[Attempt, ...]) -> tuple[str, ...]:
+def hosts_of(attempts: tuple[TaskAttempt, ...]) -> tuple[str, ...]:
     """The hosts on which attempts run, sorted."""
     return tuple(sorted({one.host for one in attempts if one.state is State.RUNNING and one.host}))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from yarnspec.core.detectors.execution_time import ExecutionTime
 from yarnspec.core.detectors.input_weighted import InputWeighted
-from yarnspec.core.detectors.progress import MANY, Progress
-from yarnspec.core.detectors.protocol import MAX_VERDICTS, Detector, Explanation, Judged, PutOff, SlowAttempt
+from yarnspec.core.detectors.progress import MANY, ProgressDetector
+from yarnspec.core.detectors.protocol import MAX_VERDICTS, Detector, Judged, PutOff, SlowAttempt, SlownessExplanation
 from yarnspec.core.messages.settings import DetectorSettings
 from yarnspec.core.slowness.host_speed import HostSpeeds
 
-__all__ = ["MAX_VERDICTS", "Detector", "Explanation", "Judged", "PutOff", "SlowAttempt", "detector_of"]
+__all__ = ["MAX_VERDICTS", "Detector", "Judged", "PutOff", "SlowAttempt", "SlownessExplanation", "detector_of"]
 
 
 def detector_of(settings: DetectorSettings, speeds: HostSpeeds, many: int = MANY) -> Detector:
-    """The detector that the settings name; ``many``: see ``Progress``, the others look at everything."""
+    """The detector that the settings name; ``many``: see ``ProgressDetector``, the others look at everything."""
     if settings.kind == "execution-time":
         return ExecutionTime(settings)
     if settings.kind == "input-weighted":
         return InputWeighted(settings)
-    return Progress(settings, speeds, many)
+    return ProgressDetector(settings, speeds, many)

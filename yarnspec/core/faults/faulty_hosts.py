@@ -38,7 +38,7 @@ from yarnspec.core.faults.stagefaults import Evidence, StageFaults
 from yarnspec.core.messages.events import BlockRequested
 from yarnspec.core.messages.observations import Failure, State
 from yarnspec.core.messages.settings import Settings
-from yarnspec.core.tasks.stagetasks import Attempt, StageTasks
+from yarnspec.core.tasks.stagetasks import StageTasks, TaskAttempt
 
 BY_FAILURES = "failed-task detector"
 BY_DEATHS = "young-death detector"
@@ -114,13 +114,13 @@ class Faults:
         """So many tasks have ended well on these hosts; to be told before what of them is told one by one."""
         self._well.add(counts, now_ms)
 
-    def attempt_ended(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[BlockRequested]:
+    def attempt_ended(self, stage: StageTasks, attempt: TaskAttempt, now_ms: int) -> list[BlockRequested]:
         """A task attempt ended; the wishes that follow from it."""
         if attempt.state is State.FAILED and attempt.failure in _TRIED_ELSEWHERE and attempt.host:
             return [] if _had_company(stage, attempt) else self._task_failed(stage, attempt)
         return self._task_ended_well(stage, attempt, now_ms) if attempt.state is State.SUCCESS else []
 
-    def acquitted(self, stage: StageTasks, attempt: Attempt) -> set[Key]:
+    def acquitted(self, stage: StageTasks, attempt: TaskAttempt) -> set[Key]:
         """The blocks that rest on the failure of a task: it has succeeded, or failed on another host as well.
 
         In the second case also the blocks of its stage, where the other tasks that failed there do not prove enough.
@@ -146,7 +146,7 @@ class Faults:
         for key in [key for key in self._in_stage if key[0] == stage]:
             del self._in_stage[key]
 
-    def _task_failed(self, stage: StageTasks, attempt: Attempt) -> list[BlockRequested]:
+    def _task_failed(self, stage: StageTasks, attempt: TaskAttempt) -> list[BlockRequested]:
         task, host = (*stage.key, attempt.index), attempt.host
         where = self._failed.setdefault(task, {})
         where.setdefault(host, set()).add(attempt.executor_id)
@@ -166,7 +166,7 @@ class Faults:
         wish = self._judge_in_stage(stage, host)
         return [*wishes, wish] if wish is not None else wishes
 
-    def _task_ended_well(self, stage: StageTasks, attempt: Attempt, now_ms: int) -> list[BlockRequested]:
+    def _task_ended_well(self, stage: StageTasks, attempt: TaskAttempt, now_ms: int) -> list[BlockRequested]:
         task = (*stage.key, attempt.index)
         faults = self._in_stage.get(stage.key)
         failed_on = faults.ended_well(attempt.index, attempt.host, attempt.executor_id) if faults is not None else ()
@@ -379,7 +379,7 @@ class Faults:
         )
 
 
-def _had_company(stage: StageTasks, attempt: Attempt) -> bool:
+def _had_company(stage: StageTasks, attempt: TaskAttempt) -> bool:
     """Whether another attempt of the same task ran when this one failed: it may hold what this one needs."""
     at_ms = attempt.finish_ms or 0
     others = (one for one in stage.attempts_of(attempt.index) if one.task_id != attempt.task_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from yarnspec.core.containers.executor_table import Containers
+from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle
 from yarnspec.core.lifecycle.restarts import RESTART_TIMER, Restarts
 from yarnspec.core.messages import events as ev
@@ -28,7 +28,7 @@ class Driver:
         self,
         settings: Settings,
         lifecycle: Lifecycle,
-        containers: Containers,
+        containers: ExecutorTable,
         timers: Timers,
         *,
         release_held: Callable[[], None],

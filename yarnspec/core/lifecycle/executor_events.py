@@ -1,6 +1,6 @@
 """What becomes of containers and their executors, one event at a time: allocated, registered, lost and replaced.
 
-``Containers`` is the table; here is what follows from its changes: whose fault an end was, what Spark is told of it,
+``ExecutorTable`` is the table; here is what follows from its changes: whose fault an end was, what Spark is told of it,
 how long a replacement waits, and when there is no use in further ones.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.blame import blame, shorten
 from yarnspec.core.containers.deaths import YoungDeath, YoungDeaths
-from yarnspec.core.containers.executor_table import Containers, Executor
+from yarnspec.core.containers.executor_table import Executor, ExecutorTable
 from yarnspec.core.containers.removals import Removals
 from yarnspec.core.lifecycle.driver import Route
 from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle
@@ -35,7 +35,7 @@ class Executors:
         self,
         settings: Settings,
         lifecycle: Lifecycle,
-        containers: Containers,
+        containers: ExecutorTable,
         hosts: Hosts,
         timers: Timers,
         *,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Literal
 
 from yarnspec.core.containers.blame import shorten
-from yarnspec.core.containers.executor_table import Containers
+from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.messages.commands import AbandonAttempt, Command, FinishApplication, SetTimer, StopDriver
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
@@ -83,7 +83,7 @@ class Lifecycle:
         self.over = "abandoned"
         return [StopDriver(reason=reason), AbandonAttempt(exit_code=EXIT_FAILED, reason=reason, diagnostics=reason)]
 
-    def phase(self, containers: Containers) -> Phase:
+    def phase(self, containers: ExecutorTable) -> Phase:
         """The phase's name."""
         if self.over:
             return self.over
@@ -94,11 +94,11 @@ class Lifecycle:
         return "executing" if self.sufficient(containers) else "waiting"
 
     @staticmethod
-    def sufficient(containers: Containers) -> bool:
+    def sufficient(containers: ExecutorTable) -> bool:
         """Whether the job can make progress."""
         return containers.count("running") > 0
 
-    def watch(self, containers: Containers, now_ms: int) -> list[Command]:
+    def watch(self, containers: ExecutorTable, now_ms: int) -> list[Command]:
         """Start or end the wait for resources, as the table now stands."""
         if not self._insufficient(containers):
             self._waiting_since_ms = None
@@ -109,7 +109,7 @@ class Lifecycle:
         self._waiting_since_ms = now_ms
         return [self._deadline(now_ms, containers)]
 
-    def timed_out(self, containers: Containers, now_ms: int, blocked: tuple[str, ...]) -> str:
+    def timed_out(self, containers: ExecutorTable, now_ms: int, blocked: tuple[str, ...]) -> str:
         """Why the wait for resources is over without success, or an empty string when resources came."""
         since_ms = self._waiting_since_ms
         if since_ms is None or not self._insufficient(containers):
@@ -123,12 +123,12 @@ class Lifecycle:
             f"the ResourceManager says: {said}"
         )
 
-    def _deadline(self, now_ms: int, containers: Containers) -> SetTimer:
+    def _deadline(self, now_ms: int, containers: ExecutorTable) -> SetTimer:
         limit_ms = self._settings.resource_wait_ms
         reason = f"an executor must register within {limit_ms // 1000} s ({containers.summary()})"
         return self._timers.set(WAIT_TIMER, now_ms + limit_ms, reason)
 
-    def _insufficient(self, containers: Containers) -> bool:
+    def _insufficient(self, containers: ExecutorTable) -> bool:
         if not self.lives or self.stopping or self.over or containers.target <= 0 or self.sufficient(containers):
             return False
         # Before the driver listens no executor can register, however long the program takes to get there: until then

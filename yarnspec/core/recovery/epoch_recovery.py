@@ -38,9 +38,9 @@ from yarnspec.core.messages.commands import (
 from yarnspec.core.messages.guard import Guard
 from yarnspec.core.messages.settings import RecoverySettings
 from yarnspec.core.messages.timers import Timers
-from yarnspec.core.recovery.saved_output_hosts import WINDOW_TIMER, DataHosts
+from yarnspec.core.recovery.saved_output_hosts import WINDOW_TIMER, SavedOutputHosts
 from yarnspec.core.recovery.shuffles import Shuffles
-from yarnspec.core.writes.write_coordinator import Outputs
+from yarnspec.core.writes.write_coordinator import WriteCoordinator
 
 REPLAY_TIMER = "journal-replay"
 QUESTION_TIMER = "shuffle-question"
@@ -52,7 +52,7 @@ _UNRECORDED: dict[rec.Unrecoverable, str] = {
 }
 
 
-class Recovery:
+class EpochRecovery:
     """Decides what is recorded and what is used again, for one epoch."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Recovery:
         settings: RecoverySettings,
         lifecycle: Lifecycle,
         timers: Timers,
-        data_hosts: DataHosts,
+        data_hosts: SavedOutputHosts,
         *,
         lost_writes: str = "",
     ) -> None:
@@ -83,7 +83,7 @@ class Recovery:
         self._jobs = 0
         self._guard = Guard(self._broken)
         self._told = False
-        self._outputs = Outputs(lifecycle, self._progress, lost=lost_writes)
+        self._outputs = WriteCoordinator(lifecycle, self._progress, lost=lost_writes)
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:

@@ -43,7 +43,7 @@ _REASON_CHARS = 500
 _TELLS = (ev.Observed, ev.CopyRefused, ev.UnblockRequested, ev.DriverLost)
 
 
-class Carry:
+class MasterHandover:
     """What is recorded of the negotiator's state, and what becomes of that of the attempt before."""
 
     def __init__(

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.blocking.hosts import Hosts
-from yarnspec.core.containers.executor_table import Containers
+from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.messages.commands import Command, GiveUpHost
 from yarnspec.core.messages.recoveryevents import LiveAdoptionBegan, LiveAdoptionEnded
 from yarnspec.core.messages.settings import RecoverySettings
@@ -24,11 +24,17 @@ WINDOW_TIMER = "recovery-window"
 LIVE_TIMER_FAMILY = "live-adoption"
 
 
-class DataHosts:
+class SavedOutputHosts:
     """Which hosts are waited for."""
 
     def __init__(
-        self, settings: RecoverySettings, *, timers: Timers, hosts: Hosts, blocklist: Blocklist, containers: Containers
+        self,
+        settings: RecoverySettings,
+        *,
+        timers: Timers,
+        hosts: Hosts,
+        blocklist: Blocklist,
+        containers: ExecutorTable,
     ) -> None:
         self._window_ms = settings.window_ms
         self._live_ms = settings.live_adoption_ms

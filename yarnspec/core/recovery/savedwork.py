@@ -109,19 +109,19 @@ def changed(before: ApplicationRegistered | None, now: ApplicationRegistered) ->
     return tuple(told for name, told in _TOLD.items() if getattr(before, name) != getattr(now, name))
 
 
-class Progress(NamedTuple):
+class ProgramProgress(NamedTuple):
     """How far the program has got: the last epoch that finished anything new, and how many jobs have ended in all."""
 
     epoch: int = 0
     jobs: int = 0
 
 
-def progress_of(recorded: Recorded) -> Progress:
+def progress_of(recorded: Recorded) -> ProgramProgress:
     """What the journal says of it."""
-    return Progress(*map(int, recorded.carried.get(PROGRESS, b"").split()))
+    return ProgramProgress(*map(int, recorded.carried.get(PROGRESS, b"").split()))
 
 
-def progress_record(progress: Progress) -> Carried:
+def progress_record(progress: ProgramProgress) -> Carried:
     """The same as a record."""
     return Carried(kind=PROGRESS, payload=f"{progress.epoch} {progress.jobs}".encode())
 

@@ -28,7 +28,7 @@ class Seen:
     told: Column
 
 
-class Run(NamedTuple):
+class HealthyRun(NamedTuple):
     """The best run up to the last task: what it says in logarithms of odds, and of how many tasks of either kind."""
 
     told: float
@@ -37,11 +37,11 @@ class Run(NamedTuple):
     latest_ms: int
 
 
-def best_run(seen: Iterable[Seen], host: int, since_ms: int) -> Run:
+def best_run(seen: Iterable[Seen], host: int, since_ms: int) -> HealthyRun:
     """Of a host's tasks that ended since then; of none when there is none."""
     of_host = [(each, (each.host == host) & (each.end_ms >= since_ms)) for each in seen]
     if not any(here.any() for _, here in of_host):
-        return Run(0.0, 0, 0, 0)
+        return HealthyRun(0.0, 0, 0, 0)
     end_ms = np.concatenate([each.end_ms[here] for each, here in of_host])
     told = np.concatenate([each.told[here] for each, here in of_host])
     # Of those that ended at once the late ones count as the last: no run leaves them out.
@@ -49,4 +49,6 @@ def best_run(seen: Iterable[Seen], host: int, since_ms: int) -> Run:
     sums = np.cumsum(told[backwards])
     best = int(np.argmin(sums))
     run = told[backwards[: best + 1]]
-    return Run(float(sums[best]), int(np.count_nonzero(run < 0)), int(np.count_nonzero(run > 0)), int(end_ms.max()))
+    return HealthyRun(
+        float(sums[best]), int(np.count_nonzero(run < 0)), int(np.count_nonzero(run > 0)), int(end_ms.max())
+    )

@@ -21,7 +21,7 @@ from yarnspec.core.messages.settings import DetectorSettings
 from yarnspec.core.slowness.health import Seen, best_run
 from yarnspec.core.slowness.likelihood import add_up
 from yarnspec.core.slowness.reference_times import SAMPLE, References, reference_state
-from yarnspec.core.slowness.stage_evidence import HostEvidence, Pace
+from yarnspec.core.slowness.stage_evidence import HostEvidence, StageEvidence
 from yarnspec.core.tasks.columns import Column, Columns, numbered
 from yarnspec.core.tasks.places import UNKNOWN, Names
 from yarnspec.core.tasks.stagetasks import StageTasks
@@ -76,7 +76,7 @@ class HostSpeeds:
         self._places: object = None
         self._own: Column = np.zeros(0, dtype=np.int64)
         self._references: dict[StageKey, References] = {}
-        self._paces: dict[StageKey, Pace] = {}
+        self._paces: dict[StageKey, StageEvidence] = {}
         self._sample = SAMPLE
         self._fresh: tuple[int, int] = (-1, -1)
         self._looked: dict[StageKey, int] = {}
@@ -121,7 +121,7 @@ class HostSpeeds:
             self._look_at(table.stages[key], now_ms)
         self._pool = None
 
-    def pace(self, stage: StageTasks) -> Pace | None:
+    def pace(self, stage: StageTasks) -> StageEvidence | None:
         """What the last look saw of a running stage; None while there is nothing to compare with."""
         return self._paces.get(stage.key)
 
@@ -294,11 +294,11 @@ class HostSpeeds:
         within = sum(cost <= _ROWS_AT_ONCE for cost in costs)
         return set(waiting[: max(within, _STAGES_AT_LEAST)])
 
-    def _pace(self, stage: StageTasks, now_ms: int) -> Pace | None:
+    def _pace(self, stage: StageTasks, now_ms: int) -> StageEvidence | None:
         references = self._references.get(stage.key)
         if references is None or references.stage is not stage or references.state != reference_state(stage):
             references = self._references[stage.key] = References(stage, self._settings, self._sample)
-        pace = Pace(references, now_ms, self._settings, self._since(stage))
+        pace = StageEvidence(references, now_ms, self._settings, self._since(stage))
         return pace if len(pace.rows) else None
 
     def _since(self, stage: StageTasks) -> Column | None:
@@ -308,7 +308,7 @@ class HostSpeeds:
         names = stage.places.host_names
         return np.array([self._since_ms.get(names[each], 0) for each in range(len(names))], dtype=np.int64)
 
-    def _seen(self, pace: Pace) -> Seen:
+    def _seen(self, pace: StageEvidence) -> Seen:
         return Seen(self._own[pace.host], pace.end_ms, pace.told)
 
     def _look_at(self, stage: StageTasks, now_ms: int) -> None:
@@ -376,7 +376,7 @@ class _Pool:
             for name in (*self._FADING, "latest_ms"):
                 self._columns[name][host] = 0
 
-    def add(self, pace: Pace, own: Column) -> None:
+    def add(self, pace: StageEvidence, own: Column) -> None:
         """What a running stage says as it is now."""
         evidence = pace.evidence
         hosts = own[evidence.host]
@@ -385,7 +385,7 @@ class _Pool:
         columns["whole"][hosts] += evidence.whole
         self._count(hosts, evidence, columns)
 
-    def join(self, paces: Sequence[Pace], own: Column) -> None:
+    def join(self, paces: Sequence[StageEvidence], own: Column) -> None:
         """Take the tasks of all running stages for one sequence: each stage's worst run by itself is its worst luck."""
         suspected = self._columns["log_odds"] >= _JOINED_FROM
         if not suspected.any():
@@ -402,7 +402,7 @@ class _Pool:
         self._columns["log_odds"][hosts] = sums.worst
         self._columns["whole"][hosts] = sums.whole
 
-    def take(self, pace: Pace, own: Column) -> None:
+    def take(self, pace: StageEvidence, own: Column) -> None:
         """What a stage that is over says, upon what those before said."""
         evidence = pace.evidence
         hosts = own[evidence.host]

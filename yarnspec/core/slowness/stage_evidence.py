@@ -58,7 +58,7 @@ class HostEvidence:
     latest_late_ms: Column
 
 
-class Pace:
+class StageEvidence:
     """A stage's observations at one moment.
 
     ``ratio``: time, or time so far at least, over what is expected by the tasks of other hosts. ``x``: the logarithm

@@ -14,7 +14,7 @@ from enum import IntEnum
 import numpy as np
 
 from yarnspec.core.messages.observations import State
-from yarnspec.core.tasks.stagetasks import Attempt, StageTasks
+from yarnspec.core.tasks.stagetasks import StageTasks, TaskAttempt
 
 
 class Priority(IntEnum):
@@ -47,12 +47,12 @@ def priority(state: State) -> Priority:
     return OF_SPARK[state.name]
 
 
-def representative(attempts: Sequence[Attempt]) -> Attempt | None:
+def representative(attempts: Sequence[TaskAttempt]) -> TaskAttempt | None:
     """The likeliest of these attempts to finish; None when there are none."""
     return min(attempts, key=lambda one: (-priority(one.state), one.launch_ms, one.attempt, one.task_id), default=None)
 
 
-def winner(stage: StageTasks, index: int) -> Attempt | None:
+def winner(stage: StageTasks, index: int) -> TaskAttempt | None:
     """The one attempt of a task whose output counts; None while none has finished.
 
     When two finish together it is the one whose end Spark's driver heard of first, as that is the one that it takes.
@@ -61,6 +61,6 @@ def winner(stage: StageTasks, index: int) -> Attempt | None:
     return None if row < 0 else stage.attempt_at(row)
 
 
-def stands_for(stage: StageTasks, index: int) -> Attempt | None:
+def stands_for(stage: StageTasks, index: int) -> TaskAttempt | None:
     """The attempt that stands for a task: the winner, else the likeliest to finish; None when it has none."""
     return winner(stage, index) or representative(stage.attempts_of(index))

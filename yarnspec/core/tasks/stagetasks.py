@@ -21,7 +21,7 @@ _ENDS = (State.SUCCESS, State.FAILED, State.KILLED)
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class TaskAttempt:
     """One attempt of a task, read out of the columns; ``finish_ms`` is None while it runs."""
 
     task_id: int
@@ -222,7 +222,7 @@ class StageTasks:
         numbers = {int(host[row]) for row in self.rows_of(index) if state[row] == State.RUNNING}
         return tuple(sorted(filter(None, self.places.host_names.texts(numbers))))
 
-    def attempts_of(self, index: int) -> tuple[Attempt, ...]:
+    def attempts_of(self, index: int) -> tuple[TaskAttempt, ...]:
         """The attempts of a task in the order of their launch."""
         return tuple(self.attempt_at(row) for row in self.rows_of(index))
 
@@ -235,11 +235,11 @@ class StageTasks:
             row = int(self.rows["previous"][row])
         return sorted(found, key=lambda each: (int(self.rows["launch_ms"][each]), each))
 
-    def attempt_at(self, row: int) -> Attempt:
+    def attempt_at(self, row: int) -> TaskAttempt:
         """One row as an object."""
         rows = self.rows
         state = State(int(rows["state"][row]))
-        return Attempt(
+        return TaskAttempt(
             task_id=int(rows["task_id"][row]),
             index=int(rows["index"][row]),
             attempt=int(rows["attempt"][row]),

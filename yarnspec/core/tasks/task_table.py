@@ -17,7 +17,7 @@ import numpy as np
 from yarnspec.core.messages.observations import NONE, Failure, Observations, RowKind, StageFlag, State
 from yarnspec.core.tasks.columns import Column
 from yarnspec.core.tasks.places import UNKNOWN, Places
-from yarnspec.core.tasks.stagetasks import Attempt, Batch, StageTasks
+from yarnspec.core.tasks.stagetasks import Batch, StageTasks, TaskAttempt
 
 _ENDED_KEYS_KEPT = 10_000
 
@@ -32,9 +32,9 @@ class Happened:
 
     stages_started: list[StageTasks] = field(default_factory=list)
     stages_ended: list[tuple[StageTasks, State]] = field(default_factory=list)
-    attempts_ended: list[tuple[StageTasks, Attempt]] = field(default_factory=list)
+    attempts_ended: list[tuple[StageTasks, TaskAttempt]] = field(default_factory=list)
     """Those that failed, copies, and those of tasks that have or had several attempts; in their order by stage."""
-    copies_started: list[tuple[StageTasks, Attempt]] = field(default_factory=list)
+    copies_started: list[tuple[StageTasks, TaskAttempt]] = field(default_factory=list)
     succeeded: Counter[str] = field(default_factory=Counter)
     """How many attempts succeeded on each host."""
     rows_ended: list[tuple[StageTasks, Column]] = field(default_factory=list)

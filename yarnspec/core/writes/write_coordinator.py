@@ -31,12 +31,12 @@ from yarnspec.core.messages.commands import (
     RecordLost,
     RecordWrite,
 )
-from yarnspec.core.writes.write_verdicts import Verdict, Writes, has_lost
+from yarnspec.core.writes.write_verdicts import Writes, WriteVerdict, has_lost
 
 _CREATES = ("create", "ignore")
 
 
-class Outputs:
+class WriteCoordinator:
     """Answers what the driver of one epoch asks about its writes.
 
     Args:
@@ -209,7 +209,7 @@ class Outputs:
             return self._never_declared(event.question, event.write)
         return self._give(declared, event.question, self._writes.missing(declared, saved))
 
-    def _give(self, declared: wr.WriteDeclared, question: int, verdict: Verdict) -> list[Command]:
+    def _give(self, declared: wr.WriteDeclared, question: int, verdict: WriteVerdict) -> list[Command]:
         if verdict.action == "stop":
             return self._stop(question, verdict.reason)
         if verdict.saved is not None:

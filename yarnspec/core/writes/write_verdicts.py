@@ -42,7 +42,7 @@ from yarnspec.core.messages.writeevents import Held, SavedWrite, WriteDeclared
 Action = Literal["run", "skip", "stop"]
 
 
-class Verdict(NamedTuple):
+class WriteVerdict(NamedTuple):
     """What becomes of a write. ``saved``: the one whose place it takes; ``check``: whether its files must be there."""
 
     action: Action
@@ -144,43 +144,47 @@ class Writes:
         self._open[ordinal] = again = msgspec.structs.replace(found, state="begun", defers=False)
         return again
 
-    def declare(self, declared: WriteDeclared) -> Verdict:
+    def declare(self, declared: WriteDeclared) -> WriteVerdict:
         """What becomes of a write of this epoch."""
         if self._unknown:
             return self._declare_unknown(declared)
         touched = self._touching([declared.path])
         if not touched:
-            return Verdict("run", "no earlier epoch has written there")
+            return WriteVerdict("run", "no earlier epoch has written there")
         may_run = declared.mode == "replace" or not has_lost(touched)
         if not declared.existed and _all_within(touched, declared.path) and may_run:
-            return Verdict("run", "nothing of what earlier epochs wrote there is left")
+            return WriteVerdict("run", "nothing of what earlier epochs wrote there is left")
         found = self._match(declared, touched)
         if found is not None:
             overwritten = any(one.ordinal > found.ordinal and _wipes(one, found.path) for one in touched)
             check = not overwritten or _was_emptied_after(found, touched)
             if not check and self._replaces(declared, touched):
                 # Not skipped: nothing of it is left, and the program may be about to read it.
-                return Verdict("run", f"write {found.ordinal} was that, and later ones have replaced it")
+                return WriteVerdict("run", f"write {found.ordinal} was that, and later ones have replaced it")
             del self._open[found.ordinal]
-            return Verdict("skip", f"epoch {found.epoch} has committed it as write {found.ordinal}", found, check)
+            return WriteVerdict("skip", f"epoch {found.epoch} has committed it as write {found.ordinal}", found, check)
         return self._again(declared, touched, declared.why_not or "it is none of those that were committed")
 
-    def _declare_unknown(self, declared: WriteDeclared) -> Verdict:
+    def _declare_unknown(self, declared: WriteDeclared) -> WriteVerdict:
         # What was read may have been the outcome of this very write.
         if _refused(declared):
-            return Verdict("run", f"something is there that an earlier life of it may have written: {self._unknown}")
+            return WriteVerdict(
+                "run", f"something is there that an earlier life of it may have written: {self._unknown}"
+            )
         was_read = _any_overlaps(self._read, declared.path)
         may_hold = declared.mode != "replace" and declared.existed and not self._is_own(declared.path)
         if was_read or may_hold:
             said = f"{_does(declared)} what an earlier life of it may have written: {self._unknown}"
-            return Verdict("stop", said)
-        return Verdict("run", f"what earlier epochs wrote is not known: {self._unknown}")
+            return WriteVerdict("stop", said)
+        return WriteVerdict("run", f"what earlier epochs wrote is not known: {self._unknown}")
 
-    def missing(self, declared: WriteDeclared, saved: SavedWrite) -> Verdict:
+    def missing(self, declared: WriteDeclared, saved: SavedWrite) -> WriteVerdict:
         """What becomes of a write whose output is not there as it was committed."""
         if declared.mode == "ignore":
             said = f"{_does(declared)} what an earlier life of it has written, but not all of it any more"
-            return Verdict("stop", f"{said}: write {saved.ordinal} has lost files, and Spark would leave it as it is")
+            return WriteVerdict(
+                "stop", f"{said}: write {saved.ordinal} has lost files, and Spark would leave it as it is"
+            )
         self._reopen((saved,))
         touched = self._touching([declared.path])
         return self._again(declared, touched, "its files are not those that were committed")
@@ -282,14 +286,16 @@ class Writes:
                 return one
         return None
 
-    def _again(self, declared: WriteDeclared, touched: list[SavedWrite], why: str) -> Verdict:
+    def _again(self, declared: WriteDeclared, touched: list[SavedWrite], why: str) -> WriteVerdict:
         if self._replaces(declared, touched):
-            return Verdict("run", f"it overwrites what earlier epochs wrote: {why}")
+            return WriteVerdict("run", f"it overwrites what earlier epochs wrote: {why}")
         if self._amended(declared):
-            return Verdict("run", f"it overwrites parts again that an earlier life has overwritten: {why}")
+            return WriteVerdict("run", f"it overwrites parts again that an earlier life has overwritten: {why}")
         if _refused(declared) or self._leaves(declared, touched):
-            return Verdict("run", f"an earlier life of it has written there ({_told(touched)}): {why}")
-        return Verdict("stop", f"{_does(declared)} what an earlier life of it has written ({_told(touched)}): {why}")
+            return WriteVerdict("run", f"an earlier life of it has written there ({_told(touched)}): {why}")
+        return WriteVerdict(
+            "stop", f"{_does(declared)} what an earlier life of it has written ({_told(touched)}): {why}"
+        )
 
     def _leaves(self, declared: WriteDeclared, touched: list[SavedWrite]) -> bool:
         """Whether it is left as it is by Spark, and whole; then it takes the place of the one that made it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from yarnspec.observe.forms.document import ContainerStatus, Final, Links, StatusDocument
-from yarnspec.yarn.rm.reports import Application as Report
+from yarnspec.yarn.rm.reports import ApplicationReport as Report
 
 _EXIT_CODES = {"SUCCEEDED": 0, "FAILED": 1, "KILLED": 7}
 

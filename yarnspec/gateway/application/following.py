@@ -14,7 +14,7 @@ from yarnspec.gateway.application.client import OutputCutOff, OutputPiece
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.application.killed import GivenUp
 from yarnspec.observe.forms.document import StatusDocument
-from yarnspec.observe.status.progress import Progress
+from yarnspec.observe.status.progress import ProgressView
 
 _EXIT_FAILED = 1
 _EXIT_NO_RESOURCES = 6
@@ -39,7 +39,7 @@ class Followed(msgspec.Struct, frozen=True, kw_only=True):
 
 def follow(
     application: Application,
-    progress: Progress,
+    progress: ProgressView,
     *,
     output: bool,
     poll_s: float,
@@ -100,7 +100,7 @@ def follow(
     return Followed(last=last, whole_output=copy.whole or not output)
 
 
-def _give_up(application: Application, progress: Progress, start_wait_s: float, document: StatusDocument) -> None:
+def _give_up(application: Application, progress: ProgressView, start_wait_s: float, document: StatusDocument) -> None:
     why = document.pending_reason or "YARN gives no reason"
     which = (
         "its application master" if document.attempt <= 1 else f"the application master of attempt {document.attempt}"
@@ -122,7 +122,9 @@ def exit_code(document: StatusDocument) -> int:
 class _PatientAsking:
     """Asks a cluster that may be away for a while: the application goes on without it."""
 
-    def __init__(self, progress: Progress, pause_s: float, over: threading.Event, clock_s: Callable[[], float]) -> None:
+    def __init__(
+        self, progress: ProgressView, pause_s: float, over: threading.Event, clock_s: Callable[[], float]
+    ) -> None:
         self._progress = progress
         self._pause_s = pause_s
         self._over = over
@@ -153,7 +155,7 @@ class _PatientAsking:
 class _OutputCopy:
     """Copies the driver's output in a thread of its own: live, and what the negotiator could not give from the log."""
 
-    def __init__(self, application: Application, progress: Progress) -> None:
+    def __init__(self, application: Application, progress: ProgressView) -> None:
         self.broken = threading.Event()
         self.whole = False
         self._application = application

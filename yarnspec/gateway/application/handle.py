@@ -30,7 +30,7 @@ from yarnspec.observe.status.metrics import exposition
 from yarnspec.observe.status.status_fold import StatusFold
 from yarnspec.options import Options
 from yarnspec.units import parse_duration_ms
-from yarnspec.yarn.rm.reports import Application as Report
+from yarnspec.yarn.rm.reports import ApplicationReport as Report
 from yarnspec.yarn.rm.resource_manager import attempt_of
 from yarnspec.yarn.rm.yarn_command import aggregated_logs, kill_application
 from yarnspec.yarn.skein.staging import staging_directory

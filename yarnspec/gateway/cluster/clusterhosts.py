@@ -10,7 +10,7 @@ from yarnspec.errors import UsageError
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.options import Options
 from yarnspec.units import parse_duration_ms
-from yarnspec.yarn.files.cluster_blocks import OFF, ClusterBlocks, ClusterList
+from yarnspec.yarn.files.cluster_blocks import OFF, ClusterBlocks, ListedBlocks
 from yarnspec.yarn.rm.hosts import ALL_STATES, check_known
 
 
@@ -38,7 +38,7 @@ class ClusterHosts:
         """Close the connections."""
         self._cluster.close()
 
-    def read(self) -> ClusterList:
+    def read(self) -> ListedBlocks:
         """What is blocked for all applications now, and which entries are not believed."""
         return self._list().read(_now_ms())
 

@@ -110,7 +110,7 @@ class Patient:
         return plan_sizes({}, self.settings)
 
 
-class Step(msgspec.Struct, frozen=True):
+class CheckStep(msgspec.Struct, frozen=True):
     """One row of the table: a check, what to do when it fails, and the checks that it builds on."""
 
     name: str
@@ -287,23 +287,25 @@ def python_on_hosts(patient: Patient) -> Found:
 
 
 STEPS = (
-    Step("java", java, "install a JDK 17 and set JAVA_HOME to it"),
-    Step("yarn", yarn, "put the bin directory of your cluster's Hadoop client on PATH"),
-    Step("jar", jar, "build it with `make jar`, or install yarnspec from its wheel"),
-    Step("pyspark", pyspark, "install yarnspec together with its dependencies"),
-    Step("configuration", configuration, "set HADOOP_CONF_DIR to your cluster's core-site.xml and yarn-site.xml"),
-    Step(
+    CheckStep("java", java, "install a JDK 17 and set JAVA_HOME to it"),
+    CheckStep("yarn", yarn, "put the bin directory of your cluster's Hadoop client on PATH"),
+    CheckStep("jar", jar, "build it with `make jar`, or install yarnspec from its wheel"),
+    CheckStep("pyspark", pyspark, "install yarnspec together with its dependencies"),
+    CheckStep("configuration", configuration, "set HADOOP_CONF_DIR to your cluster's core-site.xml and yarn-site.xml"),
+    CheckStep(
         "HDFS",
         hdfs,
         "start HDFS, or have its admin give you a home directory that you can write",
         ("configuration",),
     ),
-    Step("ResourceManager", resource_manager, "start it, or correct its address in yarn-site.xml", ("configuration",)),
-    Step("queue", queue, "choose a queue with --queue (`yarn queue -list`)", ("ResourceManager",)),
-    Step("hosts", hosts, "start NodeManagers, or ask for smaller containers", ("queue",)),
-    Step("placement", placement, "set placement.mode to auto", ("ResourceManager",)),
-    Step("clocks", clocks, "let NTP set the clocks", ("ResourceManager",)),
-    Step(
+    CheckStep(
+        "ResourceManager", resource_manager, "start it, or correct its address in yarn-site.xml", ("configuration",)
+    ),
+    CheckStep("queue", queue, "choose a queue with --queue (`yarn queue -list`)", ("ResourceManager",)),
+    CheckStep("hosts", hosts, "start NodeManagers, or ask for smaller containers", ("queue",)),
+    CheckStep("placement", placement, "set placement.mode to auto", ("ResourceManager",)),
+    CheckStep("clocks", clocks, "let NTP set the clocks", ("ResourceManager",)),
+    CheckStep(
         "Python on hosts",
         python_on_hosts,
         "install yarnspec on every host under this path, or say with --environment where it is",
@@ -330,7 +332,7 @@ def examine(patient: Patient, *, leave_out: frozenset[str] = frozenset()) -> Ite
         yield check
 
 
-def make(step: Step, patient: Patient) -> Check:
+def make(step: CheckStep, patient: Patient) -> Check:
     """Make one check."""
     try:
         found = step.check(patient)

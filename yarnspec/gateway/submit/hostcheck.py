@@ -19,7 +19,7 @@ from yarnspec.gateway.translation.shipping import Hold
 from yarnspec.jvm import jar_path
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE
 from yarnspec.yarn.hadoop.hadoop_conf import write_conf_jar
-from yarnspec.yarn.rm.reports import Application
+from yarnspec.yarn.rm.reports import ApplicationReport
 from yarnspec.yarn.rm.yarn_command import kill_application
 from yarnspec.yarn.skein.skein_application import LocalizedFile, SkeinApplication, SkeinContainer
 from yarnspec.yarn.skein.skein_submission import SubmissionHook, submit
@@ -135,7 +135,7 @@ def run_python_on_a_host(
 
 def _await_end(
     cluster: Cluster, application_id: str, deadline_s: float, pause: Callable[[float], None]
-) -> Application | None:
+) -> ApplicationReport | None:
     for _ in range(int(deadline_s / _POLL_S)):
         found = cluster.rm.application(application_id)
         if found.ended:
@@ -144,7 +144,7 @@ def _await_end(
     return None
 
 
-def explained(report: Application, python: str) -> YarnspecError:
+def explained(report: ApplicationReport, python: str) -> YarnspecError:
     """Our error for an application that failed: the program's exit code stands in the diagnostics."""
     where = f"on {report.am_host}" if report.am_host else "on the hosts"
     reasons = {

@@ -29,7 +29,7 @@ from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known
 from yarnspec.yarn.rm.placement_mode import ResolvedMode, resolve
 from yarnspec.yarn.rm.reports import Host, Size
 from yarnspec.yarn.skein.skein_application import LocalizedFile, SkeinApplication
-from yarnspec.yarn.skein.skein_submission import HostAndRack, RolledLogs, SubmissionHook
+from yarnspec.yarn.skein.skein_submission import AmHost, RolledLogs, SubmissionHook
 
 _SECRET_BYTES = 32
 _YARN_ATTEMPTS = 2
@@ -229,7 +229,7 @@ def _hook(translation: Translation, hosts: tuple[Host, ...], listed: tuple[str, 
         priority=yarn.priority,
         tags=yarn.tags or None,
         am_excluded_hosts=(*translation.exclude_hosts, *listed),
-        all_hosts=tuple(HostAndRack(host.host, host.rack) for host in hosts if host.state == "RUNNING"),
+        all_hosts=tuple(AmHost(host.host, host.rack) for host in hosts if host.state == "RUNNING"),
         max_attempts=yarn.max_attempts,
         attempt_failures_validity_interval_ms=yarn.attempt_failures_validity_interval_ms,
         am_node_label=yarn.am_node_label or None,

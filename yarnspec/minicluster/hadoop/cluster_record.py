@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Record(msgspec.Struct, kw_only=True):
+class ClusterRecord(msgspec.Struct, kw_only=True):
     """The contents of `cluster.json`: the cluster as it was started, and its daemons by name."""
 
     schema: int = 1
@@ -28,20 +28,20 @@ class Record(msgspec.Struct, kw_only=True):
     """The process with which the cluster ends; without one it runs until it is stopped."""
 
 
-def read_record(path: Path) -> Record | None:
+def read_record(path: Path) -> ClusterRecord | None:
     """Read the record; None when no cluster was ever started here."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         return None
     try:
-        return msgspec.json.decode(data, type=Record)
+        return msgspec.json.decode(data, type=ClusterRecord)
     except msgspec.DecodeError as error:
         message = f"{path} is not a mini cluster's record ({error}): remove the directory or name another"
         raise UsageError(message) from None
 
 
-def write_record(path: Path, record: Record) -> None:
+def write_record(path: Path, record: ClusterRecord) -> None:
     """Replace the record by rename: a reader never sees half of it."""
     scratch = path.with_name(f"{path.name}.{os.getpid()}")
     scratch.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=2))

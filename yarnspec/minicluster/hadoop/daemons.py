@@ -14,7 +14,7 @@ from yarnspec.minicluster.hadoop.configuration import DATA_NODE, NAME_NODE, OWNE
 from yarnspec.minicluster.machine.processes import ProcessIdentity, start_detached
 
 if TYPE_CHECKING:
-    from yarnspec.minicluster.hadoop.cluster_record import Record
+    from yarnspec.minicluster.hadoop.cluster_record import ClusterRecord
     from yarnspec.minicluster.hadoop.home import Home
 
 _YARN_SERVER = "org.apache.hadoop.yarn.server"
@@ -47,7 +47,7 @@ def container_mark(home: Home, host: str) -> str:
     return f"LOCAL_DIRS={home.local(host)}/"
 
 
-def start_daemon(home: Home, record: Record, name: str) -> ProcessIdentity:
+def start_daemon(home: Home, record: ClusterRecord, name: str) -> ProcessIdentity:
     """Start one daemon; it writes its log into the home's logs."""
     environment = _environment(home, record)
     if name in OF_OURS:
@@ -60,7 +60,7 @@ def start_daemon(home: Home, record: Record, name: str) -> ProcessIdentity:
     return start_detached(command, directory=home.root, log=home.log(name), environment=environment)
 
 
-def format_name_node(home: Home, record: Record) -> None:
+def format_name_node(home: Home, record: ClusterRecord) -> None:
     """Make HDFS's empty name directory, unless there is one."""
     if (home.hdfs / "name" / "current" / "VERSION").is_file():
         return
@@ -89,7 +89,7 @@ def log_tail(home: Home, name: str, lines: int = 25) -> str:
     return "\n".join(text.splitlines()[-lines:])
 
 
-def _java(home: Home, record: Record, name: str) -> list[str]:
+def _java(home: Home, record: ClusterRecord, name: str) -> list[str]:
     heap_mb = _HEAP_MB.get(name, 256)
     archives = ClassArchives(Path(record.jars), Path(record.java_home))
     return [
@@ -111,7 +111,7 @@ def _java(home: Home, record: Record, name: str) -> list[str]:
     ]
 
 
-def _environment(home: Home, record: Record) -> dict[str, str]:
+def _environment(home: Home, record: ClusterRecord) -> dict[str, str]:
     """Return a daemon's environment: little of ours, for NodeManagers hand parts of it to containers."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return {

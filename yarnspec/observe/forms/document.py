@@ -109,7 +109,7 @@ class TaskCounts(msgspec.Struct, frozen=True, kw_only=True):
     failed: int = 0
 
 
-class Ledger(msgspec.Struct, frozen=True, kw_only=True):
+class CopyTotals(msgspec.Struct, frozen=True, kw_only=True):
     """What copies did for the application, in counts of copies and in milliseconds of task time.
 
     ``gained_ms``: how much earlier tasks ended than they would have without their copies, as estimated when each copy
@@ -140,7 +140,7 @@ class SpeculationStatus(msgspec.Struct, frozen=True, kw_only=True):
     slow_tasks: int = 0
     waiting_copies: int = 0
     extra_containers: int = 0
-    ledger: Ledger = Ledger()
+    ledger: CopyTotals = CopyTotals()
 
 
 class ReusedShuffle(msgspec.Struct, frozen=True, kw_only=True):

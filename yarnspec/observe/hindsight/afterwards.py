@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from yarnspec.core.copies.speculationview import Explanation
-from yarnspec.core.detectors import Explanation as Judged
+from yarnspec.core.detectors import SlownessExplanation as Judged
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import Command, Verdict
 from yarnspec.core.messages.events import Event, TaskFinished

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from yarnspec.core.detectors import Explanation, detector_of
+from yarnspec.core.detectors import SlownessExplanation, detector_of
 from yarnspec.core.messages.events import StageFinished, StageStarted, TaskFinished
 from yarnspec.core.messages.observations import COLUMNS, NONE, IntColumn, Observations, RowKind, State
 from yarnspec.core.messages.settings import DetectorSettings
@@ -64,7 +64,7 @@ class Replay:
         for column, value in zip(self._columns.values(), values, strict=True):
             column.append(value)
 
-    def explain_task(self, stage: int, stage_attempt: int, index: int, at_ms: int) -> Explanation | None:
+    def explain_task(self, stage: int, stage_attempt: int, index: int, at_ms: int) -> SlownessExplanation | None:
         """What the detector says of a task as of a moment; None when its stage did not run then."""
         speeds, table = HostSpeeds(self._settings), TaskTable()
         for rows in self._batches(until_ms=at_ms):

@@ -39,7 +39,7 @@ _PIECE_BYTES = 4 * 1024 * 1024
 _Document = TypeVar("_Document")
 
 
-class Entry(Protocol):
+class HistoryEntry(Protocol):
     """One file or directory in a listing."""
 
     @property
@@ -62,7 +62,7 @@ class Entry(Protocol):
 class HistoryFiles(Protocol):
     """What the history needs of a file system; a missing file is FileNotFoundError."""
 
-    def list(self, path: str) -> Sequence[Entry]:
+    def list(self, path: str) -> Sequence[HistoryEntry]:
         """What is in a directory."""
 
     def read(self, path: str, *, offset: int = 0, size_bytes: int | None = None) -> bytes:
@@ -83,7 +83,7 @@ class HistoryFiles(Protocol):
     def open_log(self, path: str, *, mode: int = 0o600) -> LineWriter:
         """Begin a growing file."""
 
-    def info(self, path: str) -> Entry:
+    def info(self, path: str) -> HistoryEntry:
         """One file or directory."""
 
     def recover_log(self, path: str) -> None:

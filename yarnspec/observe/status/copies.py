@@ -12,7 +12,7 @@ from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event, TaskFinished
 from yarnspec.core.messages.figures import LedgerFigures, StageSpeculation
-from yarnspec.observe.forms.document import Ledger, SpeculationStatus, StageMetrics, StageStatus
+from yarnspec.observe.forms.document import CopyTotals, SpeculationStatus, StageMetrics, StageStatus
 from yarnspec.observe.status.speculation import with_speculation
 
 _SUCCESS = frozenset({"SUCCESS", "SUCCEEDED", "FINISHED"})
@@ -22,7 +22,7 @@ _MOST_STAGES = 2_000
 _Task = tuple[int, int, int]
 
 
-class _Stage:
+class _StageCounts:
     """The counts of one stage attempt."""
 
     __slots__ = ("asked", "ended", "running_ms", "slow", "threshold_ms", "wasted_ms", "won")
@@ -37,11 +37,11 @@ class _Stage:
         self.running_ms: dict[int, int] = {}
 
 
-class Copies:
+class CopyCounts:
     """Slow tasks and copies of one application after each record."""
 
     def __init__(self) -> None:
-        self._stages: dict[tuple[int, int], _Stage] = {}
+        self._stages: dict[tuple[int, int], _StageCounts] = {}
         self._copied: dict[_Task, bool] = {}  # whether it has finished
         self._detector = ""
         self._seen = False
@@ -51,7 +51,7 @@ class Copies:
         self._cancelled = 0
         self._spent_ms = 0
         self._gained_ms: int | None = None
-        self._before = Ledger()
+        self._before = CopyTotals()
         self._figures: dict[tuple[int, int], StageSpeculation] = {}
 
     def apply(self, message: Event | Command) -> None:
@@ -82,7 +82,7 @@ class Copies:
                 self._gained_ms = message.ledger.gained_ms if message.ledger is not None else self._gained_ms
             case commands.CarryOver(ledger=LedgerFigures() as ledger):
                 self._seen = True
-                self._before = msgspec.convert(ledger, Ledger, from_attributes=True)
+                self._before = msgspec.convert(ledger, CopyTotals, from_attributes=True)
                 self._gained_ms = ledger.gained_ms
             case events.TaskFinished():
                 self._task_finished(message)
@@ -138,11 +138,11 @@ class Copies:
         self._seen, self._detector = seen, detector
         self._before, self._gained_ms = before, before.gained_ms
 
-    def _ledger(self, *, ended: bool) -> Ledger:
+    def _ledger(self, *, ended: bool) -> CopyTotals:
         stages = self._stages.values()
         before = self._before
         asked = sum(max(0, one.asked) for one in stages)
-        return Ledger(
+        return CopyTotals(
             copies_launched=before.copies_launched + asked,
             copies_running=0 if ended else max(0, asked - sum(one.ended for one in stages)),
             copies_won=before.copies_won + sum(one.won for one in stages),
@@ -175,11 +175,11 @@ class Copies:
         self._failed += event.state in _FAILURE
         self._cancelled += not first and event.state not in _FAILURE
 
-    def _stage(self, stage: int, stage_attempt: int) -> _Stage:
+    def _stage(self, stage: int, stage_attempt: int) -> _StageCounts:
         key = (stage, stage_attempt)
         if key not in self._stages:
             while len(self._stages) >= _MOST_STAGES:
                 oldest = next(iter(self._stages))
                 del self._stages[oldest]
-            self._stages[key] = _Stage()
+            self._stages[key] = _StageCounts()
         return self._stages[key]

@@ -29,10 +29,10 @@ _BAR_WIDTH = 24
 _STYLES = {"SUCCEEDED": "green", "FAILED": "red", "KILLED": "red"}
 
 
-class Progress(Protocol):
+class ProgressView(Protocol):
     """A view of one application; a context manager, safe for several threads."""
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressView:
         """Begin."""
 
     def __exit__(
@@ -50,7 +50,7 @@ class Progress(Protocol):
         """Print some of the program's output on stdout."""
 
 
-def progress_on(stderr: TextIO, stdout: BinaryIO, environ: Mapping[str, str] = os.environ) -> Progress:
+def progress_on(stderr: TextIO, stdout: BinaryIO, environ: Mapping[str, str] = os.environ) -> ProgressView:
     """The view that suits where stderr goes."""
     if stderr.isatty() and environ.get("TERM", "") not in ("", "dumb"):
         return Picture(stderr, stdout)

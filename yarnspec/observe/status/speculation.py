@@ -11,7 +11,7 @@ from yarnspec.core.copies.speculationview import SpeculationView
 from yarnspec.core.messages.figures import StageSpeculation
 from yarnspec.observe.forms.document import (
     BlockStatus,
-    Ledger,
+    CopyTotals,
     SpeculationStatus,
     StageMetrics,
     StageStatus,
@@ -37,7 +37,7 @@ def joined(document: StatusDocument, view: SpeculationView) -> StatusDocument:
             slow_tasks=view.slow_tasks,
             waiting_copies=view.waiting_copies,
             extra_containers=view.extra_containers,
-            ledger=msgspec.convert(view.ledger, Ledger, from_attributes=True),
+            ledger=msgspec.convert(view.ledger, CopyTotals, from_attributes=True),
         ),
     )
 

@@ -21,7 +21,7 @@ from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.observe.forms.document import ContainerStatus, DriverRestarts, Final, Links, Phase, StatusDocument
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
 from yarnspec.observe.status.blocks import Blocks
-from yarnspec.observe.status.copies import Copies
+from yarnspec.observe.status.copies import CopyCounts
 from yarnspec.observe.status.recovery_counts import Kept
 from yarnspec.observe.status.stages import Stages
 
@@ -54,7 +54,7 @@ class StatusFold:
         self._ended: dict[str, ContainerStatus] = {}
         self._dropped = 0
         self._blocks = Blocks()
-        self._copies = Copies()
+        self._copies = CopyCounts()
         self._kept = Kept()
         self._restarts: DriverRestarts | None = None
         self._refused: dict[int, dict[str, int]] = {}
@@ -245,7 +245,7 @@ class StatusFold:
         self._wanted = 0
         self._pending_reason = ""
         self._blocks.clear()
-        self._copies = Copies()
+        self._copies = CopyCounts()
         self._kept = Kept()
         self._restarts = None
         self._list_problems = ()

@@ -14,7 +14,7 @@ import random
 from dataclasses import dataclass
 
 from yarnspec.simulate.restarts.driver import Life
-from yarnspec.simulate.restarts.resumption_plan import Disk, Plan, Steps
+from yarnspec.simulate.restarts.resumption_plan import Disk, ResumptionPlan, Steps
 from yarnspec.simulate.world.rules import BrokenRule
 
 _PACES = (0.1, 0.5, 0.9)
@@ -34,7 +34,7 @@ class _TakenForDead:
 class Beside:
     """All that go on beside the life of a program that counts; ``steps``: how many they made while it was under way."""
 
-    def __init__(self, plan: Plan, disk: Disk, rng: random.Random) -> None:
+    def __init__(self, plan: ResumptionPlan, disk: Disk, rng: random.Random) -> None:
         self._plan = plan
         self._disk = disk
         self._rng = rng

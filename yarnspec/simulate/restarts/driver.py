@@ -24,10 +24,10 @@ from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.settings import RecoverySettings
-from yarnspec.core.recovery.savedwork import Progress, Taken, progress_of, progress_record, saved_shuffles
-from yarnspec.simulate.restarts.masters import Master
-from yarnspec.simulate.restarts.resumption_plan import Disk, Output, Plan, ShufflePlan, Steps
-from yarnspec.simulate.restarts.simulated_journal import Journal
+from yarnspec.core.recovery.savedwork import ProgramProgress, Taken, progress_of, progress_record, saved_shuffles
+from yarnspec.simulate.restarts.masters import SimulatedMaster
+from yarnspec.simulate.restarts.resumption_plan import Disk, Output, ResumptionPlan, ShufflePlan, Steps
+from yarnspec.simulate.restarts.simulated_journal import SimulatedJournal
 from yarnspec.simulate.world.rules import BrokenRule
 
 _IDS = 1_000_000
@@ -47,7 +47,7 @@ class Life:
     ``records``: how many it has made. ``fenced``: it was told that a later life has begun, and has ended.
     """
 
-    def __init__(self, plan: Plan, master: Master, disk: Disk, rng: random.Random) -> None:
+    def __init__(self, plan: ResumptionPlan, master: SimulatedMaster, disk: Disk, rng: random.Random) -> None:
         self._plan = plan
         self._epoch = epoch = master.epoch
         self._disk = disk
@@ -72,7 +72,7 @@ class Life:
         self._bounds: dict[int, int] = {}
         self._next_map = epoch * _TASKS
         self.master = master
-        self.journal = Journal(disk)
+        self.journal = SimulatedJournal(disk)
         self._began = self._first_record()
         epochs = [*self._past.epochs.values(), self._began]
         self._overdue = max((one.epoch for one in epochs if _is_late(one)), default=0)
@@ -376,7 +376,7 @@ class Life:
                 self._taken.end(shuffle)
                 self._write(ShuffleDropped(shuffle=shuffle), durable=False)
             case cm.RecordProgress(epoch=epoch, jobs=jobs):
-                self._write(progress_record(Progress(epoch, jobs)), durable=False)
+                self._write(progress_record(ProgramProgress(epoch, jobs)), durable=False)
             case cm.AnswerShuffle(question=question):
                 yield from self._flush()
                 if self.journal.sealed and command.record:

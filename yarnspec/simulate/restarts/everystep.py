@@ -16,7 +16,7 @@ from yarnspec.core.negotiator import Negotiator
 from yarnspec.simulate.restarts.driver import Life
 from yarnspec.simulate.restarts.masters import Masters
 from yarnspec.simulate.restarts.resumption import resume
-from yarnspec.simulate.restarts.resumption_plan import Crash, Disk, Plan
+from yarnspec.simulate.restarts.resumption_plan import Crash, Disk, ResumptionPlan
 from yarnspec.simulate.world.rules import BrokenRule
 
 WAYS = {
@@ -53,7 +53,7 @@ def cut_everywhere(seed: int, core: Callable[[Settings], Negotiator] = Negotiato
 
     Returns how many ``cuts`` there were, and how many outputs were ``restored``. Raises BrokenRule.
     """
-    plan, left = Plan.draw(seed), Disk()
+    plan, left = ResumptionPlan.draw(seed), Disk()
     attempts = resume(seed, core, disk=left).attempts
     seen: Counter[str] = Counter()
     for records in range(len(left.records) + 1):

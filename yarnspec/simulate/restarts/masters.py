@@ -13,7 +13,7 @@ from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.settings import RecoverySettings, Settings
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.simulate.restarts.resumption_plan import Plan, Steps
+from yarnspec.simulate.restarts.resumption_plan import ResumptionPlan, Steps
 from yarnspec.simulate.world.rules import BrokenRule
 
 
@@ -25,14 +25,14 @@ class Tell(Protocol):
 
 
 @dataclass
-class Master:
+class SimulatedMaster:
     """The application master that a life is under, which is the one of the life before when ``restarts`` is not 0.
 
     ``dies_alone``: that life's end, if it has one, is not that of its negotiator, which starts the driver again.
     ``late``: how often it turned away what the driver before said in this life.
     """
 
-    plan: Plan
+    plan: ResumptionPlan
     negotiator: Negotiator
     attempt: int
     epoch: int
@@ -80,7 +80,7 @@ class Masters:
     """
 
     def __init__(
-        self, plan: Plan, rng: random.Random, core: Callable[[Settings], Negotiator], earlier: int = 0
+        self, plan: ResumptionPlan, rng: random.Random, core: Callable[[Settings], Negotiator], earlier: int = 0
     ) -> None:
         self._plan = plan
         self._rng = rng
@@ -94,15 +94,15 @@ class Masters:
         if old.dies_alone:
             restarts = old.restarts + 1
             self.in_place += 1
-            self.now = Master(
+            self.now = SimulatedMaster(
                 self._plan, old.negotiator, old.attempt, old.epoch + 1, restarts, self._will_die_alone(restarts)
             )
         else:
             self.now = self._attempt(old.attempt + 1)
 
-    def _attempt(self, attempt: int) -> Master:
+    def _attempt(self, attempt: int) -> SimulatedMaster:
         epoch = first_epoch(attempt, self._plan.restarts)
-        return Master(self._plan, self._core(self._settings()), attempt, epoch, 0, self._will_die_alone(0))
+        return SimulatedMaster(self._plan, self._core(self._settings()), attempt, epoch, 0, self._will_die_alone(0))
 
     def _will_die_alone(self, restarts: int) -> bool:
         return restarts < self._plan.restarts and self._rng.random() < self._plan.in_place

@@ -20,7 +20,7 @@ from yarnspec.core.negotiator import Negotiator
 from yarnspec.simulate.restarts.beside import Beside
 from yarnspec.simulate.restarts.driver import Life
 from yarnspec.simulate.restarts.masters import Masters
-from yarnspec.simulate.restarts.resumption_plan import Crash, Disk, Plan, Result, Steps
+from yarnspec.simulate.restarts.resumption_plan import Crash, Disk, ResumptionPlan, ResumptionResult, Steps
 
 
 def resume(
@@ -28,12 +28,12 @@ def resume(
     core: Callable[[Settings], Negotiator] = Negotiator,
     crash: Crash | None = None,
     disk: Disk | None = None,
-) -> Result:
+) -> ResumptionResult:
     """Run the plan of a seed to the end of its program. Raises BrokenRule when its result would be wrong.
 
     ``crash``: the only one, in place of those of the plan. ``disk``: is given what is left at the end.
     """
-    plan = Plan.draw(seed)
+    plan = ResumptionPlan.draw(seed)
     if crash is not None:
         plan = crash.of(plan)
     rng = random.Random(seed + (1 << 33))
@@ -55,7 +55,7 @@ def resume(
         masters.next_life()
         disk.suffer(plan, rng)
     beside.end()
-    return Result(
+    return ResumptionResult(
         epochs=len(lives),
         attempts=masters.now.attempt,
         in_place=masters.in_place,
@@ -80,7 +80,7 @@ def _dies(steps: Steps[None], end: Crash | None, beside: Beside) -> bool:
     return False
 
 
-def _draw(plan: Plan, rng: random.Random, *, alone: bool) -> Crash:
+def _draw(plan: ResumptionPlan, rng: random.Random, *, alone: bool) -> Crash:
     """A crash anywhere in a life, also before it has done anything."""
     of_driver = 2 * (len(plan.shuffles) + sum(one.maps for one in plan.shuffles))
     if alone:

@@ -38,7 +38,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ResumptionPlan:
     """A program, the hosts, and how often its driver dies.
 
     ``in_place``: how likely it dies alone, so that its application master starts it again, up to ``restarts`` times.
@@ -60,7 +60,7 @@ class Plan:
     jobs: float
 
     @classmethod
-    def draw(cls, seed: int) -> Plan:
+    def draw(cls, seed: int) -> ResumptionPlan:
         """The plan of a seed."""
         rng = random.Random(seed)
         kinds: list[Determinism] = ["determinate", "determinate", "unordered", "indeterminate"]
@@ -108,7 +108,7 @@ class Crash:
     who: Literal["driver", "master"]
     lives_on: bool = False
 
-    def of(self, plan: Plan) -> Plan:
+    def of(self, plan: ResumptionPlan) -> ResumptionPlan:
         """The plan, with this crash and no other."""
         if self.who == "master":
             return replace(plan, crashes=1, in_place=0.0)
@@ -116,7 +116,7 @@ class Crash:
 
 
 @dataclass
-class Result:
+class ResumptionResult:
     """What came of a plan. ``ideal``: maps that would have run without any crash or loss.
 
     ``epochs``: how many lives there were, ``in_place`` of them in the application master of the one before, of which
@@ -150,7 +150,7 @@ class Disk:
         self.outputs = dict(outputs or {})
         """By shuffle and map id."""
 
-    def suffer(self, plan: Plan, rng: random.Random) -> None:
+    def suffer(self, plan: ResumptionPlan, rng: random.Random) -> None:
         """Hosts go with all that is on them, and files by themselves."""
         lost = {host for host in plan.hosts if rng.random() < plan.host_loss}
         self.outputs = {

@@ -12,7 +12,7 @@ from yarnspec.core.journal.journalrecords import JournalRecord
 from yarnspec.simulate.restarts.resumption_plan import Disk
 
 
-class Journal:
+class SimulatedJournal:
     """Takes records; ``refused``: how many of them came after the seal, and do not count."""
 
     def __init__(self, disk: Disk) -> None:

@@ -27,7 +27,7 @@ _DEATHS = (1, 137, 143, -102, -104)
 
 
 @dataclass(slots=True)
-class Container:
+class SimulatedContainer:
     """A container that is to come or there."""
 
     executor_id: str
@@ -37,7 +37,7 @@ class Container:
     again_ms: int = _AGAIN_MS
 
 
-class Cluster:
+class SimulatedCluster:
     """The hosts and the containers on them. It obeys the three commands about containers."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Cluster:
         self._blocked: tuple[str, ...] = ()
         self._placements: dict[str, WantedContainer] = {}
         self._came = 0
-        self.containers: dict[str, Container] = {}
+        self.containers: dict[str, SimulatedContainer] = {}
 
     def begin(self) -> None:
         """Report the hosts, and let those die whose time comes."""
@@ -87,7 +87,7 @@ class Cluster:
         for executor_id in command.executor_ids:
             if executor_id in self.containers or executor_id not in self._placements:
                 self._rules.broken(f"container {executor_id} was asked for before, or has no placement")
-            self.containers[executor_id] = Container(executor_id)
+            self.containers[executor_id] = SimulatedContainer(executor_id)
             some_there = sum(one.state != "wanted" for one in self.containers.values()) > 0
             if some_there and self._rng.random() < self._scenario.never_comes:
                 continue
@@ -147,7 +147,7 @@ class Cluster:
             exit_code = self._rng.choice(_DEATHS)
             self._clock.after(self._rng.randint(200, 15_000), lambda: self._end(container, exit_code))
 
-    def _register(self, container: Container) -> None:
+    def _register(self, container: SimulatedContainer) -> None:
         if container.state != "starting" or container.host in self._dead or not self._there(container):
             return
         container.state = "registered"
@@ -161,7 +161,7 @@ class Cluster:
         )
         self._spark.executor_comes(container.executor_id, container.host)
 
-    def _end(self, container: Container, exit_code: int) -> None:
+    def _end(self, container: SimulatedContainer, exit_code: int) -> None:
         if not self._there(container) or (container.host in self._dead and exit_code != _HOST_LOST):
             return
         del self.containers[container.executor_id]
@@ -175,7 +175,7 @@ class Cluster:
             )
         )
 
-    def _there(self, container: Container) -> bool:
+    def _there(self, container: SimulatedContainer) -> bool:
         return self.containers.get(container.executor_id) is container
 
     # hosts
@@ -196,7 +196,7 @@ class Cluster:
         self._clock.after(_DETECTED_BY_SPARK_MS, lambda: self._given_up(host.name))
         self._clock.after(_DETECTED_BY_YARN_MS, lambda: self._found_lost(host.name))
 
-    def _on(self, host: str) -> list[Container]:
+    def _on(self, host: str) -> list[SimulatedContainer]:
         return [one for one in self.containers.values() if one.host == host]
 
     def _given_up(self, host: str) -> None:

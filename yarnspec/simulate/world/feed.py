@@ -8,7 +8,7 @@ from yarnspec.core.messages.events import Event, Observed
 from yarnspec.core.messages.observations import NONE, Failure, ObservationsBuilder, RowKind, StageFlag, State
 from yarnspec.simulate.world.clock import Clock
 from yarnspec.simulate.world.scenario import Scenario
-from yarnspec.simulate.world.stagerun import Attempt, StageRun
+from yarnspec.simulate.world.stagerun import SimulatedAttempt, StageRun
 
 _RECORDS = 1_000
 _READ_AHEAD = 3.0
@@ -42,14 +42,14 @@ class Feed:
         self._add(RowKind.STAGE_ENDED, run, state=int(state))
         self._forget(run)
 
-    def started(self, run: StageRun, attempt: Attempt) -> None:
+    def started(self, run: StageRun, attempt: SimulatedAttempt) -> None:
         """An attempt was launched."""
         self._of_task(RowKind.TASK_STARTED, run, attempt)
         if not self._beats:
             self._beats = True
             self._clock.after(self._heartbeat_ms, self._beat)
 
-    def ended(self, run: StageRun, attempt: Attempt, state: State, failure: Failure) -> None:
+    def ended(self, run: StageRun, attempt: SimulatedAttempt, state: State, failure: Failure) -> None:
         """An attempt ended, or its success was lost."""
         self._of_task(
             RowKind.TASK_ENDED,
@@ -74,7 +74,7 @@ class Feed:
         if running:
             self._clock.after(self._heartbeat_ms, self._beat)
 
-    def _counters(self, run: StageRun, attempt: Attempt) -> dict[str, int]:
+    def _counters(self, run: StageRun, attempt: SimulatedAttempt) -> dict[str, int]:
         ran_ms = self._clock.now_ms - attempt.launch_ms
         counters = {"run_ms": ran_ms, "gc_ms": 0, "spill_bytes": 0}
         size = run.plan.input_bytes[run.partitions[attempt.index]]
@@ -86,7 +86,7 @@ class Feed:
             counters |= {"bytes_read": round(size * share), "records_read": round(_RECORDS * share)}
         return counters
 
-    def _of_task(self, kind: RowKind, run: StageRun, attempt: Attempt, **numbers: int) -> None:
+    def _of_task(self, kind: RowKind, run: StageRun, attempt: SimulatedAttempt, **numbers: int) -> None:
         self._add(
             kind,
             run,

@@ -31,7 +31,7 @@ from yarnspec.core.messages.commands import (
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.simulate.world.clock import START_MS, Clock
-from yarnspec.simulate.world.cluster import Cluster
+from yarnspec.simulate.world.cluster import SimulatedCluster
 from yarnspec.simulate.world.rules import Rules
 from yarnspec.simulate.world.scenario import Scenario
 from yarnspec.simulate.world.spark import Spark
@@ -55,7 +55,7 @@ class Core(Protocol):
 
 
 @dataclass(frozen=True)
-class Result:
+class RunResult:
     """What came of a run. ``took_ms`` is virtual time until the last job ended."""
 
     seed: int
@@ -72,7 +72,7 @@ class Result:
     taken_over: int
 
 
-def run(seed: int, core: Callable[[Settings], Core] = Negotiator) -> Result:
+def run(seed: int, core: Callable[[Settings], Core] = Negotiator) -> RunResult:
     """Run the scenario of a seed. Raises BrokenRule when something happens that must not."""
     return Run(Scenario.draw(seed), core).to_the_end()
 
@@ -91,7 +91,7 @@ class Run:
         self._spark = Spark(
             scenario, clock=self._clock, rng=rng, rules=self._rules, tell=self._tell, over=self._jobs_over
         )
-        self._cluster = Cluster(
+        self._cluster = SimulatedCluster(
             scenario, clock=self._clock, rng=rng, rules=self._rules, spark=self._spark, tell=self._tell
         )
         self._timers: dict[str, int] = {}
@@ -99,7 +99,7 @@ class Run:
         self._wanted = scenario.settings.initial_executors
         self._finished: Command | None = None
 
-    def to_the_end(self) -> Result:
+    def to_the_end(self) -> RunResult:
         """Run until the program has ended, and look whether everything is as it must be."""
         self._begin()
         while self._ended_ms is None and self._clock.step(START_MS + _JOBS_END_WITHIN_MS):
@@ -116,7 +116,7 @@ class Run:
         ledger = self._core.speculation_view(self._clock.now_ms).ledger
         self._rules.at_rest(self._cluster.live, self._wanted, ledger.copies_running)
         self._end_program()
-        return Result(
+        return RunResult(
             seed=self._scenario.seed,
             digest=self._trace.digest,
             took_ms=self._ended_ms - START_MS,

@@ -14,7 +14,7 @@ from yarnspec.simulate.world.clock import START_MS, Clock
 from yarnspec.simulate.world.feed import Feed
 from yarnspec.simulate.world.rules import Rules
 from yarnspec.simulate.world.scenario import JobPlan, Scenario, StagePlan
-from yarnspec.simulate.world.stagerun import Attempt, StageRun
+from yarnspec.simulate.world.stagerun import SimulatedAttempt, StageRun
 from yarnspec.simulate.world.waits import Waits
 
 _FAILURES_MAX = 3  # of a task: the fourth would end the job, and is spared
@@ -357,7 +357,7 @@ class Spark:
         elif failure is not Failure.NONE:
             work_ms *= self._rng.random()
         end_ms = START_MS + plan.end_ms(now_ms - START_MS, work_ms)
-        attempt = Attempt(self._task_ids, index, run.launched[index], executor_id, host, copy, now_ms, end_ms)
+        attempt = SimulatedAttempt(self._task_ids, index, run.launched[index], executor_id, host, copy, now_ms, end_ms)
         self._task_ids += 1
         run.launched[index] += 1
         run.running[attempt.task_id] = attempt
@@ -383,7 +383,7 @@ class Spark:
             return Failure.EXCEPTION
         return Failure.NONE
 
-    def _comes_to_its_end(self, run: StageRun, attempt: Attempt, failure: Failure) -> None:
+    def _comes_to_its_end(self, run: StageRun, attempt: SimulatedAttempt, failure: Failure) -> None:
         if attempt.task_id not in run.running or attempt.host in self._dead:
             return
         partition = run.partitions[attempt.index]
@@ -401,7 +401,7 @@ class Spark:
             self._succeeded(run, attempt, partition)
         self._offer()
 
-    def _succeeded(self, run: StageRun, attempt: Attempt, partition: int) -> None:
+    def _succeeded(self, run: StageRun, attempt: SimulatedAttempt, partition: int) -> None:
         stage = run.plan
         if StageFlag.BARRIER in stage.flags and run.over:
             self._ended(run, attempt, State.KILLED, Failure.KILLED)
@@ -419,7 +419,7 @@ class Spark:
                 self._end_run(each, State.SUCCESS)
             self._advance()
 
-    def _fetch_failed(self, run: StageRun, attempt: Attempt) -> None:
+    def _fetch_failed(self, run: StageRun, attempt: SimulatedAttempt) -> None:
         parents = self._parents(run.plan)
         holders = sorted({holder for parent in parents for holder in self.done[parent.stage].values()})
         self._ended(run, attempt, State.FAILED, Failure.FETCH_FAILED)
@@ -430,22 +430,22 @@ class Spark:
             self._lose_outputs(self._rng.choice(holders), Failure.FETCH_FAILED)
         self._clock.after(_RESUBMIT_MS, self._advance)
 
-    def _kill_soon(self, run: StageRun, attempt: Attempt) -> None:
+    def _kill_soon(self, run: StageRun, attempt: SimulatedAttempt) -> None:
         self._clock.after(self._rng.randint(*_KILL_MS), partial(self._killed, run, attempt))
 
-    def _killed(self, run: StageRun, attempt: Attempt) -> None:
+    def _killed(self, run: StageRun, attempt: SimulatedAttempt) -> None:
         if attempt.task_id in run.running and attempt.host not in self._dead:
             self._ended(run, attempt, State.KILLED, Failure.KILLED)
             self._offer()
 
-    def _ended(self, run: StageRun, attempt: Attempt, state: State, failure: Failure) -> None:
+    def _ended(self, run: StageRun, attempt: SimulatedAttempt, state: State, failure: Failure) -> None:
         del run.running[attempt.task_id]
         self._rules.attempt_ended(attempt.task_id)
         self._feed.ended(run, attempt, state, failure)
         run.again(attempt.index)
 
 
-def _second(run: StageRun, attempt: Attempt) -> tuple[State, Failure]:
+def _second(run: StageRun, attempt: SimulatedAttempt) -> tuple[State, Failure]:
     """How an attempt ends whose partition another one has ended: one of the same task, or of an older stage attempt."""
     if StageFlag.COMMITS in run.plan.flags:
         return State.FAILED, Failure.COMMIT_DENIED

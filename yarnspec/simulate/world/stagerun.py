@@ -10,7 +10,7 @@ from yarnspec.simulate.world.scenario import StagePlan
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class SimulatedAttempt:
     """One attempt of a task; ``end_ms`` is when it would end by itself."""
 
     task_id: int
@@ -31,8 +31,8 @@ class StageRun:
     stage_attempt: int
     partitions: tuple[int, ...]
     pending: list[int] = field(default_factory=list)
-    running: dict[int, Attempt] = field(default_factory=dict)
-    won: dict[int, Attempt] = field(default_factory=dict)
+    running: dict[int, SimulatedAttempt] = field(default_factory=dict)
+    won: dict[int, SimulatedAttempt] = field(default_factory=dict)
     elsewhere: set[int] = field(default_factory=set)
     """Tasks that an older attempt of the stage has ended meanwhile: they are not launched here any more."""
     copies: dict[int, LaunchCopy] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class StageRun:
     failed: Counter[int] = field(default_factory=Counter)
     over: bool = False
 
-    def of(self, index: int) -> list[Attempt]:
+    def of(self, index: int) -> list[SimulatedAttempt]:
         """The running attempts of a task."""
         return [one for one in self.running.values() if one.index == index]
 

@@ -54,7 +54,7 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True):
     until_ms: int | None = None
 
 
-class ClusterList(msgspec.Struct, frozen=True, kw_only=True):
+class ListedBlocks(msgspec.Struct, frozen=True, kw_only=True):
     """The list at one moment: what holds now, and what was not believed, in words."""
 
     blocks: tuple[ClusterBlock, ...] = ()
@@ -92,7 +92,7 @@ class ClusterBlocks:
         """Where it is."""
         return self._files.url(self._directory)
 
-    def read(self, now_ms: int) -> ClusterList:
+    def read(self, now_ms: int) -> ListedBlocks:
         """What is on the list; a directory that does not exist is an empty one.
 
         Of several entries about a host one of the directory's owner counts, else the first one, until the last of them
@@ -127,7 +127,7 @@ class ClusterBlocks:
         told = sorted(problems)
         if len(told) > _MOST_PROBLEMS:
             told = [*told[:_MOST_PROBLEMS], f"and {len(told) - _MOST_PROBLEMS} more are ignored"]
-        return ClusterList(blocks=tuple(blocks[host] for host in sorted(blocks)), problems=tuple(told))
+        return ListedBlocks(blocks=tuple(blocks[host] for host in sorted(blocks)), problems=tuple(told))
 
     def block(self, host: str, *, reason: str, duration_ms: int | None, now_ms: int) -> ClusterBlock:
         """Block a host for all applications; a shorter entry of the same user for this host is replaced.

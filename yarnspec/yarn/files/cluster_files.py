@@ -37,7 +37,7 @@ class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
         return self.path.rstrip("/").rpartition("/")[2]
 
 
-class LogWriter(Protocol):
+class GrowingFile(Protocol):
     """A file that grows: what ``sync`` has returned for is on disk and can be read by others."""
 
     def append(self, data: bytes) -> None:
@@ -96,7 +96,7 @@ class Files(Protocol):
     def delete(self, path: str) -> bool:
         """Delete a file, or a directory with everything in it; False when there was none."""
 
-    def open_log(self, path: str, *, mode: int = 0o600) -> LogWriter:
+    def open_log(self, path: str, *, mode: int = 0o600) -> GrowingFile:
         """Begin a new growing file; one that exists already is FileExistsError."""
 
     def recover_log(self, path: str, *, timeout_s: float = LEASE_TIMEOUT_S) -> None:

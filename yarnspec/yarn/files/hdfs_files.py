@@ -17,7 +17,7 @@ import tenacity
 
 from yarnspec.errors import ClusterUnreachable, NotAllowed
 from yarnspec.yarn.files.cluster_files import LEASE_TIMEOUT_S, TIMEOUT_S, FileInfo, chunks
-from yarnspec.yarn.files.hdfs_user import Claim, connecting_as
+from yarnspec.yarn.files.hdfs_user import UserClaim, connecting_as
 from yarnspec.yarn.hadoop.deadlines import RunningCall, run_with_deadline
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 
@@ -51,9 +51,9 @@ class HdfsFiles:
         self._url = url.rstrip("/")
         self._timeout_s = timeout_s
         self._user = conf.user
-        self._claim: Claim | None = None
+        self._claim: UserClaim | None = None
         if conf.proxy_user is not None:
-            self._claim = Claim("HADOOP_PROXY_USER" if conf.secure else "HADOOP_USER_NAME", conf.proxy_user)
+            self._claim = UserClaim("HADOOP_PROXY_USER" if conf.secure else "HADOOP_USER_NAME", conf.proxy_user)
         self._home_prefix = conf.get("dfs.user.home.dir.prefix", "/user") or "/user"
         settings = {key: value for key, value in conf.items() if key.startswith(_USED_PREFIXES)}
         # The settings as we resolved them, not read again by the library: one reading of the configuration, ours.

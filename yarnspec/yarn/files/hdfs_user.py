@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import msgspec
 
 
-class Claim(msgspec.Struct, frozen=True):
+class UserClaim(msgspec.Struct, frozen=True):
     """A variable of the environment and the user that it names."""
 
     variable: str
@@ -23,12 +23,12 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 _turn = threading.Condition()
-_holders: dict[Claim | None, int] = {}
+_holders: dict[UserClaim | None, int] = {}
 _before: dict[str, str | None] = {}
 
 
 @contextmanager
-def connecting_as(claim: Claim | None, timeout_s: float) -> Iterator[None]:
+def connecting_as(claim: UserClaim | None, timeout_s: float) -> Iterator[None]:
     """For the time of a call connect as the claim says; None: as the process does anyway.
 
     Raises:

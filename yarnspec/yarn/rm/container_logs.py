@@ -15,14 +15,14 @@ from yarnspec.yarn.rm.rest import RestClient
 TIMEOUT_S = 10.0
 
 
-class LogFile(msgspec.Struct, frozen=True):
+class ContainerLogFile(msgspec.Struct, frozen=True):
     """One log file of a container and its size at the time of asking."""
 
     name: str
     size_bytes: int
 
 
-class NodeLogs(Closing):
+class NodeManagerLogs(Closing):
     """The logs that one NodeManager has; ``http_address`` is its web address as the ResourceManager tells it."""
 
     def __init__(self, http_address: str, *, user: str, https: bool = False, timeout_s: float = TIMEOUT_S) -> None:
@@ -33,7 +33,7 @@ class NodeLogs(Closing):
         """Close the connections."""
         self._rest.close()
 
-    def files(self, container_id: str) -> tuple[LogFile, ...]:
+    def files(self, container_id: str) -> tuple[ContainerLogFile, ...]:
         """The log files of a container; NotFound when this NodeManager has none (any more)."""
         document = self._rest.get(f"/ws/v1/node/containers/{check_container_id(container_id)}/logs")
         found: dict[str, int] = {}
@@ -41,7 +41,7 @@ class NodeLogs(Closing):
             for entry in part.get("containerLogInfo") or ():
                 size = str(entry.get("fileSize", "0"))
                 found[str(entry.get("fileName"))] = int(size) if size.isdigit() else 0
-        return tuple(LogFile(name, size) for name, size in sorted(found.items()))
+        return tuple(ContainerLogFile(name, size) for name, size in sorted(found.items()))
 
     def read(self, container_id: str, name: str, *, last_bytes: int | None = None) -> str:
         """A log file, or its last bytes."""

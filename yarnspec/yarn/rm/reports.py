@@ -61,7 +61,7 @@ class Size(msgspec.Struct, frozen=True):
     vcores: int
 
 
-class Application(msgspec.Struct, frozen=True, kw_only=True):
+class ApplicationReport(msgspec.Struct, frozen=True, kw_only=True):
     """YARN's report of one application. ``final_status`` is UNDEFINED until it ended; times are 0 when not yet."""
 
     id: str
@@ -92,7 +92,7 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
         return self.state in FINISHED_STATES
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptReport(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt of an application; ``number`` counts from 1."""
 
     id: str
@@ -106,7 +106,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     diagnostics: str = ""
 
 
-class Container(msgspec.Struct, frozen=True, kw_only=True):
+class ContainerReport(msgspec.Struct, frozen=True, kw_only=True):
     """One container of an attempt as the ResourceManager knows it."""
 
     id: str

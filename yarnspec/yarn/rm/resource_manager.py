@@ -16,7 +16,7 @@ from yarnspec.errors import ClusterUnreachable, NotFound
 from yarnspec.yarn.hadoop.closing import Closing
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf, RmAddress
 from yarnspec.yarn.rm import rm_documents
-from yarnspec.yarn.rm.reports import Application, Attempt, ClusterInfo, Container, Host, Queue, Size
+from yarnspec.yarn.rm.reports import ApplicationReport, AttemptReport, ClusterInfo, ContainerReport, Host, Queue, Size
 from yarnspec.yarn.rm.rest import RestClient
 
 CONNECT_TIMEOUT_S = 25.0
@@ -120,7 +120,7 @@ class ResourceManager(Closing):
             return None
         return rm_documents.configuration_value(document, name)
 
-    def application(self, application_id: str) -> Application:
+    def application(self, application_id: str) -> ApplicationReport:
         """The report of one application; NotFound when the ResourceManager does not know it.
 
         While it starts it answers before it has read its state, and while it stops it knows no page at all: it does
@@ -167,7 +167,7 @@ class ResourceManager(Closing):
 
     def applications(
         self, *, user: str | None = None, types: Iterable[str] = (), states: Iterable[str] = ()
-    ) -> tuple[Application, ...]:
+    ) -> tuple[ApplicationReport, ...]:
         """The applications that the ResourceManager remembers, filtered."""
         parameters: dict[str, str] = {}
         if user is not None:
@@ -178,7 +178,7 @@ class ResourceManager(Closing):
             parameters["states"] = ",".join(states)
         return rm_documents.applications(self._rest.get("/ws/v1/cluster/apps", parameters))
 
-    def attempts(self, application_id: str) -> tuple[Attempt, ...]:
+    def attempts(self, application_id: str) -> tuple[AttemptReport, ...]:
         """The attempts of an application, first to last."""
         check_application_id(application_id)
         document = self._rest.get(f"/ws/v1/cluster/apps/{application_id}/appattempts")
@@ -192,7 +192,7 @@ class ResourceManager(Closing):
         path = f"/ws/v1/cluster/apps/{application_of(attempt_id)}/appattempts/{attempt_id}"
         return rm_documents.diagnostics(self._rest.get_text(path, accept="application/xml"))
 
-    def containers(self, attempt_id: str) -> tuple[Container, ...]:
+    def containers(self, attempt_id: str) -> tuple[ContainerReport, ...]:
         """The containers of an attempt that the ResourceManager still holds: those that run or are about to."""
         application_id = application_of(attempt_id)
         document = self._rest.get(f"/ws/v1/cluster/apps/{application_id}/appattempts/{attempt_id}/containers")

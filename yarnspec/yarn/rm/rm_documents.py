@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from yarnspec.yarn.rm.reports import Application, Attempt, ClusterInfo, Container, Host, Queue, Size
+from yarnspec.yarn.rm.reports import ApplicationReport, AttemptReport, ClusterInfo, ContainerReport, Host, Queue, Size
 
 _SHOWN_REASONS = 3
 # What app-activities answers until the scheduler's next round for the application is recorded.
@@ -166,7 +166,7 @@ def configuration_value(document: Mapping[str, Any], name: str) -> str | None:
     return None
 
 
-def application(app: Mapping[str, Any]) -> Application:
+def application(app: Mapping[str, Any]) -> ApplicationReport:
     """One ``app`` of ``/ws/v1/cluster/apps``."""
     am_http_address = _text(app.get("amHostHttpAddress")) or None
     node_id = _text(app.get("masterNodeId"))
@@ -176,7 +176,7 @@ def application(app: Mapping[str, Any]) -> Application:
         for request in _list(app.get("resourceRequests"))
         if request.get("resourceName") == "*"
     )
-    return Application(
+    return ApplicationReport(
         id=_text(app.get("id")),
         user=_text(app.get("user")),
         name=_text(app.get("name")),
@@ -202,17 +202,17 @@ def application(app: Mapping[str, Any]) -> Application:
     )
 
 
-def applications(document: Mapping[str, Any]) -> tuple[Application, ...]:
+def applications(document: Mapping[str, Any]) -> tuple[ApplicationReport, ...]:
     """``/ws/v1/cluster/apps``."""
     return tuple(application(app) for app in _list(_mapping(document.get("apps")).get("app")))
 
 
-def attempts(document: Mapping[str, Any]) -> Iterator[Attempt]:
+def attempts(document: Mapping[str, Any]) -> Iterator[AttemptReport]:
     """``…/appattempts``."""
     for attempt in _list(_mapping(document.get("appAttempts")).get("appAttempt")):
         identifier = _text(attempt.get("appAttemptId"))
         node_id = _text(attempt.get("nodeId"))
-        yield Attempt(
+        yield AttemptReport(
             id=identifier,
             number=_whole(identifier.rpartition("_")[2]),
             am_container_id=_text(attempt.get("containerId")),
@@ -233,11 +233,11 @@ def diagnostics(document: str) -> str:
         return ""
 
 
-def containers(document: Mapping[str, Any]) -> tuple[Container, ...]:
+def containers(document: Mapping[str, Any]) -> tuple[ContainerReport, ...]:
     """``…/containers``."""
     found = _list(document.get("container")) or _list(_mapping(document.get("containers")).get("container"))
     return tuple(
-        Container(
+        ContainerReport(
             id=_text(item.get("containerId")),
             host=_without_port(_text(item.get("assignedNodeId") or item.get("nodeId"))),
             http_address=_text(item.get("nodeHttpAddress")).removeprefix("http://").removeprefix("https://"),

@@ -21,7 +21,7 @@ CALL_TIMEOUT_S = 30.0
 Answer = TypeVar("Answer")
 
 
-class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
+class SkeinContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One container of the executors' service as Skein sees it; ids are empty until YARN allocated it.
 
     SUCCEEDED does not mean that it ever ran (a launch that failed counts as well): the exit codes are in the
@@ -45,7 +45,7 @@ class ContainerService(Protocol):
     def add_container(self, environment: Mapping[str, str]) -> int:
         """Ask for one more container with these additional environment variables; answers its instance number."""
 
-    def containers(self, states: tuple[ContainerState, ...] = ALL_STATES) -> dict[int, ContainerStatus]:
+    def containers(self, states: tuple[ContainerState, ...] = ALL_STATES) -> dict[int, SkeinContainerStatus]:
         """The containers of the service by instance number."""
 
     def kill(self, instance: int) -> None:
@@ -77,11 +77,11 @@ class SkeinContainers:
         check_environment(dict(environment))
         return int(_ask(lambda: self._client.add_container(EXECUTOR_SERVICE, env=dict(environment))).instance)
 
-    def containers(self, states: tuple[ContainerState, ...] = ALL_STATES) -> dict[int, ContainerStatus]:
+    def containers(self, states: tuple[ContainerState, ...] = ALL_STATES) -> dict[int, SkeinContainerStatus]:
         """The containers of the service."""
         found = _ask(lambda: self._client.get_containers(services=[EXECUTOR_SERVICE], states=list(states)))
         return {
-            int(container.instance): ContainerStatus(
+            int(container.instance): SkeinContainerStatus(
                 instance=int(container.instance),
                 state=cast(ContainerState, str(container.state)),
                 yarn_container_id=container.yarn_container_id or "",

@@ -30,7 +30,7 @@ _UPLOAD_BEGINS = "Uploading application resources"
 _UPLOADED_TO = re.compile(_UPLOAD_BEGINS + r" to \S*/(application_\d+_\d+)")
 
 
-class HostAndRack(msgspec.Struct, frozen=True):
+class AmHost(msgspec.Struct, frozen=True):
     """A host of the cluster and its rack, for the AM container's placement."""
 
     host: str
@@ -54,7 +54,7 @@ class SubmissionHook(msgspec.Struct, frozen=True, kw_only=True):
     priority: int | None = None
     tags: tuple[str, ...] | None = None
     am_excluded_hosts: tuple[str, ...] = ()
-    all_hosts: tuple[HostAndRack, ...] = ()
+    all_hosts: tuple[AmHost, ...] = ()
     max_attempts: int | None = None
     attempt_failures_validity_interval_ms: int = -1
     am_node_label: str | None = None
