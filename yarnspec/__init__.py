@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from yarnspec.gateway.submit.submission import submit as submit
 
 # Imported when first used: executors and the AM import this package too, and need neither.
-_WHERE = {"Application": "yarnspec.gateway.application", "submit": "yarnspec.gateway.submit.submission"}
+_WHERE = {"Application": "yarnspec.gateway.application.handle", "submit": "yarnspec.gateway.submit.submission"}
 
 __all__ = ["Application", "submit"]
 
