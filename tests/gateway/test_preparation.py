@@ -185,6 +185,30 @@ def test_an_environment_of_the_hosts(desk: Desk) -> None:
     assert (chosen.python, chosen.driver_python, chosen.worker_python) == ("/opt/v/bin/python", "/other", "/other")
 
 
+def test_a_directory_and_a_wheel_become_archives(desk: Desk, tmp_path: Path) -> None:
+    package = tmp_path / "lib" / "made"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "__pycache__").mkdir()
+    (package / "__pycache__" / "x.pyc").write_text("")
+    (package / ".hidden").write_text("")
+    (package / "data").mkdir()
+    (package / "data" / "words.txt").write_text("words")
+    (package / "again").symlink_to(package)
+    with zipfile.ZipFile(tmp_path / "w-1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("w.py", "")
+    files = desk.prepare("--py-files", "lib,w-1-py3-none-any.whl").application.executor.files
+    archives = [Path(file.source) for file in files.values() if file.kind == "ARCHIVE"]
+    assert [zipfile.ZipFile(path).namelist() for path in archives] == [
+        ["made/__init__.py", "made/data/words.txt"],
+        ["w.py"],
+    ]
+    assert all(path.suffix == ".zip" and path.is_relative_to(desk.directory) for path in archives)
+    (tmp_path / "none.whl").write_text("no wheel")
+    with pytest.raises(UsageError, match="is no wheel"):
+        desk.prepare("--py-files", "none.whl")
+
+
 def test_yarns_settings_reach_the_hook(desk: Desk) -> None:
     hook = desk.prepare("--conf", "spark.yarn.priority=3", "--conf", "spark.yarn.tags=a,b").hook
     assert (hook.priority, hook.tags) == (3, ("a", "b"))

@@ -41,6 +41,7 @@ class SparkConf:
     "core/context.py": """
 from pyspark.conf import SparkConf
 class SparkContext:
+    PACKAGE_EXTENSIONS = (".zip", ".egg", ".jar")
     def __init__(self, conf):
         self._initialize_context(conf)
     def _initialize_context(self, jconf):
@@ -321,6 +322,11 @@ class Context(threading.local):
     _jsc = property(lambda self: self)
 KEY = "spark.yarnspec.writes"
 """
+
+
+def test_spark_takes_wheels_for_what_tasks_import(program: Program) -> None:
+    done = program.run("from pyspark.core.context import SparkContext\nprint(*SparkContext.PACKAGE_EXTENSIONS)\n")
+    assert done.stdout == ".zip .egg .jar .whl\n"
 
 
 def test_jobs_that_python_writes_in_are_marked(program: Program) -> None:

@@ -46,7 +46,12 @@ def _refused(names: tuple[str, ...], advice: str, metavar: str | None = "VALUE")
 
 
 FLAGS: tuple[Flag, ...] = (
-    Flag(names=("--master",), field="master", metavar="URL", help="yarn, the default; any other is refused."),
+    Flag(
+        names=("--master",),
+        field="master",
+        metavar="URL",
+        help="yarn, the default. yarn-client and yarn-cluster are yarn with that deploy mode. Any other is refused.",
+    ),
     Flag(
         names=("--deploy-mode",),
         field="deploy_mode",
@@ -113,7 +118,7 @@ FLAGS: tuple[Flag, ...] = (
         field="py_files",
         shape="list",
         metavar="FILES",
-        help=".zip, .egg and .py files for the PYTHONPATH, separated by commas.",
+        help=".py, .zip, .egg and .whl files and directories for the PYTHONPATH, separated by commas.",
     ),
     Flag(
         names=("--files",),

@@ -16,6 +16,7 @@ from yarnspec.gateway.assembly import AmSize, Shipment, assemble
 from yarnspec.gateway.cluster import Cluster, history_path
 from yarnspec.gateway.listedhosts import listed_hosts
 from yarnspec.gateway.merge import redact
+from yarnspec.gateway.packing import as_archive
 from yarnspec.gateway.request import SubmitRequest
 from yarnspec.gateway.shipping import ShippedFile
 from yarnspec.gateway.sizes import Sizes, plan_sizes
@@ -102,7 +103,7 @@ def prepare(
         streams=streams,
         max_attempts=granted_attempts(cluster, translation.yarn.max_attempts),
     )
-    everywhere = _localized(translation.files, executors=True)
+    everywhere = _localized(translation.files, directory, executors=True)
     if plan.spark_jars == SPARK_JARS_LINK and translation.spark_jars is not None:
         everywhere[SPARK_JARS_LINK] = spark_jars_file(translation.spark_jars.location, cluster, dry=request.dry_run)
     # Skein's AM gives the application up by itself at its last attempt: it has to know the same one as we do.
@@ -118,7 +119,7 @@ def prepare(
             directory / HADOOP_CONF_JAR_FILE,
             cluster.conf.master_overrides(attempts) | shuffleservice.master_overrides(translation.properties),
         ),
-        am_files=_localized(translation.files, executors=False),
+        am_files=_localized(translation.files, directory, executors=False),
         everywhere_files=everywhere,
         executor_variables=translation.executor_environment,
         am=AmSize(memory_mb=sizes.am_memory_mb, vcores=sizes.am_vcores, label=translation.yarn.am_node_label),
@@ -202,8 +203,15 @@ def granted_attempts(cluster: Cluster, wanted: int) -> int:
         return min(wanted, own_cap)
 
 
-def _localized(files: tuple[ShippedFile, ...], *, executors: bool) -> dict[str, LocalizedFile]:
-    return {file.link: LocalizedFile(file.source, kind=file.kind) for file in files if file.executors == executors}
+def _localized(files: tuple[ShippedFile, ...], directory: Path, *, executors: bool) -> dict[str, LocalizedFile]:
+    return {file.link: _for_yarn(file, directory) for file in files if file.executors == executors}
+
+
+def _for_yarn(file: ShippedFile, directory: Path) -> LocalizedFile:
+    source = file.source
+    if file.kind == "ARCHIVE" and source.startswith("/"):
+        source = str(as_archive(Path(source), directory))
+    return LocalizedFile(source, kind=file.kind)
 
 
 def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, force: bool) -> None:

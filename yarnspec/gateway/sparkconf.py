@@ -149,7 +149,10 @@ def translate(
     conf_entry = _load_conf_files(environ, hold)
     environment = python_choice.read_environment(request.environment, hold) if request.environment else None
     driver_environment = _with_prefix(given, _AM_ENVIRONMENT)
-    python = python_choice.choose(environment, given, driver_environment, environ)
+    deploy_mode = _deploy_mode(given)
+    python = python_choice.choose(
+        environment, given, driver_environment, environ, client_mode=deploy_mode == "client", warnings=warnings
+    )
     executor_environment = _with_prefix(given, _EXECUTOR_ENVIRONMENT)
     for prefix, variables in ((_AM_ENVIRONMENT, driver_environment), (_EXECUTOR_ENVIRONMENT, executor_environment)):
         for name in variables:
@@ -160,6 +163,8 @@ def translate(
         if library_path:
             entries = [*library_path, *filter(None, [variables.get("LD_LIBRARY_PATH")])]
             variables["LD_LIBRARY_PATH"] = ":".join(entries)
+        if hold.python_path():
+            variables["PYTHONPATH"] = ":".join(filter(None, [hold.python_path(), variables.get("PYTHONPATH")]))
     jars = spark_jars(request.spark_jars, given, warnings)
     translated = apply_to_options(given, options, asked)
     recovery_off = recovery.why_off(given, translated, asked)
@@ -184,7 +189,7 @@ def translate(
         warnings=(*warnings, *hold.warnings),
         yarn=_yarn_settings(request, given, translated),
         options=translated,
-        deploy_mode=_deploy_mode(given),
+        deploy_mode=deploy_mode,
         wait=_wait(request, given, options),
         exclude_hosts=_exclude_hosts(request, given),
         program=program,
@@ -311,7 +316,7 @@ def _load_files(given: Mapping[str, str], hold: Hold) -> dict[str, str]:
         return tuple(entry.strip() for key in keys for entry in given.get(key, "").split(",") if entry.strip())
 
     lists = {
-        "spark.submit.pyFiles": hold.submit_list(
+        "spark.submit.pyFiles": hold.python_list(
             entries("spark.yarn.dist.pyFiles", "spark.submit.pyFiles"), "--py-files"
         ),
         "spark.jars": hold.submit_list(entries("spark.yarn.dist.jars", "spark.jars"), "--jars"),

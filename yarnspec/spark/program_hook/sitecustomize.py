@@ -166,6 +166,13 @@ def _save_once() -> None:
         _replace(name, saved_once)
 
 
+def _import_wheels() -> None:
+    """Have tasks find modules in wheels that Spark serves or fetches; PySpark's list has ``.egg``, but not ``.whl``."""
+    from pyspark.core.context import SparkContext
+
+    SparkContext.PACKAGE_EXTENSIONS = (*SparkContext.PACKAGE_EXTENSIONS, ".whl")
+
+
 def _pickle_alike() -> None:
     """Pickle the program's functions alike in each life of the driver: else the next one recognizes none of them.
 
@@ -312,3 +319,4 @@ if "PYSPARK_GATEWAY_PORT" in os.environ and "YARNSPEC_OWNED_KEYS" in os.environ:
             tuple(_told["planned_keys"]),
             Path(os.environ["YARNSPEC_PROGRAM_REPORT"]),
         )
+        _import_wheels()
