@@ -10,6 +10,7 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -65,14 +66,15 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
         box.add(inside, "deep/inside.txt")
     with tarfile.open(here / "environment.tar.gz", "w:gz") as packed:
         packed.add(_small_environment(tmp_path / "packed"), ".")
-    far = cluster.hdfs_put(_package_file(here / "far-1.0-py3-none-any.whl", "far"), f"/wheels of {os.getpid()}/far.whl")
+    far = f"/wheels of {os.getpid()}/lejos-ñ.whl"
+    cluster.hdfs_write(far, _package_file(tmp_path / "far.whl", "far").read_bytes())
     _unpacked_package(here / "source [2]", "in_directory")
     python_files = [
         here / "shipped_module.py",
         _package_file(here / "wheel-1.0-py3-none-any.whl", "in_wheel"),
         _package_file(here / "más [1].zip", "in_zip"),
         here / "source [2]",
-        far,
+        f"{cluster.mini.default_fs}{quote(far)}",
     ]
     options = [
         *ONE_EXECUTOR,
@@ -106,7 +108,7 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
 
 
 def test_a_virtual_environment_on_the_hosts_and_one_of_pysparks_recipe(submit: Submit, tmp_path: Path) -> None:
-    """--environment venv://PATH runs yarnspec; the program runs in the one that it brings along as PySpark's page says."""
+    """--environment venv://PATH runs yarnspec; the program runs in what it brings along, as PySpark's page says."""
     place = _small_environment(tmp_path / "venv")
     (tmp_path / "words.txt").write_text("words")
     (tmp_path / "shipped_module.py").write_text("def greeting():\n    return 'hello'\n")
