@@ -66,7 +66,7 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
         box.add(inside, "deep/inside.txt")
     with tarfile.open(here / "environment.tar.gz", "w:gz") as packed:
         packed.add(_small_environment(tmp_path / "packed"), ".")
-    far = f"/wheels of {os.getpid()}/lejos-ñ.whl"
+    far = f"/wheels of {os.getpid()}/far (1).whl"
     cluster.hdfs_write(far, _package_file(tmp_path / "far.whl", "far").read_bytes())
     _unpacked_package(here / "source [2]", "in_directory")
     python_files = [

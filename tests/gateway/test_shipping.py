@@ -108,7 +108,7 @@ def test_names_with_blanks_brackets_and_letters_are_kept_where_they_matter(here:
         assert files[name] == source
 
 
-@pytest.mark.parametrize("name", ["a#b.py", "a:b.py", "-a.py"])
+@pytest.mark.parametrize("name", ["a#b.py", "a:b.py", "a?b.py", "-a.py"])
 def test_a_programs_name_that_spark_would_read_otherwise_is_replaced(here: Path, name: str) -> None:
     (here / name).write_text("")
     result = translated(f"{here}/{name}")

@@ -29,7 +29,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_+=@~.][A-Za-z0-9_+=@~.-]*")
 # The name of a module is that of its file, so that only names that no module can have are replaced.
 _MODULE_NAME = re.compile(r"[^-,:#%*?\[\]{}\\][^,:#%*?\[\]{}\\]*\.py")
 # The program stands in no list.
-_PROGRAM_NAME = re.compile(r"[^-:#][^:#]*")
+_PROGRAM_NAME = re.compile(r"[^-:#?][^:#?]*")
 _IMPORTED_ENDINGS = (".py", ".zip", ".egg", ".whl", ".jar")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
