@@ -166,6 +166,13 @@ def test_without_a_traceback_the_end_of_the_output_is_told(container: Container)
     assert container.run("echo on stderr >&2; exit 3").traceback == "on stderr"
 
 
+def test_a_python_that_the_host_does_not_have_is_named(container: Container) -> None:
+    said = 'java.io.IOException: Cannot run program "/venv/bin/python" (in directory "."): error=2, No such file'
+    words = container.run(f"echo '{said}' >&2; exit 1").traceback
+    assert words.startswith("The driver's Python, /venv/bin/python, cannot be run on ")
+    assert "PYSPARK_DRIVER_PYTHON" in words
+
+
 def test_stop_ends_the_whole_family(container: Container) -> None:
     ready = container.directory / "ready"
     os.mkfifo(ready)

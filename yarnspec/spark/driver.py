@@ -45,6 +45,9 @@ _SHOWN_MESSAGE_LINES = 12
 _OUT_OF_MEMORY = "# java.lang.OutOfMemoryError"
 """What a JVM prints before it runs the command of ``-XX:OnOutOfMemoryError``."""
 
+_NO_PROGRAM = 'Cannot run program "{}"'
+"""What the JVM's exception says where there is no such Python on this host."""
+
 _LEFT_OVER_S = 5.0
 _LEFT_OVER_PAUSE_S = 0.02
 
@@ -238,6 +241,12 @@ class Driver:
     def _last_words(self) -> str:
         """The program's traceback: Spark sends its stderr to stdout. Else the end of the driver's own log."""
         logs = self._begins.items()
+        if any(_says(*log, _NO_PROGRAM.format(self._plan.driver_python)) for log in logs):
+            return (
+                f"The driver's Python, {self._plan.driver_python}, cannot be run on {os.environ['NM_HOST']}, the host "
+                "of the driver's container. Name one that is there by --conf spark.pyspark.driver.python or "
+                "PYSPARK_DRIVER_PYTHON; without these two, the driver runs the workers' Python (PYSPARK_PYTHON)."
+            )
         said = [last_traceback(*log) for log in logs] + [last_lines(*log) for log in logs]
         return next(filter(None, said), "")
 
@@ -276,6 +285,10 @@ def exception_line(traceback: str) -> str:
 
 def _out_of_memory(log: Path, begins: int) -> bool:
     return any(line.startswith(_OUT_OF_MEMORY) for line in _tail(log, begins))
+
+
+def _says(log: Path, begins: int, words: str) -> bool:
+    return any(words in line for line in _tail(log, begins))
 
 
 def _tail(log: Path, begins: int, limit_bytes: int = 256 * 1024) -> list[str]:
