@@ -97,6 +97,7 @@ class Program:
             "sized": list(SIZED),
             "planned": PLANNED_VALUES,
             "planned_keys": PLANNED,
+            "expanded": [],
             "recovery": False,
         }
         (directory / "owned.json").write_text(json.dumps(told))
