@@ -18,6 +18,16 @@ from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
 from integration.submitting import ONE_EXECUTOR, PROGRAMS, SMALL
 
+LOGGING = """\
+rootLogger.level = info
+rootLogger.appenderRef.stderr.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = LOGGED %p %c: %m%n
+"""
+
 
 def test_a_master_in_the_code(submit: Submit, cluster: Cluster) -> None:
     """`yarn` runs as ours, without a second application; `local[2]` ends with exit 1 and the line, before a task."""
@@ -105,6 +115,45 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
         assert "environment" in seen["prefix"]
         assert "/" in seen["python"]
     assert report["driver"]["container"] != report["task"]["container"]
+
+
+def test_arguments_variables_and_the_class_path(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
+    """All of it in containers whose locale has only ASCII, as YARN and Spark promise it to a program."""
+    (tmp_path / "any.properties").write_text("größe=3\n")
+    (tmp_path / "core-site.xml").write_text(
+        "<configuration><property><name>mine</name><value>yes</value></property></configuration>"
+    )
+    (tmp_path / "log4j2.properties").write_text(LOGGING)
+    value = r"{{PWD}}/ü<CPS>$NM_HOST `date` $(date) \$"
+    given = {
+        "spark.yarn.appMasterEnv.LC_ALL": "C",
+        "spark.executorEnv.LC_ALL": "POSIX",
+        "spark.yarn.appMasterEnv.MINE": value,
+        "spark.executorEnv.MINE": value,
+        "spark.executorEnv.PYTHONPATH": "{{PWD}}/a.zip<CPS>{{PWD}}/b.zip",
+    }
+    files = ",".join(str(tmp_path / name) for name in ("any.properties", "core-site.xml", "log4j2.properties"))
+    options = [*ONE_EXECUTOR, "--files", files, *(f"--conf={key}={text}" for key, text in given.items())]
+    arguments = ("größe=3", os.fsdecode(b"caf\xe9"), "", "$HOME {{PWD}}")
+    submission = submit("arrives.py", *arguments, options=options)
+    result = submission.wait().expect(0)
+    (report,) = result.lines
+    assert [bytes.fromhex(argument) for argument in report["arguments"]] == [os.fsencode(one) for one in arguments]
+    for where in ("driver", "task"):
+        seen = report[where]["variables"]
+        host = seen["NM_HOST"]
+        assert host
+        assert seen["MINE"] == f"{seen['PWD']}/ü:{host} `date` $(date) $"
+        assert report[where]["files"] == ["any.properties", "log4j2.properties"]
+    here = report["task"]["variables"]["PWD"]
+    assert {f"{here}/a.zip", f"{here}/b.zip"} <= set(report["task"]["variables"]["PYTHONPATH"].split(":"))
+    assert report["resource"] == f"file:{report['driver']['variables']['PWD']}/any.properties"
+    assert report["hadoop"]["mine"] == "yes"
+    assert report["hadoop"]["fs.defaultFS"].startswith("hdfs://")
+    assert report["read"] == ["größe=3"]
+    application = submission.application_id()
+    for role in ("driver", "executor"):
+        assert "LOGGED INFO" in yarnspec("logs", application, "--role", role).expect(0).stdout
 
 
 def test_a_virtual_environment_on_the_hosts_and_one_of_pysparks_recipe(submit: Submit, tmp_path: Path) -> None:

@@ -68,6 +68,15 @@ def test_a_plain_line(desk: Desk) -> None:
     assert plan.sized_properties["spark.executor.memory"] == "2g"
 
 
+def test_bytes_that_are_not_text_are_for_the_program_alone(desk: Desk) -> None:
+    request = read("app.py", "caf\udce9", "größe")
+    plan = prepare(request, desk.cluster, read_request(request), desk.directory).plan
+    assert plan.program.arguments == (b"caf\xe9", "größe".encode())
+    for line in (("--name", "caf\udce9"), ("--conf", "spark.executorEnv.X=\udce9")):
+        with pytest.raises(UsageError, match=f"{line[0]}: it has bytes that are not UTF-8"):
+            desk.prepare(*line)
+
+
 class TestListedHosts:
     @pytest.fixture
     def listed(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[ClusterBlock]:

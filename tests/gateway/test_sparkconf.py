@@ -240,6 +240,14 @@ def test_environments_and_library_paths() -> None:
     assert result.driver_class_path == ("/cluster/a.jar", "/b.jar")
 
 
+def test_what_only_a_shell_would_do_is_named() -> None:
+    line = conf("spark.executorEnv.A=$(date)", "spark.yarn.appMasterEnv.B={{C}}", "spark.driver.extraClassPath=${D:-e}")
+    warnings = translated(*line, "app.py").warnings
+    assert [warning.partition(":")[0] for warning in warnings] == [
+        *["spark.executorEnv.A", "spark.driver.extraClassPath"]
+    ]
+
+
 def test_java_options_are_split_with_the_default_ones_first() -> None:
     result = translated(
         *conf(
@@ -269,6 +277,7 @@ VARIABLES = {"PYSPARK_PYTHON": "/shell", "PYSPARK_DRIVER_PYTHON": "/shell-driver
         (conf("spark.pyspark.python=/p", "spark.pyspark.driver.python=/d"), "/d", "/p"),
         (conf("spark.yarn.appMasterEnv.PYSPARK_PYTHON=a"), "a", "a"),
         (conf("spark.yarn.appMasterEnv.PYSPARK_DRIVER_PYTHON=a"), "a", "/shell"),
+        (conf("spark.yarn.appMasterEnv.PYSPARK_PYTHON={{PWD}}/e/bin/python"), "./e/bin/python", "./e/bin/python"),
     ],
 )
 def test_which_python(line: list[str], driver: str, workers: str) -> None:

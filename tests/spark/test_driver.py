@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.spark.plans import plan
-from yarnspec.plan import JAR_FILE, SPARK_JARS_LINK
+from yarnspec.plan import JAR_FILE, SPARK_JARS_LINK, Program
 from yarnspec.spark import driver as driver_module
 from yarnspec.spark.driver import (
     OWNED_KEYS_FILE,
@@ -29,6 +29,7 @@ class Container:
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.directory = directory
+        self.program: dict[str, Program] = {}
         self.java = directory / "jdk" / "bin" / "java"
         self.java.parent.mkdir(parents=True)
         jars = directory / "spark" / "jars"
@@ -59,7 +60,7 @@ class Container:
             exits.append(how)
             ended.set()
 
-        self.driver().start(on_exit)
+        self.driver(**self.program).start(on_exit)
         assert ended.wait(20)
         return exits[0]
 
@@ -75,7 +76,7 @@ def test_the_command_is_spark_submits(container: Container) -> None:
     assert "-Xmx1024m" in command
     assert "-Dmine=1" in command
     class_path = command[command.index("-cp") + 1].split(":")
-    assert class_path[:2] == ["/opt/extra", str(container.directory / JAR_FILE)]
+    assert class_path[:3] == ["/opt/extra", str(container.directory), str(container.directory / JAR_FILE)]
     assert any("spark-core" in entry for entry in class_path)
     assert not any("spark-yarn" in entry for entry in class_path)
     assert command[command.index("org.apache.spark.deploy.SparkSubmit") + 1 :] == [
@@ -114,6 +115,52 @@ def test_the_environment_of_the_program(container: Container, monkeypatch: pytes
     assert "JDK_JAVA_OPTIONS" not in found
     other = container.driver(driver_environment={"PYTHONHASHSEED": "7"}).environment()
     assert other["PYTHONHASHSEED"] == "7"
+
+
+def test_references_to_the_containers_variables_are_replaced(
+    container: Container, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PWD", "/container")
+    monkeypatch.setenv("MINE", "outer")
+    mine = {
+        "PYTHONPATH": "{{PWD}}/a.zip<CPS>${PWD}/b.zip:$NOT_SET",
+        "FIRST": "$SECOND",
+        "SECOND": "{{MINE}}",
+        "MINE": "$MINE+{{ other }}}}",
+        "LITERAL": r"pa\$word \"q\" $1 $(date) `date` ${A:-b} $",
+        "JAVA_HOME": "{{PWD}}/jdk",
+    }
+    driver = container.driver(driver_environment=mine, driver_class_path=("$PWD/x<CPS>/$(y)",))
+    found = driver.environment()
+    assert found["PYTHONPATH"].partition(":")[2] == "/container/a.zip:/container/b.zip:"
+    assert found["FIRST"] == found["SECOND"] == found["MINE"] == "outer+{{ other }}}}"
+    assert found["LITERAL"] == 'pa$word "q" $1 $(date) `date` ${A:-b} $'
+    command = driver.command()
+    assert command[0] == "/container/jdk/bin/java"
+    assert command[command.index("-cp") + 1].startswith("/container/x:/$(y):")
+
+
+@pytest.mark.parametrize("given", [{"LC_ALL": "C"}, {"LANG": "POSIX"}, {"LANG": "C.UTF-8"}])
+def test_arguments_that_are_utf_8_pass_as_they_are(
+    container: Container, monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
+) -> None:
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    arguments = (*("größe=3".encode(), b"caf\xe9", b"yarnspec-bytes:00"), b"")
+    container.program = {"program": Program(primary="número.py", arguments=arguments)}
+    container.run('locale charmap; printf "%s\\n" "${@: -5}"')
+    assert (container.directory / "driver.stdout").read_text().splitlines() == [
+        *[
+            "UTF-8",
+            "número.py",
+            "größe=3",
+            "yarnspec-bytes:636166e9",
+            f"yarnspec-bytes:{b'yarnspec-bytes:00'.hex()}",
+            "",
+        ]
+    ]
 
 
 def test_a_program_that_ends_well(container: Container) -> None:

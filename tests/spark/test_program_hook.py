@@ -98,6 +98,7 @@ class Program:
             "sized": list(SIZED),
             "planned": PLANNED_VALUES,
             "planned_keys": PLANNED,
+            "expanded": [],
             "recovery": False,
         }
         (directory / "owned.json").write_text(json.dumps(told))
@@ -475,3 +476,28 @@ def test_functions_are_pickled_alike_wherever_the_program_lies(tmp_path: Path, r
         assert area == 12
         found.append(digest)
     assert (found[0] == found[1]) is recovery
+
+
+def test_arguments_that_are_not_utf_8_come_as_they_were(program: Program) -> None:
+    path = program.directory / "app.py"
+    path.write_text("import os, sys; print([os.fsencode(one) for one in sys.argv[1:]])")
+    for locale in ("C", "C.UTF-8"):
+        told = subprocess.check_output(
+            [sys.executable, str(path), "yarnspec-bytes:636166e9", "größe", "yarnspec-byte"],
+            env=program.environment | {"PYTHONPATH": ":".join(program.path), "LC_ALL": locale},
+            timeout=60,
+        )
+        assert told.decode().strip() == str([b"caf\xe9", "größe".encode(), b"yarnspec-byte"])
+
+
+def test_variables_that_executors_have_replaced_are_not_sent_to_workers(program: Program) -> None:
+    told = json.loads((program.directory / "owned.json").read_text())
+    (program.directory / "owned.json").write_text(json.dumps(told | {"expanded": ["MINE"]}))
+    done = program.run(
+        "from pyspark.core.context import SparkContext\n"
+        "from pyspark.conf import SparkConf\n"
+        "SparkContext.environment = {'MINE': '{{PWD}}', 'OTHER': 'x'}\n"
+        "context = SparkContext(SparkConf().setMaster('yarn'))\n"
+        "import sys; print(context.environment, file=sys.stderr)"
+    )
+    assert done.stderr.strip() == "{'OTHER': 'x'}"

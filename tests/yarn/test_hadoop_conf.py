@@ -167,6 +167,9 @@ def test_the_shipped_jar_has_the_overrides_even_over_final_ones_and_keeps_values
     assert shipped.get(AM_EXPIRY_KEY) == "2000"
     assert shipped.get("fs.defaultFS") == "hdfs://nn"
     assert shipped.get("x") == "/elsewhere/x"
+    for_spark = {item.name: item.value for item in read_site_file(unpacked / "__spark_hadoop_conf__.xml")}
+    assert for_spark["fs.defaultFS"] == "hdfs://nn"
+    assert not for_spark.keys() & conf.placement_overrides().keys()
     # The same configuration makes the same bytes.
     again = write_conf_jar(conf, tmp_path / "again.jar", conf.placement_overrides())
     assert again.read_bytes() == jar.read_bytes()

@@ -5,6 +5,7 @@ One table, ``FLAGS``: the command line, its help page and ``docs/spark-submit.md
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -337,7 +338,9 @@ def request_from(program: str, arguments: tuple[str, ...], values: dict[str, Any
     output = fields.get("output", "table")
     if output not in ("table", "json", "yaml"):
         raise UsageError(f"--output {output}: it is one of table, json and yaml")
-    return SubmitRequest(program=program, arguments=tuple(arguments), **fields)
+    # Python decoded them by the locale of this machine; the program gets the same bytes whatever that is.
+    arguments = tuple(os.fsencode(argument).decode("utf-8", "surrogateescape") for argument in arguments)
+    return SubmitRequest(program=program, arguments=arguments, **fields)
 
 
 def as_launcher(line: list[str]) -> list[str]:

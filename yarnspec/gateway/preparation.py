@@ -17,7 +17,7 @@ from yarnspec.gateway.cluster import Cluster, history_path
 from yarnspec.gateway.listedhosts import listed_hosts
 from yarnspec.gateway.merge import redact
 from yarnspec.gateway.packing import as_archive
-from yarnspec.gateway.request import SubmitRequest
+from yarnspec.gateway.request import SubmitRequest, check_text
 from yarnspec.gateway.shipping import ShippedFile
 from yarnspec.gateway.sizes import Sizes, plan_sizes
 from yarnspec.gateway.sparkarchive import spark_jars_file
@@ -60,6 +60,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_request(request: SubmitRequest) -> Read:
     """What can be told without asking the cluster: options, translation and sizes; UsageError for what is wrong."""
+    check_text(request)
     loaded = yarnspec_options.load(Path(request.config_file) if request.config_file else None, request.settings)
     translation = translate(request, loaded.options, asked=loaded.asked)
     sizes = plan_sizes(translation.properties, translation.options, translation.yarn.executor_node_label)
@@ -158,7 +159,7 @@ def _plan(
         queue=translation.yarn.queue,
         program=Program(
             primary=translation.program,
-            arguments=request.arguments,
+            arguments=tuple(argument.encode("utf-8", "surrogateescape") for argument in request.arguments),
         ),
         executors=sizes.executor,
         initial_executors=sizes.initial_executors,
@@ -261,7 +262,7 @@ def dry_run_document(prepared: Prepared, spec: dict[str, object]) -> dict[str, o
         "spark": {
             "master": MASTER,
             "program": prepared.plan.program.primary,
-            "arguments": list(prepared.plan.program.arguments),
+            "arguments": [argument.decode(errors="replace") for argument in prepared.plan.program.arguments],
             "properties": redact(prepared.translation.properties | prepared.sizes.properties),
         },
         "skein": spec,

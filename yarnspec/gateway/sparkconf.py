@@ -15,12 +15,13 @@ import msgspec
 
 from yarnspec.errors import UsageError
 from yarnspec.gateway import python_choice, recovery, shuffleservice, speculation, yarn_keys
-from yarnspec.gateway.cluster_paths import SparkJars, class_path, cluster_paths, spark_jars
+from yarnspec.gateway.cluster_paths import SparkJars, class_path, cluster_paths, left_to_a_shell, spark_jars
 from yarnspec.gateway.merge import conf_directory, merge, redact
 from yarnspec.gateway.python_choice import PythonChoice
 from yarnspec.gateway.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.sizes import duration_ms, truth, whole_number
 from yarnspec.options import Options, suggest
+from yarnspec.spark.variables import beside_the_container
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -146,9 +147,12 @@ def translate(
     hold = Hold()
     program = hold.program(request.program)
     lists = _load_files(given, hold)
-    conf_entry = _load_conf_files(environ, hold)
+    _load_conf_files(environ, hold)
     environment = python_choice.read_environment(request.environment, hold) if request.environment else None
     driver_environment = _with_prefix(given, _AM_ENVIRONMENT)
+    for name in {"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"} & driver_environment.keys():
+        # The driver and every executor use it, each in a directory of its own.
+        driver_environment[name] = beside_the_container(driver_environment[name])
     deploy_mode = _deploy_mode(given)
     python = python_choice.choose(
         environment, given, driver_environment, environ, client_mode=deploy_mode == "client", warnings=warnings
@@ -158,6 +162,7 @@ def translate(
         for name in variables:
             if not _VARIABLE.fullmatch(name):
                 raise UsageError(f"{prefix}{name}: '{name}' cannot be the name of an environment variable")
+    warnings += left_to_a_shell(given, (_AM_ENVIRONMENT, _EXECUTOR_ENVIRONMENT))
     for role, variables in (("driver", driver_environment), ("executor", executor_environment)):
         library_path = cluster_paths(given, f"spark.{role}.extraLibraryPath")
         if library_path:
@@ -200,8 +205,8 @@ def translate(
         executor_environment=executor_environment,
         driver_java_options=java_options(given, "driver"),
         executor_java_options=java_options(given, "executor"),
-        driver_class_path=(*class_path(given, "driver"), *conf_entry),
-        executor_class_path=(*class_path(given, "executor"), *conf_entry),
+        driver_class_path=class_path(given, "driver"),
+        executor_class_path=class_path(given, "executor"),
         max_executor_failures=(
             whole_number(given["spark.executor.maxNumFailures"], "spark.executor.maxNumFailures")
             if "spark.executor.maxNumFailures" in given
@@ -339,13 +344,12 @@ def _ship_ivy_settings(properties: dict[str, str], hold: Hold) -> None:
                 properties[key] = hold.load(named, key, executors=False)
 
 
-def _load_conf_files(environ: Mapping[str, str], hold: Hold) -> tuple[str, ...]:
-    """Ship Spark's own configuration files, as Spark does; return the class path entry that finds them."""
+def _load_conf_files(environ: Mapping[str, str], hold: Hold) -> None:
+    """Ship Spark's own configuration files, as Spark does."""
     directory = conf_directory(environ)
     found = [directory / name for name in _CONF_FILES if (directory / name).is_file()] if directory else []
     for path in found:
         hold.load(Named("gateway", str(path.absolute()), None), str(path), executors=True)
-    return (".",) if found else ()
 
 
 def _yarn_settings(request: SubmitRequest, given: Mapping[str, str], options: Options) -> YarnSettings:

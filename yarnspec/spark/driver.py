@@ -16,7 +16,8 @@ from pathlib import Path
 import msgspec
 
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE, OWN_NAMES, PROGRAM_REPORT_FILE, SPARK_JARS_LINK, Plan
-from yarnspec.spark.runtime import MASTER, MODULE_OPTIONS, driver_class_path, spark_home
+from yarnspec.spark.runtime import MASTER, MODULE_OPTIONS, UTF_8_FOR_THE_JVM, driver_class_path, spark_home
+from yarnspec.spark.variables import expand, has_references, set_variables
 
 STDOUT_FILE = "driver.stdout"
 STDERR_FILE = "driver.stderr"
@@ -24,15 +25,20 @@ OWNED_KEYS_FILE = f"{OWN_NAMES}owned-keys.json"
 PROGRAM_END_FILE = f"{OWN_NAMES}program-end.json"
 _PROGRAM_END = "YARNSPEC_PROGRAM_END"
 
+_EXECUTOR_ENVIRONMENT = "spark.executorEnv."
 PLANNED = (
     "spark.yarn.",
-    "spark.executorEnv.",
+    _EXECUTOR_ENVIRONMENT,
     "spark.executor.extraJavaOptions",
     "spark.executor.defaultJavaOptions",
     "spark.executor.extraClassPath",
     "spark.executor.extraLibraryPath",
 )
 """What properties begin with whose values containers are made of: a program that sets them comes too late."""
+
+_SHELL = ("/bin/sh", "-c", f'{UTF_8_FOR_THE_JVM}\nexec "$@"', "driver")
+_BYTES = f"{OWN_NAMES}bytes:"
+"""An argument that is not UTF-8 passes the JVM as hexadecimal digits after this; the hook in the program undoes it."""
 
 _CRASH_CODES = frozenset({52, 53, 56, 134, 135, 137, 139, 143})
 """Exit codes by which a JVM or its Python child tells of a signal or of running out of memory: 128 + signal, and
@@ -119,13 +125,16 @@ class Driver:
             jars = self._directory / SPARK_JARS_LINK
         else:
             jars = Path(plan.spark_jars)
+        environment = self.environment()
         class_path = [
-            *plan.driver_class_path,  # the user's first, as Spark's documentation says
+            # The user's first, then the working directory, as in Spark.
+            *(expand(entry, environment) for entry in plan.driver_class_path),
+            str(self._directory),
             str(self._directory / JAR_FILE),
             str(self._directory / HADOOP_CONF_JAR_FILE),
             *driver_class_path(jars),
         ]
-        java_home = os.environ.get("JAVA_HOME")
+        java_home = environment.get("JAVA_HOME")
         return [
             f"{java_home}/bin/java" if java_home else "java",
             f"-Xmx{plan.driver_heap_mb}m",
@@ -140,7 +149,7 @@ class Driver:
             "--properties-file",
             str(self._properties),
             plan.program.primary,
-            *plan.program.arguments,
+            *(_as_utf_8(argument) for argument in plan.program.arguments),
         ]
 
     def environment(self) -> dict[str, str]:
@@ -148,7 +157,7 @@ class Driver:
         plan = self._plan
         environment = {key: value for key, value in os.environ.items() if not key.startswith("SKEIN_")}
         environment.pop("JDK_JAVA_OPTIONS", None)
-        environment.update(plan.driver_environment)
+        environment = set_variables(plan.driver_environment, environment)
         hook = str(Path(__file__).parent / "program_hook")
         python_path = environment.get("PYTHONPATH")
         environment |= {
@@ -167,6 +176,9 @@ class Driver:
         environment.setdefault("PYTHONHASHSEED", "0")
         return environment
 
+    def _expands(self, key: str) -> bool:
+        return key.startswith(_EXECUTOR_ENVIRONMENT) and has_references(self.planned[key])
+
     def start(self, on_exit: Callable[[DriverExit], None]) -> int:
         """Start the JVM; ``on_exit`` is called once, from a thread of its own. Returns the process id.
 
@@ -180,13 +192,14 @@ class Driver:
                 "sized": self.sized,
                 "planned": self.planned,
                 "planned_keys": PLANNED,
+                "expanded": [key.removeprefix(_EXECUTOR_ENVIRONMENT) for key in self.planned if self._expands(key)],
                 "recovery": self._plan.options.recovery.enabled,
             }
             stream.write(msgspec.json.encode(told))
         with self.stdout.open("ab") as out, self.stderr.open("ab") as err:
             self._begins = {self.stdout: out.tell(), self.stderr: err.tell()}
             process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment()
+                [*_SHELL, *self.command()], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment()
             )
         self._process = process
 
@@ -249,6 +262,14 @@ class Driver:
             )
         said = [last_traceback(*log) for log in logs] + [last_lines(*log) for log in logs]
         return next(filter(None, said), "")
+
+
+def _as_utf_8(argument: bytes) -> str:
+    try:
+        text = argument.decode()
+    except UnicodeDecodeError:
+        return _BYTES + argument.hex()
+    return _BYTES + argument.hex() if text.startswith(_BYTES) else text
 
 
 def last_lines(log: Path, begins: int = 0, count: int = 15) -> str:

@@ -43,6 +43,24 @@ MODULE_OPTIONS = (
 )
 """What ``org.apache.spark.launcher.JavaModuleOptions`` of Spark 4.3.0 prints; a test compares the two."""
 
+UTF_8_FOR_THE_JVM = """\
+case "$(locale charmap 2>/dev/null || true)" in
+  '' | ANSI_X3.4-1968 | US-ASCII)
+    for locale in C.UTF-8 C.utf8 en_US.UTF-8; do
+      if [ "$(LC_ALL=$locale locale charmap 2>/dev/null || true)" = UTF-8 ]; then
+        export LC_CTYPE=$locale
+        if [ -n "${LC_ALL:-}" ]; then export LC_ALL=$locale; fi
+        break
+      fi
+    done
+    ;;
+esac"""
+"""Lines of shell to run before a JVM. Java 17 reads and writes arguments and names of files in the locale's letters.
+
+The locales C and POSIX, and one that the host does not have, know ASCII alone: every other letter would become a
+question mark. Python 3.7 and later takes UTF-8 there by itself (PEP 538); here the JVM gets the same.
+"""
+
 
 def spark_home() -> Path:
     """The directory of the installed pyspark, which is a whole Spark distribution.

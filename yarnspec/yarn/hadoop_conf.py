@@ -27,6 +27,8 @@ SITE_FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml")
 # Shipped as well when there: custom resource types decide how the AM speaks to the ResourceManager.
 _FURTHER_SHIPPED_FILES = ("mapred-site.xml", "resource-types.xml")
 _OVERRIDES_FILE = "yarn-site.xml"
+_SPARKS_FILE = "__spark_hadoop_conf__.xml"
+"""Spark reads it after all site files: a core-site.xml from --files adds to the cluster's and does not replace it."""
 _MAX_COPIED_FILE_BYTES = 4 * 1024 * 1024
 
 # Hadoop 3.5's own defaults, as far as yarnspec asks for them.
@@ -234,6 +236,10 @@ class HadoopConf:
             rendered[name] = render_site_file(kept)
         return rendered
 
+    def as_one_file(self, overrides: Mapping[str, str]) -> bytes:
+        """All properties of Hadoop's site files as one file, without those that have an override."""
+        return render_site_file(Property(key, value) for key, value in self._values.items() if key not in overrides)
+
     def _where(self) -> str:
         return str(self.directory) if self.directory else "(in memory)"
 
@@ -274,9 +280,10 @@ def system_user() -> str:
 
 def write_conf_jar(conf: HadoopConf, path: Path, overrides: Mapping[str, str]) -> Path:
     """A jar with the site files and our overrides, for the class path of Skein's AM (readable by its owner only)."""
+    files = {**conf.rendered_files(overrides), _SPARKS_FILE: conf.as_one_file(overrides)}
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as raw, zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as jar:
-        for name, content in sorted(conf.rendered_files(overrides).items()):
+        for name, content in sorted(files.items()):
             # ZipInfo's fixed date: the same configuration makes the same bytes.
             entry = zipfile.ZipInfo(name)
             entry.external_attr = 0o600 << 16

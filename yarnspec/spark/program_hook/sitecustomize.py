@@ -27,6 +27,7 @@ _HERE = str(Path(__file__).parent)
 _MASTERS = ("yarn", "local-yarnspec")
 _PR_SET_PDEATHSIG = 1
 _WRITES = "spark.yarnspec.writes"  # read by Sinks.java
+_BYTES = "yarnspec-bytes:"  # written by spark/driver.py
 _FLAGS = {
     "spark.executor.instances": "--num-executors",
     "spark.executor.memory": "--executor-memory",
@@ -72,6 +73,13 @@ def _note_an_orderly_end(note: Path) -> None:
     os._exit = noted_exit_at_once
     # The first to be registered is the last to run.
     atexit.register(write)
+
+
+def _restore_arguments() -> None:
+    """A JVM passes on no argument that is not UTF-8: it came as hexadecimal digits."""
+    for at, argument in enumerate(sys.argv):
+        if argument.startswith(_BYTES):
+            sys.argv[at] = os.fsdecode(bytes.fromhex(argument.removeprefix(_BYTES)))
 
 
 def _leave_the_path() -> None:
@@ -217,6 +225,25 @@ def _pickle_alike() -> None:
     cloudpickle._get_or_create_tracker_id = tracker_id
 
 
+def _leave_to_executors(expanded: list[str]) -> None:
+    """Keep PySpark from sending these variables to its workers as they were written.
+
+    Each executor has replaced the references in them, and its Python workers inherit that.
+    """
+    if not expanded:
+        return
+    from pyspark.core.context import SparkContext
+
+    original = SparkContext._initialize_context
+
+    def initialize(self: Any, jconf: Any) -> Any:
+        for name in expanded:
+            self.environment.pop(name, None)
+        return original(self, jconf)
+
+    SparkContext._initialize_context = initialize
+
+
 def _instead(key: str, sized: list[str]) -> str:
     return f"; give yours to the submit ({_FLAGS.get(key, '--conf')})" if key in sized else ""
 
@@ -305,10 +332,12 @@ _leave_the_path()
 _run_the_next_sitecustomize()
 if "PYSPARK_GATEWAY_PORT" in os.environ and "YARNSPEC_OWNED_KEYS" in os.environ:
     _die_with_the_jvm()
+    _restore_arguments()
     if "YARNSPEC_PROGRAM_END" in os.environ:
         _note_an_orderly_end(Path(os.environ["YARNSPEC_PROGRAM_END"]))
     with contextlib.suppress(ImportError):
         _told = json.loads(Path(os.environ["YARNSPEC_OWNED_KEYS"]).read_text(encoding="utf-8"))
+        _leave_to_executors(_told["expanded"])
         if _told["recovery"]:
             _pickle_alike()
             _save_once()
