@@ -16,12 +16,16 @@ from integration.submitting import ONE_EXECUTOR, SMALL
 
 
 def test_a_master_in_the_code(submit: Submit, cluster: Cluster) -> None:
-    """`yarn` runs as ours, without a second application; `local[2]` ends with exit 1 and the line, before a task."""
+    """`yarn` runs as ours, without a second application; `local[2]` ends with exit 1 and the line, before a task.
+
+    The program replaces its process first: no exec may lose the hook.
+    """
     before = len(cluster.applications())
     ours = submit("master_in_code.py", "yarn", options=[*ONE_EXECUTOR])
     foreign = submit("master_in_code.py", "local[2]", options=[*ONE_EXECUTOR])
     result = ours.wait().expect(0)
     assert ours.application_id() in result.stdout
+    assert "master yarn application" in result.stdout
     assert "tasks 2" in result.stdout
     refused = foreign.wait().expect(1)
     assert "local[2]" in refused.stderr
@@ -51,6 +55,7 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
     """
     (tmp_path / "words.txt").write_text("some words\n")
     (tmp_path / "shipped_module.py").write_text("def greeting():\n    return 'hello'\n")
+    (tmp_path / "sitecustomize.py").write_text("import builtins\nbuiltins.CUSTOMIZED = True\n")
     inside = tmp_path / "inside.txt"
     inside.write_text("in the box\n")
     with tarfile.open(tmp_path / "box.tar.gz", "w:gz") as box:
@@ -60,7 +65,7 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
     options = [
         *ONE_EXECUTOR,
         *("--files", str(tmp_path / "words.txt")),
-        *("--py-files", str(tmp_path / "shipped_module.py")),
+        *("--py-files", f"{tmp_path / 'shipped_module.py'},{tmp_path / 'sitecustomize.py'}"),
         *("--archives", f"{tmp_path / 'box.tar.gz'}#box"),
         *("--conf", "spark.executorEnv.YARNSPEC_TEST_MARK=executor"),
         *("--conf", "spark.yarn.appMasterEnv.YARNSPEC_TEST_MARK=driver"),
@@ -78,6 +83,7 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
         assert seen["words"] == "some words\n"
         assert seen["box"] == ["deep/inside.txt"]
         assert seen["mark"] == mark
+        assert seen["customized"]
         # The Python is the copy in the container, not the one that was packed.
         assert str(tmp_path) not in seen["prefix"]
         assert "environment" in seen["prefix"]

@@ -1,10 +1,12 @@
 """Shows what was shipped with a program, as the driver and a task see it, as one JSON line.
 
-Expects `--files words.txt`, `--py-files shipped_module.py` and optionally an archive with the link `box`.
+Expects `--files words.txt`, `--py-files shipped_module.py` and optionally `sitecustomize.py` and an archive with the link
+`box`.
 """
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import sys
@@ -29,6 +31,7 @@ def look(_: object = None) -> dict[str, object]:
         "prefix": sys.prefix,
         "directory": str(Path.cwd()),
         "container": os.environ["CONTAINER_ID"],
+        "customized": hasattr(builtins, "CUSTOMIZED"),  # by a sitecustomize.py
         "mark": os.environ.get("YARNSPEC_TEST_MARK"),
     }
 
