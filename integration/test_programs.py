@@ -30,12 +30,16 @@ appender.console.layout.pattern = LOGGED %p %c: %m%n
 
 
 def test_a_master_in_the_code(submit: Submit, cluster: Cluster) -> None:
-    """`yarn` runs as ours, without a second application; `local[2]` ends with exit 1 and the line, before a task."""
+    """`yarn` runs as ours, without a second application; `local[2]` ends with exit 1 and the line, before a task.
+
+    The program replaces its process first: no exec may lose the hook.
+    """
     before = len(cluster.applications())
     ours = submit("master_in_code.py", "yarn", options=[*ONE_EXECUTOR])
     foreign = submit("master_in_code.py", "local[2]", options=[*ONE_EXECUTOR])
     result = ours.wait().expect(0)
     assert ours.application_id() in result.stdout
+    assert "master yarn application" in result.stdout
     assert "tasks 2" in result.stdout
     refused = foreign.wait().expect(1)
     assert "local[2]" in refused.stderr
@@ -70,6 +74,7 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
     shutil.copy(PROGRAMS / "shipped.py", program)
     (here / "some palabras (ñ).txt").write_text("some words\n")
     (here / "shipped_module.py").write_text("def greeting():\n    return 'hello'\n")
+    (here / "sitecustomize.py").write_text("import builtins\nbuiltins.CUSTOMIZED = True\n")
     inside = tmp_path / "inside.txt"
     inside.write_text("in the box\n")
     with tarfile.open(here / "caja (ñ).tar.gz", "w:gz") as box:
@@ -81,6 +86,7 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
     _unpacked_package(here / "source [2]", "in_directory")
     python_files = [
         here / "shipped_module.py",
+        here / "sitecustomize.py",
         _package_file(here / "wheel-1.0-py3-none-any.whl", "in_wheel"),
         _package_file(here / "más [1].zip", "in_zip"),
         here / "source [2]",
@@ -110,6 +116,7 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
         assert seen["words"] == "some words\n"
         assert seen["box"] == ["deep/inside.txt"]
         assert seen["mark"] == mark
+        assert seen["customized"]
         # The Python is the copy in the container, not the one that was packed.
         assert str(tmp_path) not in seen["prefix"]
         assert "environment" in seen["prefix"]

@@ -1,11 +1,12 @@
 """Shows what was shipped with a program, as the driver and a task see it, as one JSON line.
 
-Expects `--files words.txt`, `--py-files shipped_module.py` and optionally an archive with the link `box`. The arguments
-are packages that have come by `--py-files` too, each with a file of data.
+Expects `--files words.txt`, `--py-files shipped_module.py`, and optionally `sitecustomize.py` and an archive with the
+link `box`. The arguments are packages that have come by `--py-files` too, each with a file of data.
 """
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import importlib.resources
 import json
@@ -38,6 +39,7 @@ def look(packages: list[str]) -> dict[str, object]:
         "prefix": sys.prefix,
         "directory": str(Path.cwd()),
         "container": os.environ["CONTAINER_ID"],
+        "customized": hasattr(builtins, "CUSTOMIZED"),  # by a sitecustomize.py
         "mark": os.environ.get("YARNSPEC_TEST_MARK"),
     }
 

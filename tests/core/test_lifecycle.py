@@ -116,6 +116,16 @@ def test_a_program_that_ends_well_ends_the_application() -> None:
     assert (end.status, end.exit_code, names(answer)) == ("SUCCEEDED", 0, ["FinishApplication"])
 
 
+def test_of_a_program_that_ends_without_a_context_a_warning_tells() -> None:
+    """Its Spark may have run where nobody sees it; one with a context, and one that fails, tell by themselves."""
+    for seen, exit_code, warned in ((False, 0, True), (True, 0, False), (False, 1, False)):
+        world = begun()
+        if seen:
+            world.driver_ready()
+        world.tell(ev.DriverFinished(exit_code=exit_code))
+        assert any("no SparkContext" in warning for warning in world.view().warnings) == warned
+
+
 def test_a_program_that_fails_is_final_and_shows_its_traceback() -> None:
     answer = begun().tell(
         ev.DriverFinished(exit_code=3, reason="ValueError: no", traceback="Traceback ...\nValueError")

@@ -233,7 +233,7 @@ def test_the_dry_run_hides_secrets(desk: Desk) -> None:
     assert isinstance(spark, dict)
     assert spark["properties"]["spark.hadoop.fs.s3a.secret.key"] != "hush"
     assert spark["properties"]["spark.sql.x"] == "1"
-    assert spark["master"] == "local-yarnspec"
+    assert spark["master"] == "yarn"
     assert document["placement"] == {
         "mode": "constraints",
         "reason": prepared.placement.reason,

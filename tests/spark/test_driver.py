@@ -18,9 +18,6 @@ from yarnspec.spark.driver import (
     PROGRAM_END_FILE,
     Driver,
     DriverExit,
-    exception_line,
-    last_lines,
-    last_traceback,
 )
 
 
@@ -79,7 +76,7 @@ def test_the_command_is_spark_submits(container: Container) -> None:
     assert class_path[:3] == ["/opt/extra", str(container.directory), str(container.directory / JAR_FILE)]
     assert any("spark-core" in entry for entry in class_path)
     assert not any("spark-yarn" in entry for entry in class_path)
-    assert command[command.index("org.apache.spark.deploy.SparkSubmit") + 1 :] == [
+    assert command[command.index("org.yarnspec.driver.ProgramSubmit") + 1 :] == [
         *["--master", "local-yarnspec", "--properties-file", str(container.directory / "spark.properties")],
         *["app.py", "2026-11-20"],
     ]
@@ -107,9 +104,8 @@ def test_the_environment_of_the_program(container: Container, monkeypatch: pytes
     monkeypatch.setenv("PYTHONPATH", "/mine")
     found = container.driver(driver_environment={"STAGE": "test"}, driver_python="/d", worker_python="/w").environment()
     assert (found["STAGE"], found["PYSPARK_DRIVER_PYTHON"], found["PYSPARK_PYTHON"]) == ("test", "/d", "/w")
-    hook, rest = found["PYTHONPATH"].split(":")
-    assert (Path(hook) / "sitecustomize.py").is_file()
-    assert rest == "/mine"
+    assert (Path(found["YARNSPEC_PROGRAM_HOOK"]) / "sitecustomize.py").is_file()
+    assert found["PYTHONPATH"] == "/mine"  # The hook comes before it, and before --py-files (ProgramSubmit.java).
     assert found["SPARK_LOCAL_IP"] == "127.0.0.3"
     assert found["PYTHONHASHSEED"] == "0"
     assert "JDK_JAVA_OPTIONS" not in found
@@ -188,6 +184,15 @@ def test_a_signal_or_no_memory_is_a_crash(container: Container, script: str, cod
 def test_a_code_that_the_program_chose_is_no_crash(container: Container, note: str) -> None:
     how = container.run(f"echo '{note}' > $YARNSPEC_PROGRAM_END; exit 137")
     assert (how.exit_code, how.crashed) == (137, False)
+
+
+def test_the_error_that_the_hook_noted_is_told_whatever_the_logs_hold(container: Container) -> None:
+    note = '{"failure": {"frames": ["  File a.py, line 3\\n"], "text": "ValueError: no\\n"}}'
+    how = container.run(f"echo '{note}' > $YARNSPEC_PROGRAM_END; echo 'Traceback (most recent call last):'; exit 1")
+    assert how == DriverExit(
+        exit_code=1, crashed=False, traceback="Traceback (most recent call last):\n  File a.py, line 3\nValueError: no"
+    )
+    assert container.run(f"echo '{note}' > $YARNSPEC_PROGRAM_END; exit 137").crashed
 
 
 def test_a_jvm_that_crashes_after_the_program_is_a_crash(container: Container) -> None:
@@ -269,75 +274,3 @@ def test_what_a_killed_driver_had_started_is_gone_before_its_end_is_told(contain
 
 def test_stop_before_the_start_does_nothing(container: Container) -> None:
     container.driver().stop()
-
-
-LOG = """\
-26/11/21 03:14:18 INFO DAGScheduler: Job 1 finished
-Traceback (most recent call last):
-  File "/app/etl.py", line 4, in load
-    return int(text)
-           ^^^^^^^^^
-ValueError: invalid literal for int() with base 10: 'x'
-
-During handling of the above exception, another exception occurred:
-
-Traceback (most recent call last):
-  File "/app/etl.py", line 9, in <module>
-    main()
-  File "/app/etl.py", line 6, in main
-    raise BadInput(f"row 7 of 9") from error
-etl.BadInput: row 7 of 9
-is not a number
-(see the manual)
-26/11/21 03:14:18 INFO ShutdownHookManager: Shutdown hook called
-26/11/21 03:14:19 INFO more
-"""
-
-
-def wrote(directory: Path, text: str) -> Path:
-    path = directory / "log"
-    path.write_text(text)
-    return path
-
-
-def test_the_last_of_chained_tracebacks_with_its_whole_message(tmp_path: Path) -> None:
-    found = last_traceback(wrote(tmp_path, LOG))
-    assert found.splitlines()[0] == "Traceback (most recent call last):"
-    assert found.splitlines()[1:3] == ['  File "/app/etl.py", line 9, in <module>', "    main()"]
-    assert found.splitlines()[-3:] == ["etl.BadInput: row 7 of 9", "is not a number", "(see the manual)"]
-    assert exception_line(found) == "etl.BadInput: row 7 of 9"
-
-
-def test_javas_stack_is_left_out(tmp_path: Path) -> None:
-    found = last_traceback(
-        wrote(
-            tmp_path,
-            "Traceback (most recent call last):\n"
-            '  File "/app/etl.py", line 9, in <module>\n'
-            "    df.collect()\n"
-            "py4j.protocol.Py4JJavaError: An error occurred while calling o37.collect.\n"
-            ": org.apache.spark.SparkException: Job aborted due to stage failure\n"
-            "\tat org.apache.spark.scheduler.DAGScheduler.abort(DAGScheduler.scala:1)\n"
-            "\t... 12 more\n",
-        )
-    )
-    assert found.splitlines()[-1] == ": org.apache.spark.SparkException: Job aborted due to stage failure"
-    assert exception_line(found).startswith("py4j.protocol.Py4JJavaError")
-
-
-def test_a_long_traceback_keeps_both_ends_and_its_exception(tmp_path: Path) -> None:
-    frames = "".join(f'  File "a.py", line {number}, in f\n    f()\n' for number in range(1000))
-    found = last_traceback(wrote(tmp_path, f"Traceback (most recent call last):\n{frames}RecursionError: too deep\n"))
-    assert "line 0," in found
-    assert "line 999," in found
-    assert "(1960 lines)" in found
-    assert exception_line(found) == "RecursionError: too deep"
-    assert len(found.splitlines()) < 60
-
-
-def test_logs_without_a_traceback(tmp_path: Path) -> None:
-    assert last_traceback(tmp_path / "none") == ""
-    assert last_traceback(wrote(tmp_path, "all is well\n")) == ""
-    assert last_lines(wrote(tmp_path, "\n".join("abc")), 2) == "b\nc"
-    assert exception_line("") == ""
-    assert exception_line("b\nc") == "c"

@@ -137,6 +137,7 @@ def negotiate(place: Place) -> int:
     """Run one attempt of an application; returns the process's exit code, which Skein reads."""
     plan = msgspec.json.decode((place.directory / PLAN_FILE).read_bytes(), type=Plan)
     os.environ["HADOOP_CONF_DIR"] = str(place.unpack_hadoop_configuration())
+    os.environ.pop("YARN_CONF_DIR", None)
     conf = HadoopConf.read()
     history = ApplicationHistory(conf, plan, place)
     ended = _PERSISTENTLY(history.ended_before, partial(epoch_of, plan)) if place.attempt > 1 else None

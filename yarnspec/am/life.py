@@ -12,7 +12,8 @@ from yarnspec.core import events
 from yarnspec.core.events import Event
 from yarnspec.plan import OWN_NAMES, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE, Plan
 from yarnspec.spark import properties
-from yarnspec.spark.driver import PLANNED, Driver, DriverExit, exception_line
+from yarnspec.spark.driver import PLANNED, Driver, DriverExit
+from yarnspec.spark.last_words import exception_line
 
 
 class DriverLifeInContainer:

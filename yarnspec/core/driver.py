@@ -13,6 +13,11 @@ from yarnspec.core.restarts import RESTART_TIMER, Restarts
 from yarnspec.core.settings import Settings
 from yarnspec.core.timers import Timers
 
+_NEVER_SEEN = (
+    "yarnspec has seen no SparkContext of the program, which ended with exit code 0: if it ran Spark, it did so in the "
+    "container of the application master, without the cluster"
+)
+
 Route = Callable[[Any, int], list[Command]]
 
 
@@ -32,6 +37,7 @@ class Driver:
         timers: Timers,
         *,
         release_held: Callable[[], None],
+        warn: Callable[[str], object],
         context_over: Callable[[str], list[Command]],
         context_begun: Callable[[bool, int], list[Command]],
         life_over: Callable[[int], list[Command]],
@@ -41,6 +47,8 @@ class Driver:
         self._lifecycle = lifecycle
         self._containers = containers
         self._release_held = release_held
+        self._warn = warn
+        self._seen = False
         self._context_over = context_over
         self._context_begun = context_begun
         self._life_over = life_over
@@ -84,6 +92,7 @@ class Driver:
             commands = self._retire(f"it looks for the driver at {lifecycle.address}, which listens at {address}")
         lifecycle.address = address
         lifecycle.driver = "ready"
+        self._seen = True
         self._release_held()
         return commands + self._context_begun(not again, now_ms)
 
@@ -106,6 +115,8 @@ class Driver:
         last = self._context_over("the program ended")
         self._lifecycle.over = "finished"
         if event.exit_code == 0:
+            if not self._seen:
+                self._warn(_NEVER_SEEN)
             said = event.reason or "the program ended with exit code 0"
             return [*last, FinishApplication(status="SUCCEEDED", exit_code=0, reason=said)]
         said = f"the program ended with exit code {event.exit_code}" + (f": {event.reason}" if event.reason else "")

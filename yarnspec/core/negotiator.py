@@ -94,6 +94,7 @@ class Negotiator:
             self._containers,
             self._timers,
             release_held=self._executors.release_held,
+            warn=self._warn,
             context_over=self._speculation.context_over,
             context_begun=self._context_begun,
             life_over=self._life_over,

@@ -21,6 +21,7 @@ from yarnspec.gateway.python_choice import PythonChoice
 from yarnspec.gateway.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.sizes import duration_ms, truth, whole_number
 from yarnspec.options import Options, suggest
+from yarnspec.spark.runtime import MASTER
 from yarnspec.spark.variables import beside_the_container
 
 if TYPE_CHECKING:
@@ -43,8 +44,6 @@ OWNED_KEYS: dict[str, str] = {
 """Properties whose values yarnspec sets, and why; so are all that begin with ``spark.yarnspec.``."""
 
 OWNED_PREFIX = "spark.yarnspec."
-
-MASTERS = ("yarn", "local-yarnspec")
 
 # Become files of the containers, settings of YARN, or the lists that spark-submit gets in the AM container.
 _CONSUMED = frozenset(
@@ -304,7 +303,7 @@ def _warn(
 
 def _check_master(given: Mapping[str, str], origins: Mapping[str, str], warnings: list[str]) -> None:
     master = given.get("spark.master", "yarn")
-    if master in MASTERS:
+    if master == MASTER:
         return
     if origins["spark.master"].startswith("--"):
         raise UsageError(f"--master {master}: yarnspec runs programs on YARN; leave it out or say yarn")

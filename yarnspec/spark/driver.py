@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
-import re
 import signal
 import subprocess
 import threading
@@ -16,7 +14,15 @@ from pathlib import Path
 import msgspec
 
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE, OWN_NAMES, PROGRAM_REPORT_FILE, SPARK_JARS_LINK, Plan
-from yarnspec.spark.runtime import MASTER, MODULE_OPTIONS, UTF_8_FOR_THE_JVM, driver_class_path, spark_home
+from yarnspec.spark.last_words import Failure, last_lines, last_traceback, of_failure, tail
+from yarnspec.spark.runtime import (
+    COMMAND_LINE_MASTER,
+    DRIVER_MAIN,
+    MODULE_OPTIONS,
+    UTF_8_FOR_THE_JVM,
+    driver_class_path,
+    spark_home,
+)
 from yarnspec.spark.variables import expand, has_references, set_variables
 
 STDOUT_FILE = "driver.stdout"
@@ -44,10 +50,6 @@ _CRASH_CODES = frozenset({52, 53, 56, 134, 135, 137, 139, 143})
 """Exit codes by which a JVM or its Python child tells of a signal or of running out of memory: 128 + signal, and
 Spark's codes for uncaught errors and OutOfMemoryError. A program may also choose them; then it has left a note."""
 
-# A line of Spark's log, of a Java stack, or what Python prints between two tracebacks.
-_AFTER_MESSAGE = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d |\t(at |\.\.\. )|Caused by: |Driver stacktrace:")
-_SHOWN_FRAME_LINES = 40
-_SHOWN_MESSAGE_LINES = 12
 _OUT_OF_MEMORY = "# java.lang.OutOfMemoryError"
 """What a JVM prints before it runs the command of ``-XX:OnOutOfMemoryError``."""
 
@@ -64,9 +66,10 @@ def bridge_file(epoch: int) -> str:
 
 
 class ProgramEnd(msgspec.Struct, frozen=True):
-    """What the hook in the program notes when Python ends in order; the code where the program named one."""
+    """What the hook in the program notes when Python ends: the code that the program named, or the error."""
 
     exit_code: int | None = None
+    failure: Failure | None = None
 
 
 class DriverExit(msgspec.Struct, frozen=True):
@@ -143,9 +146,9 @@ class Driver:
             *plan.driver_java_options,
             "-cp",
             ":".join(class_path),
-            "org.apache.spark.deploy.SparkSubmit",
+            DRIVER_MAIN,
             "--master",
-            MASTER,
+            COMMAND_LINE_MASTER,
             "--properties-file",
             str(self._properties),
             plan.program.primary,
@@ -158,10 +161,9 @@ class Driver:
         environment = {key: value for key, value in os.environ.items() if not key.startswith("SKEIN_")}
         environment.pop("JDK_JAVA_OPTIONS", None)
         environment = set_variables(plan.driver_environment, environment)
-        hook = str(Path(__file__).parent / "program_hook")
-        python_path = environment.get("PYTHONPATH")
         environment |= {
-            "PYTHONPATH": f"{hook}:{python_path}" if python_path else hook,
+            # The JVM puts it first on the program's PYTHONPATH: files of --py-files come before what stands there now.
+            "YARNSPEC_PROGRAM_HOOK": str(Path(__file__).parent / "program_hook"),
             "PYSPARK_PYTHON": plan.worker_python,
             "PYSPARK_DRIVER_PYTHON": plan.driver_python,
             "SPARK_HOME": str(spark_home()),
@@ -245,14 +247,21 @@ class Driver:
             time.sleep(_LEFT_OVER_PAUSE_S)
 
     def _chosen_by_the_program(self, code: int) -> bool:
+        end = self._program_end()
+        return end is not None and end.failure is None and end.exit_code in (None, code)
+
+    def _program_end(self) -> ProgramEnd | None:
         try:
             note = (self._directory / PROGRAM_END_FILE).read_bytes()
-            return msgspec.json.decode(note, type=ProgramEnd).exit_code in (None, code)
+            return msgspec.json.decode(note, type=ProgramEnd)
         except (FileNotFoundError, msgspec.DecodeError):
-            return False
+            return None
 
     def _last_words(self) -> str:
-        """The program's traceback: Spark sends its stderr to stdout. Else the end of the driver's own log."""
+        """The program's error. Without a note of it what the logs hold: Spark sends the program's stderr to stdout."""
+        end = self._program_end()
+        if end is not None and end.failure is not None:
+            return of_failure(end.failure)
         logs = self._begins.items()
         if any(_says(*log, _NO_PROGRAM.format(self._plan.driver_python)) for log in logs):
             return (
@@ -272,54 +281,12 @@ def _as_utf_8(argument: bytes) -> str:
     return _BYTES + argument.hex() if text.startswith(_BYTES) else text
 
 
-def last_lines(log: Path, begins: int = 0, count: int = 15) -> str:
-    """The last lines of a log, none of those before its byte ``begins``."""
-    return "\n".join(_tail(log, begins)[-count:])
-
-
-def last_traceback(log: Path, begins: int = 0) -> str:
-    """The last Python traceback in the tail of a log, from its byte ``begins`` on; empty when there is none."""
-    lines = _tail(log, begins)
-    starts = [number for number, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")]
-    if not starts:
-        return ""
-    after = lines[starts[-1] + 1 :]
-    frames = list(itertools.takewhile(lambda line: line.startswith(" "), after))
-    message = list(itertools.takewhile(lambda line: not _AFTER_MESSAGE.match(line), after[len(frames) :]))
-    if len(frames) > _SHOWN_FRAME_LINES:
-        half = _SHOWN_FRAME_LINES // 2
-        frames = [*frames[:half], f"  ({len(frames) - 2 * half} lines)", *frames[-half:]]
-    block = [lines[starts[-1]], *frames, *message[:_SHOWN_MESSAGE_LINES]]
-    return "\n".join(block).rstrip()
-
-
-def exception_line(traceback: str) -> str:
-    """The line of a traceback that names the exception; the last line of anything else."""
-    lines = traceback.strip().splitlines()
-    if not lines:
-        return ""
-    starts = [number for number, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")]
-    if not starts:
-        return lines[-1]
-    return next((line for line in lines[starts[-1] + 1 :] if not line.startswith(" ")), lines[-1])
-
-
 def _out_of_memory(log: Path, begins: int) -> bool:
-    return any(line.startswith(_OUT_OF_MEMORY) for line in _tail(log, begins))
+    return any(line.startswith(_OUT_OF_MEMORY) for line in tail(log, begins))
 
 
 def _says(log: Path, begins: int, words: str) -> bool:
-    return any(words in line for line in _tail(log, begins))
-
-
-def _tail(log: Path, begins: int, limit_bytes: int = 256 * 1024) -> list[str]:
-    """The last lines of a log, none of those before its byte ``begins``."""
-    try:
-        with log.open("rb") as stream:
-            stream.seek(max(begins, log.stat().st_size - limit_bytes))
-            return stream.read().decode("utf-8", "replace").splitlines()
-    except FileNotFoundError:
-        return []
+    return any(words in line for line in tail(log, begins))
 
 
 def _processes_with(variable: bytes) -> list[int]:

@@ -59,6 +59,8 @@ export SPARK_USER={shlex.quote(plan.user)}
 {activate}
 . ./{EXECUTOR_VARIABLES_FILE}
 {secret}
+# Spark puts the modules of --py-files there before a task's Python starts, which looks for sitecustomize first of all.
+export PYTHONPATH="$PWD${{PYTHONPATH:+:$PYTHONPATH}}"
 python={shlex.quote(plan.worker_python)}
 if [ -z "${{SPARK_HOME:-}}" ]; then
   SPARK_HOME=$({shlex.quote(plan.python)} -c 'import importlib.util as u; print(u.find_spec("pyspark").submodule_search_locations[0])')

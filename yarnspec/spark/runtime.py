@@ -9,8 +9,17 @@ from yarnspec.errors import UsageError
 
 SPARK_VERSION = "4.3"
 
-MASTER = "local-yarnspec"
-"""The master name that our cluster manager claims; spark-submit only looks at its prefix (spark-hooks.md)."""
+MASTER = "yarn"
+"""The master that programs see, and that our cluster manager claims."""
+
+COMMAND_LINE_MASTER = "local-yarnspec"
+"""The master on the driver's command line: spark-submit lets every name through that begins with ``local``.
+
+With ``yarn`` it would ask for Spark's own YARN client. ``DRIVER_MAIN`` sets the master's name afterwards.
+"""
+
+DRIVER_MAIN = "org.yarnspec.driver.ProgramSubmit"
+"""The driver's main class: spark-submit itself, which then names the master ``yarn`` and puts our hook first."""
 
 MODULE_OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
