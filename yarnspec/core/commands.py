@@ -291,7 +291,10 @@ class ForgetShuffle(Command, frozen=True):
 
 
 class RecordProgress(Command, frozen=True):
-    """Write to the journal that this epoch has finished something new; ``jobs`` have ended in all epochs together."""
+    """Write to the journal that this epoch was not fruitless; ``jobs`` have ended in all epochs together.
+
+    The epoch has finished something new, or somebody outside has ended its driver.
+    """
 
     epoch: int
     jobs: int

@@ -123,6 +123,7 @@ class Negotiator:
             rec.JournalReplayed: self._journal_replayed,
             **self._speculation.routes,
             ev.JobEnded: self._job_ended,
+            ev.DriverLost: self._driver_lost,
         }
         self._timer_families: dict[str, Callable[[str, str, int], list[Command]]] = {
             TIMER_FAMILY: lambda name, _, now_ms: self._blocklist.expire(name, now_ms),
@@ -288,6 +289,10 @@ class Negotiator:
 
     def _job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
         return self._recovery.job_ended(event, now_ms) + self._speculation.routes[ev.JobEnded](event, now_ms)
+
+    def _driver_lost(self, event: ev.DriverLost, now_ms: int) -> list[Command]:
+        # First: the journal of the life that has ended takes the record.
+        return self._recovery.driver_lost(event) + self._driver.routes[ev.DriverLost](event, now_ms)
 
     def _timer_fired(self, event: ev.TimerFired, now_ms: int) -> list[Command]:
         due = self._timers.take(event, now_ms)
