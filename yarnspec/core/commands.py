@@ -420,6 +420,17 @@ class AdmitLimit(Command, frozen=True):
     about: Unrecoverable | Literal["past", ""] = ""
 
 
+class Warn(Command, frozen=True):
+    """Tell people of a problem; ``reason`` is the text. For the log and the status: nothing is to be done.
+
+    Warnings ``about`` the same are one, whatever their words; empty: those with the same text are. ``times``: how often
+    it happened since it was last told.
+    """
+
+    about: str = ""
+    times: int = 1
+
+
 class SetTimer(Command, frozen=True):
     """Send ``TimerFired`` with this name at ``at_ms``; a timer of the same name is replaced."""
 
