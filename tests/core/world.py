@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from tests.core.view import View, view_of
 from yarnspec.core import events as ev
-from yarnspec.core.commands import Command, UpdatePlacement
+from yarnspec.core.commands import Command, UpdatePlacement, Warn
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.core.settings import Settings
 
@@ -38,6 +38,10 @@ class World:
         answer = self.negotiator.handle(event, self.now_ms)
         self.commands += answer
         return answer
+
+    @property
+    def warnings(self) -> list[str]:
+        return [one.reason for one in self.commands if isinstance(one, Warn)]
 
     def view(self) -> View:
         return view_of(self.negotiator)

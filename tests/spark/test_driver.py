@@ -128,7 +128,7 @@ def test_references_to_the_containers_variables_are_replaced(
     }
     driver = container.driver(driver_environment=mine, driver_class_path=("$PWD/x<CPS>/$(y)",))
     found = driver.environment()
-    assert found["PYTHONPATH"].partition(":")[2] == "/container/a.zip:/container/b.zip:"
+    assert found["PYTHONPATH"] == "/container/a.zip:/container/b.zip:"
     assert found["FIRST"] == found["SECOND"] == found["MINE"] == "outer+{{ other }}}}"
     assert found["LITERAL"] == 'pa$word "q" $1 $(date) `date` ${A:-b} $'
     command = driver.command()
@@ -211,6 +211,16 @@ def test_a_jvm_killed_by_a_signal_is_a_crash(container: Container, number: int) 
     how = container.run(f"ulimit -c 0; kill -{number} $$")
     assert how.crashed
     assert abs(how.exit_code) in {number, 128 + number}
+    assert how.killed is (number != 11)
+
+
+def test_what_the_kernel_ends_for_want_of_memory_nobody_outside_ended(
+    container: Container, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = iter([4, 5])
+    monkeypatch.setattr("yarnspec.spark.driver._kernel_ended_for_memory", lambda: next(counts))
+    how = container.run("kill -9 $$")
+    assert (how.crashed, how.killed) == (True, False)
 
 
 def test_without_a_traceback_the_end_of_the_output_is_told(container: Container) -> None:

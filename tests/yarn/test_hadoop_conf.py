@@ -56,7 +56,8 @@ def test_both_variables_are_class_path_entries_of_which_the_first_file_of_a_name
     assert (conf.default_fs, conf.rm_addresses()[0].url) == ("hdfs://one", "http://rm:8088")
     assert conf.get("only.in.the.second") is None
     with zipfile.ZipFile(write_conf_jar(conf, tmp_path / "conf.jar", {})) as jar:
-        assert set(jar.namelist()) == {"core-site.xml", "hive-site.xml", "yarn-site.xml"}
+        sites = {name for name in jar.namelist() if name.endswith("-site.xml")}
+        assert sites == {"core-site.xml", "hive-site.xml", "yarn-site.xml"}
         assert b"hdfs://one" in jar.read("core-site.xml")
     # Hadoop's scripts get the same files as one directory.
     made = Path(conf.environ["HADOOP_CONF_DIR"])

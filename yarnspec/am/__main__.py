@@ -17,7 +17,16 @@ import tenacity
 
 from yarnspec.am.allocations import Allocations
 from yarnspec.am.answers import Answers
-from yarnspec.am.attempts import CRASHED, ended_before, ending_of, for_good, taken_away, unless_replaced, why_ended
+from yarnspec.am.attempts import (
+    CRASHED,
+    ended_before,
+    ending_of,
+    for_good,
+    killed,
+    taken_away,
+    unless_replaced,
+    why_ended,
+)
 from yarnspec.am.containers import ExecutorContainers
 from yarnspec.am.doors import Doors
 from yarnspec.am.earlier import Earlier
@@ -96,7 +105,7 @@ def epochs_of(plan: Plan, attempts: Iterable[int]) -> tuple[int, ...]:
 
 
 def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[int, ...] = ()) -> Settings:
-    """The core's settings for the attempt whose first epoch this is; ``spared``: epochs that YARN ended."""
+    """The core's settings for the attempt whose first epoch this is; ``spared``: of attempts ended from outside."""
     options = plan.options
     recovery_off = why_off(epoch) if options.recovery.enabled else ""
     return Settings(
@@ -152,7 +161,6 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     epoch = epoch_of(plan, place.attempt)
     rm = ResourceManager.from_conf(conf)
     before = earlier_attempts(place.attempt, lambda: rm.attempts(place.application_id), rm.diagnostics)
-    spared = taken_away(before)
     earlier = history.earlier(epoch)
     log = EventLogs(epoch, history.open_events)
     master = SkeinContainers.from_current()
@@ -162,7 +170,7 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
     driver = DriverLives(plan, place, history, containers)
     shell = Shell(
-        negotiator=Negotiator(settings_of(plan, earlier, epoch, spared=epochs_of(plan, spared))),
+        negotiator=Negotiator(settings_of(plan, earlier, epoch, spared=epochs_of(plan, killed(before)))),
         log=log,
         fold=StatusFold(place.application_id),
         containers=containers,
@@ -210,7 +218,7 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     doors.open()
 
     ending = unless_replaced(
-        for_good(ending_of(shell), plan, place.attempt - len(spared)),
+        for_good(ending_of(shell), plan, place.attempt - len(taken_away(before))),
         place.attempt,
         # It begins its journal before it says where it listens.
         (history.announced_attempt, lambda: attempt_of(plan, history.newest_epoch())),

@@ -89,7 +89,7 @@ class DriverLifeInContainer:
         self.ended_ms = int(time.time() * 1000)
         self.shut()
         if end.crashed:
-            self.post(events.DriverLost(exit_code=end.exit_code, reason=_why(end)))
+            self.post(events.DriverLost(exit_code=end.exit_code, reason=_why(end), killed=end.killed))
         else:
             reason = exception_line(end.traceback)
             self.post(events.DriverFinished(exit_code=end.exit_code, reason=reason, traceback=end.traceback))

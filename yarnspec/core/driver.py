@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from yarnspec.core import events as ev
-from yarnspec.core.commands import AbandonAttempt, BeginEpoch, Command, FinishApplication, ReleaseContainer
+from yarnspec.core.commands import AbandonAttempt, BeginEpoch, Command, FinishApplication, ReleaseContainer, Warn
 from yarnspec.core.containers import Containers
 from yarnspec.core.lifecycle import EXIT_FAILED, Lifecycle
 from yarnspec.core.restarts import RESTART_TIMER, Restarts
@@ -37,7 +37,6 @@ class Driver:
         timers: Timers,
         *,
         release_held: Callable[[], None],
-        warn: Callable[[str], object],
         context_over: Callable[[str], list[Command]],
         context_begun: Callable[[bool, int], list[Command]],
         life_over: Callable[[int], list[Command]],
@@ -47,7 +46,6 @@ class Driver:
         self._lifecycle = lifecycle
         self._containers = containers
         self._release_held = release_held
-        self._warn = warn
         self._seen = False
         self._context_over = context_over
         self._context_begun = context_begun
@@ -116,7 +114,7 @@ class Driver:
         self._lifecycle.over = "finished"
         if event.exit_code == 0:
             if not self._seen:
-                self._warn(_NEVER_SEEN)
+                last = [*last, Warn(reason=_NEVER_SEEN)]
             said = event.reason or "the program ended with exit code 0"
             return [*last, FinishApplication(status="SUCCEEDED", exit_code=0, reason=said)]
         said = f"the program ended with exit code {event.exit_code}" + (f": {event.reason}" if event.reason else "")

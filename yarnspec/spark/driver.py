@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -55,6 +56,8 @@ _OUT_OF_MEMORY = "# java.lang.OutOfMemoryError"
 
 _NO_PROGRAM = 'Cannot run program "{}"'
 """What the JVM's exception says where there is no such Python on this host."""
+_KILLED = frozenset({-signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGKILL, 128 + signal.SIGTERM})
+"""Exit codes after a signal from outside: the JVM's own, and what it answers when it hit the program's Python."""
 
 _LEFT_OVER_S = 5.0
 _LEFT_OVER_PAUSE_S = 0.02
@@ -75,12 +78,14 @@ class ProgramEnd(msgspec.Struct, frozen=True):
 class DriverExit(msgspec.Struct, frozen=True):
     """How a driver ended: ``crashed`` when another life may go better, else the program's own result.
 
-    ``out_of_memory``: its JVM said so.
+    ``out_of_memory``: its JVM said so. ``killed``: somebody outside ended it, by SIGKILL or SIGTERM, and the kernel was
+    not short of memory meanwhile.
     """
 
     exit_code: int
     crashed: bool
     out_of_memory: bool = False
+    killed: bool = False
     traceback: str = ""
 
 
@@ -204,10 +209,11 @@ class Driver:
                 [*_SHELL, *self.command()], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment()
             )
         self._process = process
+        short_of_memory = _kernel_ended_for_memory()
 
         def wait() -> None:
             code = process.wait()
-            on_exit(self._exit(code))
+            on_exit(self._exit(code, by_kernel=_kernel_ended_for_memory() > short_of_memory))
 
         threading.Thread(target=wait, name="driver-wait", daemon=True).start()
         return process.pid
@@ -227,14 +233,17 @@ class Driver:
             except subprocess.TimeoutExpired:
                 continue
 
-    def _exit(self, code: int) -> DriverExit:
+    def _exit(self, code: int, *, by_kernel: bool) -> DriverExit:
         crashed = code < 0 or (code in _CRASH_CODES and not self._chosen_by_the_program(code))
         if code == 0:
             return DriverExit(exit_code=0, crashed=False)
         if crashed:
             self._end_left_over()
         memory = crashed and any(_out_of_memory(*log) for log in self._begins.items())
-        return DriverExit(exit_code=code, crashed=crashed, out_of_memory=memory, traceback=self._last_words())
+        killed = crashed and code in _KILLED and not memory and not by_kernel
+        return DriverExit(
+            exit_code=code, crashed=crashed, out_of_memory=memory, killed=killed, traceback=self._last_words()
+        )
 
     def _end_left_over(self, deadline_s: float = _LEFT_OVER_S) -> None:
         """End what a killed driver left running: the program or what it started must not go on beside the next life."""
@@ -279,6 +288,15 @@ def _as_utf_8(argument: bytes) -> str:
     except UnicodeDecodeError:
         return _BYTES + argument.hex()
     return _BYTES + argument.hex() if text.startswith(_BYTES) else text
+
+
+def _kernel_ended_for_memory(counters: Path = Path("/proc/vmstat")) -> int:
+    """How many processes of this machine the kernel has killed for want of memory; 0 where it does not say."""
+    try:
+        found = re.search(r"^oom_kill (\d+)$", counters.read_text(encoding="ascii"), re.MULTILINE)
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
 
 
 def _out_of_memory(log: Path, begins: int) -> bool:
