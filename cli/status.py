@@ -71,7 +71,8 @@ def print_status(document: StatusDocument, console: Console, now_ms: int) -> Non
         console.print(_stages(document, console.width))
     for warning in document.warnings:
         console.print()
-        console.print(plain(f"warning: {warning}", "yellow"))
+        count = document.warning_counts.get(warning, 1)
+        console.print(plain(f"warning: {warning}" + (f" ({count:,} times)" if count > 1 else ""), "yellow"))
 
 
 def _summary(document: StatusDocument, now_ms: int) -> Table:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from tests.core.view import View, view_of
 from yarnspec.core.messages import events as ev
-from yarnspec.core.messages.commands import Command, UpdatePlacement
+from yarnspec.core.messages.commands import Command, UpdatePlacement, Warn
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.negotiator import Negotiator
 
@@ -38,6 +38,10 @@ class World:
         answer = self.negotiator.handle(event, self.now_ms)
         self.commands += answer
         return answer
+
+    @property
+    def warnings(self) -> list[str]:
+        return [one.reason for one in self.commands if isinstance(one, Warn)]
 
     def view(self) -> View:
         return view_of(self.negotiator)

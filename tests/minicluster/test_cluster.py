@@ -187,6 +187,7 @@ class TestCommandLine:
         done = CliRunner().invoke(cli, ["minicluster", "env", "--home", str(tmp_path)])
 
         assert done.stdout.splitlines() == [
+            "unset YARN_CONF_DIR",
             f"export HADOOP_CONF_DIR={tmp_path}/conf",
             "export JAVA_HOME=/java",
             f'export PATH={tmp_path}/bin:"$PATH"',

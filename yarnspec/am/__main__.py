@@ -25,6 +25,7 @@ from yarnspec.am.end.attempt_endings import (
     ended_before,
     ending_of,
     for_good,
+    killed,
     taken_away,
     unless_replaced,
     why_ended,
@@ -110,7 +111,7 @@ def epochs_of(plan: Plan, attempts: Iterable[int]) -> tuple[int, ...]:
 
 
 def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[int, ...] = ()) -> Settings:
-    """The core's settings for the attempt whose first epoch this is; ``spared``: epochs that YARN ended."""
+    """The core's settings for the attempt whose first epoch this is; ``spared``: of attempts ended from outside."""
     options = plan.options
     recovery_off = why_off(epoch) if options.recovery.enabled else ""
     return Settings(
@@ -151,6 +152,7 @@ def negotiate(place: AmContainer) -> int:
     """Run one attempt of an application; returns the process's exit code, which Skein reads."""
     plan = msgspec.json.decode((place.directory / PLAN_FILE).read_bytes(), type=Plan)
     os.environ["HADOOP_CONF_DIR"] = str(place.unpack_hadoop_configuration())
+    os.environ.pop("YARN_CONF_DIR", None)
     conf = HadoopConf.read()
     history = ApplicationHistory(conf, plan, place)
     ended = _PERSISTENTLY(history.ended_before, partial(epoch_of, plan)) if place.attempt > 1 else None
@@ -165,7 +167,6 @@ def _run(plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationH
     epoch = epoch_of(plan, place.attempt)
     rm = ResourceManager.from_conf(conf)
     before = earlier_attempts(place.attempt, lambda: rm.attempts(place.application_id), rm.diagnostics)
-    spared = taken_away(before)
     earlier = history.earlier(epoch)
     log = EventLogs(epoch, history.open_events)
     master = SkeinContainers.from_current()
@@ -175,7 +176,7 @@ def _run(plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationH
     placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
     driver = DriverEpochs(plan, place, history, containers)
     shell = Shell(
-        negotiator=Negotiator(settings_of(plan, earlier, epoch, spared=epochs_of(plan, spared))),
+        negotiator=Negotiator(settings_of(plan, earlier, epoch, spared=epochs_of(plan, killed(before)))),
         log=log,
         fold=StatusFold(place.application_id),
         containers=containers,
@@ -223,7 +224,7 @@ def _run(plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationH
     doors.open()
 
     ending = unless_replaced(
-        for_good(ending_of(shell), plan, place.attempt - len(spared)),
+        for_good(ending_of(shell), plan, place.attempt - len(taken_away(before))),
         place.attempt,
         # It begins its journal before it says where it listens.
         (history.announced_attempt, lambda: attempt_of(plan, history.newest_epoch())),

@@ -57,7 +57,7 @@ def test_so_are_another_order_of_files_other_arguments_and_another_environment(d
     swapped = identified(directory, {"spark.submit.pyFiles": "lib.jar", "spark.jars": "helper.py"})
     assert swapped.program_digest != before.program_digest
     for other in (
-        made(program=Program(primary="app.py", arguments=("2026-11-21",))),
+        made(program=Program(primary="app.py", arguments=(b"2026-11-21",))),
         made(driver_environment={"DATE": "2026-11-21"}),
     ):
         assert identified(directory, plan_=other).arguments_digest != before.arguments_digest

@@ -8,7 +8,7 @@ import pytest
 from yarnspec import options
 from yarnspec.am.__main__ import attempt_of, earlier_attempts, epoch_of, epochs_of, settings_of
 from yarnspec.am.attempt.earlier import Earlier
-from yarnspec.am.end.attempt_endings import ended_before, taken_away
+from yarnspec.am.end.attempt_endings import ended_before, killed, taken_away
 from yarnspec.core.lifecycle.restarts import Restarts
 from yarnspec.core.messages.settings import BlockSettings, DetectorSettings, RecoverySettings, SpeculationSettings
 from yarnspec.journal.writer import JournalOptions
@@ -131,6 +131,22 @@ def test_lives_that_yarn_took_away_are_not_held_against_the_program() -> None:
     spared = epochs_of(on, (1,))
     assert spared == (1, 2, 3, 4, 5)
     assert settings_of(on, Earlier(), epoch_of(on, 4), spared=spared).recovery.taken_away == spared
+
+
+def test_an_attempt_that_somebody_outside_ended_says_nothing_about_the_program() -> None:
+    texts = (
+        PREEMPTED,
+        "AM Container exited with  exitCode: 137",
+        "exitCode: 143\nDiagnostics: Container killed on request",
+        "exitCode: -104\nDiagnostics: running beyond the 'PHYSICAL' memory limit. Exit code is 143",
+        "exitCode: 70",
+        "ApplicationMaster for attempt appattempt_1_0001_000006 timed out",
+        "",
+    )
+    attempts = [
+        msgspec.structs.replace(ended_attempt(number), diagnostics=text) for number, text in enumerate(texts, start=1)
+    ]
+    assert killed(attempts) == (1, 2, 3, 6)
 
 
 def test_the_wait_for_an_attempt_counts_from_the_end_of_the_one_before() -> None:

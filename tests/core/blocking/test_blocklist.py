@@ -371,7 +371,7 @@ def test_without_a_report_of_hosts_exclusions_are_taken_unchecked_after_a_while(
     answer = world.fire(timer.name, timer.at_ms)
     assert only(UpdatePlacement, answer).blocked_hosts == (H3,)
     assert only(RequestContainers, answer).executor_ids == ("1", "2")
-    assert "could not be listed" in world.view().warnings[0]
+    assert "could not be listed" in world.warnings[0]
 
 
 def test_a_host_excluded_at_submit_that_is_down_now_is_blocked_all_the_same() -> None:

@@ -233,7 +233,7 @@ def test_a_list_is_not_heeded_blindly_while_the_hosts_are_not_known() -> None:
     answer = world.fire(timer.name, timer.at_ms)
     assert of(BlockHost, answer) == []
     assert of(RequestContainers, answer)
-    assert "as soon as they are known" in world.view().warnings[0]
+    assert "as soon as they are known" in world.warnings[0]
     assert len(of(BlockHost, world.tell(hosts()))) == len(HOSTS) - 1
 
 
@@ -245,12 +245,6 @@ def test_a_list_read_before_the_start_holds_the_first_containers() -> None:
     answer = world.tell(hosts())
     assert names(answer) == ["BlockHost", "UpdateTaskBlocks", "UpdatePlacement", "RequestContainers"]
     assert only(UpdatePlacement, answer).blocked_hosts == (H3,)
-
-
-def test_what_is_wrong_with_the_list_is_a_warning() -> None:
-    world = started()
-    assert world.tell(read(problems=("h7: no such field",))) == []
-    assert "h7: no such field" in world.view().warnings[0]
 
 
 def test_the_list_stays_for_the_next_context() -> None:

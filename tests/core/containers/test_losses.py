@@ -14,6 +14,7 @@ from yarnspec.core.messages.commands import (
     RemoveExecutor,
     RequestContainers,
     SetTimer,
+    Warn,
 )
 
 OLD_MS = 31_000
@@ -396,5 +397,6 @@ def test_a_kill_that_yarn_had_announced_is_not_the_applications_fault(exit_code:
 
 def test_ends_of_tasks_that_nobody_heard_of_are_a_warning() -> None:
     world = running()
-    world.tell(ev.FeedLagged(count=12))
-    assert "12 observations" in world.view().warnings[0]
+    told = only(Warn, world.tell(ev.FeedLagged(count=12)))
+    assert "observations of tasks were lost" in told.reason
+    assert told.times == 12

@@ -43,7 +43,7 @@ def test_it_is_told_once_with_the_place_and_its_blocks_end(broken: Stragglers) -
     assert "ZeroDivisionError: nothing to divide by" in told
     assert "test_guard.py" in told
     assert only(UnblockHost, answer).stage == 0
-    assert broken.view().warnings == (told,)
+    assert broken.warnings == [told]
     assert broken.negotiator.speculation_view(broken.now_ms).stopped
 
 

@@ -249,6 +249,19 @@ def test_epochs_that_yarn_took_away_are_not_held_against_the_program() -> None:
         assert ("StartDriver" in names(world.tell(replayed(epochs=(1, 2, 3), progress=1)))) == begins
 
 
+@pytest.mark.parametrize(("killed", "last"), [(True, False), (True, True), (False, False)])
+def test_a_life_that_somebody_outside_ended_is_not_fruitless(killed: bool, last: bool) -> None:
+    """The journal of that life says so, before the next one begins or the attempt is given up."""
+    world = World(recovery=msgspec.structs.replace(ON, driver_restarts=0 if last else 4))
+    world.start(2)
+    world.tell(replayed(jobs=3))
+    told = world.tell(ev.DriverLost(exit_code=-9, reason="signal 9", killed=killed))
+    assert [(one.epoch, one.jobs) for one in of(cm.RecordProgress, told)] == ([(2, 3)] if killed else [])
+    told_names = names(told)
+    assert told_names[0] == "RecordProgress" or not killed
+    assert ("AbandonAttempt" if last else "BeginEpoch") in told_names
+
+
 def test_each_life_of_a_stream_does_something_new() -> None:
     world = World(recovery=ON)
     world.start(2)

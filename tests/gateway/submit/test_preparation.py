@@ -68,6 +68,15 @@ def test_a_plain_line(desk: Desk) -> None:
     assert plan.sized_properties["spark.executor.memory"] == "2g"
 
 
+def test_bytes_that_are_not_text_are_for_the_program_alone(desk: Desk) -> None:
+    request = read("app.py", "caf\udce9", "größe")
+    plan = prepare(request, desk.cluster, read_request(request), desk.directory).plan
+    assert plan.program.arguments == (b"caf\xe9", "größe".encode())
+    for line in (("--name", "caf\udce9"), ("--conf", "spark.executorEnv.X=\udce9")):
+        with pytest.raises(UsageError, match=f"{line[0]}: it has bytes that are not UTF-8"):
+            desk.prepare(*line)
+
+
 class TestListedHosts:
     @pytest.fixture
     def listed(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[ClusterBlock]:
@@ -185,6 +194,30 @@ def test_an_environment_of_the_hosts(desk: Desk) -> None:
     assert (chosen.python, chosen.driver_python, chosen.worker_python) == ("/opt/v/bin/python", "/other", "/other")
 
 
+def test_a_directory_and_a_wheel_become_archives(desk: Desk, tmp_path: Path) -> None:
+    package = tmp_path / "lib" / "made"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "__pycache__").mkdir()
+    (package / "__pycache__" / "x.pyc").write_text("")
+    (package / ".hidden").write_text("")
+    (package / "data").mkdir()
+    (package / "data" / "words.txt").write_text("words")
+    (package / "again").symlink_to(package)
+    with zipfile.ZipFile(tmp_path / "w-1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("w.py", "")
+    files = desk.prepare("--py-files", "lib,w-1-py3-none-any.whl").application.executor.files
+    archives = [Path(file.source) for file in files.values() if file.kind == "ARCHIVE"]
+    assert [zipfile.ZipFile(path).namelist() for path in archives] == [
+        ["made/__init__.py", "made/data/words.txt"],
+        ["w.py"],
+    ]
+    assert all(path.suffix == ".zip" and path.is_relative_to(desk.directory) for path in archives)
+    (tmp_path / "none.whl").write_text("no wheel")
+    with pytest.raises(UsageError, match="is no wheel"):
+        desk.prepare("--py-files", "none.whl")
+
+
 def test_yarns_settings_reach_the_hook(desk: Desk) -> None:
     hook = desk.prepare("--conf", "spark.yarn.priority=3", "--conf", "spark.yarn.tags=a,b").hook
     assert (hook.priority, hook.tags) == (3, ("a", "b"))
@@ -200,7 +233,7 @@ def test_the_dry_run_hides_secrets(desk: Desk) -> None:
     assert isinstance(spark, dict)
     assert spark["properties"]["spark.hadoop.fs.s3a.secret.key"] != "hush"
     assert spark["properties"]["spark.sql.x"] == "1"
-    assert spark["master"] == "local-yarnspec"
+    assert spark["master"] == "yarn"
     assert document["placement"] == {
         "mode": "constraints",
         "reason": prepared.placement.reason,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,73 @@ def test_files_and_archives_are_in_every_container(here: Path) -> None:
     assert "spark.archives" not in result.properties
 
 
+def test_wheels_and_directories_are_unpacked_on_the_python_path(here: Path) -> None:
+    (here / "w.whl").write_bytes(b"")
+    (here / "sub/sub").mkdir()
+    line = f"--py-files w.whl,sub/,b.py,{here}/sub/sub,file:{here}/w.whl,hdfs:///w/v.whl app.py"
+    result = translated(*line.split())
+    unpacked = [file for file in result.files if file.kind == "ARCHIVE"]
+    assert [file.source for file in unpacked] == [str(here / name) for name in ("w.whl", "sub", "sub/sub")]
+    assert all(file.executors and file.link.startswith("yarnspec-py-") for file in unpacked)
+    path = ":".join(file.link for file in unpacked)
+    assert result.driver_environment["PYTHONPATH"] == result.executor_environment["PYTHONPATH"] == path
+    assert result.properties["spark.submit.pyFiles"] == "b.py,v.whl"
+
+
+@pytest.mark.usefixtures("here")
+def test_the_users_own_python_path_follows() -> None:
+    line = ["--py-files", "sub", "--conf", "spark.executorEnv.PYTHONPATH={{PWD}}/lib", "app.py"]
+    own, _, users = translated(*line).executor_environment["PYTHONPATH"].partition(":")
+    assert own.endswith("-sub")
+    assert users == "{{PWD}}/lib"
+
+
+@pytest.mark.usefixtures("here")
+def test_what_python_cannot_import_is_named() -> None:
+    (warning,) = translated("--py-files", "f.txt", "app.py").warnings
+    assert "--py-files f.txt: Python imports nothing" in warning
+
+
+STRANGE = "report (v2) número [a]"
+
+
+def test_names_with_blanks_brackets_and_letters_are_kept_where_they_matter(here: Path) -> None:
+    odd = here / "apps of the day"
+    odd.mkdir()
+    for ending in ("py", "txt", "zip", "jar"):
+        (odd / f"{STRANGE}.{ending}").write_text("")
+    program, text, packed, jar = (f"{odd}/{STRANGE}.{ending}" for ending in ("py", "txt", "zip", "jar"))
+    result = translated(
+        *["--files", f"{text},{Path(text).as_uri()}#á b", "--archives", packed, "--jars", jar, "--py-files", packed],
+        program,
+    )
+    files = {file.link: file.source for file in result.files}
+    assert result.program == f"{STRANGE}.py"
+    assert files[result.program] == program
+    assert files[f"{STRANGE}.txt"] == files["á b"] == text
+    assert files[f"{STRANGE}.zip"] == packed
+    # Spark reads these as lists of URIs and patterns.
+    for key, source in (("spark.jars", jar), ("spark.submit.pyFiles", packed)):
+        name = result.properties[key]
+        assert re.fullmatch(r"[0-9a-f]{8}-report-v2-n-mero-a-?\.(jar|zip)", name)
+        assert files[name] == source
+
+
+@pytest.mark.parametrize("name", ["a#b.py", "a:b.py", "a?b.py", "-a.py"])
+def test_a_programs_name_that_spark_would_read_otherwise_is_replaced(here: Path, name: str) -> None:
+    (here / name).write_text("")
+    result = translated(f"{here}/{name}")
+    assert re.fullmatch(r"[0-9a-f]{8}-[ab-]+\.py", result.program)
+    assert [file.source for file in result.files] == [str(here / name)]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("path", ["a%20b/n%C3%BAmero.txt", "a b/número.txt"])
+def test_urls_of_the_cluster_are_unescaped(path: str) -> None:
+    result = translated("--files", f"hdfs://Host:9000/{path}#l%20k", "app.py")
+    assert ("l k", "hdfs://Host:9000/a b/número.txt") in {(file.link, file.source) for file in result.files}
+
+
 def test_a_pattern_means_all_files_that_fit(here: Path) -> None:
     assert translated("--jars", f"{here}/*.jar", "app.py").properties["spark.jars"] == "x.jar,y.jar"
 
@@ -72,6 +140,7 @@ def test_a_pattern_means_all_files_that_fit(here: Path) -> None:
         ("x.jar", "end in .py"),
         ("--files f.txt#.. app.py", "cannot be the name"),
         ("--files f.txt#a/b app.py", "cannot be the name"),
+        ("--files f.txt#a:b app.py", "add '#' and another name"),
         ("--files f.txt#$(x) app.py", "cannot be the name"),
         ("--files f.txt#yarnspec-plan.json app.py", "keeps a file named 'yarnspec-plan.json'"),
         ("--files f.txt#.skein.pem app.py", "keeps a file named"),
@@ -124,7 +193,6 @@ def test_sparks_own_configuration_files_travel(here: Path) -> None:
     (conf / "spark-env.sh").write_text("export X=y\n")
     result = translated("app.py", environ={"SPARK_CONF_DIR": str(conf)})
     assert {file.link for file in result.files if file.executors} == {"log4j2.properties", "hive-site.xml"}
-    assert result.driver_class_path == result.executor_class_path == (".",)
     assert any("spark-env.sh is not read" in warning for warning in result.warnings)
 
 

@@ -173,7 +173,11 @@ def test_owned_properties_are_left_out_with_a_warning_that_says_why() -> None:
     [
         (["--master", "local[2]"], "--master local[2]"),
         (conf("spark.master=spark://h:7077"), "--master spark://h:7077"),
-        (["--master", "yarn-cluster"], "yarn"),
+        (
+            ["--master", "yarn-cluster", "--deploy-mode", "client"],
+            "Client deploy mode (--deploy-mode) is not compatible",
+        ),
+        (["--master", "yarn-client", *conf("spark.submit.deployMode=cluster")], "Cluster deploy mode (--conf) is not"),
         (["--deploy-mode", "clustre"], "Did you mean 'cluster'"),
         (["--proxy-user", "u", "--principal", "p", "--keytab", "app.py"], "only one of them"),
         (["--principal", "p"], "belong together"),
@@ -195,6 +199,17 @@ def test_what_contradicts_itself_is_a_usage_error(line: list[str], words: str) -
     with pytest.raises(UsageError) as caught:
         translated(*line, "app.py")
     assert words in caught.value.message
+
+
+@pytest.mark.parametrize("mode", ["client", "cluster"])
+@pytest.mark.parametrize("as_flag", [True, False])
+def test_the_masters_of_spark_2_mean_yarn_and_their_deploy_mode(mode: str, as_flag: bool) -> None:
+    line = ["--master", f"yarn-{mode}"] if as_flag else conf(f"spark.master=yarn-{mode}")
+    result = translated(*line, "--deploy-mode", mode, "app.py")
+    assert result.deploy_mode == translated(*line, "app.py").deploy_mode == mode
+    (warning,) = result.warnings
+    assert f"yarn-{mode}" in warning
+    assert f"--master yarn --deploy-mode {mode}" in warning
 
 
 def test_a_master_in_a_file_or_variable_is_only_warned_about() -> None:
@@ -225,6 +240,14 @@ def test_environments_and_library_paths() -> None:
     assert result.driver_class_path == ("/cluster/a.jar", "/b.jar")
 
 
+def test_what_only_a_shell_would_do_is_named() -> None:
+    line = conf("spark.executorEnv.A=$(date)", "spark.yarn.appMasterEnv.B={{C}}", "spark.driver.extraClassPath=${D:-e}")
+    warnings = translated(*line, "app.py").warnings
+    assert [warning.partition(":")[0] for warning in warnings] == [
+        *["spark.executorEnv.A", "spark.driver.extraClassPath"]
+    ]
+
+
 def test_java_options_are_split_with_the_default_ones_first() -> None:
     result = translated(
         *conf(
@@ -239,21 +262,22 @@ def test_java_options_are_split_with_the_default_ones_first() -> None:
     assert result.driver_java_options == ("-Dspark.d=e",)
 
 
-VARIABLES = {"PYSPARK_PYTHON": "shell", "PYSPARK_DRIVER_PYTHON": "shell-driver"}
+VARIABLES = {"PYSPARK_PYTHON": "/shell", "PYSPARK_DRIVER_PYTHON": "/shell-driver"}
 
 
 @pytest.mark.parametrize(
     ("line", "driver", "workers"),
     [
-        ([], "shell-driver", "shell"),
+        ([], "/shell-driver", "/shell"),
         (["--environment", "venv:///v/"], "/v/bin/python", "/v/bin/python"),
         (["--environment", "python:///usr/bin/python3"], "/usr/bin/python3", "/usr/bin/python3"),
         (["--environment", "conda:///c/envs/e"], "/c/envs/e/bin/python", "/c/envs/e/bin/python"),
         (["--environment", "conda://e"], "python", "python"),
         (["--environment", "venv:///v", *conf("spark.pyspark.python=p")], "p", "p"),
-        (conf("spark.pyspark.python=p", "spark.pyspark.driver.python=d"), "d", "p"),
+        (conf("spark.pyspark.python=/p", "spark.pyspark.driver.python=/d"), "/d", "/p"),
         (conf("spark.yarn.appMasterEnv.PYSPARK_PYTHON=a"), "a", "a"),
-        (conf("spark.yarn.appMasterEnv.PYSPARK_DRIVER_PYTHON=a"), "a", "shell"),
+        (conf("spark.yarn.appMasterEnv.PYSPARK_DRIVER_PYTHON=a"), "a", "/shell"),
+        (conf("spark.yarn.appMasterEnv.PYSPARK_PYTHON={{PWD}}/e/bin/python"), "./e/bin/python", "./e/bin/python"),
     ],
 )
 def test_which_python(line: list[str], driver: str, workers: str) -> None:
@@ -261,6 +285,46 @@ def test_which_python(line: list[str], driver: str, workers: str) -> None:
     assert (result.python.driver, result.python.workers) == (driver, workers)
     assert result.properties["spark.pyspark.driver.python"] == driver
     assert result.properties["spark.pyspark.python"] == workers
+    assert result.warnings == ()
+
+
+SHIPPED = "./environment/bin/python"
+
+
+@pytest.mark.parametrize(
+    ("driver_python", "python", "client", "cluster"),
+    [
+        # The recipes of PySpark's page "Python Package Management": conda-pack and venv-pack, PEX, without an archive.
+        ("python", SHIPPED, SHIPPED, "python"),
+        ("/home/me/venv/bin/python", SHIPPED, SHIPPED, "/home/me/venv/bin/python"),
+        ("", SHIPPED, SHIPPED, SHIPPED),
+        ("python", "./pyspark_pex_env.pex", "./pyspark_pex_env.pex", "python"),
+        ("jupyter", "python3", "python3", "jupyter"),
+        # Meant for the container, or for every host.
+        ("./other/bin/python", SHIPPED, "./other/bin/python", "./other/bin/python"),
+        ("/opt/driver/python", "/opt/workers/python", "/opt/driver/python", "/opt/driver/python"),
+        ("/opt/driver/python", "python3", "/opt/driver/python", "/opt/driver/python"),
+        ("/opt/driver/python", "", "/opt/driver/python", "/opt/driver/python"),
+        ("python3", "", None, "python3"),
+    ],
+)
+@pytest.mark.parametrize("by_property", [False, True])
+def test_a_drivers_python_of_this_machine_is_told_apart_in_client_mode(
+    driver_python: str, python: str, client: str | None, cluster: str, by_property: bool
+) -> None:
+    environ = {"PYSPARK_DRIVER_PYTHON": driver_python, "PYSPARK_PYTHON": python}
+    line = []
+    if by_property:
+        line = conf(f"spark.pyspark.driver.python={driver_python}", f"spark.pyspark.python={python}")
+        environ = {}
+    here = translated(*line, "app.py", environ=environ)
+    there = translated(*line, "--deploy-mode", "cluster", "app.py", environ=environ)
+    assert (here.python.driver, there.python.driver) == (client, cluster)
+    assert here.python.workers == there.python.workers == (python or None)
+    assert there.warnings == ()
+    assert [f"PYTHON={driver_python} is" in text or f"python={driver_python} is" in text for text in here.warnings] == (
+        [True] if client != cluster else []
+    )
 
 
 def test_a_named_conda_environment_is_activated() -> None:

@@ -161,14 +161,21 @@ def test_tasks_count_once_for_each_partition() -> None:
 
 
 def test_warnings_come_once() -> None:
-    warned = events.ProgramWarned(key="spark.master", value="yarn", message="the program sets spark.master")
+    warned = commands.Warn(reason="the program sets spark.master")
     refused = commands.RefuseBlock(reason="at most 1 host is blocked", host="127.0.0.4")
     earlier = commands.RefuseBlock(reason="at most 2 hosts are blocked", host="127.0.0.4")
-    document = fold(APP, records(warned, earlier, warned, refused))
+    lost = commands.Warn(reason="observations were lost", times=7)
+    asking = [commands.Warn(reason=f"asking failed: {why}", about="asking") for why in ("no route", "refused")]
+    document = fold(APP, records(warned, earlier, warned, lost, *asking, refused))
+    blocked = "not blocked: 127.0.0.4: at most 1 host is blocked"
     assert document.warnings == (
         "the program sets spark.master",
-        "not blocked: 127.0.0.4: at most 1 host is blocked",
+        "observations were lost",
+        "asking failed: refused",
+        blocked,
     )
+    counts = {"the program sets spark.master": 2, "observations were lost": 7, "asking failed: refused": 2, blocked: 2}
+    assert document.warning_counts == counts
 
 
 def test_how_it_ended() -> None:

@@ -12,6 +12,7 @@ import yarnspec.jvm
 from tests.yarn.skein.test_skein_application import application
 from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError, YarnspecError
 from yarnspec.yarn.skein.client_driver import java_command
+from yarnspec.yarn.skein.skein_application import LocalizedFile, specification
 from yarnspec.yarn.skein.skein_submission import (
     AmHost,
     RolledLogs,
@@ -20,6 +21,7 @@ from yarnspec.yarn.skein.skein_submission import (
     explained,
     patience,
     told_by_hadoop,
+    with_plain_sources,
 )
 
 
@@ -84,6 +86,24 @@ def test_missing_local_files_are_found_before_anything_starts(tmp_path: Path) ->
         check_local_files(app)
     jar.write_bytes(b"")
     check_local_files(app)
+
+
+def test_files_with_other_letters_get_plain_links(tmp_path: Path) -> None:
+    app = application()
+    odd = tmp_path / "día de: hoy" / "número (v2).tar.gz"
+    odd.parent.mkdir()
+    odd.write_text("content")
+    files = {"kept": LocalizedFile(str(odd), "ARCHIVE"), "far": LocalizedFile("hdfs://NN/á b?c#d")}
+    container = msgspec.structs.replace(app.master, files=files)
+    plain = with_plain_sources(msgspec.structs.replace(app, master=container, executor=container), tmp_path / "links")
+    link = plain.master.files["kept"]
+    assert Path(link.source).read_text() == "content"
+    assert re.fullmatch(r"[\w/.+-]+/n_mero__v2_\.tar\.gz", link.source)
+    assert link.kind == "ARCHIVE"
+    assert plain.executor.files == plain.master.files
+    # A URL reaches Skein's JVM whole.
+    url = specification(plain).master.files["far"].to_protobuf().source
+    assert (url.scheme, url.host, url.file) == ("hdfs", "NN", "/á b?c#d")
 
 
 def test_hadoops_client_gives_up_within_the_deadline() -> None:

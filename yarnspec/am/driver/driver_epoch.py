@@ -12,7 +12,8 @@ from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event
 from yarnspec.plan import OWN_NAMES, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE, Plan
 from yarnspec.spark import properties
-from yarnspec.spark.driver import PLANNED, DriverExit, DriverProcess, exception_line
+from yarnspec.spark.driver import PLANNED, DriverExit, DriverProcess
+from yarnspec.spark.last_words import exception_line
 
 
 class DriverEpoch:
@@ -88,7 +89,7 @@ class DriverEpoch:
         self.ended_ms = int(time.time() * 1000)
         self.shut()
         if end.crashed:
-            self.post(events.DriverLost(exit_code=end.exit_code, reason=_why(end)))
+            self.post(events.DriverLost(exit_code=end.exit_code, reason=_why(end), killed=end.killed))
         else:
             reason = exception_line(end.traceback)
             self.post(events.DriverFinished(exit_code=end.exit_code, reason=reason, traceback=end.traceback))

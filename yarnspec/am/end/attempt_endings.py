@@ -20,6 +20,9 @@ CRASHED = 70
 
 _NOT_COUNTED = frozenset({-100, -101, -102, -106})
 """Exit codes of a master's container: its host was lost or its disks failed, or YARN took it back or ended it."""
+_KILLED = _NOT_COUNTED | {137, 143}
+"""The same, and those of a master that ended by SIGKILL or SIGTERM."""
+_TIMED_OUT = re.compile(r"ApplicationMaster for attempt \S+ timed out")
 _EXIT_CODE = re.compile(r"exitCode:\s*(-?\d+)")
 _DETAILS = re.compile(r"Diagnostics:\s*(?:\[[^\]]*\])?\s*(\S.*)")
 _MOST_CHARACTERS = 300
@@ -31,14 +34,27 @@ def taken_away(attempts: Iterable[AttemptReport]) -> tuple[int, ...]:
     As its own ``RMAppAttemptImpl.shouldCountTowardsMaxAttemptRetry``. The ResourceManager tells the exit code
     only in the text of its diagnostics; what cannot be read there counts.
     """
-    codes = {each.number: _EXIT_CODE.search(each.diagnostics) for each in attempts}
-    return tuple(number for number, code in codes.items() if code is not None and int(code[1]) in _NOT_COUNTED)
+    return tuple(each.number for each in attempts if _exit_code(each) in _NOT_COUNTED)
+
+
+def killed(attempts: Iterable[AttemptReport]) -> tuple[int, ...]:
+    """The attempts that somebody outside ended, which proves nothing about the program.
+
+    They are those that YARN does not count, those whose master was killed by a signal, and those that YARN took for
+    dead. YARN has codes of its own for a master that it killed for its memory.
+    """
+    return tuple(each.number for each in attempts if _exit_code(each) in _KILLED or _TIMED_OUT.search(each.diagnostics))
+
+
+def _exit_code(attempt: AttemptReport) -> int | None:
+    code = _EXIT_CODE.search(attempt.diagnostics)
+    return int(code[1]) if code is not None else None
 
 
 def why_ended(attempt: AttemptReport) -> str:
     """How YARN says that an attempt's master ended: the exit code and the first line of the details."""
-    code, details = _EXIT_CODE.search(attempt.diagnostics), _DETAILS.search(attempt.diagnostics)
-    ended = "ended" if code is None else f"ended with exit code {code[1]}"
+    code, details = _exit_code(attempt), _DETAILS.search(attempt.diagnostics)
+    ended = "ended" if code is None else f"ended with exit code {code}"
     why = details[1].strip() if details else " ".join(attempt.diagnostics.split()) or "YARN gives no reason"
     return f"its application master {ended}: {why[:_MOST_CHARACTERS]}"
 

@@ -15,6 +15,7 @@ from yarnspec.core.messages.commands import FinishApplication
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.log.attempt_log import EventLogs
 from yarnspec.observe.log.history import Result
+from yarnspec.spark.last_words import without_middle
 from yarnspec.yarn.skein.am_client import ContainerServiceError
 
 _log = structlog.get_logger()
@@ -22,6 +23,8 @@ _log = structlog.get_logger()
 _PATIENCE = Patience()
 _LOG_S = 10.0
 _CARRIED = "yarnspec-finish:"
+_DIAGNOSTICS_BYTES = 16 * 1024
+"""YARN keeps 64 k characters of an attempt (``yarn.app.attempt.diagnostics.limit.kc``), and adds words of its own."""
 
 
 class ResultStore(Protocol):
@@ -78,7 +81,7 @@ def finish_again(result: Result, *, placement: PlacementFile, master: SkeinMaste
 
 
 def _tell(status: str, diagnostics: str, placement: PlacementFile, master: SkeinMaster) -> bool:
-    finish = msgspec.convert({"status": status, "diagnostics": _short(diagnostics)}, Finish)
+    finish = msgspec.convert({"status": status, "diagnostics": without_middle(diagnostics, _DIAGNOSTICS_BYTES)}, Finish)
     try:
         placement.finish(finish)
     except OSError as error:
@@ -95,8 +98,3 @@ def _told_directly(master: SkeinMaster, finish: Finish) -> bool:
         _log.exception("the result cannot be told to Skein either; YARN will start the program again")
         return False
     return True
-
-
-def _short(text: str, limit: int = 4000) -> str:
-    """Diagnostics as YARN shows them: the end matters most."""
-    return text if len(text) <= limit else "…" + text[-limit:]

@@ -331,6 +331,8 @@ def _note_in_log(command: Command) -> None:
             _log.info(type(command).__name__, executor=command.executor_id, reason=command.reason)
         case commands.AdmitLimit():
             _log.warning("recovery", limit=command.reason)
+        case commands.Warn(times=times):
+            _log.warning("warning", said=command.reason, times=times)
         case commands.Summarize(ledger=ledger) if ledger is not None or not command.stages:
             _log.info("speculation so far", said=command.reason)
 

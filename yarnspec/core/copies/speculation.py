@@ -29,7 +29,7 @@ from yarnspec.core.detectors import SlowAttempt, detector_of
 from yarnspec.core.faults.faulty_hosts import BY_DEATHS, Faults
 from yarnspec.core.lifecycle.driver import Route
 from yarnspec.core.messages import events as ev
-from yarnspec.core.messages.commands import Command, JudgeTasks, LaunchCopy, Summarize
+from yarnspec.core.messages.commands import Command, JudgeTasks, LaunchCopy, Summarize, Warn
 from yarnspec.core.messages.guard import Guard
 from yarnspec.core.messages.observations import State
 from yarnspec.core.messages.settings import Settings
@@ -73,14 +73,12 @@ class Speculation:
         containers: ExecutorTable,
         blocklist: Blocklist,
         task_blocks: TaskBlocks,
-        warn: Callable[[str], list[Command]],
     ) -> None:
         self.settings = settings
         self._timers = timers
         self.containers = containers
         self.blocklist = blocklist
         self._task_blocks = task_blocks
-        self._warn = warn
         self.table = TaskTable()
         self.speeds = HostSpeeds(settings.detector)
         self.detector = detector_of(settings.detector, self.speeds)
@@ -237,9 +235,9 @@ class Speculation:
         for name in self.timers:
             self._timers.cancel(name)
         said = f"speculation stopped for the rest of this attempt: {self.stopped}"
-        self._warn(said)
         ended = self.blocklist.end(said, lambda key: key.level in ("stage", "task"))
-        return [Summarize(reason=said), *ended, *self.copies.withdraw_all(said), *self._handback.begin()]
+        told = [Warn(reason=said), Summarize(reason=said)]
+        return [*told, *ended, *self.copies.withdraw_all(said), *self._handback.begin()]
 
     # what is told
 

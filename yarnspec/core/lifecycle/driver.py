@@ -9,9 +9,21 @@ from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle
 from yarnspec.core.lifecycle.restarts import RESTART_TIMER, Restarts
 from yarnspec.core.messages import events as ev
-from yarnspec.core.messages.commands import AbandonAttempt, BeginEpoch, Command, FinishApplication, ReleaseContainer
+from yarnspec.core.messages.commands import (
+    AbandonAttempt,
+    BeginEpoch,
+    Command,
+    FinishApplication,
+    ReleaseContainer,
+    Warn,
+)
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
+
+_NEVER_SEEN = (
+    "yarnspec has seen no SparkContext of the program, which ended with exit code 0: if it ran Spark, it did so in the "
+    "container of the application master, without the cluster"
+)
 
 Route = Callable[[Any, int], list[Command]]
 
@@ -41,6 +53,7 @@ class Driver:
         self._lifecycle = lifecycle
         self._containers = containers
         self._release_held = release_held
+        self._seen = False
         self._context_over = context_over
         self._context_begun = context_begun
         self._life_over = life_over
@@ -84,6 +97,7 @@ class Driver:
             commands = self._retire(f"it looks for the driver at {lifecycle.address}, which listens at {address}")
         lifecycle.address = address
         lifecycle.driver = "ready"
+        self._seen = True
         self._release_held()
         return commands + self._context_begun(not again, now_ms)
 
@@ -106,6 +120,8 @@ class Driver:
         last = self._context_over("the program ended")
         self._lifecycle.over = "finished"
         if event.exit_code == 0:
+            if not self._seen:
+                last = [*last, Warn(reason=_NEVER_SEEN)]
             said = event.reason or "the program ended with exit code 0"
             return [*last, FinishApplication(status="SUCCEEDED", exit_code=0, reason=said)]
         said = f"the program ended with exit code {event.exit_code}" + (f": {event.reason}" if event.reason else "")

@@ -16,7 +16,7 @@ from yarnspec.core.containers.removals import Removals
 from yarnspec.core.lifecycle.driver import Route
 from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle
 from yarnspec.core.messages import events as ev
-from yarnspec.core.messages.commands import Command, ReleaseContainer, RemoveExecutor
+from yarnspec.core.messages.commands import Command, ReleaseContainer, RemoveExecutor, Warn
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 
@@ -39,7 +39,6 @@ class Executors:
         hosts: Hosts,
         timers: Timers,
         *,
-        warn: Callable[[str], list[Command]],
         came: Callable[[int], list[Command]],
         gone: Callable[[Executor, int], list[Command]],
         died_young: Callable[[YoungDeath, int], list[Command]],
@@ -49,7 +48,6 @@ class Executors:
         self._containers = containers
         self._hosts = hosts
         self._timers = timers
-        self._warn = warn
         self._came = came
         self._gone = gone
         self._told_young = died_young
@@ -120,8 +118,8 @@ class Executors:
 
     def _request_failed(self, event: ev.RequestFailed, now_ms: int) -> list[Command]:
         failed = sum(self._containers.request_failed(executor_id) for executor_id in event.executor_ids)
-        self._warn(f"asking for containers failed: {event.message}")
-        return self._hold_back(failed, f"{failed} requests failed: {shorten(event.message)}", now_ms)
+        warned = Warn(reason=f"asking for containers failed: {shorten(event.message)}", about="asking for containers")
+        return [warned, *self._hold_back(failed, f"{failed} requests failed: {shorten(event.message)}", now_ms)]
 
     def _allocated(self, event: ev.ContainerAllocated, _now_ms: int) -> list[Command]:
         outcome = self._containers.allocated(event)

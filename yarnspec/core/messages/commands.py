@@ -291,7 +291,10 @@ class ForgetShuffle(Command, frozen=True):
 
 
 class RecordProgress(Command, frozen=True):
-    """Write to the journal that this epoch has finished something new; ``jobs`` have ended in all epochs together."""
+    """Write to the journal that this epoch was not fruitless; ``jobs`` have ended in all epochs together.
+
+    The epoch has finished something new, or somebody outside has ended its driver.
+    """
 
     epoch: int
     jobs: int
@@ -415,6 +418,17 @@ class AdmitLimit(Command, frozen=True):
 
     recording: bool
     about: Unrecoverable | Literal["past", ""] = ""
+
+
+class Warn(Command, frozen=True):
+    """Tell people of a problem; ``reason`` is the text. For the log and the status: nothing is to be done.
+
+    Warnings ``about`` the same are one, whatever their words; empty: those with the same text are. ``times``: how often
+    it happened since it was last told.
+    """
+
+    about: str = ""
+    times: int = 1
 
 
 class SetTimer(Command, frozen=True):

@@ -135,10 +135,14 @@ class DriverReady(Event, frozen=True):
 
 
 class DriverLost(Event, frozen=True):
-    """The driver's process ended in another way than the program's own end: a signal, a crash of the JVM."""
+    """The driver's process ended in another way than the program's own end: a signal, a crash of the JVM.
+
+    ``killed``: by somebody outside, which proves nothing about the program.
+    """
 
     exit_code: int
     reason: str
+    killed: bool = False
 
 
 class DriverFinished(Event, frozen=True):

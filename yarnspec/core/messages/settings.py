@@ -88,8 +88,8 @@ class RecoverySettings(msgspec.Struct, frozen=True, kw_only=True):
     ``off`` says why it is not kept although that was wanted, ``refused`` why a later epoch must not run without it.
     ``replay_wait_ms``: how long a driver with a past waits for the journal, ``question_wait_ms``: any driver with a
     question about a shuffle; ``recorded_maps``: how many maps the shuffles may have that are recorded at a time;
-    ``fruitless_epochs``: how many in a row may end with nothing new finished, beside ``taken_away``: those that YARN
-    ended through no fault of theirs; ``lives``: how many numbers of epochs each attempt has. ``driver_restarts``: how
+    ``fruitless_epochs``: how many in a row may end with nothing new finished, beside ``taken_away``: those of attempts
+    that somebody outside ended; ``lives``: how many numbers of epochs each attempt has. ``driver_restarts``: how
     often a driver that died is started again in the same attempt; the first time at once, the second after
     ``restart_first_ms``, each further time after twice as long, at most ``restart_max_ms``. ``live_adoption_ms``: how
     long the map outputs of an executor that died while its driver lives wait for another on its host; 0: not at all.

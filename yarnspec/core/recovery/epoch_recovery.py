@@ -166,6 +166,12 @@ class EpochRecovery:
         """A job of the program has ended."""
         return self._guard.run(self._job_over, event, now_ms)
 
+    def driver_lost(self, event: ev.DriverLost) -> list[Command]:
+        """The driver has died. If somebody outside ended it, that life was not fruitless: it proves nothing."""
+        if not event.killed or not self._lifecycle.lives:
+            return []
+        return self._guard.run(self._progress, "somebody outside ended the driver: the program is not to blame")
+
     def explain_host(self, host: str) -> str:
         """What became of the map outputs of earlier epochs on a host; empty when there were none."""
         return self._data_hosts.explain(host)

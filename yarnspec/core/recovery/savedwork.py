@@ -110,7 +110,10 @@ def changed(before: ApplicationRegistered | None, now: ApplicationRegistered) ->
 
 
 class ProgramProgress(NamedTuple):
-    """How far the program has got: the last epoch that finished anything new, and how many jobs have ended in all."""
+    """How far the program has got: the last epoch that was not fruitless, and how many jobs have ended in all.
+
+    An epoch is fruitless if it finished nothing new and nobody outside ended its driver.
+    """
 
     epoch: int = 0
     jobs: int = 0

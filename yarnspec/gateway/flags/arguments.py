@@ -5,6 +5,7 @@ One table, ``FLAGS``: the command line, its help page and ``docs/spark-submit.md
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -46,7 +47,12 @@ def _refused(names: tuple[str, ...], advice: str, metavar: str | None = "VALUE")
 
 
 FLAGS: tuple[Flag, ...] = (
-    Flag(names=("--master",), field="master", metavar="URL", help="yarn, the default; any other is refused."),
+    Flag(
+        names=("--master",),
+        field="master",
+        metavar="URL",
+        help="yarn, the default. yarn-client and yarn-cluster are yarn with that deploy mode. Any other is refused.",
+    ),
     Flag(
         names=("--deploy-mode",),
         field="deploy_mode",
@@ -113,7 +119,7 @@ FLAGS: tuple[Flag, ...] = (
         field="py_files",
         shape="list",
         metavar="FILES",
-        help=".zip, .egg and .py files for the PYTHONPATH, separated by commas.",
+        help=".py, .zip, .egg and .whl files and directories for the PYTHONPATH, separated by commas.",
     ),
     Flag(
         names=("--files",),
@@ -332,7 +338,9 @@ def request_from(program: str, arguments: tuple[str, ...], values: dict[str, Any
     output = fields.get("output", "table")
     if output not in ("table", "json", "yaml"):
         raise UsageError(f"--output {output}: it is one of table, json and yaml")
-    return SubmitRequest(program=program, arguments=tuple(arguments), **fields)
+    # Python decoded them by the locale of this machine; the program gets the same bytes whatever that is.
+    arguments = tuple(os.fsencode(argument).decode("utf-8", "surrogateescape") for argument in arguments)
+    return SubmitRequest(program=program, arguments=arguments, **fields)
 
 
 def as_launcher(line: list[str]) -> list[str]:

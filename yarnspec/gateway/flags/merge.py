@@ -69,6 +69,9 @@ OLD_NAMES = (
     ("spark.yarn.user.classpath.first", "spark.executor.userClassPathFirst"),
 )
 
+# Masters of Spark 1 and 2 that say the deploy mode as well.
+OLD_MASTERS = {"yarn-client": "client", "yarn-cluster": "cluster"}
+
 # Spark's default of spark.redaction.regex.
 _REDACTED = "*********(redacted)"
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/@,\s]+@")
@@ -121,6 +124,17 @@ def merge(request: SubmitRequest, environ: Mapping[str, str]) -> Merged:
     for old, new in OLD_NAMES:
         if old in properties and new not in properties:
             add({new: properties[old]}, f"{origins[old]}, as {old}")
+    mode = OLD_MASTERS.get(properties.get("spark.master", ""))
+    if mode is not None:
+        origin = f"{origins['spark.master']} {properties['spark.master']}"
+        given = properties.get("spark.submit.deployMode", mode)
+        if given != mode:
+            raise UsageError(
+                f"{given.capitalize()} deploy mode ({origins['spark.submit.deployMode']}) is not compatible with "
+                f"{origin}; write --master yarn and one --deploy-mode"
+            )
+        warnings.append(f"{origin} is Spark 2's word; it is taken as --master yarn --deploy-mode {mode}: write that")
+        add({"spark.master": "yarn", "spark.submit.deployMode": mode}, origin)
     return Merged(properties=properties, origins=origins, warnings=tuple(warnings))
 
 

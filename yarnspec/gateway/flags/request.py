@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from yarnspec.errors import UsageError
+
 Size = int | str | None
 """A size as spark-submit takes it (``2g``; without a unit: MiB), or a count."""
 
@@ -60,3 +62,28 @@ class SubmitRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     output: Literal["table", "json", "yaml"] = "table"
     settings: tuple[str, ...] = ()
     config_file: str | None = None
+
+
+def check_text(request: SubmitRequest) -> None:
+    """Refuse bytes that are not UTF-8 wherever they are not for the program: YARN's names and values are text."""
+    for field, value in msgspec.structs.asdict(request).items():
+        if field != "arguments" and not _is_text(value):
+            flag = "the program's path" if field == "program" else "--" + field.replace("_", "-")
+            raise UsageError(
+                f"{flag}: it has bytes that are not UTF-8. Only the program's own arguments may have such bytes; "
+                "rename the file, or write the value in UTF-8."
+            )
+
+
+def _is_text(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(_is_text(one) for one in (*value.keys(), *value.values()))
+    if isinstance(value, tuple):
+        return all(_is_text(one) for one in value)
+    if not isinstance(value, str):
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -19,7 +19,8 @@ from yarnspec.plan import (
     SPARK_SECRET_FILE,
     Plan,
 )
-from yarnspec.spark.executor import launch_script, variables_script
+from yarnspec.spark.executor import launch_script
+from yarnspec.spark.variables import export_script
 from yarnspec.yarn.skein.skein_application import LocalizedFile, SkeinApplication, SkeinContainer
 
 # Skein fixes its AM's command line; the java program itself reads this variable. The JVM works little and holds up the
@@ -56,7 +57,7 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
     written = {
         PLAN_FILE: msgspec.json.encode(plan),
         SPARK_PROPERTIES_FILE: msgspec.json.encode(shipment.properties),
-        EXECUTOR_VARIABLES_FILE: variables_script(shipment.executor_variables).encode(),
+        EXECUTOR_VARIABLES_FILE: export_script(shipment.executor_variables).encode(),
     }
     if shipment.secret is not None:
         written[SPARK_SECRET_FILE] = shipment.secret.encode()

@@ -13,11 +13,12 @@ from yarnspec.core.blocking.blockedshare import blocked_limit
 from yarnspec.errors import UsageError
 from yarnspec.gateway.cluster.access import Cluster, history_path
 from yarnspec.gateway.flags.merge import redact
-from yarnspec.gateway.flags.request import SubmitRequest
+from yarnspec.gateway.flags.request import SubmitRequest, check_text
 from yarnspec.gateway.submit.assembly import AmSize, Shipment, assemble
 from yarnspec.gateway.submit.listedhosts import listed_hosts
 from yarnspec.gateway.submit.sparkarchive import spark_jars_file
 from yarnspec.gateway.translation import recovery, shuffleservice, speculation
+from yarnspec.gateway.translation.packing import as_archive
 from yarnspec.gateway.translation.shipping import ShippedFile
 from yarnspec.gateway.translation.sizes import Sizes, plan_sizes
 from yarnspec.gateway.translation.sparkconf import OWNED_KEYS, Translation, translate
@@ -59,6 +60,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_request(request: SubmitRequest) -> Read:
     """What can be told without asking the cluster: options, translation and sizes; UsageError for what is wrong."""
+    check_text(request)
     loaded = yarnspec_options.load(Path(request.config_file) if request.config_file else None, request.settings)
     translation = translate(request, loaded.options, asked=loaded.asked)
     sizes = plan_sizes(translation.properties, translation.options, translation.yarn.executor_node_label)
@@ -102,7 +104,7 @@ def prepare(
         streams=streams,
         max_attempts=granted_attempts(cluster, translation.yarn.max_attempts),
     )
-    everywhere = _localized(translation.files, executors=True)
+    everywhere = _localized(translation.files, directory, executors=True)
     if plan.spark_jars == SPARK_JARS_LINK and translation.spark_jars is not None:
         everywhere[SPARK_JARS_LINK] = spark_jars_file(translation.spark_jars.location, cluster, dry=request.dry_run)
     # Skein's AM gives the application up by itself at its last attempt: it has to know the same one as we do.
@@ -118,7 +120,7 @@ def prepare(
             directory / HADOOP_CONF_JAR_FILE,
             cluster.conf.master_overrides(attempts) | shuffleservice.master_overrides(translation.properties),
         ),
-        am_files=_localized(translation.files, executors=False),
+        am_files=_localized(translation.files, directory, executors=False),
         everywhere_files=everywhere,
         executor_variables=translation.executor_environment,
         am=AmSize(memory_mb=sizes.am_memory_mb, vcores=sizes.am_vcores, label=translation.yarn.am_node_label),
@@ -157,7 +159,7 @@ def _plan(
         queue=translation.yarn.queue,
         program=Program(
             primary=translation.program,
-            arguments=request.arguments,
+            arguments=tuple(argument.encode("utf-8", "surrogateescape") for argument in request.arguments),
         ),
         executors=sizes.executor,
         initial_executors=sizes.initial_executors,
@@ -202,8 +204,15 @@ def granted_attempts(cluster: Cluster, wanted: int) -> int:
         return min(wanted, own_cap)
 
 
-def _localized(files: tuple[ShippedFile, ...], *, executors: bool) -> dict[str, LocalizedFile]:
-    return {file.link: LocalizedFile(file.source, kind=file.kind) for file in files if file.executors == executors}
+def _localized(files: tuple[ShippedFile, ...], directory: Path, *, executors: bool) -> dict[str, LocalizedFile]:
+    return {file.link: _for_yarn(file, directory) for file in files if file.executors == executors}
+
+
+def _for_yarn(file: ShippedFile, directory: Path) -> LocalizedFile:
+    source = file.source
+    if file.kind == "ARCHIVE" and source.startswith("/"):
+        source = str(as_archive(Path(source), directory))
+    return LocalizedFile(source, kind=file.kind)
 
 
 def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, force: bool) -> None:
@@ -253,7 +262,7 @@ def dry_run_document(prepared: Prepared, spec: dict[str, object]) -> dict[str, o
         "spark": {
             "master": MASTER,
             "program": prepared.plan.program.primary,
-            "arguments": list(prepared.plan.program.arguments),
+            "arguments": [argument.decode(errors="replace") for argument in prepared.plan.program.arguments],
             "properties": redact(prepared.translation.properties | prepared.sizes.properties),
         },
         "skein": spec,

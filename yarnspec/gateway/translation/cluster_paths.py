@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from yarnspec.errors import UsageError
+from yarnspec.spark.variables import needs_a_shell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +56,18 @@ def class_path(given: Mapping[str, str], role: str) -> tuple[str, ...]:
 def cluster_paths(given: Mapping[str, str], key: str) -> list[str]:
     """Split a path list, with the paths of this machine replaced by the cluster's where the user says how."""
     return [_replace_gateway_path(given, entry) for entry in given.get(key, "").split(":") if entry]
+
+
+def left_to_a_shell(given: Mapping[str, str], environments: tuple[str, ...]) -> list[str]:
+    """Name the values in which YARN's script would run a command or use an operator of the shell."""
+    roles = ("driver", "executor")
+    paths = tuple(f"spark.{role}.{name}" for role in roles for name in ("extraClassPath", "extraLibraryPath"))
+    return [
+        f"{key}: commands and operators of the shell in it stay as they are; $NAME, ${{NAME}}, {{{{NAME}}}}, <CPS> and "
+        "<LOG_DIR> are replaced"
+        for key, value in given.items()
+        if key.startswith((*environments, *paths)) and needs_a_shell(value)
+    ]
 
 
 def _replace_gateway_path(given: Mapping[str, str], path: str) -> str:

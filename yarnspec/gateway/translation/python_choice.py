@@ -75,11 +75,17 @@ def choose(
     properties: Mapping[str, str],
     driver_environment: Mapping[str, str],
     environ: Mapping[str, str],
+    *,
+    client_mode: bool,
+    warnings: list[str],
 ) -> PythonChoice:
     """Choose by Spark's order, with ``--environment`` between what was set for this submit and what a shell exports.
 
     The order: spark.pyspark.driver.python, spark.pyspark.python; PYSPARK_DRIVER_PYTHON, PYSPARK_PYTHON as
     spark.yarn.appMasterEnv.*; --environment; the two variables of this shell.
+
+    In client mode Spark's driver runs on this machine, and yarnspec's in a container. A driver's Python that only this
+    machine can be meant to have is left out there, with a warning.
     """
     given = environment.python if environment else None
     workers = (
@@ -87,14 +93,38 @@ def choose(
         or driver_environment.get("PYSPARK_PYTHON")
         or given
         or environ.get("PYSPARK_PYTHON")
+        or None
     )
-    driver = (
-        properties.get("spark.pyspark.driver.python")
-        or properties.get("spark.pyspark.python")
+    # Each with what the driver runs if it is left out.
+    of_property = properties.get("spark.pyspark.driver.python")
+    of_submit = (
+        properties.get("spark.pyspark.python")
         or driver_environment.get("PYSPARK_DRIVER_PYTHON")
         or driver_environment.get("PYSPARK_PYTHON")
         or given
-        or environ.get("PYSPARK_DRIVER_PYTHON")
-        or environ.get("PYSPARK_PYTHON")
     )
-    return PythonChoice(driver=driver or None, workers=workers or None, environment=environment)
+    of_shell = environ.get("PYSPARK_DRIVER_PYTHON")
+    asked, name = (of_property, "spark.pyspark.driver.python") if of_property else (None, "")
+    if not asked and not of_submit and of_shell:
+        asked, name = of_shell, "PYSPARK_DRIVER_PYTHON"
+    otherwise = of_submit or workers
+    if asked and client_mode and _is_of_this_machine(asked, workers):
+        if asked != otherwise:
+            warnings.append(
+                f"{name}={asked} is not used: it names this machine's Python, and the driver runs in a container, with "
+                f"{otherwise or 'the Python that runs yarnspec'}. To use it on the container's host: "
+                "--deploy-mode cluster"
+            )
+        asked = None
+    return PythonChoice(driver=asked or otherwise, workers=workers, environment=environment)
+
+
+def _is_of_this_machine(python: str, workers: str | None) -> bool:
+    """Tell whether a driver's Python can only be meant for the machine of the submit.
+
+    A mere name is looked up on the PATH of whoever submits. Where the workers' Python comes with the application (a
+    path in the container), the hosts need not have any other, so that an absolute path is this machine's as well.
+    """
+    if "/" not in python:
+        return True
+    return python.startswith("/") and workers is not None and "/" in workers and not workers.startswith("/")

@@ -16,11 +16,13 @@ import msgspec
 from yarnspec.errors import UsageError
 from yarnspec.gateway.flags.merge import conf_directory, merge, redact
 from yarnspec.gateway.translation import python_choice, recovery, shuffleservice, speculation, yarn_keys
-from yarnspec.gateway.translation.cluster_paths import SparkJars, class_path, cluster_paths, spark_jars
+from yarnspec.gateway.translation.cluster_paths import SparkJars, class_path, cluster_paths, left_to_a_shell, spark_jars
 from yarnspec.gateway.translation.python_choice import PythonChoice
 from yarnspec.gateway.translation.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.translation.sizes import duration_ms, truth, whole_number
 from yarnspec.options import Options, suggest
+from yarnspec.spark.runtime import MASTER
+from yarnspec.spark.variables import beside_the_container
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -42,8 +44,6 @@ OWNED_KEYS: dict[str, str] = {
 """Properties whose values yarnspec sets, and why; so are all that begin with ``spark.yarnspec.``."""
 
 OWNED_PREFIX = "spark.yarnspec."
-
-MASTERS = ("yarn", "local-yarnspec")
 
 # Become files of the containers, settings of YARN, or the lists that spark-submit gets in the AM container.
 _CONSUMED = frozenset(
@@ -146,20 +146,29 @@ def translate(
     hold = Hold()
     program = hold.program(request.program)
     lists = _load_files(given, hold)
-    conf_entry = _load_conf_files(environ, hold)
+    _load_conf_files(environ, hold)
     environment = python_choice.read_environment(request.environment, hold) if request.environment else None
     driver_environment = _with_prefix(given, _AM_ENVIRONMENT)
-    python = python_choice.choose(environment, given, driver_environment, environ)
+    for name in {"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"} & driver_environment.keys():
+        # The driver and every executor use it, each in a directory of its own.
+        driver_environment[name] = beside_the_container(driver_environment[name])
+    deploy_mode = _deploy_mode(given)
+    python = python_choice.choose(
+        environment, given, driver_environment, environ, client_mode=deploy_mode == "client", warnings=warnings
+    )
     executor_environment = _with_prefix(given, _EXECUTOR_ENVIRONMENT)
     for prefix, variables in ((_AM_ENVIRONMENT, driver_environment), (_EXECUTOR_ENVIRONMENT, executor_environment)):
         for name in variables:
             if not _VARIABLE.fullmatch(name):
                 raise UsageError(f"{prefix}{name}: '{name}' cannot be the name of an environment variable")
+    warnings += left_to_a_shell(given, (_AM_ENVIRONMENT, _EXECUTOR_ENVIRONMENT))
     for role, variables in (("driver", driver_environment), ("executor", executor_environment)):
         library_path = cluster_paths(given, f"spark.{role}.extraLibraryPath")
         if library_path:
             entries = [*library_path, *filter(None, [variables.get("LD_LIBRARY_PATH")])]
             variables["LD_LIBRARY_PATH"] = ":".join(entries)
+        if hold.python_path():
+            variables["PYTHONPATH"] = ":".join(filter(None, [hold.python_path(), variables.get("PYTHONPATH")]))
     jars = spark_jars(request.spark_jars, given, warnings)
     translated = apply_to_options(given, options, asked)
     recovery_off = recovery.why_off(given, translated, asked)
@@ -184,7 +193,7 @@ def translate(
         warnings=(*warnings, *hold.warnings),
         yarn=_yarn_settings(request, given, translated),
         options=translated,
-        deploy_mode=_deploy_mode(given),
+        deploy_mode=deploy_mode,
         wait=_wait(request, given, options),
         exclude_hosts=_exclude_hosts(request, given),
         program=program,
@@ -195,8 +204,8 @@ def translate(
         executor_environment=executor_environment,
         driver_java_options=java_options(given, "driver"),
         executor_java_options=java_options(given, "executor"),
-        driver_class_path=(*class_path(given, "driver"), *conf_entry),
-        executor_class_path=(*class_path(given, "executor"), *conf_entry),
+        driver_class_path=class_path(given, "driver"),
+        executor_class_path=class_path(given, "executor"),
         max_executor_failures=(
             whole_number(given["spark.executor.maxNumFailures"], "spark.executor.maxNumFailures")
             if "spark.executor.maxNumFailures" in given
@@ -294,7 +303,7 @@ def _warn(
 
 def _check_master(given: Mapping[str, str], origins: Mapping[str, str], warnings: list[str]) -> None:
     master = given.get("spark.master", "yarn")
-    if master in MASTERS:
+    if master == MASTER:
         return
     if origins["spark.master"].startswith("--"):
         raise UsageError(f"--master {master}: yarnspec runs programs on YARN; leave it out or say yarn")
@@ -311,7 +320,7 @@ def _load_files(given: Mapping[str, str], hold: Hold) -> dict[str, str]:
         return tuple(entry.strip() for key in keys for entry in given.get(key, "").split(",") if entry.strip())
 
     lists = {
-        "spark.submit.pyFiles": hold.submit_list(
+        "spark.submit.pyFiles": hold.python_list(
             entries("spark.yarn.dist.pyFiles", "spark.submit.pyFiles"), "--py-files"
         ),
         "spark.jars": hold.submit_list(entries("spark.yarn.dist.jars", "spark.jars"), "--jars"),
@@ -334,13 +343,12 @@ def _ship_ivy_settings(properties: dict[str, str], hold: Hold) -> None:
                 properties[key] = hold.load(named, key, executors=False)
 
 
-def _load_conf_files(environ: Mapping[str, str], hold: Hold) -> tuple[str, ...]:
-    """Ship Spark's own configuration files, as Spark does; return the class path entry that finds them."""
+def _load_conf_files(environ: Mapping[str, str], hold: Hold) -> None:
+    """Ship Spark's own configuration files, as Spark does."""
     directory = conf_directory(environ)
     found = [directory / name for name in _CONF_FILES if (directory / name).is_file()] if directory else []
     for path in found:
         hold.load(Named("gateway", str(path.absolute()), None), str(path), executors=True)
-    return (".",) if found else ()
 
 
 def _yarn_settings(request: SubmitRequest, given: Mapping[str, str], options: Options) -> YarnSettings:

@@ -235,7 +235,10 @@ class Final(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """An application at one moment; see the module."""
+    """An application at one moment; see the module.
+
+    ``warnings``: each once; ``warning_counts``: how often, of those that came more than once.
+    """
 
     schema: int = 1
     application_id: str
@@ -265,6 +268,7 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     refused: dict[str, int] = {}
     links: Links = Links()
     warnings: tuple[str, ...] = ()
+    warning_counts: dict[str, int] = {}
     final: Final | None = None
 
     @property

@@ -63,7 +63,7 @@ class StatusFold:
         self._pending_reason = ""
         self._stages = Stages()
         self._spark_ui: str | None = None
-        self._warnings: dict[str, str] = {}
+        self._warnings: dict[str, tuple[str, int]] = {}
         self._final: Final | None = None
 
     def apply(self, record: Record) -> None:
@@ -129,7 +129,10 @@ class StatusFold:
             links=Links(
                 resource_manager=about.resource_manager_url, spark_ui=None if ended else self._spark_page(about)
             ),
-            warnings=tuple(dict.fromkeys((*self._warnings.values(), *self._list_problems, *warnings))),
+            warnings=tuple(
+                dict.fromkeys((*(text for text, _ in self._warnings.values()), *self._list_problems, *warnings))
+            ),
+            warning_counts={text: times for text, times in self._warnings.values() if times > 1},
             final=self._final,
         )
 
@@ -156,16 +159,10 @@ class StatusFold:
                 self._attempt_started(event)
             case events.TargetExecutorsChanged():
                 self._wanted = max(0, event.count)
-            case events.PlacementProblem():
-                self._warn(f"placement: {event.message}")
             case events.ClusterBlocksRead():
                 self._list_problems = event.problems
             case events.PendingExplained():
                 self._pending_reason = event.reason
-            case events.ProgramWarned():
-                self._warn(event.message or f"the program sets {event.key}, which yarnspec owns")
-            case events.FeedLagged():
-                self._warn(f"{event.count} observations of tasks were lost on their way and are not among the events")
             case events.StageStarted():
                 self._stages.started(event)
             case events.StageFinished():
@@ -205,6 +202,8 @@ class StatusFold:
 
     def _apply_command(self, command: commands.Command, time_ms: int) -> None:
         match command:
+            case commands.Warn():
+                self._warn(command.reason, about=command.about, times=command.times)
             case commands.RefuseBlock():
                 self._warn(
                     f"not {command.kind}ed: {command.host}: {command.reason}", about=f"{command.kind} {command.host}"
@@ -287,10 +286,10 @@ class StatusFold:
         while len(self._ended) > _ENDED_CONTAINERS:
             del self._ended[next(iter(self._ended))]
 
-    def _warn(self, text: str, about: str = "") -> None:
-        """The newest of several with the same text, or ``about`` the same, is the one that is shown."""
-        self._warnings.pop(about or text, None)
-        self._warnings[about or text] = text
+    def _warn(self, text: str, about: str = "", times: int = 1) -> None:
+        """The newest of several with the same text, or ``about`` the same, is the one that is shown, with a count."""
+        _, before = self._warnings.pop(about or text, ("", 0))
+        self._warnings[about or text] = text, before + times
         while len(self._warnings) > _WARNINGS:
             del self._warnings[next(iter(self._warnings))]
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import pwd
 import re
+import shutil
+import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -22,11 +26,16 @@ SHUTDOWN_KEY = "hadoop.service.shutdown.timeout"
 ATTEMPTS_KEY = "yarn.resourcemanager.am.max-attempts"
 GLOBAL_ATTEMPTS_KEY = "yarn.resourcemanager.am.global.max-attempts"
 
+DIRECTORY_VARIABLES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
+"""Each holds entries of a class path, as Spark takes them: of two files of one name the first is read, as a whole."""
+
 # Read in this order, as Hadoop does: what comes later wins, except over a property that is final.
 SITE_FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml")
-# Shipped as well when there: custom resource types decide how the AM speaks to the ResourceManager.
-_FURTHER_SHIPPED_FILES = ("mapred-site.xml", "resource-types.xml")
+# Shipped as well when there. Custom resource types decide how the AM speaks to the ResourceManager.
+_FURTHER_SHIPPED_FILES = ("*-site.xml", "resource-types.xml")
 _OVERRIDES_FILE = "yarn-site.xml"
+_SPARKS_FILE = "__spark_hadoop_conf__.xml"
+"""Spark reads it after all site files: a core-site.xml from --files adds to the cluster's and does not replace it."""
 _MAX_COPIED_FILE_BYTES = 4 * 1024 * 1024
 
 # Hadoop 3.5's own defaults, as far as yarnspec asks for them.
@@ -64,11 +73,12 @@ class HadoopConf:
         self,
         files: Mapping[str, list[Property]],
         *,
-        directory: Path | None = None,
+        directories: tuple[Path, ...] = (),
         environ: Mapping[str, str] = os.environ,
         proxy_user: str | None = None,
     ) -> None:
-        self.directory = directory
+        self.directories = directories
+        """Where the files are from; of two of one name the first directory's counts."""
         self.proxy_user = proxy_user
         """Whom the user acts for, where it is somebody else."""
         self._files = dict(files)
@@ -84,29 +94,33 @@ class HadoopConf:
 
     @classmethod
     def read(cls, environ: Mapping[str, str] = os.environ) -> HadoopConf:
-        """Read the files of ``HADOOP_CONF_DIR`` (``YARN_CONF_DIR`` where only that is set)."""
-        name = "HADOOP_CONF_DIR" if environ.get("HADOOP_CONF_DIR") else "YARN_CONF_DIR"
-        value = environ.get(name)
-        if not value:
+        """Read the files of the directories in ``HADOOP_CONF_DIR`` and ``YARN_CONF_DIR``."""
+        if not any(environ.get(name) for name in DIRECTORY_VARIABLES):
             raise UsageError(
                 "HADOOP_CONF_DIR is not set: export it as the directory with your cluster's core-site.xml and "
                 "yarn-site.xml."
             )
-        directory = Path(value).absolute()
-        if not directory.is_dir():
-            raise UsageError(f"{name} names {directory}, which is not a directory.")
-        return cls.from_directory(directory, environ)
+        directories, missing = configuration_directories(environ)
+        if not directories:
+            raise UsageError(f"{' and '.join(missing)}, which is not a directory.")
+        return cls.from_directories(directories, environ)
 
     @classmethod
-    def from_directory(cls, directory: Path, environ: Mapping[str, str] = os.environ) -> HadoopConf:
-        """Read the files of a configuration directory."""
-        if not os.access(directory, os.R_OK | os.X_OK):
-            raise UsageError(f"The Hadoop configuration directory {directory} cannot be read; check its permissions.")
-        paths = {name: directory / name for name in (*SITE_FILES, *_FURTHER_SHIPPED_FILES)}
-        if not any(paths[name].exists() for name in SITE_FILES):
-            raise UsageError(f"There is none of {', '.join(SITE_FILES)} in the Hadoop configuration {directory}.")
-        files = {name: read_site_file(path) for name, path in paths.items() if path.exists()}
-        return cls(files, directory=directory, environ=environ)
+    def from_directories(cls, directories: Sequence[Path], environ: Mapping[str, str] = os.environ) -> HadoopConf:
+        """Read the files of configuration directories."""
+        paths: dict[str, Path] = {}
+        for directory in directories:
+            if not os.access(directory, os.R_OK | os.X_OK):
+                raise UsageError(
+                    f"The Hadoop configuration directory {directory} cannot be read; check its permissions."
+                )
+            found = [path for pattern in _FURTHER_SHIPPED_FILES for path in sorted(directory.glob(pattern))]
+            paths = {path.name: path for path in found if path.is_file()} | paths
+        if not any(name in paths for name in SITE_FILES):
+            where = os.pathsep.join(map(str, directories))
+            raise UsageError(f"There is none of {', '.join(SITE_FILES)} in the Hadoop configuration {where}.")
+        files = {name: read_site_file(path) for name, path in paths.items()}
+        return cls(files, directories=tuple(directories), environ=environ)
 
     def get(self, key: str, default: str | None = None) -> str | None:
         """A value with its ``${…}`` resolved: the files' one, else Hadoop's own default, else ``default``."""
@@ -117,7 +131,7 @@ class HadoopConf:
         """A value that a working configuration must have."""
         value = self.get(key)
         if not value:
-            raise UsageError(f"The Hadoop configuration {self._where()} does not set {key}.")
+            raise UsageError(f"The Hadoop configuration {self.where} does not set {key}.")
         return value
 
     def get_bool(self, key: str, *, default: bool = False) -> bool:
@@ -134,7 +148,7 @@ class HadoopConf:
             return int(value.strip())
         except ValueError:
             raise UsageError(
-                f"The Hadoop configuration {self._where()} says {key} = {value!r}, not a whole number."
+                f"The Hadoop configuration {self.where} says {key} = {value!r}, not a whole number."
             ) from None
 
     def is_set(self, key: str) -> bool:
@@ -158,13 +172,25 @@ class HadoopConf:
 
     def acting_for(self, user: str) -> HadoopConf:
         """The same configuration, used for another user."""
-        return HadoopConf(self._files, directory=self.directory, environ=self._environ, proxy_user=user)
+        return HadoopConf(self._files, directories=self.directories, environ=self._environ, proxy_user=user)
 
     @property
     def environ(self) -> dict[str, str]:
         """The environment in which Hadoop's own commands act as this configuration's user does."""
         proxy = {} if self.proxy_user is None else {"HADOOP_PROXY_USER": self.proxy_user}
-        return {**self._environ, **proxy}
+        if not self.directories:
+            return {**self._environ, **proxy}
+        others = {name: value for name, value in self._environ.items() if name not in DIRECTORY_VARIABLES}
+        return {**others, **proxy, "HADOOP_CONF_DIR": str(self._one_directory)}
+
+    @cached_property
+    def _one_directory(self) -> Path:
+        """One directory with all files: Hadoop's scripts take one only, and YARN_CONF_DIR in the place of the other."""
+        if len(self.directories) == 1:
+            return self.directories[0]
+        made = Path(tempfile.mkdtemp(prefix="yarnspec-hadoop-conf-"))
+        atexit.register(shutil.rmtree, made, ignore_errors=True)
+        return write_conf_dir(self, made, {})
 
     @property
     def user(self) -> str:
@@ -194,7 +220,7 @@ class HadoopConf:
                 host = self.get(f"yarn.resourcemanager.hostname.{rm_id}")
                 if not host:
                     raise UsageError(
-                        f"The Hadoop configuration {self._where()} sets neither {key}.{rm_id} nor "
+                        f"The Hadoop configuration {self.where} sets neither {key}.{rm_id} nor "
                         f"yarn.resourcemanager.hostname.{rm_id}."
                     )
                 address = f"{host}:{_WEBAPP_PORTS[scheme]}"
@@ -227,15 +253,21 @@ class HadoopConf:
     def rendered_files(self, overrides: Mapping[str, str]) -> dict[str, bytes]:
         """The site files with overrides: taken out wherever the user's files set them, added to yarn-site.xml."""
         rendered = {}
-        for name in {*self._files, _OVERRIDES_FILE}:
+        for name in {*self._files, *([_OVERRIDES_FILE] if overrides else ())}:
             kept = [item for item in self._files.get(name, ()) if item.name not in overrides]
             if name == _OVERRIDES_FILE:
                 kept += [Property(key, value, final=True) for key, value in sorted(overrides.items())]
             rendered[name] = render_site_file(kept)
         return rendered
 
-    def _where(self) -> str:
-        return str(self.directory) if self.directory else "(in memory)"
+    def as_one_file(self, overrides: Mapping[str, str]) -> bytes:
+        """All properties of Hadoop's site files as one file, without those that have an override."""
+        return render_site_file(Property(key, value) for key, value in self._values.items() if key not in overrides)
+
+    @property
+    def where(self) -> str:
+        """The directories that it was read from, in words."""
+        return os.pathsep.join(map(str, self.directories)) or "(in memory)"
 
     def _substitute(self, value: str) -> str:
         for _ in range(_MAX_SUBSTITUTIONS):
@@ -246,7 +278,7 @@ class HadoopConf:
             if found is None:
                 return value  # Hadoop keeps what it cannot resolve
             value = value[: match.start()] + found + value[match.end() :]
-        raise UsageError(f"The Hadoop configuration {self._where()} refers to itself in {value!r}.")
+        raise UsageError(f"The Hadoop configuration {self.where} refers to itself in {value!r}.")
 
     def _lookup(self, name: str) -> str | None:
         if name.startswith("env."):
@@ -264,6 +296,21 @@ class HadoopConf:
         return self._values.get(name, _DEFAULTS.get(name))
 
 
+def configuration_directories(environ: Mapping[str, str]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """The directories of the Hadoop configuration, the first first, and in words which entries are none.
+
+    A JVM passes over such an entry of its class path.
+    """
+    entries = [
+        (name, Path(entry).absolute())
+        for name in DIRECTORY_VARIABLES
+        for entry in environ.get(name, "").split(os.pathsep)
+        if entry.strip()
+    ]
+    there = dict.fromkeys(path for _, path in entries if path.is_dir())
+    return tuple(there), tuple(f"{name} names {path}" for name, path in entries if path not in there)
+
+
 def system_user() -> str:
     """The name of the system's user that this process runs as (not what ``LOGNAME`` claims)."""
     try:
@@ -274,9 +321,10 @@ def system_user() -> str:
 
 def write_conf_jar(conf: HadoopConf, path: Path, overrides: Mapping[str, str]) -> Path:
     """A jar with the site files and our overrides, for the class path of Skein's AM (readable by its owner only)."""
+    files = {**conf.rendered_files(overrides), _SPARKS_FILE: conf.as_one_file(overrides)}
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as raw, zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as jar:
-        for name, content in sorted(conf.rendered_files(overrides).items()):
+        for name, content in sorted(files.items()):
             # ZipInfo's fixed date: the same configuration makes the same bytes.
             entry = zipfile.ZipInfo(name)
             entry.external_attr = 0o600 << 16
@@ -289,12 +337,12 @@ def write_conf_dir(conf: HadoopConf, path: Path, overrides: Mapping[str, str]) -
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.chmod(0o700)
     rendered = conf.rendered_files(overrides)
-    if conf.directory is not None:
-        for source in conf.directory.iterdir():
+    for directory in conf.directories:
+        for source in directory.iterdir():
             # Whatever else Hadoop's client may look for beside the site files: ssl-client.xml, log4j settings, ….
             if source.name in rendered or not source.is_file() or source.stat().st_size > _MAX_COPIED_FILE_BYTES:
                 continue
-            if os.access(source, os.R_OK):
+            if os.access(source, os.R_OK) and not (path / source.name).exists():
                 _write_private(path / source.name, source.read_bytes())
     for name, content in rendered.items():
         _write_private(path / name, content)

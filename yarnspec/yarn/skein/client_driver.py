@@ -52,6 +52,8 @@ class ClientDriver:
         self.log = log
         self._timeout_s = timeout_s
         environment = {**environ, "HADOOP_CONF_DIR": str(configuration_directory)}
+        # Hadoop's scripts would take it in the place of the other.
+        environment.pop("YARN_CONF_DIR", None)
         environment.pop("SKEIN_DRIVER_JAVA_OPTIONS", None)
         command = [
             java_command(environ),

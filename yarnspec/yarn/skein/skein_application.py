@@ -24,7 +24,7 @@ _UNSAFE = re.compile(r"[\"$`\\\n\r\0]")
 
 
 class LocalizedFile(msgspec.Struct, frozen=True):
-    """A file that YARN puts into a container's directory; ``source`` is a local path or a URL.
+    """A file that YARN puts into a container's directory; ``source`` is an absolute path or an unescaped URL.
 
     An ARCHIVE is unpacked into a directory of the link's name. A PUBLIC or PRIVATE one that is in HDFS is kept by the
     hosts for other applications (of the same user) too.
@@ -122,6 +122,26 @@ def check_environment(environment: dict[str, str]) -> None:
 
 def _files(container: SkeinContainer) -> dict[str, skein.File]:
     return {
-        link: skein.File(file.source, type=file.kind, visibility=file.visibility)
-        for link, file in container.files.items()
+        link: _File(file.source, type=file.kind, visibility=file.visibility) for link, file in container.files.items()
     }
+
+
+class _File(skein.File):  # type: ignore[misc]
+    """A file whose source reaches Skein's JVM as it is.
+
+    Skein reads a source as a URL: it loses what stands behind '?' and '#', and the capitals of a name service. The JVM
+    takes the parts literally: nothing in them is percent-encoded.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def _normpath(path: str, origin: str | None = None) -> str:  # noqa: ARG004 - Skein's signature
+        return path if "://" in path else f"file://{path}"
+
+    def to_protobuf(self) -> Any:
+        message = super().to_protobuf()
+        authority, slash, path = self.source.partition("://")[2].partition("/")
+        message.source.host = authority.rpartition("@")[2].partition(":")[0]
+        message.source.file = slash + path
+        return message

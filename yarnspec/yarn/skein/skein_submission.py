@@ -17,7 +17,7 @@ from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf, write_conf_dir
 from yarnspec.yarn.rm.resource_manager import APPLICATION_TYPE, CONNECT_TIMEOUT_S
 from yarnspec.yarn.skein.client_driver import ClientDriver
 from yarnspec.yarn.skein.credential import new_credential
-from yarnspec.yarn.skein.skein_application import SkeinApplication, specification
+from yarnspec.yarn.skein.skein_application import LocalizedFile, SkeinApplication, SkeinContainer, specification
 from yarnspec.yarn.skein.staging import staging_directory
 
 HOOK_PROPERTY = "yarnspec.submission"
@@ -25,6 +25,8 @@ HOOK_PROPERTY = "yarnspec.submission"
 UPLOAD_TIMEOUT_S = 900.0
 _EXCEPTION_CLASS = re.compile(r"(?:[a-z][\w]*\.)+[A-Z]\w*(?:Exception|Error)\S*:?\s*")
 _MAX_TOLD_CHARACTERS = 600
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9_+=@~./-]+")
+_OTHER_LETTERS = re.compile(r"[^A-Za-z0-9_+=@~.-]")
 # Skein's client driver logs this once the ResourceManager answered with an application id.
 _UPLOAD_BEGINS = "Uploading application resources"
 _UPLOADED_TO = re.compile(_UPLOAD_BEGINS + r" to \S*/(application_\d+_\d+)")
@@ -88,10 +90,10 @@ def submit(
     what is in the staging directory, unless YARN has taken the application all the same.
     """
     security = new_credential()
-    spec = specification(application, security)
     check_local_files(application)
     with tempfile.TemporaryDirectory(prefix="yarnspec-submit-") as name:
         directory = Path(name)
+        spec = specification(with_plain_sources(application, directory / "files"), security)
         overrides = {**conf.placement_overrides(), **patience(timeout_s)}
         configuration_directory = write_conf_dir(conf, directory / "conf", overrides)
         hook_file = directory / "submission.json"
@@ -165,13 +167,45 @@ def patience(timeout_s: float) -> dict[str, str]:
     }
 
 
+def with_plain_sources(application: SkeinApplication, directory: Path) -> SkeinApplication:
+    """Give local files with other letters in their paths than plain ones a link in ``directory``, and name that.
+
+    A JVM in the C locale cannot open paths with other letters than ASCII's, Hadoop's paths can have no colon, and the
+    hosts store a file under the name of its source. The link in the containers keeps its own name.
+    """
+    links: dict[str, str] = {}
+
+    def plain(file: LocalizedFile) -> LocalizedFile:
+        path = _local_path(file)
+        if path is None or _PLAIN_PATH.fullmatch(str(path)):
+            return file
+        if file.source not in links:
+            link = directory / str(len(links)) / _OTHER_LETTERS.sub("_", path.name)
+            link.parent.mkdir(parents=True)
+            link.symlink_to(path)
+            links[file.source] = str(link)
+        return msgspec.structs.replace(file, source=links[file.source])
+
+    def plain_files(container: SkeinContainer) -> SkeinContainer:
+        files = {link: plain(file) for link, file in container.files.items()}
+        return msgspec.structs.replace(container, files=files)
+
+    return msgspec.structs.replace(
+        application, master=plain_files(application.master), executor=plain_files(application.executor)
+    )
+
+
+def _local_path(file: LocalizedFile) -> Path | None:
+    return Path(file.source) if file.source.startswith("/") else None
+
+
 def check_local_files(application: SkeinApplication) -> None:
     """Refuse local files that are not there or cannot be read before anything is started."""
     for container in (application.master, application.executor):
         for file in container.files.values():
-            if "://" in file.source and not file.source.startswith("file://"):
+            path = _local_path(file)
+            if path is None:
                 continue
-            path = Path(file.source.removeprefix("file://"))
             if not path.is_file():
                 raise UsageError(f"There is no file {path}.")
             if not os.access(path, os.R_OK):

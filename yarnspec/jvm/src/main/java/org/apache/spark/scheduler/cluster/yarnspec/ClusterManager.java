@@ -12,27 +12,20 @@ import org.apache.spark.scheduler.LiveListenerBus;
 import org.apache.spark.scheduler.SchedulerBackend;
 import org.apache.spark.scheduler.TaskScheduler;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
+import org.yarnspec.driver.MasterGuard;
 
 /**
- * Answers Spark when it asks who runs the cluster behind the masters {@code local-yarnspec} and {@code yarn}.
+ * Answers Spark when it asks who runs the cluster behind the master {@code yarn}.
  *
- * <p>The launcher starts the driver with {@code local-yarnspec}: spark-submit lets every name through that begins with
- * {@code local}, and SparkContext gives all but {@code local} and {@code local[…]} to the manager that claims them.
- * {@code yarn} is claimed for programs that set the master in their code; Spark's own YARN client is left out of the
- * driver's class path, so nobody else claims it.
+ * <p>Spark's own YARN client is left out of the driver's class path, so nobody else claims the name.
  */
 public final class ClusterManager implements ExternalClusterManager {
-    static final String MASTER = "local-yarnspec";
-    static final String YARN_MASTER = "yarn";
+    private static final String MASTER = "yarn";
     static final String SPARK_VERSION = "4.3.";
 
     @Override
     public boolean canCreate(String masterUrl) {
-        return isOurs(masterUrl);
-    }
-
-    static boolean isOurs(String masterUrl) {
-        return MASTER.equals(masterUrl) || YARN_MASTER.equals(masterUrl);
+        return MASTER.equals(masterUrl);
     }
 
     @Override
@@ -59,6 +52,7 @@ public final class ClusterManager implements ExternalClusterManager {
         ContainerBackend backend = new ContainerBackend(
                 blocking, context, bridge.outbox(), bridge.tasks(), contextNumber, adoption);
         ResumingShuffleManager.keepFromExecutors(context.conf());
+        MasterGuard.keepFromExecutors(context.conf());
         Progress progress = new Progress();
         bridge.attach(blocking, backend, progress);
         LiveListenerBus bus = context.listenerBus();

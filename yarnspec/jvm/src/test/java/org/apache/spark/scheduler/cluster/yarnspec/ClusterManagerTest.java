@@ -9,10 +9,10 @@ import org.junit.jupiter.api.Test;
 
 class ClusterManagerTest {
     @Test
-    void claimsOurMasterAndYarnAndNothingElse() {
+    void claimsYarnAndNothingElse() {
         ClusterManager manager = new ClusterManager();
-        assertTrue(manager.canCreate("local-yarnspec"));
         assertTrue(manager.canCreate("yarn"));
+        assertFalse(manager.canCreate("local-yarnspec"));
         assertFalse(manager.canCreate("yarn-client"));
         assertFalse(manager.canCreate("local[2]"));
     }
