@@ -14,7 +14,7 @@ public class GatedHdfs extends DistributedFileSystem {
     @Override
     public boolean rename(Path source, Path target) throws IOException {
         if (isHidden(source) && !isHidden(target)) {
-            Steps.hold(getConf(), "commitJob");
+            CommitSteps.hold(getConf(), "commitJob");
         }
         return super.rename(source, target);
     }
@@ -25,7 +25,7 @@ public class GatedHdfs extends DistributedFileSystem {
             Progressable progress) throws IOException {
         FSDataOutputStream out = super.create(path, permission, overwrite, buffer, replication, block, progress);
         if (path.getName().equals("_SUCCESS")) {
-            Steps.hold(getConf(), "shown");
+            CommitSteps.hold(getConf(), "shown");
         }
         return out;
     }

@@ -16,7 +16,7 @@ import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.ResourceBlacklistRequest;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
-import org.yarnspec.rm.Placement.Wanted;
+import org.yarnspec.rm.DesiredPlacement.Wanted;
 
 /**
  * Turns Skein's allocate calls into calls that express the desired placement, and Skein's view of the answers likewise.
@@ -69,7 +69,7 @@ final class AllocateRewriter {
   }
 
   /** The call to make in the place of this one. */
-  AllocateRequest rewrite(AllocateRequest request, Placement placement) {
+  AllocateRequest rewrite(AllocateRequest request, DesiredPlacement placement) {
     if (plan != null && plan.received == request) {
       return plan.sent;
     }
@@ -81,7 +81,7 @@ final class AllocateRewriter {
     return plan.sent;
   }
 
-  private Plan plan(AllocateRequest request, Placement placement) {
+  private Plan plan(AllocateRequest request, DesiredPlacement placement) {
     TreeMap<Integer, RmAsk> after = new TreeMap<>();
     RmAsk.Lines lines = new RmAsk.Lines();
     AskForm form = new AskForm(placement, racks);
@@ -107,7 +107,7 @@ final class AllocateRewriter {
       after.put(ask.priority(), wish);
     }
 
-    Set<String> blacklisted = placement.mode() == Placement.Mode.BLACKLIST ? placement.blockedHosts() : Set.of();
+    Set<String> blacklisted = placement.mode() == DesiredPlacement.Mode.BLACKLIST ? placement.blockedHosts() : Set.of();
     ResourceBlacklistRequest difference = blacklist.difference(blacklisted, racks.keySet());
     String url = placement.trackingUrl() == null ? registeredUrl : placement.trackingUrl();
     Set<ContainerId> releases = new TreeSet<>(dropped);
@@ -207,7 +207,7 @@ final class AllocateRewriter {
    *
    * @param placement the state in force now, which may be newer than the one that the call carried
    */
-  void filter(AllocateResponse response, Placement placement) {
+  void filter(AllocateResponse response, DesiredPlacement placement) {
     List<Container> kept = new ArrayList<>();
     List<Container> arrived = List.copyOf(response.getAllocatedContainers());
     for (Container container : arrived) {
@@ -224,7 +224,7 @@ final class AllocateRewriter {
     }
   }
 
-  private boolean accept(Container container, Placement placement) {
+  private boolean accept(Container container, DesiredPlacement placement) {
     int priority = container.getPriority().getPriority();
     String host = container.getNodeId().getHost();
     long memoryMb = container.getResource().getMemorySize();

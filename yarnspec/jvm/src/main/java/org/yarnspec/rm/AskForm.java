@@ -10,18 +10,18 @@ import org.apache.hadoop.yarn.api.records.ExecutionTypeRequest;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
-import org.yarnspec.rm.Placement.Mode;
-import org.yarnspec.rm.Placement.Wanted;
+import org.yarnspec.rm.DesiredPlacement.Mode;
+import org.yarnspec.rm.DesiredPlacement.Wanted;
 
 /** Puts one of Skein's standing requests into the form that expresses the desired placement. */
 final class AskForm {
-  private final Placement placement;
+  private final DesiredPlacement placement;
   private final Map<String, String> racks;
 
   /**
    * @param racks rack by host, for every host that is known
    */
-  AskForm(Placement placement, Map<String, String> racks) {
+  AskForm(DesiredPlacement placement, Map<String, String> racks) {
     this.placement = placement;
     this.racks = racks;
   }

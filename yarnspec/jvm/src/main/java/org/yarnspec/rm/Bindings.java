@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import org.apache.hadoop.yarn.api.records.Resource;
-import org.yarnspec.rm.Placement.Wanted;
+import org.yarnspec.rm.DesiredPlacement.Wanted;
 
 /**
  * Which wanted container is sought by which of Skein's standing requests.

@@ -17,7 +17,7 @@ final class PlacementFile {
   private final Path path;
   private final RmEvents events;
   private byte[] content;
-  private Placement placement = Placement.NONE;
+  private DesiredPlacement placement = DesiredPlacement.NONE;
   private String reported = "";
 
   PlacementFile(Path path, RmEvents events) {
@@ -26,11 +26,11 @@ final class PlacementFile {
   }
 
   /** The state in force; never null, never throws. */
-  synchronized Placement read() {
+  synchronized DesiredPlacement read() {
     try {
       byte[] now = Files.readAllBytes(path);
       if (!Arrays.equals(now, content)) {
-        Placement parsed = Placement.parse(now);
+        DesiredPlacement parsed = DesiredPlacement.parse(now);
         if (parsed.version() < placement.version()) {
           throw new IOException(
               "version " + parsed.version() + " is older than version " + placement.version());

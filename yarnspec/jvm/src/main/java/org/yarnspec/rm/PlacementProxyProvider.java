@@ -53,7 +53,7 @@ public final class PlacementProxyProvider<T> implements RMFailoverProxyProvider<
     delegate.init(configuration, proxy, protocol);
     if (protocol == ApplicationMasterProtocol.class) {
       Path directory = Path.of(configuration.get(DIRECTORY, "")).toAbsolutePath();
-      rewrite = master(new PlacingMaster(directory, SkeinPriorities::cure));
+      rewrite = master(new AmCallInterceptor(directory, SkeinPriorities::cure));
     } else if (protocol == ApplicationClientProtocol.class && System.getProperty(SUBMISSION) != null) {
       rewrite = client(Path.of(System.getProperty(SUBMISSION)));
     }
@@ -73,7 +73,7 @@ public final class PlacementProxyProvider<T> implements RMFailoverProxyProvider<
         ReflectionUtils.newInstance(type.asSubclass(RMFailoverProxyProvider.class), conf);
   }
 
-  private static Rewrite master(PlacingMaster master) {
+  private static Rewrite master(AmCallInterceptor master) {
     return (resourceManager, method, args) -> {
       ApplicationMasterProtocol protocol = (ApplicationMasterProtocol) resourceManager;
       return switch (method.getName()) {

@@ -29,7 +29,7 @@ final class Accumulated {
     private final SavedOutputs saved;
     private final Map<Integer, Set<Integer>> counted = new HashMap<>();
     private final Set<Integer> used = new HashSet<>();
-    private final Map<SavedOutputs.Key, List<AccumulatorV2<?, ?>>> waiting = new ConcurrentHashMap<>();
+    private final Map<SavedOutputs.OutputKey, List<AccumulatorV2<?, ?>>> waiting = new ConcurrentHashMap<>();
 
     Accumulated(SavedOutputs saved) {
         this.saved = saved;
@@ -60,13 +60,13 @@ final class Accumulated {
             int shuffle, long task, scala.collection.immutable.Seq<AccumulatorV2<?, ?>> updates) {
         Map<Boolean, List<AccumulatorV2<?, ?>>> byProgram = CollectionConverters.asJava(updates).stream()
                 .collect(Collectors.partitioningBy(each -> each instanceof PythonAccumulatorV2));
-        waiting.put(new SavedOutputs.Key(shuffle, task), byProgram.get(true)); // none, too: it has run here
+        waiting.put(new SavedOutputs.OutputKey(shuffle, task), byProgram.get(true)); // none, too: it has run here
         return CollectionConverters.asScala(byProgram.get(false)).toList();
     }
 
     /** Spark's tracker has an output: what its map counted is, unless another run of that map was counted before. */
     void accepted(int shuffle, int index, long task) {
-        List<AccumulatorV2<?, ?>> updates = waiting.remove(new SavedOutputs.Key(shuffle, task));
+        List<AccumulatorV2<?, ?>> updates = waiting.remove(new SavedOutputs.OutputKey(shuffle, task));
         if (updates == null || !first(shuffle, index)) {
             return;
         }

@@ -68,7 +68,7 @@ final class ApplicationFeed extends SparkListener {
     @Override
     public void onJobStart(SparkListenerJobStart started) {
         progress.jobStarted();
-        if (HostBlockingScheduler.isStream(started.properties())) {
+        if (Streams.own(started.properties())) {
             ofStreams.add(started.jobId());
         }
         outbox.add("job_started", event -> {

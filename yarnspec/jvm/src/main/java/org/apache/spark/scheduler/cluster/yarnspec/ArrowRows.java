@@ -21,11 +21,11 @@ import org.apache.arrow.vector.types.pojo.Schema;
 
 /** Writes blocks of rows as one Arrow stream. */
 final class ArrowRows implements AutoCloseable {
-    private final Names names;
+    private final NameDictionary names;
     private final VectorSchemaRoot root;
     private final ArrowStreamWriter writer;
 
-    ArrowRows(Names names, BufferAllocator allocator, OutputStream out) {
+    ArrowRows(NameDictionary names, BufferAllocator allocator, OutputStream out) {
         this.names = names;
         this.root = VectorSchemaRoot.create(schema(), allocator);
         this.writer = new ArrowStreamWriter(root, null, out);

@@ -6,7 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.Key;
+import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.OutputKey;
 import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.Saved;
 import org.apache.spark.storage.BlockManagerId;
 import org.yarnspec.executor.Messages;
@@ -31,10 +31,10 @@ final class Claims {
     private final Shuffles shuffles;
     private final boolean served;
     private final LiveAdoption live;
-    private final Map<Key, String> claims = new HashMap<>();
-    private final Set<Refusal> refusals = new HashSet<>();
+    private final Map<OutputKey, String> claims = new HashMap<>();
+    private final Set<RefusedClaim> refusals = new HashSet<>();
 
-    private record Refusal(Key key, String executor) {}
+    private record RefusedClaim(OutputKey key, String executor) {}
 
     /**
      * @param served whether shuffle services give out what executors that are gone have left
@@ -58,7 +58,7 @@ final class Claims {
     }
 
     private Verdict judge(Messages.Inventory inventory, OutputName name) {
-        Key key = key(name);
+        OutputKey key = key(name);
         if (live != null && inventory.ownerEpoch() == epoch && live.wants(inventory.ownerExecutor(), key)) {
             return claim(inventory, key);
         }
@@ -80,9 +80,9 @@ final class Claims {
         return claim(inventory, key);
     }
 
-    private Verdict claim(Messages.Inventory inventory, Key key) {
+    private Verdict claim(Messages.Inventory inventory, OutputKey key) {
         String executor = inventory.where().executorId();
-        if (refusals.contains(new Refusal(key, executor))) {
+        if (refusals.contains(new RefusedClaim(key, executor))) {
             return Verdict.KEEP; // for others: it does not try again
         }
         return claims.computeIfAbsent(key, any -> executor).equals(executor) ? Verdict.ADOPT : Verdict.WAIT;
@@ -98,7 +98,7 @@ final class Claims {
                         && (live != null || inventory.ownerExecutor().equals(output.executorId()));
     }
 
-    private Verdict notWanted(int ownerEpoch, Key key) {
+    private Verdict notWanted(int ownerEpoch, OutputKey key) {
         if (ownerEpoch == epoch || saved.knows(key)) {
             // Of this driver's own, or too late. Until their maps have run again a next driver could want them.
             return inUse(key.shuffle(), served && ownerEpoch == epoch);
@@ -121,7 +121,7 @@ final class Claims {
     synchronized List<Boolean> compare(Messages.Sizes sizes) {
         List<Boolean> fits = new ArrayList<>();
         for (int i = 0; i < sizes.outputs().size(); i++) {
-            Key key = key(sizes.outputs().get(i));
+            OutputKey key = key(sizes.outputs().get(i));
             long[] found = sizes.sizes().get(i);
             if (live != null && live.wants(key)) {
                 fits.add(live.fits(key, found));
@@ -138,7 +138,7 @@ final class Claims {
     /** An executor has verified some of what it claimed; what it refuses is free for others. */
     synchronized void settle(Messages.Adopted outcome) {
         String executor = outcome.where().executorId();
-        List<Key> adopted = new ArrayList<>();
+        List<OutputKey> adopted = new ArrayList<>();
         for (OutputName name : outcome.outputs()) {
             if (claims.remove(key(name), executor) && (live == null || !live.adopted(outcome.where(), key(name)))) {
                 adopted.add(key(name));
@@ -149,7 +149,7 @@ final class Claims {
         }
         outcome.refused().forEach((name, why) -> {
             if (why.equals(Messages.UNREADABLE)) { // of what is damaged there may be another copy on the same host
-                refusals.add(new Refusal(key(name), executor));
+                refusals.add(new RefusedClaim(key(name), executor));
             }
             if (claims.remove(key(name), executor) && (live == null || !live.refused(key(name)))) {
                 saved.refused(outcome.where().host(), key(name), why);
@@ -166,7 +166,7 @@ final class Claims {
         refusals.removeIf(each -> each.executor().equals(executor));
     }
 
-    private static Key key(OutputName name) {
-        return new Key(name.shuffle(), name.mapId());
+    private static OutputKey key(OutputName name) {
+        return new OutputKey(name.shuffle(), name.mapId());
     }
 }

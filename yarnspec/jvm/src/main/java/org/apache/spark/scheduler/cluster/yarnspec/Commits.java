@@ -17,8 +17,7 @@ final class Commits {
             "org.apache.spark.internal.io.HadoopMapRedCommitProtocol",
             "org.apache.spark.internal.io.HadoopMapReduceCommitProtocol",
             "org.apache.spark.internal.io.cloud.PathOutputCommitProtocol",
-            "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol",
-            RecordedCommitProtocol.class.getName());
+            "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol");
     /** They stand for the committer in their field of that name, which the file system of the output has chosen. */
     private static final Set<String> BINDINGS = Set.of(
             "org.apache.hadoop.mapreduce.lib.output.BindingPathOutputCommitter",
@@ -50,7 +49,8 @@ final class Commits {
 
     /** Whether protocol and committer are known. The job is set up by then: without a committer nothing is known. */
     static boolean known(FileCommitProtocol protocol) {
-        if (protocol == null || !PROTOCOLS.contains(protocol.getClass().getName())) {
+        if (!(protocol instanceof CoordinatedCommit)
+                && (protocol == null || !PROTOCOLS.contains(protocol.getClass().getName()))) {
             return false;
         }
         Object committer = Fields.get(protocol, COMMITTER);

@@ -26,23 +26,23 @@ final class EarlierWrites {
         List<JsonNode> newestFirst = new ArrayList<>();
         questions.ask("writes_asked", event -> {}).path("unfinished").forEach(each -> newestFirst.add(0, each));
         for (JsonNode each : newestFirst) { // what one of them has taken may be another one's
-            Outcome outcome;
+            SettledAs outcome;
             String why = "";
             try {
                 outcome = settle(each);
             } catch (IOException | RuntimeException e) {
-                outcome = Outcome.FAILED;
+                outcome = SettledAs.FAILED;
                 why = Failures.shortened(e.toString());
             }
-            if (outcome == Outcome.COMMITTED || outcome == Outcome.UNDONE) {
+            if (outcome == SettledAs.COMMITTED || outcome == SettledAs.UNDONE) {
                 forget(each);
             }
-            Outcome said = outcome;
+            SettledAs said = outcome;
             String reason = why;
             questions.ask("write_resolved", event -> event.put("ordinal", each.path("ordinal").asInt())
                     .put("outcome", said.name().toLowerCase(Locale.ROOT))
                     .put("why", reason));
-            if (outcome == Outcome.RESTORED) { // without it nobody could tell the next time what had been overwritten
+            if (outcome == SettledAs.RESTORED) { // without it nobody could tell the next time what had been overwritten
                 forget(each);
                 removeIfNew(each);
             }
@@ -75,14 +75,14 @@ final class EarlierWrites {
     }
 
     /** RESTORED: undone, and what it had overwritten is there again. */
-    private enum Outcome {
+    private enum SettledAs {
         COMMITTED,
         UNDONE,
         RESTORED,
         FAILED
     }
 
-    private Outcome settle(JsonNode write) throws IOException {
+    private SettledAs settle(JsonNode write) throws IOException {
         Path output = new Path(write.path("path").asText());
         FileSystem files = output.getFileSystem(conf.get());
         String job = write.path("job").asText();
@@ -105,20 +105,20 @@ final class EarlierWrites {
         }
         if (committing && isThere(write) && !(hasNone(write) && Overwritten.isLeft(files, output, job))) {
             WrittenFiles.finish(files, output, job, epoch, conf.get());
-            return Outcome.COMMITTED;
+            return SettledAs.COMMITTED;
         }
         if (isSave(write)) {
             if (!WrittenFiles.undoSave(files, output, job, epoch) && committing) {
                 throw new IOException("there are others than the files that it was about to show");
             }
-            return Outcome.UNDONE;
+            return SettledAs.UNDONE;
         }
         WrittenFiles.undo(files, output, job, epoch);
         boolean restored = Overwritten.putBack(files, output, job);
         if (!write.path("existed").asBoolean()) {
             WrittenFiles.removeIfEmpty(files, output);
         }
-        return restored ? Outcome.RESTORED : Outcome.UNDONE;
+        return restored ? SettledAs.RESTORED : SettledAs.UNDONE;
     }
 
     /** Whether the output has the files that were recorded. */

@@ -37,7 +37,7 @@ final class Failures {
     private static final int TEXT_CHARS_MAX = 4_000;
 
     /** Why an attempt ended: {@code Failure} of yarnspec/core/observations.py, by position. */
-    enum Kind {
+    enum FailureKind {
         NONE,
         EXCEPTION,
         FETCH_FAILED,
@@ -58,32 +58,32 @@ final class Failures {
         }
     }
 
-    static Kind kindOf(TaskEndReason reason) {
+    static FailureKind kindOf(TaskEndReason reason) {
         if (reason == Success$.MODULE$) {
-            return Kind.NONE;
+            return FailureKind.NONE;
         } else if (reason instanceof ExceptionFailure failure) {
-            return lacksMemory(failure) ? Kind.OUT_OF_MEMORY : Kind.EXCEPTION;
+            return lacksMemory(failure) ? FailureKind.OUT_OF_MEMORY : FailureKind.EXCEPTION;
         } else if (reason instanceof FetchFailed) {
-            return Kind.FETCH_FAILED;
+            return FailureKind.FETCH_FAILED;
         } else if (reason instanceof ExecutorLostFailure || reason == Resubmitted$.MODULE$) {
             // Resubmitted: the attempt had finished, but its map output was lost with its executor.
-            return Kind.EXECUTOR_LOST;
+            return FailureKind.EXECUTOR_LOST;
         } else if (reason instanceof TaskCommitDenied) {
-            return Kind.COMMIT_DENIED;
+            return FailureKind.COMMIT_DENIED;
         } else if (reason instanceof TaskKilled killed) {
             return kindOfKilled(killed.reason());
         }
-        return reason.getClass().getSimpleName().startsWith("ExecutorShutdown") ? Kind.EXECUTOR_LOST : Kind.OTHER;
+        return reason.getClass().getSimpleName().startsWith("ExecutorShutdown") ? FailureKind.EXECUTOR_LOST : FailureKind.OTHER;
     }
 
-    private static Kind kindOfKilled(String reason) {
+    private static FailureKind kindOfKilled(String reason) {
         if (reason.startsWith(COPY_FAILED)) {
-            return Kind.COPY_FAILED;
+            return FailureKind.COPY_FAILED;
         }
         if (reason.startsWith(ORIGINAL_LACKED_MEMORY)) {
-            return Kind.OUT_OF_MEMORY;
+            return FailureKind.OUT_OF_MEMORY;
         }
-        return reason.startsWith(ORIGINAL_FAILED) ? Kind.EXCEPTION : Kind.KILLED;
+        return reason.startsWith(ORIGINAL_FAILED) ? FailureKind.EXCEPTION : FailureKind.KILLED;
     }
 
     private static boolean lacksMemory(ExceptionFailure failure) {

@@ -70,8 +70,8 @@ final class HadoopInputs {
     }
 
     /** Looks at what one shuffle reads. */
-    Look look(Values values) {
-        return new Look(values);
+    FileLook look(Values values) {
+        return new FileLook(values);
     }
 
     static boolean isOne(RDD<?> rdd) {
@@ -88,13 +88,13 @@ final class HadoopInputs {
         return settings.of(conf);
     }
 
-    final class Look {
+    final class FileLook {
         private final Values values;
         private final List<RDD<?>> rdds = new ArrayList<>();
         private int files;
         private long beganMs;
 
-        private Look(Values values) {
+        private FileLook(Values values) {
             this.values = values;
         }
 

@@ -4,7 +4,6 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Properties;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.apache.spark.SparkContext;
@@ -34,10 +33,7 @@ import scala.jdk.javaapi.CollectionConverters;
  *
  * <p>Spark's own exclusion of hosts and executors after failures works underneath, unchanged.
  */
-final class HostBlockingScheduler extends TaskSchedulerImpl {
-    private static final String STREAMING_QUERY = "sql.streaming.queryId";
-    private static final String STREAMING_BATCH = "spark.streaming.internal.batchTime";
-
+final class HostBlockingScheduler extends TaskSchedulerImpl implements LiveScheduler {
     private final boolean speculation;
     private final boolean speculationAsked;
     private final boolean copyWriters;
@@ -128,7 +124,7 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
 
     private void refuseImpossibleCopies() {
         for (WatchedTaskSet tasks : List.copyOf(withCopies)) {
-            for (WatchedTaskSet.Refusal refusal : tasks.refuseImpossible()) {
+            for (WatchedTaskSet.CopyRefusal refusal : tasks.refuseImpossible()) {
                 outbox.add("copy_refused", event -> event.put("stage", refusal.stage())
                         .put("stage_attempt", refusal.stageAttempt())
                         .put("index", refusal.index())
@@ -175,8 +171,13 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
         super.executorLost(executorId, reason);
     }
 
-    /** Has Spark run again what a lost executor had finished and what is lost only now. */
-    synchronized void runAgain(String executorId, String host, ExecutorLossReason reason) {
+    @Override
+    public boolean isBlocked(String host, String executorId) {
+        return blocks().all().hold(host, executorId);
+    }
+
+    @Override
+    public synchronized void runAgain(String executorId, String host, ExecutorLossReason reason) {
         forEachTaskSet(tasks -> tasks.executorLost(executorId, host, reason));
     }
 
@@ -205,7 +206,17 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
             tellOfStream();
         }
         stages.submitted(tasks, stage, inputs);
+        tellRecovery(tasks, stage);
         super.submitTasks(tasks);
+    }
+
+    private void tellRecovery(TaskSet tasks, Stage stage) {
+        Recovery recovery = Recovery.current();
+        if (recovery != null && stage != null) {
+            int flags = stages.flags(tasks.stageId(), tasks.stageAttemptId());
+            recovery.unrecorded().begins(stage, flags);
+            recovery.begins(stage, flags, tasks);
+        }
     }
 
     @Override
@@ -259,14 +270,7 @@ final class HostBlockingScheduler extends TaskSchedulerImpl {
     }
 
     private static boolean isStream(TaskSet tasks) {
-        return isStream(tasks.properties());
-    }
-
-    /** Whether what has these local properties belongs to a stream. */
-    static boolean isStream(Properties properties) {
-        return properties != null
-                && (properties.getProperty(STREAMING_QUERY) != null
-                        || properties.getProperty(STREAMING_BATCH) != null);
+        return Streams.own(tasks.properties());
     }
 
     private boolean needsOtherExecutors(int profileId) {

@@ -19,7 +19,7 @@ final class InputQuestions {
     private static final int PLACES_READ = 10_000;
 
     private final WriteQuestions questions;
-    private final PlaceNames names;
+    private final QualifiedPaths names;
     private final InputsRead read;
     private final Set<Object> told = Collections.newSetFromMap(new MapMaker().weakKeys().makeMap());
     private final Set<Object> asked = Collections.newSetFromMap(new MapMaker().weakKeys().makeMap());
@@ -46,7 +46,7 @@ final class InputQuestions {
         return (path + "/").startsWith(above + "/");
     }
 
-    InputQuestions(WriteQuestions questions, PlaceNames names) {
+    InputQuestions(WriteQuestions questions, QualifiedPaths names) {
         this.questions = questions;
         this.names = names;
         this.read = new InputsRead(names::of, PLACES_READ);

@@ -16,7 +16,7 @@ import org.apache.spark.scheduler.ExecutorLossReason;
 import org.apache.spark.scheduler.LossReasonPending$;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.MapStatus$;
-import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.Key;
+import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.OutputKey;
 import org.apache.spark.storage.BlockManagerId;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -29,6 +29,8 @@ import scala.jdk.javaapi.CollectionConverters;
 final class LiveAdoption {
     /** How much longer than agreed the negotiator is waited for, which gives up in time. */
     private static final long NEGOTIATOR_MS = 5_000;
+
+    private static volatile LiveAdoption current;
 
     private final SparkContext context;
     private final Outbox outbox;
@@ -43,7 +45,7 @@ final class LiveAdoption {
 
     /** The outputs of one executor. */
     private static final class Waiting {
-        final HostBlockingScheduler scheduler;
+        final LiveScheduler scheduler;
         final String executorId;
         final String host;
         final int outputs;
@@ -53,7 +55,7 @@ final class LiveAdoption {
         int adopted;
         int refused;
 
-        Waiting(HostBlockingScheduler scheduler, String executorId, String host, int outputs) {
+        Waiting(LiveScheduler scheduler, String executorId, String host, int outputs) {
             this.scheduler = scheduler;
             this.executorId = executorId;
             this.host = host;
@@ -69,14 +71,18 @@ final class LiveAdoption {
 
     /** This JVM's; null when the outputs of an executor that dies are lost while the driver lives, as in Spark. */
     static LiveAdoption current() {
-        Recovery recovery = Recovery.current();
-        return recovery == null ? null : recovery.live();
+        return current;
+    }
+
+    /** Recovery begins or ends. */
+    static void set(LiveAdoption live) {
+        current = live;
     }
 
     // what Spark's scheduler does
 
     /** An executor is lost, and Spark does not know yet. */
-    synchronized void lost(HostBlockingScheduler scheduler, String executorId, ExecutorLossReason reason) {
+    synchronized void lost(LiveScheduler scheduler, String executorId, ExecutorLossReason reason) {
         boolean known = reason != LossReasonPending$.MODULE$;
         Waiting already = waiting.get(executorId);
         if (already != null) {
@@ -91,7 +97,7 @@ final class LiveAdoption {
         }
     }
 
-    private void begin(HostBlockingScheduler scheduler, String executorId, ExecutorLossReason reason) {
+    private void begin(LiveScheduler scheduler, String executorId, ExecutorLossReason reason) {
         int outputs = 0;
         String host = "";
         Set<Integer> shuffles = ConcurrentHashMap.newKeySet();
@@ -103,7 +109,7 @@ final class LiveAdoption {
                 shuffles.add(status.shuffle());
             }
         }
-        if (outputs == 0 || scheduler.blocks().all().hold(host, executorId)) {
+        if (outputs == 0 || scheduler.isBlocked(host, executorId)) {
             return;
         }
         Waiting begun = new Waiting(scheduler, executorId, host, outputs);
@@ -164,27 +170,27 @@ final class LiveAdoption {
     // what executors find
 
     /** Whether an executor that is gone had this output, and it waits. */
-    boolean wants(String executorId, Key key) {
+    boolean wants(String executorId, OutputKey key) {
         return keeps(executorId) && executorId.equals(executorOf(key));
     }
 
     /** Whether this output waits, whoever had it. */
-    boolean wants(Key key) {
+    boolean wants(OutputKey key) {
         String executorId = executorOf(key);
         return executorId != null && keeps(executorId);
     }
 
-    private String executorOf(Key key) {
+    private String executorOf(OutputKey key) {
         return executorOf(status(key.shuffle()), key);
     }
 
-    private static String executorOf(WatchedShuffleStatus status, Key key) {
+    private static String executorOf(WatchedShuffleStatus status, OutputKey key) {
         MapStatus output = status == null ? null : status.of(key.mapId());
         return output == null ? null : output.location().executorId();
     }
 
     /** Whether an index file with these sizes can be this output's. */
-    boolean fits(Key key, long[] sizes) {
+    boolean fits(OutputKey key, long[] sizes) {
         WatchedShuffleStatus status = status(key.shuffle());
         MapStatus output = status == null ? null : status.of(key.mapId());
         return output != null && status.reduces() == sizes.length && fits(output, sizes);
@@ -202,7 +208,7 @@ final class LiveAdoption {
     }
 
     /** An executor has verified an output and serves it now; false when it does not wait (any more). */
-    synchronized boolean adopted(BlockManagerId where, Key key) {
+    synchronized boolean adopted(BlockManagerId where, OutputKey key) {
         WatchedShuffleStatus status = status(key.shuffle());
         Waiting there = waitingOf(status, key);
         if (there == null || !status.moved(key.mapId(), where)) {
@@ -213,7 +219,7 @@ final class LiveAdoption {
     }
 
     /** An output is not there, or not as Spark knows it; false when it does not wait (any more). */
-    synchronized boolean refused(Key key) {
+    synchronized boolean refused(OutputKey key) {
         WatchedShuffleStatus status = status(key.shuffle());
         Waiting there = waitingOf(status, key);
         if (there == null) {
@@ -225,7 +231,7 @@ final class LiveAdoption {
     }
 
     /** Null when nothing does; never where there is no status, as of a shuffle that Spark has just dropped. */
-    private Waiting waitingOf(WatchedShuffleStatus status, Key key) {
+    private Waiting waitingOf(WatchedShuffleStatus status, OutputKey key) {
         String executorId = executorOf(status, key);
         return executorId == null ? null : waiting.get(executorId);
     }

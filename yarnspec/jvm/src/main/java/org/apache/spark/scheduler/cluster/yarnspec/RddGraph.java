@@ -48,7 +48,7 @@ final class RddGraph {
 
     private final Values values;
     private final ShuffleIdentities shuffles;
-    private final HadoopInputs.Look inputs;
+    private final HadoopInputs.FileLook inputs;
     private final Map<Integer, Integer> seen = new HashMap<>();
     private final Set<Integer> parents = new LinkedHashSet<>();
 

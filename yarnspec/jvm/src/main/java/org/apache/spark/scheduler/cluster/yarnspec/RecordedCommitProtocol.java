@@ -18,7 +18,7 @@ import scala.collection.immutable.Seq;
  *
  * <p>Made in the driver, before anything is deleted or written; tasks get a copy, which is Spark's in all it does.
  */
-public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtocol {
+public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtocol implements CoordinatedCommit {
     private static final long serialVersionUID = 1;
     private static final WrittenFiles UNKNOWN = new WrittenFiles(0, "");
 

@@ -30,12 +30,7 @@ import org.apache.spark.scheduler.TaskSet;
  *
  * <p>One per JVM, for its first SparkContext.
  */
-final class Recovery implements WatchedShuffleStatus.Watcher {
-    /** Numbers of two drivers must not meet: a map's number names its files, and some writers cast it to an int. */
-    static final int SHUFFLES_PER_EPOCH = 1_000_000;
-    static final long TASKS_PER_EPOCH = 100_000_000;
-    static final int EPOCH_MAX = 21;
-
+final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
     private static final int ANSWER_TIMEOUT_MS = 30_000;
     private static final int ALL_SHUFFLES = -1;
     private static final long WINDOW_MS = 30_000;
@@ -54,7 +49,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     private final Restoring restoring;
     private final Unrecorded unrecorded;
     private final Map<Integer, ShuffleRecord> shuffles = new ConcurrentHashMap<>();
-    private final Map<SavedOutputs.Key, MapResult> results = new ConcurrentHashMap<>();
+    private final Map<SavedOutputs.OutputKey, MapResult> results = new ConcurrentHashMap<>();
     private SparkContext context;
     private volatile Writes writes;
     private final StaleShuffles stale;
@@ -81,7 +76,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
      */
     static Recovery open(SparkConf conf, Outbox outbox, String token) throws IOException {
         int epoch = conf.getInt("spark.yarnspec.epoch", 0);
-        if (!conf.getBoolean("spark.yarnspec.recovery.enabled", false) || epoch > EPOCH_MAX) {
+        if (!conf.getBoolean("spark.yarnspec.recovery.enabled", false) || epoch > EpochNumbers.EPOCH_MAX) {
             return null;
         }
         boolean keeps = Adoption.whyNot(conf).isEmpty();
@@ -110,6 +105,15 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     static void set(Recovery recovery) {
         current = recovery;
+        Writes.set(recovery == null ? null : recovery.writes);
+        LiveAdoption.set(recovery == null ? null : recovery.live());
+    }
+
+    /** Gives the rooms below what they may use of it, if it is this JVM's. */
+    private void share() {
+        if (current == this) {
+            set(this);
+        }
     }
 
     FrameFeed frames() {
@@ -122,9 +126,11 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
             context = newContext;
             Writes ours = new Writes(newContext, outbox, signatures, stale, unrecorded);
             writes = ours;
+            share();
             served = Adoption.served(newContext.conf());
             if (!over && !served && newContext.conf().contains(LIVE_ADOPTION)) {
                 live = new LiveAdoption(newContext, outbox, newContext.conf().getLong(LIVE_ADOPTION, 0));
+                share();
             }
             if (epoch > 1) {
                 ours.resume();
@@ -156,7 +162,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
 
     /** The first number for tasks of this driver. */
     long firstTask() {
-        return epoch * TASKS_PER_EPOCH;
+        return epoch * EpochNumbers.TASKS_PER_EPOCH;
     }
 
     void answer(int question, String json) throws JsonProcessingException {
@@ -172,10 +178,10 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     int register(int sparksId, ShuffleDependency<?, ?, ?> dependency) {
         if (over || !isOurs(dependency.rdd().context())) {
             return sparksId;
-        } else if (sparksId >= SHUFFLES_PER_EPOCH) {
-            return renumbered(dependency, (EPOCH_MAX + 1) * SHUFFLES_PER_EPOCH + sparksId); // where no epoch's are
+        } else if (sparksId >= EpochNumbers.SHUFFLES_PER_EPOCH) {
+            return renumbered(dependency, (EpochNumbers.EPOCH_MAX + 1) * EpochNumbers.SHUFFLES_PER_EPOCH + sparksId); // where no epoch's are
         }
-        int fresh = epoch * SHUFFLES_PER_EPOCH + sparksId;
+        int fresh = epoch * EpochNumbers.SHUFFLES_PER_EPOCH + sparksId;
         try {
             return begin(fresh, dependency);
         } catch (Exception | LinkageError | StackOverflowError e) { // Scala's methods do not declare what they throw
@@ -255,7 +261,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         if (writes != null && signature.known()) {
             writes.made(signature);
         }
-        return HostBlockingScheduler.isStream(properties)
+        return Streams.own(properties)
                 ? signature.unknown("it belongs to a stream")
                 : signature;
     }
@@ -379,7 +385,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     }
 
     private void keep(ShuffleRecord record, long task, DirectTaskResult<?> result) {
-        if (task >= (epoch + 1) * TASKS_PER_EPOCH) {
+        if (task >= (epoch + 1) * EpochNumbers.TASKS_PER_EPOCH) {
             poison(record, "its tasks have numbers of the next epoch's"); // which of two ran first could not be told any more
             return;
         }
@@ -395,7 +401,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         } else if (!counted.accumulated().isEmpty() && !record.signature.accumulates()) {
             poison(record, "a map counts in an accumulator that its function does not name");
         } else {
-            results.put(new SavedOutputs.Key(record.id, task), counted);
+            results.put(new SavedOutputs.OutputKey(record.id, task), counted);
         }
     }
 
@@ -406,7 +412,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
         }
         accumulated.accepted(shuffle, index, status.mapId());
         ShuffleRecord record = shuffles.get(shuffle);
-        MapResult counted = results.remove(new SavedOutputs.Key(shuffle, status.mapId()));
+        MapResult counted = results.remove(new SavedOutputs.OutputKey(shuffle, status.mapId()));
         if (record == null || counted == null || !record.recording()) {
             return;
         }
@@ -602,6 +608,7 @@ final class Recovery implements WatchedShuffleStatus.Watcher {
     /** The context stops: what Spark forgets from now on is no loss. */
     void contextEnds(SparkContext ending) {
         over |= isOurs(ending);
+        share();
     }
 
     void executorLost(String executorId) {

@@ -32,7 +32,7 @@ final class Restoring {
     private long latestNs;
 
     /** The maps that come back, with what is known of each. */
-    record Restored(Map<Integer, MapBlob> maps, SavedOutputs.Outcome outcome) {
+    record Restored(Map<Integer, MapBlob> maps, SavedOutputs.RestoreOutcome outcome) {
         Set<Integer> indexes() {
             return maps.keySet();
         }
@@ -84,7 +84,7 @@ final class Restoring {
         int id = answer.shuffle();
         SavedOutputs.SavedShuffle there = saved.shuffle(id);
         int wanted = there == null ? 0 : there.outputs().size();
-        SavedOutputs.Outcome outcome = new SavedOutputs.Outcome(Map.of(), Map.of(), 0);
+        SavedOutputs.RestoreOutcome outcome = new SavedOutputs.RestoreOutcome(Map.of(), Map.of(), 0);
         Restored restored = null;
         String declined = "";
         try {
@@ -140,7 +140,7 @@ final class Restoring {
         }
     }
 
-    private Restored take(SavedOutputs.SavedShuffle there, SavedOutputs.Outcome outcome) throws IOException {
+    private Restored take(SavedOutputs.SavedShuffle there, SavedOutputs.RestoreOutcome outcome) throws IOException {
         Map<Integer, MapBlob> maps = new TreeMap<>();
         for (Map.Entry<Integer, BlockManagerId> entry : outcome.places().entrySet()) {
             MapBlob map = there.outputs().get(entry.getKey()).content();
@@ -192,7 +192,7 @@ final class Restoring {
             Signature signature,
             int wanted,
             Restored restored,
-            SavedOutputs.Outcome outcome,
+            SavedOutputs.RestoreOutcome outcome,
             String declined) {
         Map<String, Integer> byHost = new TreeMap<>();
         Map<String, Integer> notRestored = new TreeMap<>(outcome.notRestored());
@@ -223,7 +223,7 @@ final class Restoring {
             int id,
             ShuffleDependency<?, ?, ?> dependency,
             Signature signature,
-            WatchedShuffleStatus.Watcher watcher,
+            WatchedShuffleStatus.ShuffleWatcher watcher,
             Restored restored) {
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
         boolean migrations = Boolean.TRUE.equals(Fields.get(tracker, "bufferRacingMigrations"));

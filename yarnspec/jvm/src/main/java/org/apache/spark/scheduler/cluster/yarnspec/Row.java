@@ -5,7 +5,7 @@ import java.util.Arrays;
 /** One row on its way into the feed; each thread that tells rows fills one of its own again and again. */
 final class Row {
     /** What a row tells: {@code RowKind} of yarnspec/core/observations.py. */
-    enum Kind {
+    enum RowKind {
         STAGE_STARTED,
         TASK_STARTED,
         TASK_COUNTERS,
@@ -23,14 +23,14 @@ final class Row {
         KILLED
     }
 
-    private Kind kind;
+    private RowKind kind;
     final long[] values = new long[Column.ALL.length];
     String host;
     String executor;
     String text;
 
     /** Forgets what was in the row and begins one of another kind. */
-    Row begin(Kind kind, long timeMs, int stage, int stageAttempt) {
+    Row begin(RowKind kind, long timeMs, int stage, int stageAttempt) {
         Arrays.fill(values, -1);
         host = null;
         executor = null;
@@ -42,7 +42,7 @@ final class Row {
                 .set(Column.STAGE_ATTEMPT, stageAttempt);
     }
 
-    Kind kind() {
+    RowKind kind() {
         return kind;
     }
 

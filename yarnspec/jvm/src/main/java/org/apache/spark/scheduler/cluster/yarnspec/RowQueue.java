@@ -17,7 +17,7 @@ final class RowQueue {
     private static final int CHARS_PER_ROW = 16;
     private static final long LINGER_NS = TimeUnit.MILLISECONDS.toNanos(20);
 
-    private final Names names;
+    private final NameDictionary names;
     private final int rowsMax;
     private final long charsMax;
     private final ArrayDeque<RowBlock> full = new ArrayDeque<>();
@@ -31,7 +31,7 @@ final class RowQueue {
     private boolean takerWaits;
     private boolean flushing;
 
-    RowQueue(Names names, int rowsMax) {
+    RowQueue(NameDictionary names, int rowsMax) {
         this.names = names;
         this.rowsMax = rowsMax;
         this.charsMax = (long) CHARS_PER_ROW * rowsMax;
@@ -48,7 +48,7 @@ final class RowQueue {
         int executor = names.code(row.executor);
         synchronized (this) {
             if (waitingRows >= roomFor(row.kind())) {
-                dropped += row.kind() == Row.Kind.TASK_COUNTERS ? 0 : 1;
+                dropped += row.kind() == Row.RowKind.TASK_COUNTERS ? 0 : 1;
                 return;
             }
             if (row.text != null) {
@@ -76,7 +76,7 @@ final class RowQueue {
         }
     }
 
-    private long roomFor(Row.Kind kind) {
+    private long roomFor(Row.RowKind kind) {
         return switch (kind) {
             case TASK_COUNTERS -> rowsMax / 2;
             case TASK_STARTED -> rowsMax - rowsMax / 4;

@@ -33,10 +33,10 @@ public final class SavedOutputs {
     private static SavedOutputs current = NONE;
 
     private final Map<Integer, SavedShuffle> shuffles = new LinkedHashMap<>();
-    private final Map<Key, Saved> outputs = new LinkedHashMap<>();
-    private final Map<Key, BlockManagerId> adopted = new LinkedHashMap<>();
-    private final Map<Key, String> refused = new LinkedHashMap<>();
-    private final Set<Key> asked = new HashSet<>();
+    private final Map<OutputKey, Saved> outputs = new LinkedHashMap<>();
+    private final Map<OutputKey, BlockManagerId> adopted = new LinkedHashMap<>();
+    private final Map<OutputKey, String> refused = new LinkedHashMap<>();
+    private final Set<OutputKey> asked = new HashSet<>();
     private final Set<Integer> closed = new HashSet<>();
     private final Set<String> hostsHeard = new HashSet<>();
     private final Map<String, Long> lastNewsNs = new HashMap<>();
@@ -44,13 +44,13 @@ public final class SavedOutputs {
     private final Set<String> executorsLost = new HashSet<>();
 
     /** What names a map output on disk. */
-    public record Key(int shuffle, long mapId) {}
+    public record OutputKey(int shuffle, long mapId) {}
 
     /** A map output that was finished in an earlier epoch, on that host, by that executor. */
     public record Saved(
             int shuffle, int index, long mapId, String executorId, String host, int epoch, long bytes, byte[] blob) {
-        public Key key() {
-            return new Key(shuffle, mapId);
+        public OutputKey key() {
+            return new OutputKey(shuffle, mapId);
         }
 
         /** What Spark knew of it; a copy of its own with each call, as Spark changes it. */
@@ -73,7 +73,7 @@ public final class SavedOutputs {
             int id, String signature, int maps, int reduces, String determinism, byte[] facts, Map<Integer, Saved> outputs) {}
 
     /** What became of a shuffle's saved outputs: where they are now by index, and why others are not there. */
-    record Outcome(Map<Integer, BlockManagerId> places, Map<String, Integer> notRestored, long waitedMs) {}
+    record RestoreOutcome(Map<Integer, BlockManagerId> places, Map<String, Integer> notRestored, long waitedMs) {}
 
     private SavedOutputs() {}
 
@@ -153,12 +153,12 @@ public final class SavedOutputs {
 
     /** The saved output of that name; null when there is none, or its shuffle has gone on without it. */
     public synchronized Saved find(int shuffle, long mapId) {
-        Key key = new Key(shuffle, mapId);
+        OutputKey key = new OutputKey(shuffle, mapId);
         return closed.contains(shuffle) && !adopted.containsKey(key) ? null : outputs.get(key);
     }
 
     /** Whether an output is saved, of use now or not. */
-    boolean knows(Key key) {
+    boolean knows(OutputKey key) {
         return outputs.containsKey(key);
     }
 
@@ -186,21 +186,21 @@ public final class SavedOutputs {
      * Whether an output that is found now is still of use: it is saved, nobody has adopted it, and its shuffle has not
      * gone on without it.
      */
-    public synchronized boolean wants(Key key) {
+    public synchronized boolean wants(OutputKey key) {
         return outputs.containsKey(key) && !adopted.containsKey(key) && !closed.contains(key.shuffle());
     }
 
     /** Where an output was taken over; null when nobody has it. */
-    public synchronized BlockManagerId placeOf(Key key) {
+    public synchronized BlockManagerId placeOf(OutputKey key) {
         return adopted.get(key);
     }
 
     /** An executor has verified these outputs and serves them now. The first one that says so of an output has it. */
-    public synchronized void adopted(BlockManagerId where, Collection<Key> keys) {
+    public synchronized void adopted(BlockManagerId where, Collection<OutputKey> keys) {
         if (executorsLost.contains(where.executorId())) {
             return;
         }
-        for (Key key : keys) {
+        for (OutputKey key : keys) {
             if (wants(key)) {
                 refused.remove(key);
                 adopted.put(key, where);
@@ -217,12 +217,12 @@ public final class SavedOutputs {
     }
 
     /** Whether a shuffle service may still say that it gives this output out. */
-    synchronized boolean isAsked(Key key) {
+    synchronized boolean isAsked(OutputKey key) {
         return asked.contains(key);
     }
 
     /** A host's shuffle service gives this output out where it is; false when that comes too late. */
-    synchronized boolean served(BlockManagerId where, Key key) {
+    synchronized boolean served(BlockManagerId where, OutputKey key) {
         boolean inTime = asked.remove(key) && wants(key);
         if (inTime) {
             adopted.put(key, where);
@@ -232,13 +232,13 @@ public final class SavedOutputs {
     }
 
     /** No shuffle service gives this output out: an executor may take it over. */
-    synchronized void notServed(Key key) {
+    synchronized void notServed(OutputKey key) {
         asked.remove(key);
         notifyAll();
     }
 
     /** An output was looked for on a host and is not there, or not as it was saved. */
-    public synchronized void refused(String host, Key key, String why) {
+    public synchronized void refused(String host, OutputKey key, String why) {
         if (outputs.containsKey(key) && !adopted.containsKey(key)) {
             refused.put(key, why);
             lastNewsNs.put(host, System.nanoTime());
@@ -286,7 +286,7 @@ public final class SavedOutputs {
      * @param deadlineNs as {@code System.nanoTime()} counts
      * @param latestNs until then at the longest, however much comes of a host
      */
-    synchronized Outcome await(int shuffle, long deadlineNs, long silenceNs, long latestNs)
+    synchronized RestoreOutcome await(int shuffle, long deadlineNs, long silenceNs, long latestNs)
             throws InterruptedException {
         long startedNs = System.nanoTime();
         SavedShuffle wanted = shuffles.get(shuffle);
@@ -317,7 +317,7 @@ public final class SavedOutputs {
                 notRestored.merge(whyNot(each), 1, Integer::sum);
             }
         }
-        return new Outcome(places, notRestored, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNs));
+        return new RestoreOutcome(places, notRestored, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNs));
     }
 
     private long leftNs(String host, long nowNs, long deadlineNs, long silenceNs) {
@@ -343,7 +343,7 @@ public final class SavedOutputs {
     /** How many outputs an executor has taken over that may still be read. {@code used}: shuffles that Spark has. */
     synchronized int heldBy(String executorId, IntPredicate used) {
         int count = 0;
-        for (Map.Entry<Key, BlockManagerId> each : adopted.entrySet()) {
+        for (Map.Entry<OutputKey, BlockManagerId> each : adopted.entrySet()) {
             int shuffle = each.getKey().shuffle();
             if (each.getValue().executorId().equals(executorId) && (!closed.contains(shuffle) || used.test(shuffle))) {
                 count++;

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.network.shuffle.checksum.Cause;
 import org.apache.spark.scheduler.MapStatus;
-import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.Key;
+import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.OutputKey;
 import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.Saved;
 import org.apache.spark.storage.BlockManagerId;
 
@@ -37,7 +37,7 @@ final class ServiceProbe {
 
     /** Hears what each host's service gives out, of so many outputs that are saved there. */
     @FunctionalInterface
-    interface Watcher {
+    interface ProbeWatcher {
         void answered(String host, int outputs, int served, long bytes, long durationMs);
     }
 
@@ -47,10 +47,10 @@ final class ServiceProbe {
     private final SavedOutputs saved;
     private final boolean all;
     private final Services services;
-    private final Watcher watcher;
+    private final ProbeWatcher watcher;
 
     /** @param all whether every part of an output is read, or only the last one that holds anything */
-    ServiceProbe(SavedOutputs saved, boolean all, Services services, Watcher watcher) {
+    ServiceProbe(SavedOutputs saved, boolean all, Services services, ProbeWatcher watcher) {
         this.saved = saved;
         this.all = all;
         this.services = services;
@@ -125,7 +125,7 @@ final class ServiceProbe {
         int served = 0;
         long bytes = 0;
         for (Asked each : outputs) {
-            Key key = each.output().key();
+            OutputKey key = each.output().key();
             String executor = each.where().executorId();
             // A service that does not know an executor, or does not answer, is not asked for each of its outputs.
             if (silent.getOrDefault(executor, 0) < SILENT_MAX && isWhole(each)) {

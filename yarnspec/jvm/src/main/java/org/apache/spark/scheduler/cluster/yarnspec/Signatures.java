@@ -13,6 +13,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkContext;
@@ -134,9 +135,9 @@ final class Signatures implements ShuffleIdentities {
      * A write is not done again: the shuffles that were made for it count as made, how many of each. But those that are
      * saved still go to what is made alike next.
      */
-    void leftOut(Map<String, Integer> made, SavedOutputs saved) {
+    void leftOut(Map<String, Integer> made, Predicate<String> isSaved) {
         made.forEach((which, count) -> {
-            for (int i = 0; i < count && saved.shuffle(which + OCCURRENCE + next(which)) == null; i++) {
+            for (int i = 0; i < count && !isSaved.test(which + OCCURRENCE + next(which)); i++) {
                 occurrences.merge(which, 1, Integer::sum);
             }
         });

@@ -12,10 +12,10 @@ import org.apache.spark.scheduler.TaskSet;
  */
 final class StageFacts {
     private final TaskFeed feed;
-    private final java.util.Map<Key, Facts> running = new ConcurrentHashMap<>();
+    private final java.util.Map<StageAttempt, Facts> running = new ConcurrentHashMap<>();
     private final Row row = new Row();
 
-    private record Key(int stage, int attempt) {}
+    private record StageAttempt(int stage, int attempt) {}
 
     private record Facts(int flags, long[] inputBytes) {}
 
@@ -27,21 +27,16 @@ final class StageFacts {
     void submitted(TaskSet tasks, Stage stage, TaskInputs inputs) {
         int flags = stage == null ? StageFlags.WRITES : StageFlags.of(stage, tasks.properties());
         long[] inputBytes = stage == null ? new long[0] : inputs.of(stage, tasks.tasks());
-        running.put(new Key(tasks.stageId(), tasks.stageAttemptId()), new Facts(flags, inputBytes));
+        running.put(new StageAttempt(tasks.stageId(), tasks.stageAttemptId()), new Facts(flags, inputBytes));
         if (stage == null) {
             return;
         }
         tell(stage.latestInfo(), tasks.stageAttemptId(), flags);
-        Recovery recovery = Recovery.current();
-        if (recovery != null) {
-            recovery.unrecorded().begins(stage, flags);
-            recovery.begins(stage, flags, tasks);
-        }
     }
 
     /** Tells that a stage starts which had nothing to run, or never got as far as to be submitted. */
     void ended(StageInfo stage) {
-        if (running.remove(new Key(stage.stageId(), stage.attemptNumber())) == null) {
+        if (running.remove(new StageAttempt(stage.stageId(), stage.attemptNumber())) == null) {
             tell(stage, stage.attemptNumber(), 0);
         }
     }
@@ -50,7 +45,7 @@ final class StageFacts {
         long startedMs = stage.submissionTime().isDefined()
                 ? ((Number) stage.submissionTime().get()).longValue()
                 : System.currentTimeMillis();
-        feed.add(row.begin(Row.Kind.STAGE_STARTED, startedMs, stage.stageId(), attempt)
+        feed.add(row.begin(Row.RowKind.STAGE_STARTED, startedMs, stage.stageId(), attempt)
                 .state(Row.State.RUNNING)
                 .set(Column.TASKS, stage.numTasks())
                 .set(Column.FLAGS, flags)
@@ -59,13 +54,13 @@ final class StageFacts {
 
     /** The flags of a running stage attempt; one that is not known counts as writing. */
     int flags(int stage, int attempt) {
-        Facts facts = running.get(new Key(stage, attempt));
+        Facts facts = running.get(new StageAttempt(stage, attempt));
         return facts == null ? StageFlags.WRITES : facts.flags();
     }
 
     /** How many bytes a task will read in all; -1 when that is not known. */
     long inputBytes(int stage, int attempt, int index) {
-        Facts facts = running.get(new Key(stage, attempt));
+        Facts facts = running.get(new StageAttempt(stage, attempt));
         return facts == null || index >= facts.inputBytes().length ? -1 : facts.inputBytes()[index];
     }
 }

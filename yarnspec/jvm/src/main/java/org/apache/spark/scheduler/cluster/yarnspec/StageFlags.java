@@ -39,7 +39,7 @@ final class StageFlags {
 
     private static int lookedAt(Stage stage, Properties ofJob) {
         int flags = stage instanceof ResultStage result ? Sinks.flagsOf(result, ofJob) : MAP;
-        if (HostBlockingScheduler.isStream(ofJob)) {
+        if (Streams.own(ofJob)) {
             flags |= STREAM;
         }
         if (stage.rdd().isBarrier()) {

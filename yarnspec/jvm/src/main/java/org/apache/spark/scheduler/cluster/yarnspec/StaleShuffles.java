@@ -25,7 +25,7 @@ final class StaleShuffles {
     private final Map<Integer, String> why = new ConcurrentHashMap<>();
     /** Of what this driver has shown, the shuffles that it was made of, and those below them. */
     private final Map<Integer, Set<Integer>> shown = new HashMap<>();
-    private final Map<Integer, Kept> kept = new HashMap<>();
+    private final Map<Integer, KeptEpochs> kept = new HashMap<>();
 
     StaleShuffles(Signatures signatures) {
         this.signatures = signatures;
@@ -62,7 +62,7 @@ final class StaleShuffles {
      * @throws IllegalStateException something that was made of it has been shown by this driver, or is kept as well
      */
     void skipped(Signature write, String output, int epoch) {
-        long later = (epoch + 1) * Recovery.TASKS_PER_EPOCH;
+        long later = (epoch + 1) * EpochNumbers.TASKS_PER_EPOCH;
         Set<Integer> below = varyingBelow(write.parents());
         Set<Integer> mixed = new HashSet<>(below);
         mixed.removeIf(shuffle -> isAsBefore(shuffle, later));
@@ -75,8 +75,8 @@ final class StaleShuffles {
             found.removeIf(shuffle -> mixed.contains(shuffle) || isAsBefore(shuffle, later));
         }
         synchronized (kept) {
-            below.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new Kept()).readIn(epoch));
-            mixed.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new Kept()).changedSince(epoch));
+            below.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new KeptEpochs()).readIn(epoch));
+            mixed.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new KeptEpochs()).changedSince(epoch));
             below.removeIf(shuffle -> !kept.get(shuffle).isMixed());
         }
         synchronized (shown) {
@@ -90,7 +90,7 @@ final class StaleShuffles {
     }
 
     /** A shuffle, and the epochs of those kept writes that read it, and of those for which it, or one below it, has changed. */
-    private static final class Kept {
+    private static final class KeptEpochs {
         private int newest;
         private int oldestBefore = Integer.MAX_VALUE;
 

@@ -13,7 +13,7 @@ final class TaskFeed extends ClientFeed {
     private static final int SEND_BUFFER_BYTES = 1 << 20;
     private static final int LOOK_ROUND_MS = 100;
 
-    private final Names names = new Names();
+    private final NameDictionary names = new NameDictionary();
     private final RowQueue queue;
     private final LongConsumer onDropped;
     private long handedOver;

@@ -35,7 +35,7 @@ final class TaskListener extends SparkListener {
         long endedMs = stage.completionTime().isDefined()
                 ? ((Number) stage.completionTime().get()).longValue()
                 : System.currentTimeMillis();
-        feed.add(row.begin(Row.Kind.STAGE_ENDED, endedMs, stage.stageId(), stage.attemptNumber())
+        feed.add(row.begin(Row.RowKind.STAGE_ENDED, endedMs, stage.stageId(), stage.attemptNumber())
                 .state(failure == null ? Row.State.SUCCESS : Row.State.FAILED)
                 .text(Failures.shortened(failure)));
     }
@@ -44,7 +44,7 @@ final class TaskListener extends SparkListener {
     public void onTaskStart(SparkListenerTaskStart started) {
         TaskInfo task = started.taskInfo();
         running.put(task.taskId(), task);
-        beginTask(Row.Kind.TASK_STARTED, task.launchTime(), started.stageId(), started.stageAttemptId(), task);
+        beginTask(Row.RowKind.TASK_STARTED, task.launchTime(), started.stageId(), started.stageAttemptId(), task);
         row.state(Row.State.RUNNING)
                 .set(
                         Column.INPUT_BYTES,
@@ -61,7 +61,7 @@ final class TaskListener extends SparkListener {
         running.remove(task.taskId());
         boolean lostLater = ended.reason() == Resubmitted$.MODULE$;
         long endedMs = lostLater ? System.currentTimeMillis() : task.finishTime();
-        beginTask(Row.Kind.TASK_ENDED, endedMs, ended.stageId(), ended.stageAttemptId(), task);
+        beginTask(Row.RowKind.TASK_ENDED, endedMs, ended.stageId(), ended.stageAttemptId(), task);
         row.state(lostLater ? Row.State.FAILED : stateOf(task))
                 .set(Column.FAILURE, Failures.kindOf(ended.reason()).ordinal())
                 .set(Column.FINISH_MS, task.finishTime())
@@ -82,7 +82,7 @@ final class TaskListener extends SparkListener {
             Tuple4<Object, Object, Object, Seq<AccumulableInfo>> told = tasks.next();
             TaskInfo task = running.get((Long) told._1());
             if (task != null) {
-                beginTask(Row.Kind.TASK_COUNTERS, nowMs, (Integer) told._2(), (Integer) told._3(), task);
+                beginTask(Row.RowKind.TASK_COUNTERS, nowMs, (Integer) told._2(), (Integer) told._3(), task);
                 row.state(Row.State.RUNNING);
                 Counters.fill(row, told._4());
                 feed.add(row);
@@ -90,7 +90,7 @@ final class TaskListener extends SparkListener {
         }
     }
 
-    private void beginTask(Row.Kind kind, long timeMs, int stage, int stageAttempt, TaskInfo task) {
+    private void beginTask(Row.RowKind kind, long timeMs, int stage, int stageAttempt, TaskInfo task) {
         row.begin(kind, timeMs, stage, stageAttempt)
                 .set(Column.INDEX, task.index())
                 .set(Column.PARTITION, task.partitionId())

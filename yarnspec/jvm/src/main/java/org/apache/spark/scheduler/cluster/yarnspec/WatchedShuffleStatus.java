@@ -23,10 +23,10 @@ final class WatchedShuffleStatus extends ShuffleStatus {
 
     private final int shuffle;
     private final int reduces;
-    private final Watcher watcher;
+    private final ShuffleWatcher watcher;
 
     /** Hears of a shuffle's map outputs; may not wait. */
-    interface Watcher {
+    interface ShuffleWatcher {
         void added(int shuffle, int index, MapStatus status);
 
         /** By Spark's checksums a map that ran again has not given the same records. */
@@ -42,7 +42,7 @@ final class WatchedShuffleStatus extends ShuffleStatus {
         void used(int shuffle);
     }
 
-    WatchedShuffleStatus(int shuffle, int maps, int reduces, boolean migrations, Watcher watcher) {
+    WatchedShuffleStatus(int shuffle, int maps, int reduces, boolean migrations, ShuffleWatcher watcher) {
         super(maps, -1, migrations); // -1: nothing is merged by shuffle services
         this.shuffle = shuffle;
         this.reduces = reduces;

@@ -49,7 +49,7 @@ final class WatchedTaskSet extends TaskSetManager {
     record Copy(Set<String> notHosts, int attemptsMax) {}
 
     /** A copy that was accepted and cannot start any more. */
-    record Refusal(int stage, int stageAttempt, int index, String why) {}
+    record CopyRefusal(int stage, int stageAttempt, int index, String why) {}
 
     /** @param reads the shuffles that the tasks read, where outputs may come to wait for an executor; else none */
     WatchedTaskSet(
@@ -154,13 +154,13 @@ final class WatchedTaskSet extends TaskSetManager {
     }
 
     /** Forgets the copies that can no longer start, and says which and why. */
-    List<Refusal> refuseImpossible() {
-        List<Refusal> refused = new ArrayList<>();
+    List<CopyRefusal> refuseImpossible() {
+        List<CopyRefusal> refused = new ArrayList<>();
         for (Iterator<Map.Entry<Integer, Copy>> all = waitingCopies.entrySet().iterator(); all.hasNext(); ) {
             Map.Entry<Integer, Copy> entry = all.next();
             String why = whyNot(entry.getKey(), entry.getValue());
             if (!why.isEmpty()) {
-                refused.add(new Refusal(stageId(), taskSet().stageAttemptId(), entry.getKey(), why));
+                refused.add(new CopyRefusal(stageId(), taskSet().stageAttemptId(), entry.getKey(), why));
                 all.remove();
             }
         }

@@ -42,16 +42,18 @@ final class Writes {
     private static final String VALIDATES = "spark.hadoop.validateOutputSpecs";
     private static final String HIVE = "org.apache.spark.sql.hive.execution.InsertIntoHiveTable";
 
+    private static volatile Writes current;
+
     private volatile SparkContext context;
     private final Signatures signatures;
     private final StaleShuffles stale;
     private final WriteQuestions questions;
     private final Unrecorded unrecorded;
-    private final PlaceNames names = new PlaceNames(this::conf);
+    private final QualifiedPaths names = new QualifiedPaths(this::conf);
     private final EarlierWrites earlier = new EarlierWrites(this::conf);
     private final InputQuestions inputs;
     private final AtomicInteger lastWrite = new AtomicInteger();
-    private final Map<Key, Write> planned = new ConcurrentHashMap<>();
+    private final Map<WriteKey, Write> planned = new ConcurrentHashMap<>();
     /** Why nothing may be added at these paths: the negotiator may hold a write there for not done again by now. */
     private final Map<String, String> undecided = new ConcurrentHashMap<>();
     private final Map<String, Object> asking = new ConcurrentHashMap<>();
@@ -70,7 +72,7 @@ final class Writes {
      */
     record Write(
             int number,
-            Key key,
+            WriteKey key,
             Path output,
             WriteTurns.Target target,
             boolean there,
@@ -80,7 +82,7 @@ final class Writes {
             Map<String, Integer> made) {}
 
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
-    private record Key(String execution, String path) {}
+    private record WriteKey(String execution, String path) {}
 
     Writes(SparkContext context, Outbox outbox, Signatures signatures, StaleShuffles stale, Unrecorded unrecorded) {
         this.context = context;
@@ -105,8 +107,12 @@ final class Writes {
 
     /** This JVM's; null when nothing of writes is recorded. */
     static Writes current() {
-        Recovery recovery = Recovery.current();
-        return recovery == null ? null : recovery.writes();
+        return current;
+    }
+
+    /** Recovery begins, or there is none. */
+    static void set(Writes writes) {
+        current = writes;
     }
 
     /** Has the sessions of a context ask; what the user has chosen stays. To be called before there is a session. */
@@ -130,7 +136,7 @@ final class Writes {
 
     /** Streams have books of their own. */
     boolean isOurs(SparkContext other) {
-        return context == other && !HostBlockingScheduler.isStream(context.getLocalProperties());
+        return context == other && !Streams.own(context.getLocalProperties());
     }
 
     void answer(int question, String json) throws JsonProcessingException {
@@ -147,7 +153,7 @@ final class Writes {
         if (!isRecorded(session)) {
             return false;
         }
-        Key key = key(command.outputPath());
+        WriteKey key = key(command.outputPath());
         Write known = planned.get(key); // adaptive execution plans again
         if (known == null) {
             saving.set(turns.to(names.of(command.outputPath()))); // shuffles of RDDs that the query reads are made here
@@ -233,7 +239,7 @@ final class Writes {
     /** A table of Hive's gets files that are written elsewhere; which of them are in it nobody can tell later. */
     void intoHive(SparkSession session, LogicalPlan insert) {
         CatalogTable table = (CatalogTable) Fields.get(insert, "table");
-        Key key = new Key(execution(), HIVE + names.of(new Path(table.location())));
+        WriteKey key = new WriteKey(execution(), HIVE + names.of(new Path(table.location())));
         if (!isRecorded(session) || planned.containsKey(key)) {
             return;
         }
@@ -282,7 +288,7 @@ final class Writes {
     }
 
     /** One of which nothing is known, so that it is never left out. */
-    private Write declare(Key key, String mode, Signature signature, Path output) {
+    private Write declare(WriteKey key, String mode, Signature signature, Path output) {
         return declare(key, mode, signature, output, () -> {});
     }
 
@@ -292,7 +298,7 @@ final class Writes {
      * @param skipping what follows when it is not done again
      * @throws IllegalStateException the program must not go on, or an earlier question about this path came to no end
      */
-    private Write declare(Key key, String mode, Signature signature, Path output, Runnable skipping) {
+    private Write declare(WriteKey key, String mode, Signature signature, Path output, Runnable skipping) {
         // One at a time for a path: whoever tries again must know what came of it.
         String path = names.of(output);
         synchronized (asking.computeIfAbsent(path, each -> new Object())) {
@@ -300,7 +306,7 @@ final class Writes {
         }
     }
 
-    private Write decide(Key key, String mode, Signature signature, Path output, String path, Runnable skipping) {
+    private Write decide(WriteKey key, String mode, Signature signature, Path output, String path, Runnable skipping) {
         int number = lastWrite.incrementAndGet();
         WriteTurns.Target target = turns.to(path);
         boolean existed = exists(output);
@@ -330,7 +336,8 @@ final class Writes {
                 stale.skipped(signature, path, answer.path("saved").path("epoch").asInt());
                 Map<String, Integer> made = new HashMap<>();
                 answer.path("saved").path("made").properties().forEach(each -> made.put(each.getKey(), each.getValue().asInt()));
-                signatures.leftOut(made, SavedOutputs.get());
+                SavedOutputs outputs = SavedOutputs.get();
+                signatures.leftOut(made, text -> outputs.shuffle(text) != null);
                 if (mode.equals("add") || mode.equals("amend")) {
                     inputs.notAddedAgain(path, context.newRddId());
                 }
@@ -382,7 +389,7 @@ final class Writes {
             return null;
         }
         Path output = new Path(path);
-        Key key = key(output);
+        WriteKey key = key(output);
         Write write = planned.getOrDefault(key, intoHiveBy(key));
         if (write == null) {
             // Whoever made it did not plan it as Spark's writers of files do, so it may keep a part of what is there.
@@ -392,7 +399,7 @@ final class Writes {
     }
 
     /** The write to a table of Hive's whose files are written there first: one statement may write to several tables. */
-    private Write intoHiveBy(Key staging) {
+    private Write intoHiveBy(WriteKey staging) {
         List<Write> all = planned.values().stream()
                 .filter(each -> each.key().execution().equals(staging.execution()) && each.key().path().startsWith(HIVE))
                 .toList();
@@ -410,7 +417,7 @@ final class Writes {
         if (context.isStopped() || !isOurs(context) || exists(output)) {
             return null;
         }
-        Key key = key(output);
+        WriteKey key = key(output);
         Write known = planned.get(key);
         if (known == null) {
             known = declare(key, EarlierWrites.SAVE, Signature.ofUnknownWrite(output.toString()), output);
@@ -507,8 +514,8 @@ final class Writes {
         return mixed.isEmpty() ? inputs.refusalOf(stage.rdd()) : mixed;
     }
 
-    private Key key(Path output) {
-        return new Key(execution(), names.of(output));
+    private WriteKey key(Path output) {
+        return new WriteKey(execution(), names.of(output));
     }
 
     private String execution() {

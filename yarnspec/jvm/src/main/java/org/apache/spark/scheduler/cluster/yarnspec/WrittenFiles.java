@@ -140,19 +140,19 @@ record WrittenFiles(int count, String digest) {
     }
 
     /** Looks at one thing. */
-    interface Look<T, R> {
+    interface FileSystemCall<T, R> {
         R at(T one) throws IOException;
     }
 
     /** All that is found at any of them, several looks at a time. */
-    static <T, R> List<R> inParallel(List<T> all, Look<T, List<R>> look) throws IOException {
+    static <T, R> List<R> inParallel(List<T> all, FileSystemCall<T, List<R>> look) throws IOException {
         List<Callable<List<R>>> looks = new ArrayList<>();
         all.forEach(each -> looks.add(() -> look.at(each)));
         return inParallel(looks).stream().flatMap(List::stream).toList();
     }
 
     /** @param listing looks at a directory, and tells what is in it; so at each of those below */
-    static void walk(List<FileStatus> directories, Look<FileStatus, FileStatus[]> listing) throws IOException {
+    static void walk(List<FileStatus> directories, FileSystemCall<FileStatus, FileStatus[]> listing) throws IOException {
         List<FileStatus> level = directories;
         while (!level.isEmpty()) {
             level = inParallel(level, each -> Stream.of(listing.at(each)).filter(FileStatus::isDirectory).toList());

@@ -142,7 +142,7 @@ class AdoptionTest {
             for (OutputName name : outputs.keySet()) {
                 assertEquals(
                         env.blockManager().blockManagerId(),
-                        SavedOutputs.get().placeOf(new SavedOutputs.Key(name.shuffle(), name.mapId())));
+                        SavedOutputs.get().placeOf(new SavedOutputs.OutputKey(name.shuffle(), name.mapId())));
             }
             JsonNode report = event("outputs_reported");
             assertEquals(12, report.path("found").asInt());

@@ -97,9 +97,9 @@ class ClaimsTest {
         assertEquals(Verdict.WAIT, ask(other, FIRST));
         assertEquals(Verdict.ADOPT, ask(other, SECOND));
         adopt(other, FIRST);
-        assertNull(saved.placeOf(new SavedOutputs.Key(0, FIRST.mapId())), "it was not the other's to take");
+        assertNull(saved.placeOf(new SavedOutputs.OutputKey(0, FIRST.mapId())), "it was not the other's to take");
         adopt(one, FIRST);
-        assertEquals(one, saved.placeOf(new SavedOutputs.Key(0, FIRST.mapId())));
+        assertEquals(one, saved.placeOf(new SavedOutputs.OutputKey(0, FIRST.mapId())));
         assertEquals(Verdict.GARBAGE, ask(other, FIRST));
     }
 
@@ -111,7 +111,7 @@ class ClaimsTest {
         claims.settle(new Messages.Adopted(one, List.of(), Map.of(FIRST, "checksum differs")));
         assertEquals(Verdict.ADOPT, ask(other, FIRST));
         adopt(other, FIRST);
-        assertEquals(other, saved.placeOf(new SavedOutputs.Key(0, FIRST.mapId())));
+        assertEquals(other, saved.placeOf(new SavedOutputs.OutputKey(0, FIRST.mapId())));
     }
 
     @Test
@@ -123,7 +123,7 @@ class ClaimsTest {
         assertEquals(Verdict.KEEP, ask(one, FIRST));
         assertEquals(Verdict.ADOPT, ask(other, FIRST));
         adopt(other, FIRST);
-        assertEquals(other, saved.placeOf(new SavedOutputs.Key(0, FIRST.mapId())));
+        assertEquals(other, saved.placeOf(new SavedOutputs.OutputKey(0, FIRST.mapId())));
     }
 
     @Test
@@ -132,14 +132,14 @@ class ClaimsTest {
         claims.lost("11");
         assertEquals(Verdict.ADOPT, ask(executor("12", "a"), FIRST));
         adopt(executor("11", "a"), FIRST);
-        assertNull(saved.placeOf(new SavedOutputs.Key(0, FIRST.mapId())));
+        assertNull(saved.placeOf(new SavedOutputs.OutputKey(0, FIRST.mapId())));
     }
 
     @Test
     void onlyItsWriterOrALaterEpochsExecutorCanHaveIt() {
         BlockManagerId who = executor("11", "a");
         assertEquals(Verdict.SPARE, ask(who, 1, "4", FIRST));
-        assertTrue(saved.wants(new SavedOutputs.Key(0, FIRST.mapId())));
+        assertTrue(saved.wants(new SavedOutputs.OutputKey(0, FIRST.mapId())));
         assertEquals(Verdict.ADOPT, ask(who, 2, "9", FIRST));
     }
 
@@ -197,9 +197,9 @@ class ClaimsTest {
         Messages.Inventory found = new Messages.Inventory(who, 1, "3", List.of(FIRST, SECOND));
         saved.askServices();
         assertEquals(List.of(Verdict.WAIT, Verdict.WAIT), beside.judge(found), "the service has not spoken yet");
-        saved.served(executor("3", "a"), new SavedOutputs.Key(0, FIRST.mapId()));
+        saved.served(executor("3", "a"), new SavedOutputs.OutputKey(0, FIRST.mapId()));
         assertEquals(List.of(Verdict.SERVED, Verdict.WAIT), beside.judge(found));
-        saved.notServed(new SavedOutputs.Key(0, SECOND.mapId()));
+        saved.notServed(new SavedOutputs.OutputKey(0, SECOND.mapId()));
         assertEquals(List.of(Verdict.SERVED, Verdict.ADOPT), beside.judge(found));
         saved.close(0);
         assertEquals(Verdict.SERVED, beside.judge(found).get(0), "its shuffle is in use");

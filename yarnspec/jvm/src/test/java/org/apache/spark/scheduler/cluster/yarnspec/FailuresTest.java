@@ -22,8 +22,8 @@ class FailuresTest {
     void whatIsNotCountedIsStillToldForWhatItWas() {
         TaskFailedReason ofCopy = Failures.uncounted(BROKEN, true);
         TaskFailedReason ofOriginal = Failures.uncounted(BROKEN, false);
-        assertEquals(Failures.Kind.COPY_FAILED, Failures.kindOf(ofCopy));
-        assertEquals(Failures.Kind.EXCEPTION, Failures.kindOf(ofOriginal));
+        assertEquals(Failures.FailureKind.COPY_FAILED, Failures.kindOf(ofCopy));
+        assertEquals(Failures.FailureKind.EXCEPTION, Failures.kindOf(ofOriginal));
         assertFalse(ofCopy.countTowardsTaskFailures() || ofOriginal.countTowardsTaskFailures());
         assertTrue(Failures.textOf(ofOriginal).contains("broken"), Failures.textOf(ofOriginal));
     }
@@ -55,7 +55,7 @@ class FailuresTest {
                         "Python worker exited unexpectedly (crashed) - Fatal Python error: Cannot recover from "
                                 + "MemoryErrors while normalizing exceptions.")));
         for (TaskFailedReason reason : lack) {
-            assertEquals(Failures.Kind.OUT_OF_MEMORY, Failures.kindOf(reason), reason.toErrorString());
+            assertEquals(Failures.FailureKind.OUT_OF_MEMORY, Failures.kindOf(reason), reason.toErrorString());
         }
     }
 
@@ -70,7 +70,7 @@ class FailuresTest {
                 inPython("ImportError: libmemory.so: cannot open shared object file"),
                 inPython("InMemoryError: no such table"));
         for (TaskFailedReason reason : others) {
-            assertEquals(Failures.Kind.EXCEPTION, Failures.kindOf(reason), reason.toErrorString());
+            assertEquals(Failures.FailureKind.EXCEPTION, Failures.kindOf(reason), reason.toErrorString());
         }
     }
 
@@ -78,16 +78,16 @@ class FailuresTest {
     void wantOfMemoryIsToldForWhatItWasWhenItIsNotCounted() {
         TaskFailedReason lack = failing(new IllegalStateException("writing failed", new OutOfMemoryError()));
         TaskFailedReason ofOriginal = Failures.uncounted(lack, false);
-        assertEquals(Failures.Kind.OUT_OF_MEMORY, Failures.kindOf(ofOriginal));
+        assertEquals(Failures.FailureKind.OUT_OF_MEMORY, Failures.kindOf(ofOriginal));
         assertFalse(ofOriginal.countTowardsTaskFailures());
         assertTrue(Failures.textOf(ofOriginal).contains("writing failed"), Failures.textOf(ofOriginal));
-        assertEquals(Failures.Kind.COPY_FAILED, Failures.kindOf(Failures.uncounted(lack, true)));
+        assertEquals(Failures.FailureKind.COPY_FAILED, Failures.kindOf(Failures.uncounted(lack, true)));
     }
 
     @Test
     void anExecutorThatIsLostStaysOne() {
         TaskFailedReason lost = Failures.uncounted(new ExecutorLostFailure("7", true, Option.apply("died")), false);
-        assertEquals(Failures.Kind.EXECUTOR_LOST, Failures.kindOf(lost));
+        assertEquals(Failures.FailureKind.EXECUTOR_LOST, Failures.kindOf(lost));
         assertFalse(lost.countTowardsTaskFailures());
     }
 }

@@ -99,11 +99,11 @@ class KeptWritesTest {
     }
 
     /** As where a library is missing, or the program's own RDD has a fault. */
-    private static final class Faulty extends RDD<Integer> {
+    private static final class FaultyRdd extends RDD<Integer> {
         private static final long serialVersionUID = 1;
         private final RDD<Integer> below;
 
-        Faulty(RDD<Integer> below) {
+        FaultyRdd(RDD<Integer> below) {
             super(below, below.elementClassTag());
             this.below = below;
         }
@@ -134,7 +134,7 @@ class KeptWritesTest {
             assertTrue(writes.isThere(changed.rdd(), output("kept"), "saveAsTextFile"));
             life.aboutWrites = "{}";
             // Directly, by a shuffle that comes now, and by one of which nothing can be told.
-            var faulty = new Faulty(changed.rdd()).toJavaRDD();
+            var faulty = new FaultyRdd(changed.rdd()).toJavaRDD();
             for (var later : List.of(changed, changed.coalesce(1, true), faulty.coalesce(1, true))) {
                 assertFalse(writes.isThere(later.rdd(), output("later"), "saveAsTextFile"));
                 var refused = assertThrows(IllegalStateException.class, () -> writes.save(output("later"), "job"));

@@ -440,7 +440,7 @@ class RecoveryTest {
     }
 
     /** Spreads records, but not while somebody works out what it is. */
-    private static final class Faulty extends Partitioner {
+    private static final class FaultyPartitioner extends Partitioner {
         private static final long serialVersionUID = 1;
 
         @Override
@@ -463,7 +463,7 @@ class RecoveryTest {
     void aFaultOfOursIsNotTheJobs() throws Exception {
         try (DriverLife life = new DriverLife(1, null, Map.of())) {
             var pairs = life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4).mapToPair(each -> new Tuple2<>(each, each));
-            JavaFutureAction<Long> job = pairs.partitionBy(new Faulty()).countAsync();
+            JavaFutureAction<Long> job = pairs.partitionBy(new FaultyPartitioner()).countAsync();
             finishMaps(life, 4);
             finishReducers(life);
             assertEquals(4, job.get(30, TimeUnit.SECONDS));

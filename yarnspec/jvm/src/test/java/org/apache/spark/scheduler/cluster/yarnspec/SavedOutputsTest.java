@@ -17,7 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.spark.scheduler.MapStatus$;
-import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.Key;
+import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.OutputKey;
 import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -72,11 +72,11 @@ class SavedOutputsTest {
         return BlockManagerId.apply(id, host, 1, Option.empty());
     }
 
-    private static Key key(long mapId) {
-        return new Key(5, mapId);
+    private static OutputKey key(long mapId) {
+        return new OutputKey(5, mapId);
     }
 
-    private CompletableFuture<SavedOutputs.Outcome> waiting() {
+    private CompletableFuture<SavedOutputs.RestoreOutcome> waiting() {
         return CompletableFuture.supplyAsync(() -> {
             try {
                 return saved.await(5, System.nanoTime() + NEVER, 0, System.nanoTime() + NEVER);
@@ -115,12 +115,12 @@ class SavedOutputsTest {
 
     @Test
     void waitingEndsWhenEveryOutputIsAnsweredFor() throws Exception {
-        CompletableFuture<SavedOutputs.Outcome> outcome = waiting();
+        CompletableFuture<SavedOutputs.RestoreOutcome> outcome = waiting();
         saved.adopted(executor("7", "a"), List.of(key(100)));
         saved.refused("a", key(101), "missing data");
         assertFalse(outcome.isDone());
         saved.hostGone("b");
-        SavedOutputs.Outcome got = outcome.get(30, TimeUnit.SECONDS);
+        SavedOutputs.RestoreOutcome got = outcome.get(30, TimeUnit.SECONDS);
         assertEquals("7", got.places().get(0).executorId());
         assertEquals(Map.of("missing data", 1, "it is not on its host", 1), got.notRestored());
     }
@@ -135,7 +135,7 @@ class SavedOutputsTest {
 
     @Test
     void whatComesAfterTheWindowComesTooLate() throws Exception {
-        SavedOutputs.Outcome outcome = saved.await(5, System.nanoTime(), 0, System.nanoTime() + NEVER);
+        SavedOutputs.RestoreOutcome outcome = saved.await(5, System.nanoTime(), 0, System.nanoTime() + NEVER);
         assertEquals(Map.of("its host was not heard in time", 3), outcome.notRestored());
         saved.adopted(executor("7", "a"), List.of(key(100)));
         assertNull(saved.placeOf(key(100)));
@@ -146,7 +146,7 @@ class SavedOutputsTest {
     void aHostThatMoreComesOfIsWaitedForBeyondTheWindow() throws Exception {
         saved.adopted(executor("7", "a"), List.of(key(100)));
         long over = System.nanoTime();
-        CompletableFuture<SavedOutputs.Outcome> outcome = CompletableFuture.supplyAsync(() -> {
+        CompletableFuture<SavedOutputs.RestoreOutcome> outcome = CompletableFuture.supplyAsync(() -> {
             try {
                 return saved.await(5, over, NEVER, System.nanoTime() + NEVER);
             } catch (InterruptedException e) {
@@ -155,7 +155,7 @@ class SavedOutputsTest {
         });
         assertThrows(TimeoutException.class, () -> outcome.get(100, TimeUnit.MILLISECONDS));
         saved.adopted(executor("7", "a"), List.of(key(101)));
-        SavedOutputs.Outcome got = outcome.get(30, TimeUnit.SECONDS);
+        SavedOutputs.RestoreOutcome got = outcome.get(30, TimeUnit.SECONDS);
         assertEquals(2, got.places().size());
         assertEquals(Map.of("its host was not heard in time", 1), got.notRestored(), "nothing has come of host b");
     }
@@ -164,7 +164,7 @@ class SavedOutputsTest {
     void thatHasAnEnd() throws Exception {
         saved.adopted(executor("7", "a"), List.of(key(100)));
         long now = System.nanoTime();
-        SavedOutputs.Outcome got = saved.await(5, now, NEVER, now);
+        SavedOutputs.RestoreOutcome got = saved.await(5, now, NEVER, now);
         assertEquals(Map.of("its host was not heard in time", 2), got.notRestored());
     }
 
@@ -173,7 +173,7 @@ class SavedOutputsTest {
         saved.adopted(executor("7", "a"), List.of(key(100)));
         saved.reported("b", "9");
         saved.reported("a", "8");
-        CompletableFuture<SavedOutputs.Outcome> outcome = waiting();
+        CompletableFuture<SavedOutputs.RestoreOutcome> outcome = waiting();
         assertThrows(TimeoutException.class, () -> outcome.get(100, TimeUnit.MILLISECONDS));
         saved.reported("a", "7");
         assertEquals(Map.of("it is not on its host", 2), outcome.get(30, TimeUnit.SECONDS).notRestored());
@@ -193,7 +193,7 @@ class SavedOutputsTest {
         saved.executorLost("7");
         saved.adopted(executor("7", "a"), List.of(key(100))); // said before, heard after
         saved.hostGone("b");
-        SavedOutputs.Outcome outcome = waiting().get(30, TimeUnit.SECONDS);
+        SavedOutputs.RestoreOutcome outcome = waiting().get(30, TimeUnit.SECONDS);
         assertEquals(Map.of(), outcome.places());
         assertEquals(2, outcome.notRestored().get("its new executor was lost"));
     }
@@ -203,13 +203,13 @@ class SavedOutputsTest {
         saved.askServices();
         saved.hostGone("a");
         saved.hostGone("b");
-        CompletableFuture<SavedOutputs.Outcome> outcome = waiting();
+        CompletableFuture<SavedOutputs.RestoreOutcome> outcome = waiting();
         assertTrue(saved.served(executor("1", "a"), key(100)));
         saved.notServed(key(101));
         assertFalse(outcome.isDone());
         assertFalse(saved.served(executor("1", "a"), key(101)), "it was given up");
         saved.notServed(key(102));
-        SavedOutputs.Outcome got = outcome.get(30, TimeUnit.SECONDS);
+        SavedOutputs.RestoreOutcome got = outcome.get(30, TimeUnit.SECONDS);
         assertEquals(Map.of(0, executor("1", "a")), got.places());
         assertEquals(Map.of("it is not on its host", 2), got.notRestored());
     }

@@ -28,7 +28,7 @@ import org.apache.spark.network.shuffle.protocol.ExecutorShuffleInfo;
 import org.apache.spark.network.util.MapConfigProvider;
 import org.apache.spark.network.util.TransportConf;
 import org.apache.spark.scheduler.MapStatus$;
-import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.Key;
+import org.apache.spark.scheduler.cluster.yarnspec.SavedOutputs.OutputKey;
 import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -82,7 +82,7 @@ class ServiceProbeTest {
     }
 
     private void probe(boolean all, long timeoutMs, ServiceProbe.Services services) throws InterruptedException {
-        ServiceProbe.Watcher watcher = (host, outputs, served, bytes, durationMs) ->
+        ServiceProbe.ProbeWatcher watcher = (host, outputs, served, bytes, durationMs) ->
                 answered.add(host + " " + outputs + " " + served + " " + bytes);
         new ServiceProbe(saved, all, services, watcher).run(timeoutMs);
         saved.all().forEach(each -> assertFalse(saved.isAsked(each.key())));
@@ -99,7 +99,7 @@ class ServiceProbeTest {
         Set<Integer> reducers = ConcurrentHashMap.newKeySet();
         probe(true, LONG_MS, (where, shuffle, mapId, reducer) -> reducers.add(reducer) || true);
         assertEquals(Set.of(100L, 101L, 102L, 103L), served());
-        assertEquals(at("2", "b", 7337), saved.placeOf(new Key(5, 103)));
+        assertEquals(at("2", "b", 7337), saved.placeOf(new OutputKey(5, 103)));
         assertEquals(Set.of(0, 2), reducers, "nobody reads an empty part");
         assertEquals(Set.of("a 2 2 3000", "b 2 2 3000"), answered);
     }
@@ -121,7 +121,7 @@ class ServiceProbeTest {
             return mapId != 100 || reducer != 2;
         });
         assertEquals(Set.of(101L, 102L), served());
-        assertTrue(saved.wants(new Key(5, 100)));
+        assertTrue(saved.wants(new OutputKey(5, 100)));
         assertEquals(Set.of("a 2 1 1500", "b 2 1 1500"), answered);
     }
 

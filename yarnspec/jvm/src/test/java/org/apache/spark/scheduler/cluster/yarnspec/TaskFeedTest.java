@@ -15,7 +15,7 @@ class TaskFeedTest {
     private static void add(TaskFeed feed, int from, int to) {
         Row row = new Row();
         for (int i = from; i < to; i++) {
-            row.begin(Row.Kind.TASK_ENDED, 1_700_000_000_000L + i, 3, 1)
+            row.begin(Row.RowKind.TASK_ENDED, 1_700_000_000_000L + i, 3, 1)
                     .set(Column.INDEX, i)
                     .set(Column.BYTES_READ, 1L << 40)
                     .state(Row.State.FAILED)

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class TaskListenerTest {
     private static final Map<String, String> SPECULATION = Map.of("spark.yarnspec.speculation", "true");
 
-    private static long ofKind(Row.Kind kind) {
+    private static long ofKind(Row.RowKind kind) {
         return kind.ordinal() + 1L;
     }
 
@@ -40,12 +40,12 @@ class TaskListenerTest {
             List<Object> kinds = rows.stream().map(row -> row.get("kind")).toList();
             assertEquals(
                     List.of(
-                            ofKind(Row.Kind.STAGE_STARTED),
-                            ofKind(Row.Kind.TASK_STARTED),
-                            ofKind(Row.Kind.TASK_STARTED),
-                            ofKind(Row.Kind.TASK_ENDED),
-                            ofKind(Row.Kind.TASK_ENDED),
-                            ofKind(Row.Kind.STAGE_ENDED)),
+                            ofKind(Row.RowKind.STAGE_STARTED),
+                            ofKind(Row.RowKind.TASK_STARTED),
+                            ofKind(Row.RowKind.TASK_STARTED),
+                            ofKind(Row.RowKind.TASK_ENDED),
+                            ofKind(Row.RowKind.TASK_ENDED),
+                            ofKind(Row.RowKind.STAGE_ENDED)),
                     kinds);
             assertEquals(1L, rows.get(0).get("tasks"));
             assertTrue(rows.get(0).get("text").toString().startsWith("countAsync"));
@@ -55,10 +55,10 @@ class TaskListenerTest {
             assertEquals(copy, rows.get(2).get("task_id"));
             assertEquals(1L, rows.get(2).get("attempt"));
             assertEquals((long) Row.State.FAILED.ordinal(), rows.get(3).get("state"));
-            assertEquals((long) Failures.Kind.COPY_FAILED.ordinal(), rows.get(3).get("failure"));
+            assertEquals((long) Failures.FailureKind.COPY_FAILED.ordinal(), rows.get(3).get("failure"));
             assertTrue(rows.get(3).get("text").toString().contains("broken"));
             assertEquals((long) Row.State.SUCCESS.ordinal(), rows.get(4).get("state"));
-            assertEquals((long) Failures.Kind.NONE.ordinal(), rows.get(4).get("failure"));
+            assertEquals((long) Failures.FailureKind.NONE.ordinal(), rows.get(4).get("failure"));
             assertEquals((long) Row.State.SUCCESS.ordinal(), rows.get(5).get("state"));
         }
     }
@@ -92,7 +92,7 @@ class TaskListenerTest {
             metrics.incDiskBytesSpilled(7);
             cluster.heartbeat(task, metrics.accumulators());
             Map<String, Object> row = client.rows(1).get(0);
-            assertEquals(ofKind(Row.Kind.TASK_COUNTERS), row.get("kind"));
+            assertEquals(ofKind(Row.RowKind.TASK_COUNTERS), row.get("kind"));
             assertEquals(task, row.get("task_id"));
             assertEquals("a", row.get("host"));
             assertEquals(100L, row.get("bytes_read"));

@@ -12,12 +12,12 @@ import org.apache.spark.TaskContext;
  * fails, or the attempt is held there until it is let go, whoever wants to kill it. Once for each job: the file that says
  * so has the stage's id and the attempt's task id in it.
  */
-final class Steps {
+final class SinkSteps {
     private static final String WRITING = ".writing";
     private static final long LONGEST_MS = 60_000;
     private static final long POLL_MS = 20;
 
-    private Steps() {}
+    private SinkSteps() {}
 
     static void reached(String step) throws IOException {
         TaskContext task = TaskContext.get();

@@ -33,17 +33,17 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class PlacingMasterTest {
+class AmCallInterceptorTest {
   private static final String HOSTS =
       "\"all_hosts\":[{\"host\":\"a\",\"rack\":\"/r1\"},{\"host\":\"b\",\"rack\":\"/r1\"},{\"host\":\"c\",\"rack\":\"/r2\"}]";
 
   @TempDir Path directory;
   private final FakeResourceManager rm = new FakeResourceManager();
-  private PlacingMaster master;
+  private AmCallInterceptor master;
 
   @BeforeEach
   void register() throws Exception {
-    master = new PlacingMaster(directory, () -> {});
+    master = new AmCallInterceptor(directory, () -> {});
     registerAgain();
   }
 
@@ -367,7 +367,7 @@ class PlacingMasterTest {
   @Test
   void aSkeinThatCannotBeCuredEndsTheApplication() throws Exception {
     master =
-        new PlacingMaster(
+        new AmCallInterceptor(
             directory,
             () -> {
               throw new NoSuchFieldException("this$0");

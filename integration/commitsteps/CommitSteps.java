@@ -14,11 +14,11 @@ import org.apache.spark.TaskContext;
  * <p>And holds the driver where it commits a job, when it is told a directory for that: it makes at-STEP there and goes
  * on when there is go-STEP.
  */
-final class Steps {
+final class CommitSteps {
     private static final long LONGEST_MS = 60_000;
     private static final long POLL_MS = 20;
 
-    private Steps() {}
+    private CommitSteps() {}
 
     static void reached(String step) throws IOException {
         TaskContext task = TaskContext.get();

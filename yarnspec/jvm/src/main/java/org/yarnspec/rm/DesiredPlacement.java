@@ -24,7 +24,7 @@ import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
  * @param finish how the application ends, or null while it goes on
  * @param racks rack by host, for the hosts that the negotiator knows
  */
-record Placement(
+record DesiredPlacement(
     long version,
     Mode mode,
     String hostAttribute,
@@ -77,7 +77,7 @@ record Placement(
       }
       String json = diagnostics.substring(CARRIED.length());
       try {
-        return finish(new Fields(JSON.readTree(json), ""));
+        return finish(new FieldReader(JSON.readTree(json), ""));
       } catch (IOException | RuntimeException unreadable) {
         // A success is never told this way.
         return new Finish(FinalApplicationStatus.FAILED, json);
@@ -88,25 +88,25 @@ record Placement(
   static final String DEFAULT_HOST_ATTRIBUTE = "nm.yarn.io/host";
 
   /** Before the first file: nothing is blocked and nothing is wanted. */
-  static final Placement NONE =
-      new Placement(
+  static final DesiredPlacement NONE =
+      new DesiredPlacement(
           0, Mode.BLACKLIST, DEFAULT_HOST_ATTRIBUTE, Set.of(), List.of(), null, null, Map.of());
 
   private static final ObjectMapper JSON = new ObjectMapper();
 
   /** Reads the file's content; throws an IOException that names what is wrong with it. */
-  static Placement parse(byte[] content) throws IOException {
+  static DesiredPlacement parse(byte[] content) throws IOException {
     JsonNode root = JSON.readTree(content);
     if (root == null || !root.isObject()) {
       throw new IOException("not a JSON object");
     }
-    Fields fields = new Fields(root, "");
+    FieldReader fields = new FieldReader(root, "");
     Map<String, String> racks = new LinkedHashMap<>();
-    for (Fields host : fields.objects("all_hosts")) {
+    for (FieldReader host : fields.objects("all_hosts")) {
       racks.put(host.text("host"), host.textOr("rack", null));
     }
     List<Wanted> wanted = new ArrayList<>();
-    for (Fields each : fields.objects("wanted")) {
+    for (FieldReader each : fields.objects("wanted")) {
       wanted.add(
           new Wanted(
               each.text("id"),
@@ -117,8 +117,8 @@ record Placement(
               Set.copyOf(each.texts("not_hosts")),
               each.flag("strict")));
     }
-    Fields finish = fields.object("finish");
-    return new Placement(
+    FieldReader finish = fields.object("finish");
+    return new DesiredPlacement(
         fields.number("version"),
         fields.choice("mode", Mode.class, Mode.BLACKLIST),
         fields.textOr("host_attribute", DEFAULT_HOST_ATTRIBUTE),
@@ -129,14 +129,14 @@ record Placement(
         racks);
   }
 
-  private static Finish finish(Fields fields) throws IOException {
+  private static Finish finish(FieldReader fields) throws IOException {
     return new Finish(
         fields.choice("status", FinalApplicationStatus.class, FinalApplicationStatus.FAILED),
         fields.textOr("diagnostics", ""));
   }
 
   /** The fields of one JSON object, read with errors that name the field. */
-  private record Fields(JsonNode node, String path) {
+  private record FieldReader(JsonNode node, String path) {
 
     private JsonNode present(String name) {
       JsonNode value = node.get(name);
@@ -205,23 +205,23 @@ record Placement(
       return texts;
     }
 
-    List<Fields> objects(String name) throws IOException {
-      List<Fields> objects = new ArrayList<>();
+    List<FieldReader> objects(String name) throws IOException {
+      List<FieldReader> objects = new ArrayList<>();
       for (JsonNode value : array(name)) {
         if (!value.isObject()) {
           throw wrong(name, "objects");
         }
-        objects.add(new Fields(value, path + name + "[" + objects.size() + "]."));
+        objects.add(new FieldReader(value, path + name + "[" + objects.size() + "]."));
       }
       return objects;
     }
 
-    Fields object(String name) throws IOException {
+    FieldReader object(String name) throws IOException {
       JsonNode value = present(name);
       if (value != null && !value.isObject()) {
         throw wrong(name, "an object");
       }
-      return value == null ? null : new Fields(value, path + name + ".");
+      return value == null ? null : new FieldReader(value, path + name + ".");
     }
 
     private Iterable<JsonNode> array(String name) throws IOException {

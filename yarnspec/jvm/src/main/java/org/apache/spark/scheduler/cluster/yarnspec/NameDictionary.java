@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Hosts and executors as small numbers: a row keeps the number, the wire gets the bytes. */
-final class Names {
+final class NameDictionary {
     private final Map<String, Integer> codes = new HashMap<>();
     private final List<byte[]> texts = new ArrayList<>();
 

@@ -8,13 +8,13 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 
 /** Names of files and directories: always the same for the same one, with the port of its NameNode or without. */
-final class PlaceNames {
+final class QualifiedPaths {
     private static final String HDFS = "hdfs";
     private static final int HDFS_PORT = 8020;
 
     private final Supplier<Configuration> conf;
 
-    PlaceNames(Supplier<Configuration> conf) {
+    QualifiedPaths(Supplier<Configuration> conf) {
         this.conf = conf;
     }
 

@@ -12,7 +12,7 @@ import org.apache.hadoop.yarn.api.protocolrecords.RegisterApplicationMasterRespo
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
 import org.apache.hadoop.yarn.exceptions.InvalidResourceRequestException;
 import org.apache.hadoop.yarn.exceptions.YarnException;
-import org.yarnspec.rm.Placement.Finish;
+import org.yarnspec.rm.DesiredPlacement.Finish;
 
 /**
  * The application master's calls to the ResourceManager, with the desired placement put into them.
@@ -21,29 +21,24 @@ import org.yarnspec.rm.Placement.Finish;
  * wrong here is reported, and the call goes through as it came. The ResourceManager's own exceptions pass untouched, as
  * Hadoop's retry policies above decide by them.
  */
-final class PlacingMaster {
-
-  /** Something done once, in the thread of the first allocate call. */
-  interface Cure {
-    void apply() throws ReflectiveOperationException;
-  }
+final class AmCallInterceptor {
 
   private final RmEvents events;
   private final PlacementFile file;
   private final AllocateRewriter rewriter;
   private final AnswerEvents answers;
   private final LastWord lastWord;
-  private final Cure cure;
+  private final SkeinPatch patch;
   private boolean cured;
   private Finish incurable;
 
-  PlacingMaster(Path directory, Cure cure) {
+  AmCallInterceptor(Path directory, SkeinPatch patch) {
     this.events = new RmEvents(directory.resolve("yarnspec-rm-events.jsonl"));
     this.file = new PlacementFile(directory.resolve("yarnspec-placement.json"), events);
     this.rewriter = new AllocateRewriter(events);
     this.answers = new AnswerEvents(events, rewriter);
     this.lastWord = new LastWord(events);
-    this.cure = cure;
+    this.patch = patch;
   }
 
   RegisterApplicationMasterResponse register(
@@ -64,7 +59,7 @@ final class PlacingMaster {
   AllocateResponse allocate(AllocateRequest request, ApplicationMasterProtocol resourceManager)
       throws YarnException, IOException {
     cureOnce();
-    Placement placement = file.read();
+    DesiredPlacement placement = file.read();
     Finish finish = incurable != null ? incurable : placement.finish();
     if (finish != null || lastWord.said()) {
       return lastWord.insteadOf(request, finish, resourceManager);
@@ -74,7 +69,7 @@ final class PlacingMaster {
         "answer",
         () -> {
           // Read again: a host that was blocked while the call was under way gets no container either.
-          Placement now = file.read();
+          DesiredPlacement now = file.read();
           synchronized (this) {
             rewriter.succeeded();
             rewriter.filter(response, now);
@@ -92,7 +87,7 @@ final class PlacingMaster {
   }
 
   private AllocateResponse accepted(
-      AllocateRequest request, Placement placement, ApplicationMasterProtocol resourceManager)
+      AllocateRequest request, DesiredPlacement placement, ApplicationMasterProtocol resourceManager)
       throws YarnException, IOException {
     while (true) {
       try {
@@ -113,7 +108,7 @@ final class PlacingMaster {
     return rewriter.refused(why.lines().findFirst().orElse("the ResourceManager refuses it"));
   }
 
-  private synchronized AllocateRequest rewritten(AllocateRequest request, Placement placement) {
+  private synchronized AllocateRequest rewritten(AllocateRequest request, DesiredPlacement placement) {
     AllocateRequest[] sent = {request};
     guarded("request", () -> sent[0] = rewriter.rewrite(request, placement));
     if (sent[0] == request) {
@@ -128,7 +123,7 @@ final class PlacingMaster {
     }
     cured = true;
     try {
-      cure.apply();
+      patch.apply();
     } catch (ReflectiveOperationException | RuntimeException | LinkageError failure) {
       String message =
           "this is not the Skein that yarnspec knows: its container requests would get lost, so the application ends ("
