@@ -1,6 +1,5 @@
-package org.apache.spark.scheduler.cluster.yarnspec;
+package org.yarnspec.feed;
 
-import org.apache.spark.Success$;
 import org.apache.spark.TaskState;
 import org.apache.spark.executor.ExecutorMetrics;
 import org.apache.spark.executor.TaskMetrics;
@@ -8,6 +7,8 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
 import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskLocality;
+
+import org.apache.spark.Success$;
 
 /**
  * A driver without Spark: it tells of a stage, and once a line comes in it hands Spark's own events to the feed's

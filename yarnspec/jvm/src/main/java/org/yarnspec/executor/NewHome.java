@@ -16,6 +16,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
 import org.apache.spark.storage.DiskBlockManager;
 import org.apache.spark.util.collection.OpenHashSet;
+
 import scala.reflect.ClassTag$;
 
 /** This executor's own directories, as the place where outputs of others go to live on. */

@@ -12,7 +12,11 @@ import org.apache.hadoop.yarn.api.protocolrecords.RegisterApplicationMasterRespo
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
 import org.apache.hadoop.yarn.exceptions.InvalidResourceRequestException;
 import org.apache.hadoop.yarn.exceptions.YarnException;
-import org.yarnspec.rm.DesiredPlacement.Finish;
+import org.yarnspec.placement.AllocateRewriter;
+import org.yarnspec.placement.DesiredPlacement;
+import org.yarnspec.placement.DesiredPlacement.Finish;
+import org.yarnspec.placement.PlacementFile;
+import org.yarnspec.placement.RmEvents;
 
 /**
  * The application master's calls to the ResourceManager, with the desired placement put into them.

@@ -13,6 +13,8 @@ import org.apache.hadoop.yarn.api.records.PreemptionContainer;
 import org.apache.hadoop.yarn.api.records.PreemptionMessage;
 import org.apache.hadoop.yarn.api.records.RejectedSchedulingRequest;
 import org.apache.hadoop.yarn.api.records.Resource;
+import org.yarnspec.placement.AllocateRewriter;
+import org.yarnspec.placement.RmEvents;
 
 /** Writes down what the ResourceManager's answers say and Skein does not pass on. */
 final class AnswerEvents {

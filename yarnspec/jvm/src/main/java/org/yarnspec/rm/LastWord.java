@@ -7,7 +7,8 @@ import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
 import org.apache.hadoop.yarn.api.protocolrecords.FinishApplicationMasterRequest;
 import org.apache.hadoop.yarn.api.protocolrecords.FinishApplicationMasterResponse;
 import org.apache.hadoop.yarn.exceptions.YarnException;
-import org.yarnspec.rm.DesiredPlacement.Finish;
+import org.yarnspec.placement.DesiredPlacement.Finish;
+import org.yarnspec.placement.RmEvents;
 
 /**
  * Ends the application for good when the negotiator says so, and keeps Skein from saying otherwise afterwards.

@@ -12,7 +12,8 @@ import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.yarnspec.rm.DesiredPlacement.Finish;
+import org.yarnspec.placement.DesiredPlacement.Finish;
+import org.yarnspec.placement.RmEvents;
 
 class LastWordTest {
   private static final Finish FAILED = new Finish(FinalApplicationStatus.FAILED, "boom");

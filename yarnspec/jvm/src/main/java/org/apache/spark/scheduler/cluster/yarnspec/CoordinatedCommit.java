@@ -1,4 +1,0 @@
-package org.apache.spark.scheduler.cluster.yarnspec;
-
-/** A commit protocol of ours: it shows nothing of an attempt before the driver has let it commit. */
-public interface CoordinatedCommit {}
