@@ -21,8 +21,14 @@ public class GatedHdfs extends DistributedFileSystem {
 
     @Override
     public FSDataOutputStream create(
-            Path path, FsPermission permission, boolean overwrite, int buffer, short replication, long block,
-            Progressable progress) throws IOException {
+            Path path,
+            FsPermission permission,
+            boolean overwrite,
+            int buffer,
+            short replication,
+            long block,
+            Progressable progress)
+            throws IOException {
         FSDataOutputStream out = super.create(path, permission, overwrite, buffer, replication, block, progress);
         if (path.getName().equals("_SUCCESS")) {
             CommitSteps.hold(getConf(), "shown");

@@ -13,11 +13,16 @@ import org.apache.hadoop.util.Progressable;
 public class StepsHdfs extends DistributedFileSystem {
     @Override
     public FSDataOutputStream createNonRecursive(
-            Path path, FsPermission permission, EnumSet<CreateFlag> flags, int buffer, short replication, long block,
-            Progressable progress) throws IOException {
+            Path path,
+            FsPermission permission,
+            EnumSet<CreateFlag> flags,
+            int buffer,
+            short replication,
+            long block,
+            Progressable progress)
+            throws IOException {
         return SinkSteps.created(
-                path,
-                () -> super.createNonRecursive(path, permission, flags, buffer, replication, block, progress));
+                path, () -> super.createNonRecursive(path, permission, flags, buffer, replication, block, progress));
     }
 
     @Override

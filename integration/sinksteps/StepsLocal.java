@@ -19,8 +19,14 @@ public class StepsLocal extends LocalFileSystem {
     private static final class Raw extends RawLocalFileSystem {
         @Override
         public FSDataOutputStream createNonRecursive(
-                Path path, FsPermission permission, EnumSet<CreateFlag> flags, int buffer, short replication, long block,
-                Progressable progress) throws IOException {
+                Path path,
+                FsPermission permission,
+                EnumSet<CreateFlag> flags,
+                int buffer,
+                short replication,
+                long block,
+                Progressable progress)
+                throws IOException {
             return SinkSteps.created(
                     path,
                     () -> super.createNonRecursive(path, permission, flags, buffer, replication, block, progress));

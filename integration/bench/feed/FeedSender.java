@@ -1,5 +1,6 @@
 package org.yarnspec.feed;
 
+import org.apache.spark.Success$;
 import org.apache.spark.TaskState;
 import org.apache.spark.executor.ExecutorMetrics;
 import org.apache.spark.executor.TaskMetrics;
@@ -7,8 +8,6 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
 import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskLocality;
-
-import org.apache.spark.Success$;
 
 /**
  * A driver without Spark: it tells of a stage, and once a line comes in it hands Spark's own events to the feed's
@@ -39,7 +38,8 @@ final class FeedSender {
                     0, 0, "ResultTask", Success$.MODULE$, ended, new ExecutorMetrics(), metrics);
         }
         System.out.println(feed.port());
-        feed.add(new Row().begin(Row.Kind.STAGE_STARTED, beganMs, 0, 0)
+        feed.add(new Row()
+                .begin(Row.Kind.STAGE_STARTED, beganMs, 0, 0)
                 .state(Row.State.RUNNING)
                 .set(Column.TASKS, tasks)
                 .set(Column.FLAGS, 0)

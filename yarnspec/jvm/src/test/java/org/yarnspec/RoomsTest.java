@@ -27,15 +27,10 @@ class RoomsTest {
     /** From the top down. A room that is named nowhere on the right is used by Spark, Hadoop or Python only. */
     private static final Map<String, Set<String>> MAY_USE = Map.ofEntries(
             Map.entry("driver", Set.of("scheduler", "recovery", "write", "feed", "mapoutputs", "channel")),
-            Map.entry(
-                    "scheduler",
-                    Set.of("recovery", "write", "feed", "stage", "mapoutputs", "channel", "spark")),
+            Map.entry("scheduler", Set.of("recovery", "write", "feed", "stage", "mapoutputs", "channel", "spark")),
             Map.entry("sink", Set.of("recovery", "signature")),
-            Map.entry(
-                    "recovery", Set.of("write", "stage", "mapoutputs", "signature", "channel", "spark")),
-            Map.entry(
-                    "write",
-                    Set.of("files", "stage", "mapoutputs", "signature", "fingerprint", "channel", "spark")),
+            Map.entry("recovery", Set.of("write", "stage", "mapoutputs", "signature", "channel", "spark")),
+            Map.entry("write", Set.of("files", "stage", "mapoutputs", "signature", "fingerprint", "channel", "spark")),
             Map.entry("feed", Set.of("stage", "channel", "spark")),
             Map.entry("files", Set.of("fingerprint")),
             Map.entry("stage", Set.of("channel", "spark")),
@@ -85,7 +80,8 @@ class RoomsTest {
     @Test
     void noNameIsGivenToTwoClasses() {
         Map<String, Set<String>> byName = CLASSES.stream()
-                .filter(each -> !each.getSimpleName().isEmpty() && !each.getSimpleName().equals("package-info"))
+                .filter(each ->
+                        !each.getSimpleName().isEmpty() && !each.getSimpleName().equals("package-info"))
                 .collect(Collectors.groupingBy(
                         JavaClass::getSimpleName,
                         TreeMap::new,

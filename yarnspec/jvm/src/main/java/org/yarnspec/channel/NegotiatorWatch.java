@@ -45,7 +45,8 @@ public final class NegotiatorWatch {
     }
 
     private void run() {
-        ProcessHandle negotiator = negotiatorPid == null ? null : ProcessHandle.of(negotiatorPid).orElse(null);
+        ProcessHandle negotiator =
+                negotiatorPid == null ? null : ProcessHandle.of(negotiatorPid).orElse(null);
         while (true) {
             if (negotiatorPid != null && (negotiator == null || !negotiator.isAlive() || isZombie(negotiatorPid))) {
                 end("its negotiator (process " + negotiatorPid + ") is gone");

@@ -33,8 +33,8 @@ final class TokenDoor {
      */
     static TokenDoor open(String token, String threadName, Consumer<Socket> onClient) throws IOException {
         InetAddress loopback = InetAddress.getByAddress("localhost", new byte[] {127, 0, 0, 1});
-        TokenDoor door = new TokenDoor(
-                token.getBytes(StandardCharsets.US_ASCII), new ServerSocket(0, 4, loopback), onClient);
+        TokenDoor door =
+                new TokenDoor(token.getBytes(StandardCharsets.US_ASCII), new ServerSocket(0, 4, loopback), onClient);
         startDaemon(door::acceptAll, threadName);
         return door;
     }

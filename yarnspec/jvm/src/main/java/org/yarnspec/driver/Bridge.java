@@ -66,7 +66,8 @@ public final class Bridge {
             Long pid = conf.contains("spark.yarnspec.negotiator.pid")
                     ? Long.valueOf(conf.get("spark.yarnspec.negotiator.pid"))
                     : null;
-            NegotiatorWatch watch = new NegotiatorWatch(pid, conf.getInt("spark.yarnspec.bridge.timeoutMs", TIMEOUT_MS));
+            NegotiatorWatch watch =
+                    new NegotiatorWatch(pid, conf.getInt("spark.yarnspec.bridge.timeoutMs", TIMEOUT_MS));
             Bridge bridge = new Bridge(watch);
             try {
                 bridge.serve(conf, announcement);
@@ -92,8 +93,7 @@ public final class Bridge {
         byte[] random = new byte[TOKEN_BYTES];
         new SecureRandom().nextBytes(random);
         String token = HexFormat.of().formatHex(random);
-        tasks = TaskFeed.open(
-                token, dropped -> outbox.add("feed_dropped", event -> event.put("count", dropped)));
+        tasks = TaskFeed.open(token, dropped -> outbox.add("feed_dropped", event -> event.put("count", dropped)));
         recovery = Recovery.open(conf, outbox, token);
         Recovery.set(recovery);
         InetAddress loopback = InetAddress.getByAddress("localhost", new byte[] {127, 0, 0, 1});
@@ -148,7 +148,8 @@ public final class Bridge {
     private void awaitContextEnd() throws InterruptedException {
         long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LAST_EVENTS_TIMEOUT_MS);
         HostBlockingScheduler current = current();
-        while (current != null && !current.sc().listenerBus().activeQueues().isEmpty()
+        while (current != null
+                && !current.sc().listenerBus().activeQueues().isEmpty()
                 && System.nanoTime() < deadlineNs) {
             Thread.sleep(LOOK_MS);
         }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import org.apache.hadoop.security.Credentials;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.spark.SecurityManager$;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.ExternalClusterManager;
@@ -19,8 +20,6 @@ import org.yarnspec.recovery.Recovery;
 import org.yarnspec.recovery.ResumingShuffleManager;
 import org.yarnspec.scheduler.ContainerBackend;
 import org.yarnspec.scheduler.HostBlockingScheduler;
-
-import org.apache.spark.SecurityManager$;
 
 /**
  * Answers Spark when it asks who runs the cluster behind the masters {@code local-yarnspec} and {@code yarn}.
@@ -62,11 +61,12 @@ public final class ClusterManager implements ExternalClusterManager {
         Bridge bridge = Bridge.open(context.conf());
         HostBlockingScheduler blocking = (HostBlockingScheduler) scheduler;
         int contextNumber = bridge.nextContextNumber();
-        // Before the backend, since executors wait for it and ask for the configuration at once. A second SparkContext of
+        // Before the backend, since executors wait for it and ask for the configuration at once. A second SparkContext
+        // of
         // the same program has none: its shuffles and tasks get the numbers of the first one's.
         Adoption adoption = contextNumber == 1 ? Adoption.open(context, bridge.outbox()) : null;
-        ContainerBackend backend = new ContainerBackend(
-                blocking, context, bridge.outbox(), bridge.tasks(), contextNumber, adoption);
+        ContainerBackend backend =
+                new ContainerBackend(blocking, context, bridge.outbox(), bridge.tasks(), contextNumber, adoption);
         ResumingShuffleManager.keepFromExecutors(context.conf());
         Progress progress = new Progress();
         bridge.attach(blocking, backend, progress);
@@ -85,8 +85,9 @@ public final class ClusterManager implements ExternalClusterManager {
     /** Fails with a sentence that names both versions: these classes are built on one line of Spark's internals. */
     static void requireVersion(String version) {
         if (version == null || !version.startsWith(SPARK_VERSION)) {
-            throw new IllegalStateException("yarnspec works with Spark " + SPARK_VERSION + "x, but this driver runs Spark "
-                    + version + ". Use pyspark " + SPARK_VERSION + "x, or point --spark-jars at its jars.");
+            throw new IllegalStateException(
+                    "yarnspec works with Spark " + SPARK_VERSION + "x, but this driver runs Spark " + version
+                            + ". Use pyspark " + SPARK_VERSION + "x, or point --spark-jars at its jars.");
         }
     }
 

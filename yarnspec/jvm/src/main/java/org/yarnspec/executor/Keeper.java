@@ -22,7 +22,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.yarnspec.executor.Messages.End;
 import scala.concurrent.duration.FiniteDuration;
-
 import scala.reflect.ClassTag$;
 
 /**

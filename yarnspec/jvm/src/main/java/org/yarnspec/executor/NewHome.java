@@ -16,7 +16,6 @@ import java.util.concurrent.LinkedBlockingQueue;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
 import org.apache.spark.storage.DiskBlockManager;
 import org.apache.spark.util.collection.OpenHashSet;
-
 import scala.reflect.ClassTag$;
 
 /** This executor's own directories, as the place where outputs of others go to live on. */
@@ -90,10 +89,11 @@ final class NewHome {
      * shuffle. The manager exists only after the plugins have started.
      */
     void register(SortShuffleManager manager) {
-        ConcurrentMap<Object, OpenHashSet<Object>> maps = manager.shuffleBlockResolver().taskIdMapsForShuffle();
+        ConcurrentMap<Object, OpenHashSet<Object>> maps =
+                manager.shuffleBlockResolver().taskIdMapsForShuffle();
         for (OutputName name = unregistered.poll(); name != null; name = unregistered.poll()) {
-            OpenHashSet<Object> tasks = maps.computeIfAbsent(
-                    name.shuffle(), shuffle -> new OpenHashSet<>(16, ClassTag$.MODULE$.Long()));
+            OpenHashSet<Object> tasks =
+                    maps.computeIfAbsent(name.shuffle(), shuffle -> new OpenHashSet<>(16, ClassTag$.MODULE$.Long()));
             synchronized (tasks) {
                 tasks.add(name.mapId());
             }

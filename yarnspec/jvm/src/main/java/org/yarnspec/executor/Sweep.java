@@ -137,7 +137,8 @@ final class Sweep {
     }
 
     private boolean isOutdated(GoneExecutor.Found found) {
-        boolean outdated = found.executors().stream().anyMatch(each -> each.owner().epoch() > settings.epoch());
+        boolean outdated =
+                found.executors().stream().anyMatch(each -> each.owner().epoch() > settings.epoch());
         if (outdated) {
             LOG.warn("A later epoch than {} has been on this host: this executor touches nothing.", settings.epoch());
         }
@@ -180,7 +181,8 @@ final class Sweep {
             }
         }
         int notTaken = adopt(wanted, verifyUntilNs);
-        left += (int) wanted.stream().filter(each -> unusable.contains(each.name())).count();
+        left += (int)
+                wanted.stream().filter(each -> unusable.contains(each.name())).count();
         if (left + notTaken == 0) {
             hold.delete();
         }
@@ -192,8 +194,8 @@ final class Sweep {
         List<Verdict> verdicts = new ArrayList<>();
         for (int from = 0; from < outputs.size(); from += OUTPUTS_PER_QUESTION) {
             List<MapOutput> some = outputs.subList(from, Math.min(outputs.size(), from + OUTPUTS_PER_QUESTION));
-            verdicts.addAll((List<Verdict>) driver.ask(
-                    new Messages.Inventory(where, owner.epoch(), owner.executorId(), names(some))));
+            verdicts.addAll((List<Verdict>)
+                    driver.ask(new Messages.Inventory(where, owner.epoch(), owner.executorId(), names(some))));
         }
         return verdicts;
     }

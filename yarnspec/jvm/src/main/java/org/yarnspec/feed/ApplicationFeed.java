@@ -90,7 +90,9 @@ public final class ApplicationFeed extends SparkListener {
     @Override
     public void onJobEnd(SparkListenerJobEnd ended) {
         progress.jobEnded();
-        String failure = ended.jobResult() instanceof JobFailed failed ? failed.exception().getMessage() : "";
+        String failure = ended.jobResult() instanceof JobFailed failed
+                ? failed.exception().getMessage()
+                : "";
         boolean stream = ofStreams.remove(ended.jobId());
         outbox.add("job_ended", event -> event.put("job", ended.jobId())
                 .put("failure", Failures.shortened(failure == null ? "it failed" : failure))
@@ -129,7 +131,8 @@ public final class ApplicationFeed extends SparkListener {
     @Override
     public void onTaskEnd(SparkListenerTaskEnd ended) {
         if (ended.taskInfo() != null) {
-            progress.taskEnded(ended.stageId(), ended.stageAttemptId(), ended.taskInfo().status());
+            progress.taskEnded(
+                    ended.stageId(), ended.stageAttemptId(), ended.taskInfo().status());
         }
     }
 

@@ -34,12 +34,13 @@ final class ArrowRows implements AutoCloseable {
     static Schema schema() {
         List<Field> fields = new ArrayList<>();
         for (Column column : Column.ALL) {
-            fields.add(column.named()
-                    ? new Field(column.wireName(), FieldType.nullable(ArrowType.Utf8.INSTANCE), null)
-                    : new Field(
-                            column.wireName(),
-                            FieldType.notNullable(new ArrowType.Int(column.width * Byte.SIZE, true)),
-                            null));
+            fields.add(
+                    column.named()
+                            ? new Field(column.wireName(), FieldType.nullable(ArrowType.Utf8.INSTANCE), null)
+                            : new Field(
+                                    column.wireName(),
+                                    FieldType.notNullable(new ArrowType.Int(column.width * Byte.SIZE, true)),
+                                    null));
         }
         fields.add(new Field(Column.TEXT, FieldType.nullable(ArrowType.Utf8.INSTANCE), null));
         return new Schema(fields);

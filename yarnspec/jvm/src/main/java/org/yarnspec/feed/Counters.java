@@ -31,7 +31,9 @@ final class Counters {
         for (Iterator<AccumulableInfo> all = updates.iterator(); all.hasNext(); ) {
             AccumulableInfo update = all.next();
             Option<String> name = update.name();
-            if (name.isDefined() && name.get().startsWith(PREFIX) && update.update().isDefined()) {
+            if (name.isDefined()
+                    && name.get().startsWith(PREFIX)
+                    && update.update().isDefined()) {
                 Column counter = counterOf(name.get().substring(PREFIX.length()));
                 if (counter != null && update.update().get() instanceof Number number) {
                     row.add(counter, number.longValue());
@@ -59,17 +61,20 @@ final class Counters {
         }
         row.set(
                 Column.RECORDS_READ,
-                metrics.inputMetrics().recordsRead() + metrics.shuffleReadMetrics().recordsRead());
+                metrics.inputMetrics().recordsRead()
+                        + metrics.shuffleReadMetrics().recordsRead());
         row.set(
                 Column.BYTES_READ,
-                metrics.inputMetrics().bytesRead() + metrics.shuffleReadMetrics().totalBytesRead());
+                metrics.inputMetrics().bytesRead()
+                        + metrics.shuffleReadMetrics().totalBytesRead());
         row.set(
                 Column.RECORDS_WRITTEN,
                 metrics.outputMetrics().recordsWritten()
                         + metrics.shuffleWriteMetrics().recordsWritten());
         row.set(
                 Column.BYTES_WRITTEN,
-                metrics.outputMetrics().bytesWritten() + metrics.shuffleWriteMetrics().bytesWritten());
+                metrics.outputMetrics().bytesWritten()
+                        + metrics.shuffleWriteMetrics().bytesWritten());
         row.set(Column.RUN_MS, metrics.executorRunTime());
         row.set(Column.GC_MS, metrics.jvmGCTime());
         row.set(Column.SPILL_BYTES, metrics.diskBytesSpilled());

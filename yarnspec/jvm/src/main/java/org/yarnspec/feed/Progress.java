@@ -93,7 +93,9 @@ public final class Progress {
     public synchronized ObjectNode toJson(ObjectMapper json) {
         ObjectNode progress = json.createObjectNode();
         progress.put("active_jobs", activeJobs);
-        progress.put("active_stages", stages.values().stream().filter(s -> s.state.equals("running")).count());
+        progress.put(
+                "active_stages",
+                stages.values().stream().filter(s -> s.state.equals("running")).count());
         progress.put("tasks_running", tasksRunning);
         progress.put("tasks_finished", tasksFinished);
         progress.put("tasks_failed", tasksFailed);

@@ -6,7 +6,8 @@ import java.util.Arrays;
 final class RowBlock {
     static final int ROWS = 8_192;
     /** What a row takes without its text. */
-    static final int ROW_BYTES = Arrays.stream(Column.ALL).mapToInt(column -> column.width).sum();
+    static final int ROW_BYTES =
+            Arrays.stream(Column.ALL).mapToInt(column -> column.width).sum();
 
     private final Object[] columns = new Object[Column.ALL.length];
     private String[] texts;

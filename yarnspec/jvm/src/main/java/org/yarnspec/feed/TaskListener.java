@@ -2,6 +2,7 @@ package org.yarnspec.feed;
 
 import java.util.HashMap;
 import java.util.Map;
+import org.apache.spark.Resubmitted$;
 import org.apache.spark.scheduler.AccumulableInfo;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorMetricsUpdate;
@@ -15,8 +16,6 @@ import org.yarnspec.spark.Scala;
 import scala.Tuple4;
 import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
-
-import org.apache.spark.Resubmitted$;
 
 /** Copies what Spark's listener bus tells of tasks into the feed; it never waits. */
 public final class TaskListener extends SparkListener {
@@ -49,9 +48,7 @@ public final class TaskListener extends SparkListener {
         running.put(task.taskId(), task);
         beginTask(Row.RowKind.TASK_STARTED, task.launchTime(), started.stageId(), started.stageAttemptId(), task);
         row.state(Row.State.RUNNING)
-                .set(
-                        Column.INPUT_BYTES,
-                        stages.inputBytes(started.stageId(), started.stageAttemptId(), task.index()));
+                .set(Column.INPUT_BYTES, stages.inputBytes(started.stageId(), started.stageAttemptId(), task.index()));
         feed.add(row);
     }
 
@@ -80,7 +77,8 @@ public final class TaskListener extends SparkListener {
     @Override
     public void onExecutorMetricsUpdate(SparkListenerExecutorMetricsUpdate update) {
         long nowMs = System.currentTimeMillis();
-        Iterator<Tuple4<Object, Object, Object, Seq<AccumulableInfo>>> tasks = update.accumUpdates().iterator();
+        Iterator<Tuple4<Object, Object, Object, Seq<AccumulableInfo>>> tasks =
+                update.accumUpdates().iterator();
         while (tasks.hasNext()) {
             Tuple4<Object, Object, Object, Seq<AccumulableInfo>> told = tasks.next();
             TaskInfo task = running.get((Long) told._1());

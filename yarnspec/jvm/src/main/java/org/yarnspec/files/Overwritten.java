@@ -35,6 +35,7 @@ public final class Overwritten {
     private static final String PLACES = ".places";
     /** That something was deleted, as it could not be taken. */
     private static final String DELETED = ".deleted";
+
     private static final Pattern TAKEN = Pattern.compile("\\.\\d+");
     /** Made to know the time. */
     private static final String CLOCK = ".clock";
@@ -117,7 +118,8 @@ public final class Overwritten {
         places.forEach(this::numberOf);
         if (renames) {
             try (OutputStream out = create(PLACES)) {
-                out.write(JSON.writeValueAsBytes(numbers.keySet().stream().map(Path::toString).toList()));
+                out.write(JSON.writeValueAsBytes(
+                        numbers.keySet().stream().map(Path::toString).toList()));
             }
         }
     }

@@ -83,7 +83,8 @@ public final class ToOverwrite {
     }
 
     private static IllegalStateException changed(Path path) {
-        return new IllegalStateException("yarnspec: " + path + " has been changed by somebody else while what is to overwrite it was "
-                + "computed. What was there is put back; run it again when nobody else writes there");
+        return new IllegalStateException(
+                "yarnspec: " + path + " has been changed by somebody else while what is to overwrite it was "
+                        + "computed. What was there is put back; run it again when nobody else writes there");
     }
 }

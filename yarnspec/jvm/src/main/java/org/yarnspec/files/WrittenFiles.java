@@ -153,10 +153,13 @@ public record WrittenFiles(int count, String digest) {
     }
 
     /** @param listing looks at a directory, and tells what is in it; so at each of those below */
-    static void walk(List<FileStatus> directories, FileSystemCall<FileStatus, FileStatus[]> listing) throws IOException {
+    static void walk(List<FileStatus> directories, FileSystemCall<FileStatus, FileStatus[]> listing)
+            throws IOException {
         List<FileStatus> level = directories;
         while (!level.isEmpty()) {
-            level = inParallel(level, each -> Stream.of(listing.at(each)).filter(FileStatus::isDirectory).toList());
+            level = inParallel(level, each -> Stream.of(listing.at(each))
+                    .filter(FileStatus::isDirectory)
+                    .toList());
         }
     }
 
@@ -169,7 +172,8 @@ public record WrittenFiles(int count, String digest) {
         return found;
     }
 
-    private static void collect(FileSystem files, Path directory, String above, String job, Map<String, List<Long>> found)
+    private static void collect(
+            FileSystem files, Path directory, String above, String job, Map<String, List<Long>> found)
             throws IOException {
         for (FileStatus each : list(files, directory)) {
             String name = each.getPath().getName();
@@ -253,10 +257,12 @@ public record WrittenFiles(int count, String digest) {
     }
 
     /** Does what a commit does when all files are shown. */
-    public static void finish(FileSystem files, Path output, String job, int epoch, Configuration conf) throws IOException {
+    public static void finish(FileSystem files, Path output, String job, int epoch, Configuration conf)
+            throws IOException {
         removeTemporary(files, output, job, epoch);
         if (conf.getBoolean(FileOutputCommitter.SUCCESSFUL_JOB_OUTPUT_DIR_MARKER, true)) {
-            files.create(new Path(output, FileOutputCommitter.SUCCEEDED_FILE_NAME), true).close();
+            files.create(new Path(output, FileOutputCommitter.SUCCEEDED_FILE_NAME), true)
+                    .close();
         }
     }
 

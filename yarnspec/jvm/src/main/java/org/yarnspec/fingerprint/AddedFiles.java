@@ -24,8 +24,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * jars ({@code ADD JAR}) the driver has no copy.
  */
 public final class AddedFiles {
-    private static final String OUR_JAR =
-            name(AddedFiles.class.getProtectionDomain().getCodeSource().getLocation().toString());
+    private static final String OUR_JAR = name(
+            AddedFiles.class.getProtectionDomain().getCodeSource().getLocation().toString());
 
     private final Map<String, byte[]> digests = new ConcurrentHashMap<>();
 

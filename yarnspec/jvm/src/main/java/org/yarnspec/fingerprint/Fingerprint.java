@@ -54,7 +54,8 @@ public final class Fingerprint {
     }
 
     private Fingerprint add(char kind, byte[] bytes) {
-        digest.update(ByteBuffer.allocate(5).put((byte) kind).putInt(bytes.length).array());
+        digest.update(
+                ByteBuffer.allocate(5).put((byte) kind).putInt(bytes.length).array());
         digest.update(bytes);
         return this;
     }

@@ -128,8 +128,8 @@ public final class HadoopInputs {
 
         private void addFormat(RDD<?> rdd) {
             boolean older = rdd instanceof HadoopRDD<?, ?>;
-            Class<?> format = (Class<?>) Fields.get(
-                    rdd, older ? "inputFormatClass" : "org$apache$spark$rdd$NewHadoopRDD$$inputFormatClass");
+            Class<?> format = (Class<?>)
+                    Fields.get(rdd, older ? "inputFormatClass" : "org$apache$spark$rdd$NewHadoopRDD$$inputFormatClass");
             values.add(format);
             values.readBy(format);
             if (older) {
@@ -170,8 +170,9 @@ public final class HadoopInputs {
 
         private Map<Path, FileStatus> statuses(Collection<Path> read, Configuration conf) throws IOException {
             Map<Path, Map<String, Path>> directories = new LinkedHashMap<>();
-            read.forEach(path ->
-                    directories.computeIfAbsent(path.getParent(), each -> new LinkedHashMap<>()).put(path.getName(), path));
+            read.forEach(path -> directories
+                    .computeIfAbsent(path.getParent(), each -> new LinkedHashMap<>())
+                    .put(path.getName(), path));
             Map<Path, FileStatus> found = new HashMap<>();
             for (Map.Entry<Path, Map<String, Path>> each : directories.entrySet()) {
                 FileSystem fileSystem = each.getKey().getFileSystem(conf);
@@ -189,7 +190,8 @@ public final class HadoopInputs {
         }
 
         /** Finds what it can, and takes that out of what is missing. */
-        private void list(FileSystem fileSystem, Path directory, Map<String, Path> missing, Map<Path, FileStatus> found) {
+        private void list(
+                FileSystem fileSystem, Path directory, Map<String, Path> missing, Map<Path, FileStatus> found) {
             try {
                 RemoteIterator<FileStatus> entries = fileSystem.listStatusIterator(directory);
                 for (long left = (long) ENTRIES_PER_FILE * missing.size(); left > 0 && !missing.isEmpty(); left--) {

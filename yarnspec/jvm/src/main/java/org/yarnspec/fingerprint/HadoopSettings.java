@@ -21,6 +21,7 @@ import org.apache.hadoop.io.DataOutputBuffer;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.broadcast.TorrentBroadcast$;
 import org.apache.spark.io.CompressionCodec;
 import org.apache.spark.rdd.HadoopRDD;
 import org.apache.spark.rdd.RDD;
@@ -30,8 +31,6 @@ import org.apache.spark.storage.BroadcastBlockId;
 import org.apache.spark.util.SerializableConfiguration;
 import org.yarnspec.spark.Fields;
 import scala.Option;
-
-import org.apache.spark.broadcast.TorrentBroadcast$;
 import scala.reflect.ClassTag$;
 
 /**
@@ -44,8 +43,17 @@ import scala.reflect.ClassTag$;
 public final class HadoopSettings {
     /** These are of Hadoop's own formats, and count also where they are the cluster's. */
     private static final List<String> KEYS = List.of(
-            "mapreduce.input.", "mapred.input.", "mapred.min.split", "mapred.max.split", "textinputformat.",
-            "key.value.separator", "io.compression.", "io.serializations", "parquet.", "avro.", "orc.");
+            "mapreduce.input.",
+            "mapred.input.",
+            "mapred.min.split",
+            "mapred.max.split",
+            "textinputformat.",
+            "key.value.separator",
+            "io.compression.",
+            "io.serializations",
+            "parquet.",
+            "avro.",
+            "orc.");
 
     /** Of these the paths, and what is counted of them, are of the input that asked last, which may be another one. */
     private static final Pattern OF_ONE_INPUT = Pattern.compile(".*(inputdir|input\\.dir|numinputfiles).*");
@@ -108,7 +116,9 @@ public final class HadoopSettings {
         } catch (IOException e) {
             throw new Unknown("the cluster's configuration cannot be read in the driver");
         }
-        chosen.keySet().removeIf(key -> OF_ONE_INPUT.matcher(key).matches() || KEYS.stream().noneMatch(key::startsWith));
+        chosen.keySet()
+                .removeIf(key ->
+                        OF_ONE_INPUT.matcher(key).matches() || KEYS.stream().noneMatch(key::startsWith));
         return chosen;
     }
 
@@ -168,7 +178,8 @@ public final class HadoopSettings {
         Option<CompressionCodec> codec = env.conf().getBoolean("spark.broadcast.compress", true)
                 ? Option.apply(CompressionCodec.createCodec(env.conf()))
                 : Option.empty();
-        return TorrentBroadcast$.MODULE$.<SerializableConfiguration>unBlockifyObject(
+        return TorrentBroadcast$.MODULE$
+                .<SerializableConfiguration>unBlockifyObject(
                         pieces, env.serializer(), codec, ClassTag$.MODULE$.apply(SerializableConfiguration.class))
                 .value();
     }

@@ -17,7 +17,8 @@ public final class Partitioners {
                 || partitioner instanceof HashPartitioner
                 || partitioner instanceof PartitionIdPassthrough // of a query, whose plan tells the rest
                 || partitioner instanceof RangePartitioner<?, ?>) {
-            // Python's function is an address here, and its code stands in the command of the RDD below. The bounds of a
+            // Python's function is an address here, and its code stands in the command of the RDD below. The bounds of
+            // a
             // range are what the saved shuffle brings back.
             return;
         } else if (partitioner instanceof scala.Product product) {

@@ -132,11 +132,12 @@ final class PickledCalls {
         if (pickle.remaining() < bytes) {
             return -1;
         }
-        long count = switch (bytes) {
-            case 1 -> pickle.get() & 0xff;
-            case 4 -> pickle.getInt();
-            default -> pickle.getLong();
-        };
+        long count =
+                switch (bytes) {
+                    case 1 -> pickle.get() & 0xff;
+                    case 4 -> pickle.getInt();
+                    default -> pickle.getLong();
+                };
         return count < 0 || count > pickle.remaining() ? -1 : (int) count;
     }
 }

@@ -99,7 +99,8 @@ final class PlanNodes {
             throw new Unknown("it reads a cached table");
         } else if (plan instanceof CollectMetricsExec observed) {
             addObserved(observed);
-        } else if (plan instanceof QueryStageExec || plan instanceof AdaptiveSparkPlanExec
+        } else if (plan instanceof QueryStageExec
+                || plan instanceof AdaptiveSparkPlanExec
                 || plan.getClass().getName().contains(".streaming.")) {
             throw Unknown.kind("a step of a query", plan);
         } else if (plan instanceof WholeStageCodegenExec generated) {
@@ -178,7 +179,8 @@ final class PlanNodes {
         List<byte[]> files = new ArrayList<>();
         for (PartitionDirectory each :
                 CollectionConverters.asJava(relation.location().listFiles(Scala.emptySeq(), Scala.emptySeq()))) {
-            String partition = each.values().toSeq(relation.partitionSchema()).toString(); // the catalog may say another each time
+            String partition =
+                    each.values().toSeq(relation.partitionSchema()).toString(); // the catalog may say another each time
             each.files().foreach(file -> {
                 FileStatus status = file.fileStatus();
                 files.add(new Fingerprint()
@@ -235,11 +237,20 @@ final class PlanNodes {
         } else if (part instanceof CoalescedPartitionSpec spec) {
             into.add("coalesced").add(spec.startReducerIndex()).add(spec.endReducerIndex());
         } else if (part instanceof PartialReducerPartitionSpec spec) {
-            into.add("reducer").add(spec.reducerIndex()).add(spec.startMapIndex()).add(spec.endMapIndex());
+            into.add("reducer")
+                    .add(spec.reducerIndex())
+                    .add(spec.startMapIndex())
+                    .add(spec.endMapIndex());
         } else if (part instanceof PartialMapperPartitionSpec spec) {
-            into.add("mapper").add(spec.mapIndex()).add(spec.startReducerIndex()).add(spec.endReducerIndex());
+            into.add("mapper")
+                    .add(spec.mapIndex())
+                    .add(spec.startReducerIndex())
+                    .add(spec.endReducerIndex());
         } else if (part instanceof CoalescedMapperPartitionSpec spec) {
-            into.add("mappers").add(spec.startMapIndex()).add(spec.endMapIndex()).add(spec.numReducers());
+            into.add("mappers")
+                    .add(spec.startMapIndex())
+                    .add(spec.endMapIndex())
+                    .add(spec.numReducers());
         } else if (part instanceof BitSet bits) {
             into.add("bits").add(bits.capacity());
             for (int bit = bits.nextSetBit(0); bit >= 0; bit = bits.nextSetBit(bit + 1)) {

@@ -51,14 +51,16 @@ final class PythonFunctions {
         into.add("python").add(function.pythonVer()).add(String.join("\n", function.pythonIncludes()));
         // Workers have them in os.environ; null when the program gives none.
         Map<String, String> environment = function.envVars();
-        new TreeMap<>(environment == null ? Map.of() : environment).forEach((name, value) -> into.add(name).add(value));
+        new TreeMap<>(environment == null ? Map.of() : environment)
+                .forEach((name, value) -> into.add(name).add(value));
         for (PickledCalls.Call call : calls) {
             Arrays.fill(command, call.place(), call.place() + call.length(), (byte) 0);
             into.add("variable").add(call.place()).add(contents.get(call.number()));
         }
         into.add(command);
         return contains(command, command.length, ACCUMULATOR)
-                || command.length < SHORTEST && function.broadcastVars().stream().anyMatch(PythonFunctions::accumulates);
+                || command.length < SHORTEST
+                        && function.broadcastVars().stream().anyMatch(PythonFunctions::accumulates);
     }
 
     private static byte[] command(PythonFunction function) {
@@ -74,7 +76,8 @@ final class PythonFunctions {
     }
 
     private static byte[] content(Broadcast<PythonBroadcast> variable) {
-        return CONTENTS.computeIfAbsent(variable, each -> digest(variable.value().path()));
+        return CONTENTS.computeIfAbsent(
+                variable, each -> digest(variable.value().path()));
     }
 
     private static byte[] digest(String path) {

@@ -84,7 +84,8 @@ public final class RddGraph {
             throw new Unknown("a barrier stage is below it");
         }
         if (!shuffles.keptAsWell() && Lineage.isCached(rdd)) {
-            // What is kept may hold other records than those that the next driver would compute, and others read it too.
+            // What is kept may hold other records than those that the next driver would compute, and others read it
+            // too.
             throw new Unknown("it reads a cached RDD");
         }
         if (!shuffles.keptAsWell() && Lineage.isCheckpointed(rdd)) {

@@ -7,11 +7,10 @@ import java.util.WeakHashMap;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.execution.joins.HashedRelation;
-import scala.collection.Iterator;
-
 import org.apache.spark.sql.execution.joins.EmptyHashedRelation$;
+import org.apache.spark.sql.execution.joins.HashedRelation;
 import org.apache.spark.sql.execution.joins.HashedRelationWithAllNullKeys$;
+import scala.collection.Iterator;
 
 /**
  * The content of tables that Spark broadcasts, whatever the order in which their rows arrived.
@@ -22,6 +21,7 @@ import org.apache.spark.sql.execution.joins.HashedRelationWithAllNullKeys$;
 public final class Relations {
     /** How much of a table is looked at: its rows in bytes, and so much more for each row as that costs time as well. */
     private static final long BYTES_MAX = 64 << 20;
+
     private static final int BYTES_PER_ROW = 64;
     private static final byte[] TOO_LARGE = {};
 
@@ -40,7 +40,8 @@ public final class Relations {
             KNOWN.put(content, known);
         }
         if (known == TOO_LARGE) {
-            throw new Unknown("a table that is broadcast below it is too large to be compared with that of the next driver");
+            throw new Unknown(
+                    "a table that is broadcast below it is too large to be compared with that of the next driver");
         }
         return known;
     }
@@ -74,7 +75,9 @@ public final class Relations {
         } else {
             throw Unknown.kind("a broadcast table", content);
         }
-        return sum.tooLarge() ? TOO_LARGE : whole.add(sum.rows).add(sum.total.toByteArray()).bytes();
+        return sum.tooLarge()
+                ? TOO_LARGE
+                : whole.add(sum.rows).add(sum.total.toByteArray()).bytes();
     }
 
     private static byte[] bytes(InternalRow row) {

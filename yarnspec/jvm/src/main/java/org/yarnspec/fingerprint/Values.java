@@ -126,8 +126,11 @@ public final class Values {
             into.addNone();
         } else if (value instanceof String text) {
             into.add(text);
-        } else if (value instanceof Number || value instanceof Boolean || value instanceof Character
-                || value instanceof Enumeration.Value || value instanceof Enum<?>) {
+        } else if (value instanceof Number
+                || value instanceof Boolean
+                || value instanceof Character
+                || value instanceof Enumeration.Value
+                || value instanceof Enum<?>) {
             // Doubles too: their text tells every value from every other, but for the kinds of NaN.
             into.add(value.getClass().getName()).add(value.toString());
         } else if (value instanceof byte[] bytes) {
@@ -341,7 +344,8 @@ public final class Values {
     private static boolean isModule(Class<?> type) {
         try {
             return type.getName().endsWith("$")
-                    && java.lang.reflect.Modifier.isStatic(type.getField("MODULE$").getModifiers());
+                    && java.lang.reflect.Modifier.isStatic(
+                            type.getField("MODULE$").getModifiers());
         } catch (NoSuchFieldException e) {
             return false;
         }

@@ -61,8 +61,8 @@ public final class Adoption implements ThreadSafeRpcEndpoint {
         rpcEnv = context.env().rpcEnv();
         served = served(context.conf());
         live = LiveAdoption.current();
-        claims = new Claims(
-                context.conf().getInt("spark.yarnspec.epoch", 1), saved, new Tracker(context), served, live);
+        claims =
+                new Claims(context.conf().getInt("spark.yarnspec.epoch", 1), saved, new Tracker(context), served, live);
     }
 
     /** Whether the shuffle services of the cluster give out map outputs, also when their executor is gone. */
@@ -99,7 +99,9 @@ public final class Adoption implements ThreadSafeRpcEndpoint {
         }
         String whyNot = whyNot(conf);
         if (!whyNot.isEmpty()) {
-            outbox.add("adoption_off", event -> event.put("executor_id", "").put("host", "").put("why", whyNot));
+            outbox.add(
+                    "adoption_off",
+                    event -> event.put("executor_id", "").put("host", "").put("why", whyNot));
             return null;
         }
         Set<String> plugins = new LinkedHashSet<>(List.of(conf.get(PLUGINS, "").split("\\s*,\\s*")));
@@ -297,20 +299,22 @@ public final class Adoption implements ThreadSafeRpcEndpoint {
     }
 
     private void kept(Messages.Kept kept) {
-        outbox.add("outputs_kept", event -> event.put("executor_id", kept.where().executorId())
-                .put("host", kept.where().host())
-                .put("outputs", kept.outputs())
-                .put("bytes", kept.bytes())
-                .put("dropped", kept.dropped())
-                .put("dropped_bytes", kept.droppedBytes()));
+        outbox.add(
+                "outputs_kept", event -> event.put("executor_id", kept.where().executorId())
+                        .put("host", kept.where().host())
+                        .put("outputs", kept.outputs())
+                        .put("bytes", kept.bytes())
+                        .put("dropped", kept.dropped())
+                        .put("dropped_bytes", kept.droppedBytes()));
     }
 
     /** Its host has nothing to give, as far as this executor can tell. */
     private void unable(Messages.Unable unable) {
         heard(unable.where());
-        outbox.add("adoption_off", event -> event.put("executor_id", unable.where().executorId())
-                .put("host", unable.where().host())
-                .put("why", unable.why()));
+        outbox.add(
+                "adoption_off", event -> event.put("executor_id", unable.where().executorId())
+                        .put("host", unable.where().host())
+                        .put("why", unable.why()));
     }
 
     /** What Spark's own table of map outputs says. */

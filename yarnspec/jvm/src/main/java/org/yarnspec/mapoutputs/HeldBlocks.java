@@ -28,7 +28,8 @@ public final class HeldBlocks {
      */
     public static int of(SparkEnv env, String executorId) {
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) env.mapOutputTracker();
-        int count = SavedOutputs.get().heldBy(executorId, shuffle -> tracker.shuffleStatuses().contains(shuffle))
+        int count = SavedOutputs.get()
+                        .heldBy(executorId, shuffle -> tracker.shuffleStatuses().contains(shuffle))
                 + cached(env, executorId);
         if (count > 0) {
             return count;

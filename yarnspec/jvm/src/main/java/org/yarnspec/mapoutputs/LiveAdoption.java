@@ -13,15 +13,14 @@ import org.apache.spark.ShuffleStatus;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.ExecutorExited;
 import org.apache.spark.scheduler.ExecutorLossReason;
+import org.apache.spark.scheduler.LossReasonPending$;
 import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.storage.BlockManagerId;
 import org.yarnspec.channel.Outbox;
 import org.yarnspec.mapoutputs.SavedOutputs.OutputKey;
 import org.yarnspec.spark.Scala;
 import scala.jdk.javaapi.CollectionConverters;
-
-import org.apache.spark.scheduler.LossReasonPending$;
-import org.apache.spark.scheduler.MapStatus$;
 
 /**
  * Lets the map outputs of an executor that died wait for a new one on its host, while the driver lives.
@@ -250,7 +249,9 @@ public final class LiveAdoption {
     }
 
     private int count(String executorId) {
-        return statuses().stream().mapToInt(status -> status.at(executorId).size()).sum();
+        return statuses().stream()
+                .mapToInt(status -> status.at(executorId).size())
+                .sum();
     }
 
     /** An executor has said all there is on its host. */

@@ -68,7 +68,8 @@ public record MapBlob(
         } else if (status.getClass() == HighlyCompressedMapStatus.class) {
             return HIGHLY_COMPRESSED;
         }
-        throw new IOException("a map's status of an unknown kind, " + status.getClass().getName());
+        throw new IOException(
+                "a map's status of an unknown kind, " + status.getClass().getName());
     }
 
     private static void write(DataOutputStream out, byte[] bytes) throws IOException {
@@ -82,11 +83,12 @@ public record MapBlob(
         if (version != VERSION) {
             throw new IOException("a saved map of version " + version + ", not " + VERSION);
         }
-        MapStatus status = switch (in.readUnsignedByte()) {
-            case COMPRESSED -> new CompressedMapStatus();
-            case HIGHLY_COMPRESSED -> new HighlyCompressedMapStatus();
-            default -> throw new IOException("a saved map's status of an unknown kind");
-        };
+        MapStatus status =
+                switch (in.readUnsignedByte()) {
+                    case COMPRESSED -> new CompressedMapStatus();
+                    case HIGHLY_COMPRESSED -> new HighlyCompressedMapStatus();
+                    default -> throw new IOException("a saved map's status of an unknown kind");
+                };
         // Only what readExternal asks for by name is read: numbers, text, a bitmap. No object is made from the bytes.
         try (ObjectInputStream objects = new ObjectInputStream(new ByteArrayInputStream(read(in)))) {
             ((Externalizable) status).readExternal(objects);

@@ -67,8 +67,9 @@ public record Observed(int place, byte[] row) {
 
     private LastAttemptAggregatingAccumulator registered(List<Long> observers) {
         boolean known = place >= 0 && place < observers.size();
-        return known && Scala.orNull(AccumulatorContext.get(observers.get(place)))
-                        instanceof LastAttemptAggregatingAccumulator found
+        return known
+                        && Scala.orNull(AccumulatorContext.get(observers.get(place)))
+                                instanceof LastAttemptAggregatingAccumulator found
                 ? found
                 : null;
     }

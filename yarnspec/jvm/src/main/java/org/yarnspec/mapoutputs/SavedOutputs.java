@@ -16,7 +16,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntPredicate;
-import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.storage.BlockManagerId;
 import org.yarnspec.channel.Frames;
 
@@ -71,10 +70,17 @@ public final class SavedOutputs {
 
     /** A shuffle of an earlier epoch with what is saved of its maps, by index. */
     public record SavedShuffle(
-            int id, String signature, int maps, int reduces, String determinism, byte[] facts, Map<Integer, Saved> outputs) {}
+            int id,
+            String signature,
+            int maps,
+            int reduces,
+            String determinism,
+            byte[] facts,
+            Map<Integer, Saved> outputs) {}
 
     /** What became of a shuffle's saved outputs: where they are now by index, and why others are not there. */
-    public record RestoreOutcome(Map<Integer, BlockManagerId> places, Map<String, Integer> notRestored, long waitedMs) {}
+    public record RestoreOutcome(
+            Map<Integer, BlockManagerId> places, Map<String, Integer> notRestored, long waitedMs) {}
 
     private SavedOutputs() {}
 
@@ -291,7 +297,8 @@ public final class SavedOutputs {
             throws InterruptedException {
         long startedNs = System.nanoTime();
         SavedShuffle wanted = shuffles.get(shuffle);
-        Collection<Saved> all = wanted == null ? new ArrayList<>() : wanted.outputs().values();
+        Collection<Saved> all =
+                wanted == null ? new ArrayList<>() : wanted.outputs().values();
         long leftNs = 1;
         while (leftNs > 0 && all.stream().anyMatch(this::isOpen)) {
             long nowNs = System.nanoTime();

@@ -89,7 +89,10 @@ final class ServiceProbe {
     private Asked asked(Saved output) {
         try {
             MapStatus status = output.content().status();
-            return new Asked(output, status.location(), reducers(status, saved.shuffle(output.shuffle()).reduces()));
+            return new Asked(
+                    output,
+                    status.location(),
+                    reducers(status, saved.shuffle(output.shuffle()).reduces()));
         } catch (IOException | RuntimeException e) {
             return null; // whoever wants it will see that it cannot be read
         }
@@ -139,7 +142,8 @@ final class ServiceProbe {
                 saved.notServed(key);
             }
         }
-        int there = (int) saved.all().stream().filter(each -> each.host().equals(host)).count();
+        int there = (int)
+                saved.all().stream().filter(each -> each.host().equals(host)).count();
         watcher.answered(host, there, served, bytes, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNs));
     }
 

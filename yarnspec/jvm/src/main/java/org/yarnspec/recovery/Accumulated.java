@@ -12,6 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.apache.spark.api.python.PythonAccumulatorV2;
 import org.apache.spark.util.AccumulatorContext;
+import org.apache.spark.util.AccumulatorContext$;
 import org.apache.spark.util.AccumulatorV2;
 import org.yarnspec.mapoutputs.MapBlob;
 import org.yarnspec.mapoutputs.Observed;
@@ -21,8 +22,6 @@ import org.yarnspec.spark.Failures;
 import org.yarnspec.spark.Fields;
 import org.yarnspec.spark.Scala;
 import scala.jdk.javaapi.CollectionConverters;
-
-import org.apache.spark.util.AccumulatorContext$;
 
 /**
  * Counts what maps add to the program's accumulators in Python, each map once: of those that ran in an earlier driver when

@@ -2,6 +2,7 @@ package org.yarnspec.recovery;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.InternalAccumulator$;
 import org.apache.spark.api.python.PythonAccumulatorV2;
 import org.apache.spark.sql.execution.LastAttemptAggregatingAccumulator;
 import org.apache.spark.sql.execution.metric.SQLMetric;
@@ -15,16 +16,13 @@ import org.yarnspec.spark.Scala;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
-import org.apache.spark.InternalAccumulator$;
-
 /**
  * What a finished map counted: the two metrics of its exchange, the updates of the program's Python accumulators, and what
  * rows were observed.
  *
  * @param other the class of an accumulator that cannot be counted again in another driver; empty when there is none
  */
-record MapResult(
-        long dataSize, long recordsWritten, List<byte[]> accumulated, List<Observed> observed, String other) {
+record MapResult(long dataSize, long recordsWritten, List<byte[]> accumulated, List<Observed> observed, String other) {
     /** Of one map: those of a large job are all in the journal, and in the heap of the driver that goes on. */
     static final int COUNTED_BYTES_MAX = 1 << 16;
 
@@ -50,8 +48,12 @@ record MapResult(
                 other = each.getClass().getName();
             }
         }
-        checkSize("observe() has", observed.stream().mapToLong(each -> each.row().length).sum());
-        checkSize("accumulators get", accumulated.stream().mapToLong(each -> each.length).sum());
+        checkSize(
+                "observe() has",
+                observed.stream().mapToLong(each -> each.row().length).sum());
+        checkSize(
+                "accumulators get",
+                accumulated.stream().mapToLong(each -> each.length).sum());
         return new MapResult(dataSize, records, accumulated, observed, other);
     }
 
@@ -70,7 +72,9 @@ record MapResult(
         String name = Scala.orNull(accumulator.metadata().name());
         if (name == null) {
             AccumulatorV2<?, ?> registered = Scala.orNull(AccumulatorContext.get(accumulator.id()));
-            name = registered == null ? null : Scala.orNull(registered.metadata().name());
+            name = registered == null
+                    ? null
+                    : Scala.orNull(registered.metadata().name());
         }
         return name != null && name.startsWith(InternalAccumulator$.MODULE$.METRICS_PREFIX());
     }

@@ -1,7 +1,6 @@
 package org.yarnspec.recovery;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
@@ -77,6 +76,7 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
     private final StaleShuffles stale;
     /** Whether nothing of shuffles is recorded, any more or at all. */
     private volatile boolean over;
+
     private volatile boolean served;
     private volatile LiveAdoption live;
 
@@ -108,7 +108,8 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
                 saved = SavedOutputs.load(Path.of(conf.get("spark.yarnspec.saved")));
             } catch (IOException | RuntimeException e) {
                 // Nothing of it is taken: what stands before a damaged place may be wrong as well.
-                System.err.println("yarnspec: what earlier drivers left cannot be read, so all is computed again: " + e);
+                System.err.println(
+                        "yarnspec: what earlier drivers left cannot be read, so all is computed again: " + e);
                 outbox.add("saved_unreadable", event -> event.put("why", Failures.shortened(e.toString())));
             }
         }
@@ -201,7 +202,9 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
         if (over || !isOurs(dependency.rdd().context())) {
             return sparksId;
         } else if (sparksId >= EpochNumbers.SHUFFLES_PER_EPOCH) {
-            return renumbered(dependency, (EpochNumbers.EPOCH_MAX + 1) * EpochNumbers.SHUFFLES_PER_EPOCH + sparksId); // where no epoch's are
+            return renumbered(
+                    dependency,
+                    (EpochNumbers.EPOCH_MAX + 1) * EpochNumbers.SHUFFLES_PER_EPOCH + sparksId); // where no epoch's are
         }
         int fresh = epoch * EpochNumbers.SHUFFLES_PER_EPOCH + sparksId;
         try {
@@ -226,7 +229,8 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
             }
         }
         if (epoch > 1 && signature.known() && restored == null && !answer.record() && signatures.varies(signature)) {
-            // What is written of this run must not be taken later for what an earlier one gave, which may be there still.
+            // What is written of this run must not be taken later for what an earlier one gave, which may be there
+            // still.
             signature = signature.unknown("its map outputs are not recorded");
         }
         int id = restored == null ? fresh : answer.shuffle();
@@ -283,9 +287,7 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
         if (writes != null && signature.known()) {
             writes.made(signature);
         }
-        return Streams.own(properties)
-                ? signature.unknown("it belongs to a stream")
-                : signature;
+        return Streams.own(properties) ? signature.unknown("it belongs to a stream") : signature;
     }
 
     private Questions.Answer ask(int fresh, Signature signature) {
@@ -360,8 +362,9 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
      * @param flags those of {@link StageFlags}
      */
     public void begins(Stage stage, int flags, TaskSet tasks) {
-        ShuffleRecord record =
-                stage instanceof ShuffleMapStage maps ? shuffles.get(maps.shuffleDep().shuffleId()) : null;
+        ShuffleRecord record = stage instanceof ShuffleMapStage maps
+                ? shuffles.get(maps.shuffleDep().shuffleId())
+                : null;
         if (record == null || over || !record.signature.known()) {
             return;
         }
@@ -408,7 +411,9 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
 
     private void keep(ShuffleRecord record, long task, DirectTaskResult<?> result) {
         if (task >= (epoch + 1) * EpochNumbers.TASKS_PER_EPOCH) {
-            poison(record, "its tasks have numbers of the next epoch's"); // which of two ran first could not be told any more
+            poison(
+                    record,
+                    "its tasks have numbers of the next epoch's"); // which of two ran first could not be told any more
             return;
         }
         MapResult counted;
@@ -498,11 +503,12 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
         }
         // Unless somebody has said of what may come out differently that it makes no difference.
         if (saved.hasPast()
-                && (record.signature.determinism() == Signature.Determinism.DETERMINATE || signatures.varies(shuffle))) {
+                && (record.signature.determinism() == Signature.Determinism.DETERMINATE
+                        || signatures.varies(shuffle))) {
             List<ShuffleRecord> above = markAbove(record);
             if (above.stream().anyMatch(ShuffleRecord::cameBack)) {
-                System.err.println("yarnspec: a map of shuffle " + shuffle + " ran again and gave other rows: all that stands "
-                        + "above it runs again");
+                System.err.println("yarnspec: a map of shuffle " + shuffle
+                        + " ran again and gave other rows: all that stands " + "above it runs again");
                 takeBack(above);
             }
         }
@@ -568,8 +574,8 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
             accumulated.count(record, from, indexes);
         } catch (IOException | RuntimeException e) {
             // Going on would give the program a wrong count, and an error here leaves it waiting for its job for ever.
-            System.err.println("yarnspec: the driver ends because it cannot count again what maps of shuffle " + record.id
-                    + " added to accumulators: " + e);
+            System.err.println("yarnspec: the driver ends because it cannot count again what maps of shuffle "
+                    + record.id + " added to accumulators: " + e);
             NegotiatorWatch.halt();
         }
     }
@@ -590,7 +596,8 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
         // Of one that is not recorded any more an earlier driver's outputs may be in use, and in the journal.
         if (record.stopRecording() || record.poisoned() && record.cameBack()) {
             results.keySet().removeIf(key -> key.shuffle() == record.id);
-            outbox.add("recording_stopped", event -> event.put("shuffle", record.id).put("why", Failures.shortened(why)));
+            outbox.add("recording_stopped", event -> event.put("shuffle", record.id)
+                    .put("why", Failures.shortened(why)));
         }
     }
 

@@ -93,7 +93,10 @@ final class Restoring {
 
     /** Waits for what executors find of a saved shuffle; null when nothing of it can be used. Tells what it did. */
     Restored restore(
-            Questions.Answer answer, Signature signature, ShuffleDependency<?, ?, ?> dependency, List<Signature> below) {
+            Questions.Answer answer,
+            Signature signature,
+            ShuffleDependency<?, ?, ?> dependency,
+            List<Signature> below) {
         int id = answer.shuffle();
         SavedOutputs.SavedShuffle there = saved.shuffle(id);
         int wanted = there == null ? 0 : there.outputs().size();
@@ -141,14 +144,18 @@ final class Restoring {
 
     /** The application master compares only what was saved: since that came back executors may have died. */
     private void checkParents(SavedOutputs.SavedShuffle there, Signature signature) throws Declined {
-        long oldest = there.outputs().values().stream().mapToLong(SavedOutputs.Saved::mapId).min().orElse(0);
+        long oldest = there.outputs().values().stream()
+                .mapToLong(SavedOutputs.Saved::mapId)
+                .min()
+                .orElse(0);
         for (int parent : signature.parents()) {
             if (changed.test(parent)) {
                 throw new Declined("a map of a shuffle below it ran again and gave other rows");
             }
             if (varies.test(parent) && !StaleShuffles.isAsBefore(parent, oldest)) {
-                throw new Declined("maps of a shuffle below it run again in this epoch, or wait for another executor, and may "
-                        + "give other rows");
+                throw new Declined(
+                        "maps of a shuffle below it run again in this epoch, or wait for another executor, and may "
+                                + "give other rows");
             }
         }
     }
@@ -240,8 +247,8 @@ final class Restoring {
             Restored restored) {
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
         boolean migrations = Boolean.TRUE.equals(Fields.get(tracker, "bufferRacingMigrations"));
-        WatchedShuffleStatus status = new WatchedShuffleStatus(
-                id, signature.maps(), signature.reduces(), migrations, watcher);
+        WatchedShuffleStatus status =
+                new WatchedShuffleStatus(id, signature.maps(), signature.reduces(), migrations, watcher);
         if (restored != null) {
             restored.maps().forEach((index, map) -> status.restore(index, map.status()));
         }

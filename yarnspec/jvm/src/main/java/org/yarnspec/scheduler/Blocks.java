@@ -98,11 +98,9 @@ public record Blocks(Places all, Map<Integer, Places> stages, Map<Integer, Map<I
         return all.cover(earlier.all)
                 && earlier.stages.entrySet().stream()
                         .allMatch(entry -> covers(stages.get(entry.getKey()), entry.getValue()))
-                && earlier.tasks.entrySet().stream()
-                        .allMatch(stage -> stage.getValue().entrySet().stream()
-                                .allMatch(task -> covers(
-                                        tasks.getOrDefault(stage.getKey(), Map.of()).get(task.getKey()),
-                                        task.getValue())));
+                && earlier.tasks.entrySet().stream().allMatch(stage -> stage.getValue().entrySet().stream()
+                        .allMatch(task -> covers(
+                                tasks.getOrDefault(stage.getKey(), Map.of()).get(task.getKey()), task.getValue())));
     }
 
     private static boolean covers(Places now, Places before) {

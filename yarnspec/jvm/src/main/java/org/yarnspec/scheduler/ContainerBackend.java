@@ -14,6 +14,8 @@ import org.apache.spark.scheduler.ExecutorExited;
 import org.apache.spark.scheduler.ExecutorProcessLost;
 import org.apache.spark.scheduler.cluster.CoarseGrainedClusterMessages.IsExecutorAlive;
 import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend;
+import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend$;
+import org.apache.spark.scheduler.cluster.SchedulerBackendUtils$;
 import org.yarnspec.channel.Outbox;
 import org.yarnspec.feed.TaskFeed;
 import org.yarnspec.mapoutputs.Adoption;
@@ -23,9 +25,6 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.concurrent.Future;
 import scala.jdk.javaapi.CollectionConverters;
-
-import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend$;
-import org.apache.spark.scheduler.cluster.SchedulerBackendUtils$;
 import scala.reflect.ClassTag$;
 
 /**
@@ -79,7 +78,8 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
 
     /** The fixed number of executors, or the number that dynamic allocation begins with. */
     private static int initialExecutors(SparkConf conf) {
-        int planned = conf.getInt("spark.yarnspec.executors", SchedulerBackendUtils$.MODULE$.DEFAULT_NUMBER_EXECUTORS());
+        int planned =
+                conf.getInt("spark.yarnspec.executors", SchedulerBackendUtils$.MODULE$.DEFAULT_NUMBER_EXECUTORS());
         return SchedulerBackendUtils$.MODULE$.getInitialTargetExecutorNumber(conf, planned);
     }
 
@@ -105,8 +105,7 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
         });
         // Seeds Spark's own count of what it asked for: without it a first sc.killExecutors() would count down from 0.
         int profile = ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID();
-        requestTotalExecutors(
-                Scala.mapOf(profile, initialExecutors), Scala.mapOf(profile, 0), hostCounts(profile));
+        requestTotalExecutors(Scala.mapOf(profile, initialExecutors), Scala.mapOf(profile, 0), hostCounts(profile));
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})
@@ -183,7 +182,8 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
     @Override
     public Future<Object> doRequestTotalExecutors(scala.collection.immutable.Map<ResourceProfile, Object> wanted) {
         int count = 0;
-        for (Map.Entry<ResourceProfile, Object> entry : CollectionConverters.asJava(wanted).entrySet()) {
+        for (Map.Entry<ResourceProfile, Object> entry :
+                CollectionConverters.asJava(wanted).entrySet()) {
             // Stages of other profiles never reach us: HostBlockingScheduler fails their job.
             if (entry.getKey().id() == ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID()) {
                 count = (Integer) entry.getValue();
@@ -258,8 +258,10 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
             } else if (disableExecutor(executorId)) {
                 outbox.add("executor_disconnected", event -> event.put("executor_id", executorId));
                 timer.schedule(
-                        () -> forget(executorId, "The connection broke, and YARN did not say why within "
-                                + lossReasonTimeoutMs + " ms."),
+                        () -> forget(
+                                executorId,
+                                "The connection broke, and YARN did not say why within " + lossReasonTimeoutMs
+                                        + " ms."),
                         lossReasonTimeoutMs,
                         TimeUnit.MILLISECONDS);
             }

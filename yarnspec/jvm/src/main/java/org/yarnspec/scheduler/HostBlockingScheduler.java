@@ -19,6 +19,7 @@ import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.TaskSet;
 import org.apache.spark.scheduler.TaskSetManager;
 import org.apache.spark.scheduler.WorkerOffer;
+import org.apache.spark.util.Utils$;
 import org.yarnspec.channel.Outbox;
 import org.yarnspec.feed.StageFacts;
 import org.yarnspec.feed.TaskFeed;
@@ -35,8 +36,6 @@ import scala.collection.immutable.Seq;
 import scala.collection.mutable.HashMap;
 import scala.collection.mutable.HashSet;
 import scala.jdk.javaapi.CollectionConverters;
-
-import org.apache.spark.util.Utils$;
 
 /**
  * Spark's task scheduler, which starts no task where the negotiator blocks it, and copies of tasks where it asks for
@@ -244,7 +243,9 @@ public final class HostBlockingScheduler extends TaskSchedulerImpl implements Li
 
     private Set<Integer> shufflesBelow(TaskSet tasks) {
         Set<Integer> found = new LinkedHashSet<>();
-        Stage stage = LiveAdoption.current() == null ? null : Scala.orNull(dagScheduler().stageIdToStage().get(tasks.stageId()));
+        Stage stage = LiveAdoption.current() == null
+                ? null
+                : Scala.orNull(dagScheduler().stageIdToStage().get(tasks.stageId()));
         if (stage != null) {
             for (Stage below : CollectionConverters.asJava(stage.parents())) {
                 if (below instanceof ShuffleMapStage maps) {

@@ -57,8 +57,7 @@ public final class WatchedTaskSet extends TaskSetManager {
     record CopyRefusal(int stage, int stageAttempt, int index, String why) {}
 
     /** @param reads the shuffles that the tasks read, where outputs may come to wait for an executor; else none */
-    WatchedTaskSet(
-            HostBlockingScheduler scheduler, TaskSet tasks, int maxTaskFailures, int flags, Set<Integer> reads) {
+    WatchedTaskSet(HostBlockingScheduler scheduler, TaskSet tasks, int maxTaskFailures, int flags, Set<Integer> reads) {
         super(scheduler, tasks, maxTaskFailures, scheduler.healthTrackerOpt(), new SystemClock());
         this.scheduler = scheduler;
         this.flags = flags;
@@ -260,7 +259,8 @@ public final class WatchedTaskSet extends TaskSetManager {
         }
         Enumeration.Value locality = TaskLocality.ANY();
         for (TaskLocation place : CollectionConverters.asJava(preferred)) {
-            if (place instanceof ExecutorCacheTaskLocation cached && cached.executorId().equals(executorId)) {
+            if (place instanceof ExecutorCacheTaskLocation cached
+                    && cached.executorId().equals(executorId)) {
                 return TaskLocality.PROCESS_LOCAL();
             }
             locality = place.host().equals(host) ? TaskLocality.NODE_LOCAL() : locality;
@@ -290,10 +290,8 @@ public final class WatchedTaskSet extends TaskSetManager {
     @Override
     public void handleFailedTask(long taskId, Enumeration.Value state, TaskFailedReason reason) {
         TaskInfo info = Scala.orNull(taskInfos().get(taskId));
-        boolean othersGoOn =
-                scheduler.copies() && info != null && info.running() && runningAttempts(info.index()) > 1;
-        super.handleFailedTask(
-                taskId, state, othersGoOn ? Failures.uncounted(reason, info.speculative()) : reason);
+        boolean othersGoOn = scheduler.copies() && info != null && info.running() && runningAttempts(info.index()) > 1;
+        super.handleFailedTask(taskId, state, othersGoOn ? Failures.uncounted(reason, info.speculative()) : reason);
     }
 
     /** An executor that has older places of map outputs than where they were taken over asks for them anew. */
@@ -347,7 +345,10 @@ public final class WatchedTaskSet extends TaskSetManager {
         Recovery recovery = Recovery.current();
         TaskInfo info = Scala.orNull(taskInfos().get(taskId));
         // Spark looks at no result of an attempt that has ended: its executor was lost meanwhile (SPARK-37300).
-        if (recovery != null && info != null && !info.finished() && taskSet().shuffleId().isDefined()) {
+        if (recovery != null
+                && info != null
+                && !info.finished()
+                && taskSet().shuffleId().isDefined()) {
             recovery.succeeded((Integer) taskSet().shuffleId().get(), taskId, result);
         }
         super.handleSuccessfulTask(taskId, result);

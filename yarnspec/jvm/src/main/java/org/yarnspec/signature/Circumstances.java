@@ -20,10 +20,17 @@ import scala.jdk.javaapi.CollectionConverters;
 public record Circumstances(Map<String, Object> added, Map<String, String> properties) {
     /** Local properties of jobs that Spark has set, some when it submits a stage, or that are for its log lines. */
     private static final List<String> SPARKS_PROPERTIES = List.of(
-            "spark.", "callSite.", "mdc.", "__fetch_continuous_blocks_in_batch_enabled", "__is_continuous_processing",
-            "resource.executor.cores", "resource.pyspark.memory", "resource.maxTasksPerExecutor");
+            "spark.",
+            "callSite.",
+            "mdc.",
+            "__fetch_continuous_blocks_in_batch_enabled",
+            "__is_continuous_processing",
+            "resource.executor.cores",
+            "resource.pyspark.memory",
+            "resource.maxTasksPerExecutor");
     /** yarnspec.sink and yarnspec.window bring this zip and our jar when they are first used, and mark their jobs. */
     private static final String OUR_ZIP = "/yarnspec-tasks.zip";
+
     private static final String OUR_PROPERTIES = "yarnspec.";
 
     /** Those of a job that this thread would begin now. */

@@ -61,7 +61,8 @@ public final class DataOrigin implements ShuffleIdentities {
     public static String of(Dataset<Row> data) {
         DataOrigin origin = new DataOrigin();
         return origin.told(data.sparkSession().sparkContext(), () -> {
-            Signatures.addSettings(origin.values, data.sparkSession().sessionState().conf());
+            Signatures.addSettings(
+                    origin.values, data.sparkSession().sessionState().conf());
             // A view for the session says when it was made.
             origin.addPlan(EliminateView.apply(
                     EliminateSubqueryAliases.apply(data.queryExecution().analyzed())));

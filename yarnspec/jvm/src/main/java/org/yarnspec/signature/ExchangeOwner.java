@@ -52,7 +52,8 @@ final class ExchangeOwner {
             if (each instanceof AdaptiveSparkPlanExec adaptive) {
                 left.add(adaptive.executedPlan());
             }
-            Iterable<?> parts = each instanceof Product product ? product.productIterator().toList() : (Iterable<?>) each;
+            Iterable<?> parts =
+                    each instanceof Product product ? product.productIterator().toList() : (Iterable<?>) each;
             parts.foreach(part -> {
                 boolean follow = part instanceof TreeNode<?>
                         || part instanceof Option<?>

@@ -60,8 +60,7 @@ public final class ShuffleMetrics {
         for (String name : new String[] {"writeMetrics", "metrics"}) {
             Object metrics = Fields.get(plan, name);
             if (metrics != null
-                    && (metrics == all
-                            || metrics instanceof Map<?, ?> map && Scala.orNull(records(map)) == records)) {
+                    && (metrics == all || metrics instanceof Map<?, ?> map && Scala.orNull(records(map)) == records)) {
                 return true;
             }
         }

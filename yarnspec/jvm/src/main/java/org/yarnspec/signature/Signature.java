@@ -49,7 +49,17 @@ public record Signature(
     /** The same, and the shuffles of RDDs that it reads. */
     public static Signature ofUnknownWrite(String path, List<Integer> parents) {
         return new Signature(
-                "", "", Set.of(), path, 0, 0, Determinism.INDETERMINATE, parents, false, List.of(), "its plan is not known");
+                "",
+                "",
+                Set.of(),
+                path,
+                0,
+                0,
+                Determinism.INDETERMINATE,
+                parents,
+                false,
+                List.of(),
+                "its plan is not known");
     }
 
     /** A shuffle of which nothing is known but what it reads. */

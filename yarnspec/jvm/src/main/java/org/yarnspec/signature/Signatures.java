@@ -17,6 +17,7 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkContext;
+import org.apache.spark.rdd.DeterministicLevel$;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.KryoSerializer;
@@ -45,8 +46,6 @@ import org.yarnspec.spark.Lineage;
 import scala.Enumeration;
 import scala.jdk.javaapi.CollectionConverters;
 
-import org.apache.spark.rdd.DeterministicLevel$;
-
 /**
  * Works out what each shuffle of this driver is, from all that its records depend on: how they are spread and written,
  * the RDDs with their files, the query's plan, the program's functions, and the shuffles below.
@@ -57,8 +56,16 @@ import org.apache.spark.rdd.DeterministicLevel$;
 public final class Signatures implements ShuffleIdentities {
     /** Settings of Spark's that change the bytes of a shuffle or what is computed. */
     private static final List<String> SETTINGS = List.of(
-            "spark.serializer", "spark.kryo", "spark.shuffle.compress", "spark.io.compression.", "spark.rdd.compress",
-            "spark.python.", "spark.hadoop.mapred", "spark.hadoop.parquet", "spark.files.ignore", "spark.sql.");
+            "spark.serializer",
+            "spark.kryo",
+            "spark.shuffle.compress",
+            "spark.io.compression.",
+            "spark.rdd.compress",
+            "spark.python.",
+            "spark.hadoop.mapred",
+            "spark.hadoop.parquet",
+            "spark.files.ignore",
+            "spark.sql.");
 
     /** The last is the number of each driver's own tree of uncommitted output. */
     private static final List<String> NO_SETTINGS = List.of(
@@ -73,6 +80,7 @@ public final class Signatures implements ShuffleIdentities {
     private final Map<Integer, Signature> known = new ConcurrentHashMap<>();
     /** What each of them reads, and what that read if it is known no more. */
     private final Map<Integer, Set<Integer>> reads = new HashMap<>();
+
     private final Set<Integer> varying = ConcurrentHashMap.newKeySet();
     private final AddedFiles added = new AddedFiles();
     private final HadoopInputs inputs = new HadoopInputs();
@@ -111,13 +119,17 @@ public final class Signatures implements ShuffleIdentities {
         String kind = "";
         Set<String> turns = new TreeSet<>();
         if (whyNot.isEmpty()) {
-            values.rdds().parents().forEach(parent -> turns.addAll(known.get(parent).turns()));
+            values.rdds()
+                    .parents()
+                    .forEach(parent -> turns.addAll(known.get(parent).turns()));
             if (target != null && values.runsFunctions()) {
                 turns.add(target.turn());
             }
             String hex = into.hex();
             kind = numbered(hex);
-            text = turns.isEmpty() ? kind : numbered(new Fingerprint().add(hex).add(turns.toString()).hex());
+            text = turns.isEmpty()
+                    ? kind
+                    : numbered(new Fingerprint().add(hex).add(turns.toString()).hex());
         }
         return new Signature(
                 text,
@@ -328,7 +340,10 @@ public final class Signatures implements ShuffleIdentities {
 
     /** The shuffles below, which need not run when this one is there as a whole, and itself. */
     public List<Signature> below(Signature signature) {
-        return shufflesBelow(signature.parents()).stream().map(known::get).filter(Objects::nonNull).toList();
+        return shufflesBelow(signature.parents()).stream()
+                .map(known::get)
+                .filter(Objects::nonNull)
+                .toList();
     }
 
     /** The same by their numbers in this driver, with these. */
@@ -476,7 +491,8 @@ public final class Signatures implements ShuffleIdentities {
     static void addSettings(Values values, Map<String, String> settings) {
         Map<String, String> chosen = new TreeMap<>();
         settings.forEach((key, value) -> {
-            if (SETTINGS.stream().anyMatch(key::startsWith) && NO_SETTINGS.stream().noneMatch(key::startsWith)) {
+            if (SETTINGS.stream().anyMatch(key::startsWith)
+                    && NO_SETTINGS.stream().noneMatch(key::startsWith)) {
                 chosen.put(key, value);
             }
         });
@@ -490,7 +506,8 @@ public final class Signatures implements ShuffleIdentities {
                 || sparks.equals(DeterministicLevel$.MODULE$.INDETERMINATE())) {
             return Signature.Determinism.INDETERMINATE;
         }
-        // To Spark a broadcast table is a constant, but the next driver's may have its rows in another order. And it takes
+        // To Spark a broadcast table is a constant, but the next driver's may have its rows in another order. And it
+        // takes
         // functions for what gives the same each time; one that draws lots, or asks the clock, does not.
         boolean repeats = values.repeats() && !values.runsFunctions();
         return sparks.equals(DeterministicLevel$.MODULE$.DETERMINATE()) && repeats

@@ -79,8 +79,8 @@ public final class SinkDriver {
             // Other jobs keep it busy; what is known by now must do.
         }
         StringBuilder told = new StringBuilder();
-        for (TaskData task : CollectionConverters.asJava(
-                context.statusStore().taskList(stage, attempt, Integer.MAX_VALUE))) {
+        for (TaskData task :
+                CollectionConverters.asJava(context.statusStore().taskList(stage, attempt, Integer.MAX_VALUE))) {
             told.append(task.partitionId()).append(' ').append(task.taskId());
             told.append(' ').append(task.speculative() ? 1 : 0).append('\n');
         }

@@ -4,13 +4,12 @@ import java.util.regex.Pattern;
 import org.apache.spark.ExceptionFailure;
 import org.apache.spark.ExecutorLostFailure;
 import org.apache.spark.FetchFailed;
+import org.apache.spark.Resubmitted$;
+import org.apache.spark.Success$;
 import org.apache.spark.TaskCommitDenied;
 import org.apache.spark.TaskEndReason;
 import org.apache.spark.TaskFailedReason;
 import org.apache.spark.TaskKilled;
-
-import org.apache.spark.Resubmitted$;
-import org.apache.spark.Success$;
 
 /** Why attempts end: as the feed tells it, and what a failure is made into so that it costs the task nothing. */
 public final class Failures {
@@ -74,7 +73,9 @@ public final class Failures {
         } else if (reason instanceof TaskKilled killed) {
             return kindOfKilled(killed.reason());
         }
-        return reason.getClass().getSimpleName().startsWith("ExecutorShutdown") ? FailureKind.EXECUTOR_LOST : FailureKind.OTHER;
+        return reason.getClass().getSimpleName().startsWith("ExecutorShutdown")
+                ? FailureKind.EXECUTOR_LOST
+                : FailureKind.OTHER;
     }
 
     private static FailureKind kindOfKilled(String reason) {

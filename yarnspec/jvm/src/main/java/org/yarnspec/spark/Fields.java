@@ -41,7 +41,8 @@ public final class Fields {
     }
 
     private static Field find(Class<?> of, String name) {
-        return KNOWN.computeIfAbsent(of.getName() + " " + name, key -> search(of, name)).orElse(null);
+        return KNOWN.computeIfAbsent(of.getName() + " " + name, key -> search(of, name))
+                .orElse(null);
     }
 
     private static Optional<Field> search(Class<?> of, String name) {

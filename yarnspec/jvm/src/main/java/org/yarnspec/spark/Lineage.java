@@ -13,9 +13,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.ExternalRDD;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
-import scala.runtime.BoxedUnit;
-
 import org.apache.spark.storage.StorageLevel$;
+import scala.runtime.BoxedUnit;
 
 /** The RDDs that one is computed from. */
 public final class Lineage {

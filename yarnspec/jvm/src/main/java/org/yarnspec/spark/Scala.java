@@ -2,11 +2,10 @@ package org.yarnspec.spark;
 
 import scala.Option;
 import scala.collection.immutable.Map;
-import scala.collection.immutable.Seq;
-import scala.concurrent.Future;
-
 import scala.collection.immutable.Map$;
 import scala.collection.immutable.Nil$;
+import scala.collection.immutable.Seq;
+import scala.concurrent.Future;
 import scala.concurrent.Future$;
 
 /** The few Scala values that these classes hand to Spark. */

@@ -3,13 +3,12 @@ package org.yarnspec.stage;
 import java.util.Properties;
 import java.util.regex.Pattern;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.rdd.DeterministicLevel$;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.Stage;
 import org.yarnspec.spark.Lineage;
 import org.yarnspec.spark.Streams;
-
-import org.apache.spark.rdd.DeterministicLevel$;
 
 /** What has to be known of a stage before its tasks start: {@code StageFlag} of core/observations.py. */
 public final class StageFlags {

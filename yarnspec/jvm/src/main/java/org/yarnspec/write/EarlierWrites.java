@@ -42,7 +42,8 @@ final class EarlierWrites {
             }
             SettledAs said = outcome;
             String reason = why;
-            questions.ask("write_resolved", event -> event.put("ordinal", each.path("ordinal").asInt())
+            questions.ask("write_resolved", event -> event.put(
+                            "ordinal", each.path("ordinal").asInt())
                     .put("outcome", said.name().toLowerCase(Locale.ROOT))
                     .put("why", reason));
             if (outcome == SettledAs.RESTORED) { // without it nobody could tell the next time what had been overwritten
@@ -55,7 +56,8 @@ final class EarlierWrites {
     private void forget(JsonNode write) {
         try {
             Path output = new Path(write.path("path").asText());
-            Overwritten.forget(output.getFileSystem(conf.get()), output, write.path("job").asText());
+            Overwritten.forget(
+                    output.getFileSystem(conf.get()), output, write.path("job").asText());
         } catch (IOException e) {
             tell(e);
         }
@@ -128,7 +130,8 @@ final class EarlierWrites {
     boolean isThere(JsonNode write) throws IOException {
         Path output = new Path(write.path("path").asText());
         String job = isSave(write) ? WrittenFiles.ALL : write.path("job").asText();
-        WrittenFiles recorded = new WrittenFiles(write.path("files").asInt(), write.path("digest").asText());
+        WrittenFiles recorded = new WrittenFiles(
+                write.path("files").asInt(), write.path("digest").asText());
         return WrittenFiles.shown(output.getFileSystem(conf.get()), output, job).equals(recorded);
     }
 

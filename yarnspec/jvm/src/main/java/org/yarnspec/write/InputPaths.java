@@ -88,7 +88,8 @@ final class InputPaths {
                 reader.accept(table.fileIndex());
             } else if (node instanceof HiveTableRelation relation
                     && relation.tableMeta().storage().locationUri().isDefined()) {
-                Path path = new Path(relation.tableMeta().storage().locationUri().get());
+                Path path =
+                        new Path(relation.tableMeta().storage().locationUri().get());
                 inputs.add(new Input(path, path, Map.of(), NO_RDD));
             }
             return BoxedUnit.UNIT;
@@ -136,16 +137,18 @@ final class InputPaths {
     /** Files that an RDD and those that it computes from, up to shuffles, read: one of each directory. */
     static Collection<Input> of(RDD<?> last) {
         Map<Path, Input> inputs = new HashMap<>();
-        sources(Lineage.ofStage(last)).forEach(rdd -> files(rdd, (file, number) -> {
-            Path place = WrittenFiles.filesIn(file.getParent());
-            Input known = inputs.get(place);
-            if (known == null || number < known.rdd()) {
-                Set<String> jobs = known == null ? new TreeSet<>() : known.jobs().get(place);
-                known = new Input(file, place, Map.of(place, jobs), number);
-                inputs.put(place, known);
-            }
-            known.jobs().get(place).addAll(WrittenFiles.jobs(file.getName()));
-        }));
+        sources(Lineage.ofStage(last))
+                .forEach(rdd -> files(rdd, (file, number) -> {
+                    Path place = WrittenFiles.filesIn(file.getParent());
+                    Input known = inputs.get(place);
+                    if (known == null || number < known.rdd()) {
+                        Set<String> jobs =
+                                known == null ? new TreeSet<>() : known.jobs().get(place);
+                        known = new Input(file, place, Map.of(place, jobs), number);
+                        inputs.put(place, known);
+                    }
+                    known.jobs().get(place).addAll(WrittenFiles.jobs(file.getName()));
+                }));
         return inputs.values();
     }
 
@@ -178,7 +181,9 @@ final class InputPaths {
     private static List<Path> named(RDD<?> rdd) {
         try {
             Path[] all = FileInputFormat.getInputPaths(new JobConf(HadoopInputs.conf(rdd)));
-            return Arrays.stream(all).filter(each -> !each.toString().matches(GLOBS)).toList();
+            return Arrays.stream(all)
+                    .filter(each -> !each.toString().matches(GLOBS))
+                    .toList();
         } catch (IllegalArgumentException e) {
             return List.of(); // an input format may have something else there
         }

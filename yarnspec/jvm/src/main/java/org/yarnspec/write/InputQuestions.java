@@ -21,8 +21,10 @@ final class InputQuestions {
     private final WriteQuestions questions;
     private final QualifiedPaths names;
     private final InputsRead read;
-    private final Set<Object> told = Collections.newSetFromMap(new MapMaker().weakKeys().makeMap());
-    private final Set<Object> asked = Collections.newSetFromMap(new MapMaker().weakKeys().makeMap());
+    private final Set<Object> told =
+            Collections.newSetFromMap(new MapMaker().weakKeys().makeMap());
+    private final Set<Object> asked =
+            Collections.newSetFromMap(new MapMaker().weakKeys().makeMap());
     private final Set<String> paths = ConcurrentHashMap.newKeySet();
     private final Map<String, Set<String>> jobsIn = new ConcurrentHashMap<>();
     /** Outputs to which an earlier driver has added, with the number of the first RDD that is made after that. */
@@ -32,7 +34,8 @@ final class InputQuestions {
     private final Map<Integer, InPart> refused = new ConcurrentHashMap<>();
 
     /** Places at a path, or elsewhere, were overwritten in part: why nothing may be read at or below these, or above. */
-    private record InPart(String path, String job, boolean onlyPlaces, Set<String> places, Set<String> elsewhere, String why) {
+    private record InPart(
+            String path, String job, boolean onlyPlaces, Set<String> places, Set<String> elsewhere, String why) {
         boolean touches(String name) {
             return overlap(name, path) || elsewhere.stream().anyMatch(each -> overlap(name, each));
         }
@@ -139,7 +142,8 @@ final class InputQuestions {
                 check(each);
                 String path = names.of(each.path());
                 if (isOlderThanAddition(each.rdd(), path)) {
-                    return "yarnspec: what an earlier driver has added to the inputs is not added again, and whether " + path
+                    return "yarnspec: what an earlier driver has added to the inputs is not added again, and whether "
+                            + path
                             + " is to be read cannot be told: the RDD that reads it was made before the addition";
                 }
             }
@@ -195,8 +199,8 @@ final class InputQuestions {
             });
         });
         paths.addAll(newPaths);
-        held.forEach((place, jobs) ->
-                jobsIn.computeIfAbsent(place, none -> ConcurrentHashMap.newKeySet()).addAll(jobs));
+        held.forEach((place, jobs) -> jobsIn.computeIfAbsent(place, none -> ConcurrentHashMap.newKeySet())
+                .addAll(jobs));
     }
 
     /** Places that were read, and not given here yet. */

@@ -183,7 +183,9 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
 
     /** At once, as Spark does: when this driver dies nobody can put it back. */
     private boolean clear(FileSystem files, List<Path> paths) throws IOException {
-        boolean all = paths.size() == 1 && isOutput(files, paths.get(0)) && !write.output().isRoot();
+        boolean all = paths.size() == 1
+                && isOutput(files, paths.get(0))
+                && !write.output().isRoot();
         Overwritten gone = overwritten(files, all ? write.output().getParent() : write.output());
         writes.deleting(write);
         try {
@@ -205,7 +207,11 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         try {
             if (write != null) {
                 if (overwritten != null && overwritten.hasTaken()) {
-                    writes.overwrittenInPart(write, job, before == null, overwritten.places()); // also when the next question is not answered
+                    writes.overwrittenInPart(
+                            write,
+                            job,
+                            before == null,
+                            overwritten.places()); // also when the next question is not answered
                 }
                 writes.aborting(write);
                 undo();

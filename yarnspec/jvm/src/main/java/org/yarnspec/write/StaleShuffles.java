@@ -30,6 +30,7 @@ public final class StaleShuffles {
     private final Map<Integer, String> why = new ConcurrentHashMap<>();
     /** Of what this driver has shown, the shuffles that it was made of, and those below them. */
     private final Map<Integer, Set<Integer>> shown = new HashMap<>();
+
     private final Map<Integer, KeptEpochs> kept = new HashMap<>();
 
     public StaleShuffles(Signatures signatures) {
@@ -50,14 +51,18 @@ public final class StaleShuffles {
     /** @param waits whether what an executor had waits for another one, and may have to run again */
     private static boolean isAsBefore(int shuffle, long task, Predicate<String> waits) {
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
-        return tracker.shuffleStatuses().get(shuffle).exists(status -> status.withMapStatuses(all -> {
-            for (var each : all) {
-                if (each == null || each.mapId() >= task || waits.test(each.location().executorId())) {
-                    return false;
-                }
-            }
-            return true;
-        }));
+        return tracker.shuffleStatuses()
+                .get(shuffle)
+                .exists(status -> status.withMapStatuses(all -> {
+                    for (var each : all) {
+                        if (each == null
+                                || each.mapId() >= task
+                                || waits.test(each.location().executorId())) {
+                            return false;
+                        }
+                    }
+                    return true;
+                }));
     }
 
     /**
@@ -80,8 +85,10 @@ public final class StaleShuffles {
             found.removeIf(shuffle -> mixed.contains(shuffle) || isAsBefore(shuffle, later));
         }
         synchronized (kept) {
-            below.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new KeptEpochs()).readIn(epoch));
-            mixed.forEach(shuffle -> kept.computeIfAbsent(shuffle, each -> new KeptEpochs()).changedSince(epoch));
+            below.forEach(shuffle ->
+                    kept.computeIfAbsent(shuffle, each -> new KeptEpochs()).readIn(epoch));
+            mixed.forEach(shuffle ->
+                    kept.computeIfAbsent(shuffle, each -> new KeptEpochs()).changedSince(epoch));
             below.removeIf(shuffle -> !kept.get(shuffle).isMixed());
         }
         synchronized (shown) {
@@ -122,7 +129,8 @@ public final class StaleShuffles {
     }
 
     private static String whyKept(String output) {
-        return "yarnspec: " + output + " was written by an earlier life of the program and is kept, but a part of what it "
+        return "yarnspec: " + output
+                + " was written by an earlier life of the program and is kept, but a part of what it "
                 + "was computed from is lost, and may be other rows when it is computed again; this would mix the two. Remove "
                 + "the output and submit the program again, or say that its functions always give the same: "
                 + "--set recovery.repeatable=true";
@@ -141,7 +149,11 @@ public final class StaleShuffles {
     }
 
     private String whyNot(Collection<Integer> shuffles) {
-        return shuffles.stream().map(why::get).filter(Objects::nonNull).findFirst().orElse("");
+        return shuffles.stream()
+                .map(why::get)
+                .filter(Objects::nonNull)
+                .findFirst()
+                .orElse("");
     }
 
     /**
@@ -188,7 +200,8 @@ public final class StaleShuffles {
     public void forget(int shuffle) {
         why.remove(shuffle);
         synchronized (shown) {
-            // Nobody can tell any more whether it was as before. What is not known any more was dropped before this one.
+            // Nobody can tell any more whether it was as before. What is not known any more was dropped before this
+            // one.
             Set<Integer> below = signatures.known(shown.getOrDefault(shuffle, Set.of()));
             below.forEach(each -> shown.putIfAbsent(each, Set.of()));
             shown.remove(shuffle);

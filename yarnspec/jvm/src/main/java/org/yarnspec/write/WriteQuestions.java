@@ -60,26 +60,31 @@ final class WriteQuestions {
     JsonNode ask(String type, Consumer<ObjectNode> fields) {
         CompletableFuture<JsonNode> waiting = new CompletableFuture<>();
         int[] number = new int[1];
-        outbox.add(type, event -> { // under its lock: questions have their numbers in the order in which they are asked
-            number[0] = ++last;
-            open.put(number[0], waiting);
-            fields.accept(event.put("question", number[0]));
-        });
+        outbox.add(
+                type,
+                event -> { // under its lock: questions have their numbers in the order in which they are asked
+                    number[0] = ++last;
+                    open.put(number[0], waiting);
+                    fields.accept(event.put("question", number[0]));
+                });
         try {
             JsonNode answer = waiting.get(PATIENCE_S, TimeUnit.SECONDS);
             heed(number[0], answer.path("pending").asBoolean());
             if (answer.path("action").asText().equals("stop")) {
                 if (answer.path("fenced").asBoolean()) {
                     // To clean up after the write would take what the newer driver writes.
-                    System.err.println("yarnspec: the driver ends: " + answer.path("reason").asText());
+                    System.err.println("yarnspec: the driver ends: "
+                            + answer.path("reason").asText());
                     NegotiatorWatch.halt();
                 }
-                throw new IllegalStateException("yarnspec: " + answer.path("reason").asText());
+                throw new IllegalStateException(
+                        "yarnspec: " + answer.path("reason").asText());
             }
             return answer;
         } catch (TimeoutException | ExecutionException e) {
             throw new IllegalStateException(
-                    "yarnspec: the application master has not answered for " + PATIENCE_S + " s, so that nobody knows whether a "
+                    "yarnspec: the application master has not answered for " + PATIENCE_S
+                            + " s, so that nobody knows whether a "
                             + "write may go on: look at its output, and at the application master's log",
                     e);
         } catch (InterruptedException e) {

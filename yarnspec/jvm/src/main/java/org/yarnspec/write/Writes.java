@@ -67,6 +67,7 @@ public final class Writes {
     private final Map<WriteKey, Write> planned = new ConcurrentHashMap<>();
     /** Why nothing may be added at these paths: the negotiator may hold a write there for not done again by now. */
     private final Map<String, String> undecided = new ConcurrentHashMap<>();
+
     private final Map<String, Object> asking = new ConcurrentHashMap<>();
     private final WriteTurns turns = new WriteTurns();
     /** Where this thread is about to write, while it is found out what. */
@@ -95,7 +96,8 @@ public final class Writes {
     /** A write as Spark's own parts know it: the execution that it belongs to, and its path. */
     private record WriteKey(String execution, String path) {}
 
-    public Writes(SparkContext context, Outbox outbox, Signatures signatures, StaleShuffles stale, Unrecorded unrecorded) {
+    public Writes(
+            SparkContext context, Outbox outbox, Signatures signatures, StaleShuffles stale, Unrecorded unrecorded) {
         this.context = context;
         this.signatures = signatures;
         this.stale = stale;
@@ -212,7 +214,8 @@ public final class Writes {
         saving.set(turns.to(names.of(output))); // all shuffles below it are made here
         try {
             Signature signature = signatures.ofSave(rdd, call);
-            return declare(key(output), EarlierWrites.SAVE, signature, output, () -> inputs.reads(rdd)).there();
+            return declare(key(output), EarlierWrites.SAVE, signature, output, () -> inputs.reads(rdd))
+                    .there();
         } finally {
             saving.remove();
         }
@@ -232,7 +235,9 @@ public final class Writes {
         String execution = context.getLocalProperty(EXECUTION);
         return execution == null
                 ? Optional.empty()
-                : planned.values().stream().filter(each -> each.key().execution().equals(execution)).findFirst();
+                : planned.values().stream()
+                        .filter(each -> each.key().execution().equals(execution))
+                        .findFirst();
     }
 
     /** A shuffle was made, perhaps for the write that this thread works for. A driver that leaves that out makes none. */
@@ -294,7 +299,8 @@ public final class Writes {
         }
         boolean part = command.dynamicPartitionOverwrite()
                 || command.staticPartitions().nonEmpty()
-                || command.catalogTable().isDefined() && command.partitionColumns().nonEmpty();
+                || command.catalogTable().isDefined()
+                        && command.partitionColumns().nonEmpty();
         return part ? "amend" : "replace";
     }
 
@@ -344,9 +350,13 @@ public final class Writes {
             }
             there = isSkip(answer);
             if (there) {
-                stale.skipped(signature, path, answer.path("saved").path("epoch").asInt());
+                stale.skipped(
+                        signature, path, answer.path("saved").path("epoch").asInt());
                 Map<String, Integer> made = new HashMap<>();
-                answer.path("saved").path("made").properties().forEach(each -> made.put(each.getKey(), each.getValue().asInt()));
+                answer.path("saved")
+                        .path("made")
+                        .properties()
+                        .forEach(each -> made.put(each.getKey(), each.getValue().asInt()));
                 SavedOutputs outputs = SavedOutputs.get();
                 signatures.leftOut(made, text -> outputs.shuffle(text) != null);
                 if (mode.equals("add") || mode.equals("amend")) {
@@ -359,22 +369,26 @@ public final class Writes {
             }
         } catch (Throwable e) { // Scala's methods do not declare what they throw
             if (mayBeThere) {
-                undecided.put(path, "yarnspec: " + path + " was written by an earlier life of the program, and whether it is whole"
-                        + " and may be left as it is was not found out: " + Failures.shortened(e.toString())
-                        + ". Nothing is added to it by this life; see what is there before you submit it again");
+                undecided.put(
+                        path,
+                        "yarnspec: " + path + " was written by an earlier life of the program, and whether it is whole"
+                                + " and may be left as it is was not found out: " + Failures.shortened(e.toString())
+                                + ". Nothing is added to it by this life; see what is there before you submit it again");
             }
             throw e;
         }
         Set<Integer> below = Set.copyOf(signature.parents());
         // What is written for Hive it puts in its tables by itself.
-        boolean defers = Set.of("replace", "amend").contains(mode) && !key.path().startsWith(HIVE);
+        boolean defers =
+                Set.of("replace", "amend").contains(mode) && !key.path().startsWith(HIVE);
         Write write = new Write(number, key, output, target, there, anew, defers, below, new ConcurrentHashMap<>());
         planned.put(key, write);
         if (write.there()) {
             System.err.println("yarnspec: " + output + " is not written again: "
                     + answer.path("reason").asText());
         } else if (existed && mode.equals(EarlierWrites.SAVE) && questions.pending()) {
-            System.err.println("yarnspec: " + output + " is in the way: " + answer.path("reason").asText());
+            System.err.println("yarnspec: " + output + " is in the way: "
+                    + answer.path("reason").asText());
         }
         return write;
     }
@@ -412,12 +426,15 @@ public final class Writes {
     /** The write to a table of Hive's whose files are written there first: one statement may write to several tables. */
     private Write intoHiveBy(WriteKey staging) {
         List<Write> all = planned.values().stream()
-                .filter(each -> each.key().execution().equals(staging.execution()) && each.key().path().startsWith(HIVE))
+                .filter(each -> each.key().execution().equals(staging.execution())
+                        && each.key().path().startsWith(HIVE))
                 .toList();
-        return all.isEmpty() ? null : all.stream()
-                .filter(each -> staging.path().startsWith(names.of(each.output()) + "/"))
-                .findFirst()
-                .orElseGet(() -> Collections.min(all, Comparator.comparingInt(Write::number)));
+        return all.isEmpty()
+                ? null
+                : all.stream()
+                        .filter(each -> staging.path().startsWith(names.of(each.output()) + "/"))
+                        .findFirst()
+                        .orElseGet(() -> Collections.min(all, Comparator.comparingInt(Write::number)));
     }
 
     /**
@@ -497,7 +514,8 @@ public final class Writes {
     }
 
     private static String inPart(Write write) {
-        return "yarnspec: " + write.target().path() + " was overwritten in part by a write that failed, and not all could be put back: "
+        return "yarnspec: " + write.target().path()
+                + " was overwritten in part by a write that failed, and not all could be put back: "
                 + "see the driver's log. Overwrite all of it, or submit the program again when you have looked at what is there";
     }
 

@@ -33,7 +33,8 @@ class FrameFeedTest {
     void framesComeInOrderAndALaterClientTakesOver() throws Exception {
         FrameFeed feed = FrameFeed.open("token");
         feed.add(frame(0));
-        try (Socket first = connect(feed, "token"); Socket wrong = connect(feed, "other")) {
+        try (Socket first = connect(feed, "token");
+                Socket wrong = connect(feed, "other")) {
             DataInputStream in = new DataInputStream(first.getInputStream());
             assertEquals(0, in.readLong());
             assertEquals(0, next(in));

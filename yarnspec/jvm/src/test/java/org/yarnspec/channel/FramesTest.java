@@ -42,8 +42,9 @@ class FramesTest {
     void theBytesAreThoseOfTheOtherSide() throws IOException {
         // encode_frame({"kind": "map"}, b"\x01") of yarnspec/journal/frames.py
         byte[] bytes = Frames.encode(Frames.header("map"), new byte[] {1});
-        assertEquals("00000017" + "385817d2" + "0000000e" + HexFormat.of().formatHex("{\"kind\":\"map\"}".getBytes())
-                + "01", HexFormat.of().formatHex(bytes));
+        assertEquals(
+                "00000017" + "385817d2" + "0000000e" + HexFormat.of().formatHex("{\"kind\":\"map\"}".getBytes()) + "01",
+                HexFormat.of().formatHex(bytes));
     }
 
     @Test

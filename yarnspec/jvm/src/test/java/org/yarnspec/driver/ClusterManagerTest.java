@@ -22,6 +22,7 @@ class ClusterManagerTest {
         assertDoesNotThrow(() -> ClusterManager.requireVersion("4.3.1"));
         IllegalStateException refusal =
                 assertThrows(IllegalStateException.class, () -> ClusterManager.requireVersion("4.2.0"));
-        assertTrue(refusal.getMessage().contains("4.2.0") && refusal.getMessage().contains("4.3."));
+        assertTrue(
+                refusal.getMessage().contains("4.2.0") && refusal.getMessage().contains("4.3."));
     }
 }

@@ -44,7 +44,8 @@ class StageFactsTest {
 
     @BeforeEach
     void start() throws Exception {
-        cluster = new FakeCluster(Map.of("spark.sql.shuffle.partitions", "4", "spark.sql.warehouse.dir", "" + directory))
+        cluster = new FakeCluster(
+                        Map.of("spark.sql.shuffle.partitions", "4", "spark.sql.warehouse.dir", "" + directory))
                 .slot("1", "a");
         session = SparkSession.builder().sparkContext(cluster.context.sc()).getOrCreate();
     }
@@ -73,7 +74,9 @@ class StageFactsTest {
     private JobConf hadoop(Class<?> format) {
         JobConf conf = new JobConf();
         conf.set("mapred.output.format.class", format.getName());
-        conf.set("mapreduce.output.fileoutputformat.outputdir", directory.resolve(format.getSimpleName()).toString());
+        conf.set(
+                "mapreduce.output.fileoutputformat.outputdir",
+                directory.resolve(format.getSimpleName()).toString());
         conf.setOutputKeyClass(NullWritable.class);
         conf.setOutputValueClass(Text.class);
         return conf;
@@ -81,18 +84,15 @@ class StageFactsTest {
 
     @Test
     void filesThatSparkWritesAreCommitted() throws Exception {
-        assertEquals(
-                StageFlags.COMMITS,
-                flagsOf(() -> session.range(0, 10, 1, 2).write().parquet(directory.resolve("parquet").toString())));
-        assertEquals(
-                StageFlags.COMMITS,
-                flagsOf(() -> session.range(0, 10, 1, 2)
-                        .selectExpr("cast(id as string)")
-                        .write()
-                        .text(directory.resolve("text").toString())));
-        assertEquals(
-                StageFlags.COMMITS,
-                flagsOf(() -> lines().saveAsTextFile(directory.resolve("lines").toString())));
+        assertEquals(StageFlags.COMMITS, flagsOf(() -> session.range(0, 10, 1, 2)
+                .write()
+                .parquet(directory.resolve("parquet").toString())));
+        assertEquals(StageFlags.COMMITS, flagsOf(() -> session.range(0, 10, 1, 2)
+                .selectExpr("cast(id as string)")
+                .write()
+                .text(directory.resolve("text").toString())));
+        assertEquals(StageFlags.COMMITS, flagsOf(() -> lines().saveAsTextFile(
+                        directory.resolve("lines").toString())));
         assertEquals(StageFlags.COMMITS, flagsOf(() -> pairs().saveAsHadoopDataset(hadoop(TextOutputFormat.class))));
     }
 
@@ -120,20 +120,18 @@ class StageFactsTest {
     @Test
     void howAProtocolOfOthersCommitsIsNotKnown() throws Exception {
         session.conf().set("spark.sql.sources.commitProtocolClass", OtherCommits.Protocol.class.getName());
-        assertEquals(
-                StageFlags.WRITES,
-                flagsOf(() -> session.range(0, 10, 1, 2).write().parquet(directory.resolve("parquet").toString())));
+        assertEquals(StageFlags.WRITES, flagsOf(() -> session.range(0, 10, 1, 2)
+                .write()
+                .parquet(directory.resolve("parquet").toString())));
     }
 
     @Test
     void hadoopsNewerInterfaceCommitsFiles() throws Exception {
-        assertEquals(
-                StageFlags.COMMITS,
-                flagsOf(() -> pairs().saveAsNewAPIHadoopFile(
-                                directory.resolve("newer").toString(),
-                                NullWritable.class,
-                                Text.class,
-                                org.apache.hadoop.mapreduce.lib.output.TextOutputFormat.class)));
+        assertEquals(StageFlags.COMMITS, flagsOf(() -> pairs().saveAsNewAPIHadoopFile(
+                        directory.resolve("newer").toString(),
+                        NullWritable.class,
+                        Text.class,
+                        org.apache.hadoop.mapreduce.lib.output.TextOutputFormat.class)));
     }
 
     @Test
@@ -204,11 +202,16 @@ class StageFactsTest {
     void dataSourcesOfTheOlderInterfaceWriteWhateverActionTheyUse() throws Exception {
         assertEquals(StageFlags.WRITES, flagsOf(() -> saveBy("rdd")));
         assertEquals(StageFlags.WRITES, flagsOf(() -> saveBy("query")));
-        assertEquals(StageFlags.COMMITS, flagsOf(() -> saveBy(directory.resolve("by").toString())));
+        assertEquals(
+                StageFlags.COMMITS, flagsOf(() -> saveBy(directory.resolve("by").toString())));
     }
 
     private void saveBy(String by) {
-        session.range(0, 10, 1, 2).write().format(OlderSource.class.getName()).option("by", by).save();
+        session.range(0, 10, 1, 2)
+                .write()
+                .format(OlderSource.class.getName())
+                .option("by", by)
+                .save();
     }
 
     @Test
@@ -229,7 +232,11 @@ class StageFactsTest {
         assertEquals(0, flagsOf(() -> lines().count()));
         assertEquals(0, flagsOf(() -> lines().reduce((a, b) -> a)));
         assertEquals(0, flagsOf(() -> session.range(0, 10, 1, 2).collectAsList()));
-        assertEquals(0, flagsOf(() -> session.range(0, 10, 1, 2).write().format("noop").mode("overwrite").save()));
+        assertEquals(0, flagsOf(() -> session.range(0, 10, 1, 2)
+                .write()
+                .format("noop")
+                .mode("overwrite")
+                .save()));
     }
 
     @Test
@@ -241,7 +248,9 @@ class StageFactsTest {
         assertEquals(StageFlags.MAP, first);
         finishMaps(new long[] {10, 10});
         cluster.awaitStage(1, 0);
-        assertEquals(StageFlags.MAP | StageFlags.INDETERMINATE, cluster.scheduler.stages().flags(1, 0));
+        assertEquals(
+                StageFlags.MAP | StageFlags.INDETERMINATE,
+                cluster.scheduler.stages().flags(1, 0));
     }
 
     @Test
@@ -249,7 +258,9 @@ class StageFactsTest {
         JavaRDD<String> kept = lines().map(line -> line + "!").cache();
         assertEquals(StageFlags.CACHED, flagsOf(() -> kept.count()));
         assertEquals(StageFlags.CACHED, flagsOf(() -> kept.map(line -> line).count()));
-        assertEquals(StageFlags.CACHED, flagsOf(() -> session.range(0, 10, 1, 2).cache().collectAsList()));
+        assertEquals(
+                StageFlags.CACHED,
+                flagsOf(() -> session.range(0, 10, 1, 2).cache().collectAsList()));
         kept.unpersist(false);
         assertEquals(0, flagsOf(() -> kept.count()));
     }
@@ -270,8 +281,10 @@ class StageFactsTest {
 
     @Test
     void aStageAboveTheShuffleOfCachedDataIsNone() throws Exception {
-        int first = flagsOf(() ->
-                lines().cache().mapToPair(line -> new Tuple2<>(line, 1)).groupByKey(2).count());
+        int first = flagsOf(() -> lines().cache()
+                .mapToPair(line -> new Tuple2<>(line, 1))
+                .groupByKey(2)
+                .count());
         assertEquals(StageFlags.CACHED | StageFlags.MAP, first);
         finishMaps(new long[] {10, 10});
         cluster.awaitStage(1, 0);
@@ -283,11 +296,15 @@ class StageFactsTest {
         Path file = Files.writeString(directory.resolve("input"), "x".repeat(1000) + "\n" + "y".repeat(1000) + "\n");
         flagsOf(() -> cluster.context.textFile(file.toString(), 2).count());
         assertEquals(2002, inputs(0, 2).sum());
-        assertTrue(inputs(0, 2).allMatch(bytes -> bytes > 900), inputs(0, 2).boxed().toList().toString());
-        flagsOf(() -> session.read().schema("value string").text(file.toString()).collectAsList());
+        assertTrue(
+                inputs(0, 2).allMatch(bytes -> bytes > 900),
+                inputs(0, 2).boxed().toList().toString());
+        flagsOf(() ->
+                session.read().schema("value string").text(file.toString()).collectAsList());
         assertEquals(2002, inputs(1, 1).sum());
         flagsOf(() -> {
-            Dataset<Row> cached = session.read().schema("value string").text(file.toString()).cache();
+            Dataset<Row> cached =
+                    session.read().schema("value string").text(file.toString()).cache();
             cached.collectAsList();
         });
         assertEquals(-1, inputs(2, 1).sum());
@@ -301,7 +318,8 @@ class StageFactsTest {
 
     @Test
     void mapOutputsTellHowMuchIsRead() throws Exception {
-        flagsOf(() -> lines().mapToPair(line -> new Tuple2<>(line, 1)).groupByKey(2).count());
+        flagsOf(() ->
+                lines().mapToPair(line -> new Tuple2<>(line, 1)).groupByKey(2).count());
         finishMaps(new long[] {1_000_000, 0});
         cluster.awaitStage(1, 0);
         assertEquals(2_000_000.0, cluster.scheduler.stages().inputBytes(1, 0, 0), 200_000); // Spark keeps sizes roughly

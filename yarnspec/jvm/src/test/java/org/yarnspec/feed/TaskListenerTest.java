@@ -59,7 +59,9 @@ class TaskListenerTest {
             assertEquals(copy, rows.get(2).get("task_id"));
             assertEquals(1L, rows.get(2).get("attempt"));
             assertEquals((long) Row.State.FAILED.ordinal(), rows.get(3).get("state"));
-            assertEquals((long) Failures.FailureKind.COPY_FAILED.ordinal(), rows.get(3).get("failure"));
+            assertEquals(
+                    (long) Failures.FailureKind.COPY_FAILED.ordinal(),
+                    rows.get(3).get("failure"));
             assertTrue(rows.get(3).get("text").toString().contains("broken"));
             assertEquals((long) Row.State.SUCCESS.ordinal(), rows.get(4).get("state"));
             assertEquals((long) Failures.FailureKind.NONE.ordinal(), rows.get(4).get("failure"));
@@ -133,7 +135,8 @@ class TaskListenerTest {
                 assertEquals("the stage belongs to a stream", cluster.scheduler.askForCopy(stage, 0, 0, copy));
                 cluster.finish(task, 1L);
                 job.get(30, TimeUnit.SECONDS);
-                assertEquals((long) StageFlags.STREAM, (long) client.rows(4).get(0).get("flags") & StageFlags.STREAM);
+                assertEquals(
+                        (long) StageFlags.STREAM, (long) client.rows(4).get(0).get("flags") & StageFlags.STREAM);
             }
             String told = cluster.outbox.poll(0, 0);
             assertEquals(2, told.split("program_warned", -1).length, told);

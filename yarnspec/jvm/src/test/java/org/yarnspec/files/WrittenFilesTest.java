@@ -100,7 +100,9 @@ class WrittenFilesTest {
     @Test
     void aTaskThatHasNotCommittedDoesNotCount() throws IOException {
         Job job = job();
-        assertEquals(2, WrittenFiles.ofCommittedTasks(writeTasks(job, false), job, JOB).count());
+        assertEquals(
+                2,
+                WrittenFiles.ofCommittedTasks(writeTasks(job, false), job, JOB).count());
     }
 
     @Test
@@ -127,7 +129,10 @@ class WrittenFilesTest {
         WrittenFiles.undo(files, root(), JOB, EPOCH);
         assertEquals(0, WrittenFiles.shown(files, root(), JOB).count());
         try (Stream<Path> left = Files.walk(output)) {
-            assertEquals(0, left.filter(each -> each.getFileName().toString().contains(JOB)).count());
+            assertEquals(
+                    0,
+                    left.filter(each -> each.getFileName().toString().contains(JOB))
+                            .count());
         }
         assertTrue(Files.exists(beside));
         assertTrue(Files.exists(output.resolve("empty")));
@@ -212,7 +217,9 @@ class WrittenFilesTest {
         // Another save's have the same names, and may be as long.
         Path one;
         try (Stream<Path> all = Files.walk(output)) {
-            one = all.filter(each -> each.getFileName().toString().startsWith("part-")).findFirst().get();
+            one = all.filter(each -> each.getFileName().toString().startsWith("part-"))
+                    .findFirst()
+                    .get();
         }
         Files.setLastModifiedTime(one, FileTime.fromMillis(1_000));
         assertNotEquals(before, WrittenFiles.shown(files, root(), WrittenFiles.ALL));

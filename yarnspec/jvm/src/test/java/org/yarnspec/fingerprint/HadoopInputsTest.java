@@ -77,7 +77,8 @@ class HadoopInputsTest {
     private RDD<?> records(String key, String value) {
         Configuration conf = new Configuration(context.hadoopConfiguration());
         conf.set(key, value);
-        return context.newAPIHadoopFile(file.toString(), TextInputFormat.class, LongWritable.class, Text.class, conf).rdd();
+        return context.newAPIHadoopFile(file.toString(), TextInputFormat.class, LongWritable.class, Text.class, conf)
+                .rdd();
     }
 
     private List<String> all() {

@@ -18,7 +18,8 @@ class PickledCallsTest {
 
     private static String text(String value) {
         byte[] bytes = value.getBytes(StandardCharsets.US_ASCII);
-        return "8c" + HexFormat.of().toHexDigits((byte) bytes.length) + HexFormat.of().formatHex(bytes) + "94";
+        return "8c" + HexFormat.of().toHexDigits((byte) bytes.length)
+                + HexFormat.of().formatHex(bytes) + "94";
     }
 
     private static String global(String module, String name) {
@@ -38,9 +39,10 @@ class PickledCallsTest {
     /** {@code pickle.dumps((a, http.HTTPStatus(200), b, c, "_from_id"), 5)}, the variables 5, 300 and 200. */
     @Test
     void asPythonWritesIt() {
-        String pickle = "8005955f00000000000000288c167079737061726b2e636f72652e62726f616463617374948c085f66726f6d5f69649493944b"
-                + "05859452948c0468747470948c0a485454505374617475739493944bc88594529468024d2c018594529468024bc8859452946801"
-                + "74942e";
+        String pickle =
+                "8005955f00000000000000288c167079737061726b2e636f72652e62726f616463617374948c085f66726f6d5f69649493944b"
+                        + "05859452948c0468747470948c0a485454505374617475739493944bc88594529468024d2c018594529468024bc8859452946801"
+                        + "74942e";
         List<Long> numbers = PickledCalls.broadcasts(HexFormat.of().parseHex(pickle)).stream()
                 .map(PickledCalls.Call::number)
                 .toList();
@@ -65,7 +67,8 @@ class PickledCallsTest {
     void theFunctionOrItsNameMayHaveBeenMentionedBefore() {
         assertEquals(List.of(5L, 6L), found(FUNCTION + "4b05" + CALL + "6802" + "4b06" + CALL));
         assertEquals(List.of(5L, 6L), found(FUNCTION + "4b05" + CALL + "6a02000000" + "4b06" + CALL));
-        assertEquals(List.of(6L), found(text("_from_id") + text("pyspark.broadcast") + "6800" + "9394" + "4b06" + CALL));
+        assertEquals(
+                List.of(6L), found(text("_from_id") + text("pyspark.broadcast") + "6800" + "9394" + "4b06" + CALL));
     }
 
     @Test
@@ -73,7 +76,8 @@ class PickledCallsTest {
         String other = global("colours", "Colour") + "4b05" + CALL;
         assertEquals(List.of(), found(other));
         assertEquals(List.of(5L), found(other + FUNCTION + "4b05" + CALL + other));
-        assertEquals(List.of(5L), found(FUNCTION + "4b05" + CALL + global("colours", "Colour") + "4b06" + CALL + "6801"));
+        assertEquals(
+                List.of(5L), found(FUNCTION + "4b05" + CALL + global("colours", "Colour") + "4b06" + CALL + "6801"));
         assertEquals(List.of(), found(FUNCTION + "30" + "4b05" + CALL));
         assertEquals(List.of(), found(FUNCTION + "4b054b06" + "86" + "52"));
     }

@@ -61,8 +61,8 @@ class PythonFunctionsTest {
             Broadcast<PythonBroadcast> first = variable(context, "first", "x".repeat(100_000));
             Broadcast<PythonBroadcast> same = variable(context, "same", "x".repeat(100_000));
             // Where it is read in parts, this lies in two of them.
-            Broadcast<PythonBroadcast> counts =
-                    variable(context, "counts", "x".repeat((1 << 16) - 5) + "_deserialize_accumulator" + "x".repeat(99));
+            Broadcast<PythonBroadcast> counts = variable(
+                    context, "counts", "x".repeat((1 << 16) - 5) + "_deserialize_accumulator" + "x".repeat(99));
             Fingerprint ofFirst = new Fingerprint();
             Fingerprint ofSame = new Fingerprint();
             Fingerprint ofOther = new Fingerprint();
@@ -76,8 +76,10 @@ class PythonFunctionsTest {
         }
     }
 
-    private Broadcast<PythonBroadcast> variable(JavaSparkContext context, String name, String content) throws IOException {
-        return context.broadcast(new PythonBroadcast(Files.writeString(directory.resolve(name), content).toString()));
+    private Broadcast<PythonBroadcast> variable(JavaSparkContext context, String name, String content)
+            throws IOException {
+        return context.broadcast(new PythonBroadcast(
+                Files.writeString(directory.resolve(name), content).toString()));
     }
 
     /** What is sent instead of a function that is too long: a call that makes the variable, and nothing else. */

@@ -22,6 +22,7 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.internal.plugin.PluginContextImpl;
+import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerBlockUpdated;
 import org.apache.spark.storage.BlockManagerId;
@@ -38,8 +39,6 @@ import org.yarnspec.executor.Owner;
 import org.yarnspec.executor.WrittenOutputs;
 import org.yarnspec.testing.FakeCluster;
 import scala.Option;
-
-import org.apache.spark.scheduler.MapStatus$;
 
 /** Both halves of adoption together, over Spark's RPC, in a local Spark that is driver and executor at once. */
 class AdoptionTest {
@@ -87,7 +86,9 @@ class AdoptionTest {
                     shuffle = name.shuffle();
                     index = 0;
                     ObjectNode header = Frames.header("shuffle");
-                    header.put("shuffle", shuffle).put("signature", "s" + shuffle).put("maps", 4);
+                    header.put("shuffle", shuffle)
+                            .put("signature", "s" + shuffle)
+                            .put("maps", 4);
                     header.put("reduces", output.getValue().length).put("determinism", "determinate");
                     out.write(Frames.encode(header, new byte[0]));
                 }
@@ -95,7 +96,11 @@ class AdoptionTest {
                 header.put("shuffle", shuffle).put("index", index++).put("map_id", name.mapId());
                 header.put("executor_id", "3").put("host", "gone").put("epoch", 1);
                 MapBlob blob = new MapBlob(
-                        MapStatus$.MODULE$.apply(where, output.getValue(), name.mapId(), 0), -1, -1, List.of(), List.of());
+                        MapStatus$.MODULE$.apply(where, output.getValue(), name.mapId(), 0),
+                        -1,
+                        -1,
+                        List.of(),
+                        List.of());
                 out.write(Frames.encode(header, blob.encode()));
             }
         }

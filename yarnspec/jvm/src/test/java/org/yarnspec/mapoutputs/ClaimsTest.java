@@ -14,6 +14,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -23,8 +24,6 @@ import org.yarnspec.executor.Messages;
 import org.yarnspec.executor.Messages.Verdict;
 import org.yarnspec.executor.OutputName;
 import scala.Option;
-
-import org.apache.spark.scheduler.MapStatus$;
 
 /** Who may take over what, in the second epoch of an application whose first one left two outputs of shuffle 0. */
 class ClaimsTest {
@@ -63,10 +62,17 @@ class ClaimsTest {
             int index = 0;
             for (OutputName name : List.of(FIRST, SECOND)) {
                 ObjectNode map = Frames.header("map");
-                map.put("shuffle", 0).put("index", index++).put("map_id", name.mapId()).put("executor_id", "3");
+                map.put("shuffle", 0)
+                        .put("index", index++)
+                        .put("map_id", name.mapId())
+                        .put("executor_id", "3");
                 map.put("host", "a").put("epoch", 1).put("bytes", 1_030);
                 MapBlob blob = new MapBlob(
-                        MapStatus$.MODULE$.apply(executor("3", "a"), SIZES, name.mapId(), 0), -1, -1, List.of(), List.of());
+                        MapStatus$.MODULE$.apply(executor("3", "a"), SIZES, name.mapId(), 0),
+                        -1,
+                        -1,
+                        List.of(),
+                        List.of());
                 out.write(Frames.encode(map, blob.encode()));
             }
         }
@@ -79,7 +85,8 @@ class ClaimsTest {
     }
 
     private Verdict ask(BlockManagerId who, int ownerEpoch, String owner, OutputName name) {
-        return claims.judge(new Messages.Inventory(who, ownerEpoch, owner, List.of(name))).get(0);
+        return claims.judge(new Messages.Inventory(who, ownerEpoch, owner, List.of(name)))
+                .get(0);
     }
 
     private Verdict ask(BlockManagerId who, OutputName name) {
@@ -223,14 +230,11 @@ class ClaimsTest {
     void comparesSizesAsRoughlyAsSparkKeepsThem() {
         BlockManagerId who = executor("11", "a");
         List<OutputName> names = List.of(FIRST, FIRST, FIRST, FIRST, new OutputName(0, 1));
-        List<long[]> sizes = List.of(
-                SIZES,
-                new long[] {1_001, 0, 30},
-                new long[] {1_000, 1, 30},
-                new long[] {1_000, 0},
-                new long[] {1_000, 0, 30});
-        assertEquals(
-                List.of(true, true, false, false, false), claims.compare(new Messages.Sizes(who, names, sizes)));
+        List<long[]> sizes =
+                List.of(SIZES, new long[] {1_001, 0, 30}, new long[] {1_000, 1, 30}, new long[] {1_000, 0}, new long[] {
+                    1_000, 0, 30
+                });
+        assertEquals(List.of(true, true, false, false, false), claims.compare(new Messages.Sizes(who, names, sizes)));
         assertFalse(claims.compare(new Messages.Sizes(who, List.of(FIRST), List.of(new long[] {2_000, 0, 30})))
                 .get(0));
     }

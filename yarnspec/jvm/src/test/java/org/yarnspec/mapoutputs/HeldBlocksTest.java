@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.util.Map;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.BlockManagerMaster;
@@ -14,8 +15,6 @@ import org.apache.spark.storage.StorageLevel;
 import org.junit.jupiter.api.Test;
 import org.yarnspec.testing.FakeCluster;
 import scala.Option;
-
-import org.apache.spark.scheduler.MapStatus$;
 
 class HeldBlocksTest {
     /** Of no stage: the tests alone say what Spark knows of them. */

@@ -15,7 +15,9 @@ import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.scheduler.ExecutorExited;
+import org.apache.spark.scheduler.ExecutorKilled$;
 import org.apache.spark.scheduler.ExecutorProcessLost;
+import org.apache.spark.scheduler.LossReasonPending$;
 import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.api.Test;
 import org.yarnspec.executor.Messages;
@@ -27,9 +29,6 @@ import org.yarnspec.testing.DriverLife;
 import org.yarnspec.testing.FakeCluster;
 import org.yarnspec.write.StaleShuffles;
 import scala.Option;
-
-import org.apache.spark.scheduler.ExecutorKilled$;
-import org.apache.spark.scheduler.LossReasonPending$;
 
 /** What Spark's own scheduler does while the map outputs of an executor that died wait for another one, and after. */
 class LiveAdoptionTest {
@@ -46,7 +45,11 @@ class LiveAdoptionTest {
     }
 
     private static JavaFutureAction<Long> shuffled(DriverLife life) {
-        return life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4).coalesce(2, true).countAsync();
+        return life.cluster
+                .context
+                .parallelize(List.of(1, 2, 3, 4), 4)
+                .coalesce(2, true)
+                .countAsync();
     }
 
     /** Runs so many maps to their end, and says which ran in executor 1, the one on host a. */
@@ -107,8 +110,8 @@ class LiveAdoptionTest {
     }
 
     private static Verdict ask(Claims claims, String owner, long task) {
-        return claims.judge(new Messages.Inventory(
-                        executor("3", "a"), 1, owner, List.of(new OutputName(SHUFFLE, task))))
+        return claims.judge(
+                        new Messages.Inventory(executor("3", "a"), 1, owner, List.of(new OutputName(SHUFFLE, task))))
                 .get(0);
     }
 
@@ -116,7 +119,8 @@ class LiveAdoptionTest {
         for (long task : tasks) {
             assertEquals(Verdict.ADOPT, ask(claims, "1", task));
         }
-        List<OutputName> names = tasks.stream().map(task -> new OutputName(SHUFFLE, task)).toList();
+        List<OutputName> names =
+                tasks.stream().map(task -> new OutputName(SHUFFLE, task)).toList();
         claims.settle(new Messages.Adopted(executor(executorId, "a"), names, Map.of()));
     }
 
@@ -150,7 +154,8 @@ class LiveAdoptionTest {
             shuffled(life);
             long task = finishMaps(life, 4).get(0);
             awaitOutputs(4);
-            WatchedShuffleStatus status = (WatchedShuffleStatus) tracker().shuffleStatuses().apply(SHUFFLE);
+            WatchedShuffleStatus status =
+                    (WatchedShuffleStatus) tracker().shuffleStatuses().apply(SHUFFLE);
             assertTrue(status.moved(task, executor("3", "a")));
             assertEquals("3", status.of(task).location().executorId());
             tracker().unregisterAllMapAndMergeOutput(SHUFFLE);
@@ -168,7 +173,13 @@ class LiveAdoptionTest {
             disconnect(life, "1");
             exited(life, "1");
             life.cluster.slot("3", "a");
-            assertEquals(onA.size(), life.cluster.events("live_adoption_began").get(0).get("outputs").asInt());
+            assertEquals(
+                    onA.size(),
+                    life.cluster
+                            .events("live_adoption_began")
+                            .get(0)
+                            .get("outputs")
+                            .asInt());
             assertEquals(List.of(), life.cluster.offer());
             awaitOutputs(4);
             long before = tracker().getEpoch();
@@ -179,7 +190,8 @@ class LiveAdoptionTest {
             assertEquals(onA.size(), awaitEnd(life).get("adopted").asInt());
             awaitOutputs(4);
             for (long task : onA) {
-                assertEquals("3", tracker().getMapOutputLocation(SHUFFLE, task).get().executorId());
+                assertEquals(
+                        "3", tracker().getMapOutputLocation(SHUFFLE, task).get().executorId());
             }
             List<Long> reducers = life.cluster.offer();
             assertEquals(2, reducers.size());
@@ -262,7 +274,9 @@ class LiveAdoptionTest {
             List<OutputName> whole = List.of(new OutputName(SHUFFLE, onA.get(0)), new OutputName(SHUFFLE, onA.get(2)));
             claims.settle(new Messages.Adopted(executor("3", "a"), whole, Map.of(damaged, "checksum differs")));
             JsonNode ended = awaitEnd(life);
-            assertEquals(List.of(2, 1), List.of(ended.get("adopted").asInt(), ended.get("lost").asInt()));
+            assertEquals(
+                    List.of(2, 1),
+                    List.of(ended.get("adopted").asInt(), ended.get("lost").asInt()));
             awaitOutputs(2);
             assertEquals(2, finishedAfter(life), "the one that never ran and the damaged one");
         }
@@ -292,7 +306,9 @@ class LiveAdoptionTest {
             finishMaps(life, 4);
             awaitReducers(life);
             disconnect(life, "1");
-            assertEquals("the negotiator has said nothing in time", awaitEnd(life).get("why").asText());
+            assertEquals(
+                    "the negotiator has said nothing in time",
+                    awaitEnd(life).get("why").asText());
         }
     }
 

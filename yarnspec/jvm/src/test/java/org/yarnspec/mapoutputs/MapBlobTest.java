@@ -10,11 +10,10 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.scheduler.HighlyCompressedMapStatus;
 import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.api.Test;
 import scala.Option;
-
-import org.apache.spark.scheduler.MapStatus$;
 
 /** What is kept of a finished map. */
 class MapBlobTest {

@@ -45,7 +45,10 @@ class ObservedTest {
             Map.of("spark.sql.shuffle.partitions", "3", "spark.sql.adaptive.enabled", "false");
     /** Aggregates of each kind: of expressions, with a buffer of their own, and with an object in it. */
     private static final List<Column> KINDS = List.of(
-            sum(col("id")), max(concat(lit("k"), col("id"))), approx_count_distinct("id"), percentile(col("id"), lit(0.5)));
+            sum(col("id")),
+            max(concat(lit("k"), col("id"))),
+            approx_count_distinct("id"),
+            percentile(col("id"), lit(0.5)));
 
     @TempDir
     private Path directory;
@@ -58,12 +61,16 @@ class ObservedTest {
 
         Query(DriverLife life, List<Column> metrics) {
             this.life = life;
-            SparkSession session = SparkSession.builder().sparkContext(life.cluster.context.sc()).getOrCreate();
+            SparkSession session = SparkSession.builder()
+                    .sparkContext(life.cluster.context.sc())
+                    .getOrCreate();
             Column[] others = metrics.subList(1, metrics.size()).toArray(new Column[0]);
             // As of an observation without a name: Spark makes one up.
             var seen = session.range(0, 100, 1, MAPS).toDF().observe("" + UUID.randomUUID(), metrics.get(0), others);
-            rows = (Dataset<Row>) seen.groupBy(col("id").mod(5).as("k")).agg(count(lit(1)).as("n"))
-                    .groupBy("n").agg(count(lit(1)));
+            rows = (Dataset<Row>) seen.groupBy(col("id").mod(5).as("k"))
+                    .agg(count(lit(1)).as("n"))
+                    .groupBy("n")
+                    .agg(count(lit(1)));
             life.cluster.start(rows::collectAsList);
         }
 
@@ -87,8 +94,8 @@ class ObservedTest {
 
         /** What a map's task gives that has seen the 25 numbers of its partition. */
         private LastAttemptAggregatingAccumulator update(int map) {
-            var registered = (LastAttemptAggregatingAccumulator) Fields.get(
-                    find(rows.queryExecution().executedPlan()), "accumulator");
+            var registered = (LastAttemptAggregatingAccumulator)
+                    Fields.get(find(rows.queryExecution().executedPlan()), "accumulator");
             LastAttemptAggregatingAccumulator update = registered.copyAndReset();
             update.metadata_$eq(registered.metadata());
             for (long id = map * 25L; id < (map + 1) * 25L; id++) {
@@ -122,13 +129,15 @@ class ObservedTest {
         }
 
         JsonNode event(String type, int number) throws Exception {
-            FakeCluster.await(() -> {
-                try {
-                    return life.cluster.events(type).size() > number;
-                } catch (Exception e) {
-                    throw new IllegalStateException(e);
-                }
-            }, "no " + type);
+            FakeCluster.await(
+                    () -> {
+                        try {
+                            return life.cluster.events(type).size() > number;
+                        } catch (Exception e) {
+                            throw new IllegalStateException(e);
+                        }
+                    },
+                    "no " + type);
             return life.cluster.events(type).get(number);
         }
     }
@@ -137,8 +146,13 @@ class ObservedTest {
         try (DriverLife life = new DriverLife(1, null, SETTINGS)) {
             Query query = new Query(life, KINDS).run(MAPS);
             life.awaitMaps(MAPS);
-            query.awaitObserved("[4950,k99," + query.rows.queryExecution().observedMetrics().values().head().getLong(2)
-                    + ",49.5]");
+            query.awaitObserved("[4950,k99,"
+                    + query.rows
+                            .queryExecution()
+                            .observedMetrics()
+                            .values()
+                            .head()
+                            .getLong(2) + ",49.5]");
             return query.observed();
         }
     }
@@ -176,12 +190,16 @@ class ObservedTest {
         try (DriverLife life = next(past(MAPS), Set.of(0))) {
             Query query = new Query(life, KINDS);
             long task = query.next(); // the map that did not come back; the others have counted
-            life.cluster.scheduler.dagScheduler()
+            life.cluster
+                    .scheduler
+                    .dagScheduler()
                     .executorLost("8", new ExecutorProcessLost("gone", Option.empty(), true));
             int restored = query.event("shuffle_restored", 0).get("restored").asInt();
-            int gone = query.event("shuffle_restored", 0).get("by_host").get("b").asInt();
+            int gone =
+                    query.event("shuffle_restored", 0).get("by_host").get("b").asInt();
             assertTrue(restored == 3 && gone > 0);
-            life.cluster.finish(task, life.cluster.mapOutput(task, SIZES), List.of(query.update(life.cluster.partitionOf(task))));
+            life.cluster.finish(
+                    task, life.cluster.mapOutput(task, SIZES), List.of(query.update(life.cluster.partitionOf(task))));
             query.run(gone);
             query.awaitObserved(expected);
         }

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -23,8 +24,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.yarnspec.channel.Frames;
 import org.yarnspec.mapoutputs.SavedOutputs.OutputKey;
 import scala.Option;
-
-import org.apache.spark.scheduler.MapStatus$;
 
 /** What an earlier driver left on two hosts, and how long the next one waits for it. */
 class SavedOutputsTest {
@@ -178,7 +177,9 @@ class SavedOutputsTest {
         CompletableFuture<SavedOutputs.RestoreOutcome> outcome = waiting();
         assertThrows(TimeoutException.class, () -> outcome.get(100, TimeUnit.MILLISECONDS));
         saved.reported("a", "7");
-        assertEquals(Map.of("it is not on its host", 2), outcome.get(30, TimeUnit.SECONDS).notRestored());
+        assertEquals(
+                Map.of("it is not on its host", 2),
+                outcome.get(30, TimeUnit.SECONDS).notRestored());
     }
 
     @Test

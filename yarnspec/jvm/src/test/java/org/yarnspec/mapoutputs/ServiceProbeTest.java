@@ -27,6 +27,7 @@ import org.apache.spark.network.shuffle.checksum.Cause;
 import org.apache.spark.network.shuffle.protocol.ExecutorShuffleInfo;
 import org.apache.spark.network.util.MapConfigProvider;
 import org.apache.spark.network.util.TransportConf;
+import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -34,8 +35,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.yarnspec.channel.Frames;
 import org.yarnspec.mapoutputs.SavedOutputs.OutputKey;
 import scala.Option;
-
-import org.apache.spark.scheduler.MapStatus$;
 
 /** Two hosts, on each an executor of an earlier driver with two outputs of three parts, of which one is empty. */
 class ServiceProbeTest {
@@ -204,8 +203,9 @@ class ServiceProbeTest {
             index.putLong(offset);
         }
         String name = "shuffle_5_" + mapId + "_0.";
-        for (Map.Entry<String, byte[]> each :
-                Map.of("index", index.array(), "data", data, "checksum.ADLER32", sums.array()).entrySet()) {
+        for (Map.Entry<String, byte[]> each : Map.of(
+                        "index", index.array(), "data", data, "checksum.ADLER32", sums.array())
+                .entrySet()) {
             Path place = file(dirs, name + each.getKey());
             Files.createDirectories(place.getParent());
             Files.write(place, each.getValue());

@@ -128,7 +128,8 @@ class AccumulatedTest {
     void whatIsLargeIsNotKeptForTheNextDriver() {
         int most = MapResult.COUNTED_BYTES_MAX;
         assertEquals(most, result(most).accumulated().get(0).length);
-        String why = assertThrows(IllegalStateException.class, () -> result(most + 1)).getMessage();
+        String why = assertThrows(IllegalStateException.class, () -> result(most + 1))
+                .getMessage();
         assertTrue(why.contains(most + 1 + " bytes"), why);
     }
 

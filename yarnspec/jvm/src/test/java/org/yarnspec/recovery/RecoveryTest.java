@@ -47,7 +47,11 @@ class RecoveryTest {
     private Path directory;
 
     private static JavaFutureAction<Long> shuffled(DriverLife life) {
-        return life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4).coalesce(2, true).countAsync();
+        return life.cluster
+                .context
+                .parallelize(List.of(1, 2, 3, 4), 4)
+                .coalesce(2, true)
+                .countAsync();
     }
 
     /** What a life leaves that has finished so many of these maps. */
@@ -94,7 +98,8 @@ class RecoveryTest {
             for (Frames.Frame frame : life.frames.values()) {
                 assertTrue(maps.contains(frame.header().get("map_id").asLong()));
                 MapStatus status = MapBlob.decode(frame.blob()).status();
-                assertEquals(frame.header().get("host").asText(), status.location().host());
+                assertEquals(
+                        frame.header().get("host").asText(), status.location().host());
                 assertEquals(frame.header().get("map_id").asLong(), status.mapId());
             }
         }
@@ -108,9 +113,12 @@ class RecoveryTest {
             var numbers = life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4);
             numbers.coalesce(2, true).coalesce(3, true).coalesce(2, true).countAsync();
             FakeCluster.await(() -> !life.cluster.offer().isEmpty(), "no map started");
-            assertEquals("determinate", life.declared().get(0).get("determinism").asText());
+            assertEquals(
+                    "determinate", life.declared().get(0).get("determinism").asText());
             assertEquals("", life.declared().get(1).get("why_not").asText());
-            assertEquals("below it: its map outputs are not recorded", life.declared().get(2).get("why_not").asText());
+            assertEquals(
+                    "below it: its map outputs are not recorded",
+                    life.declared().get(2).get("why_not").asText());
         }
     }
 
@@ -118,11 +126,16 @@ class RecoveryTest {
     void whyNothingIsKnownOfAShuffleHoldsForThoseAboveIt() throws Exception {
         try (DriverLife life = new DriverLife(2, null, Map.of())) {
             var numbers = life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4);
-            numbers.coalesce(2, true).cache().coalesce(3, true).coalesce(2, true).countAsync();
+            numbers.coalesce(2, true)
+                    .cache()
+                    .coalesce(3, true)
+                    .coalesce(2, true)
+                    .countAsync();
             FakeCluster.await(() -> !life.cluster.offer().isEmpty(), "no map started");
             String why = life.declared().get(1).get("why_not").asText();
             assertTrue(why.contains("cached"), why);
-            assertEquals("below it: " + why, life.declared().get(2).get("why_not").asText());
+            assertEquals(
+                    "below it: " + why, life.declared().get(2).get("why_not").asText());
         }
     }
 
@@ -140,7 +153,11 @@ class RecoveryTest {
             // Spark takes the lower one for the same each time: it goes by nothing that is not in it.
             JavaPairRDD<Integer, Integer> upper = spread(spread(first.mapToPair(each -> new Tuple2<>(each, each))));
             upper.toDebugString();
-            assertEquals(List.of("", ""), life.declared().stream().map(each -> each.get("why_not").asText()).toList());
+            assertEquals(
+                    List.of("", ""),
+                    life.declared().stream()
+                            .map(each -> each.get("why_not").asText())
+                            .toList());
             switch (since) {
                 case "cache" -> first.cache();
                 case "checkpoint" -> {
@@ -204,11 +221,14 @@ class RecoveryTest {
     }
 
     private static List<Long> mapIds(DriverLife life) {
-        return life.frames.values().stream().map(each -> each.header().get("map_id").asLong()).toList();
+        return life.frames.values().stream()
+                .map(each -> each.header().get("map_id").asLong())
+                .toList();
     }
 
     private void addFile(DriverLife life, String name) throws Exception {
-        life.cluster.context.addFile(Files.writeString(directory.resolve(name), name).toString());
+        life.cluster.context.addFile(
+                Files.writeString(directory.resolve(name), name).toString());
     }
 
     @Test
@@ -232,7 +252,8 @@ class RecoveryTest {
         List<String> told = new ArrayList<>();
         life.cluster
                 .events("unrecorded")
-                .forEach(event -> told.add(event.get("kind").asText() + ": " + event.get("why").asText()));
+                .forEach(event -> told.add(
+                        event.get("kind").asText() + ": " + event.get("why").asText()));
         return told;
     }
 
@@ -279,16 +300,30 @@ class RecoveryTest {
         try (DriverLife life = new DriverLife(1, null, Map.of())) {
             shuffled(life);
             List<Long> started = life.cluster.offerUntilStarted();
-            long lost = started.stream().filter(task -> life.cluster.hostOf(task).equals("a")).findFirst().get();
+            long lost = started.stream()
+                    .filter(task -> life.cluster.hostOf(task).equals("a"))
+                    .findFirst()
+                    .get();
             MapStatus output = life.cluster.mapOutput(lost, SIZES);
             // The executor is lost for Spark while the result of its task is on its way.
-            life.cluster.scheduler.dagScheduler()
+            life.cluster
+                    .scheduler
+                    .dagScheduler()
                     .executorLost("1", new ExecutorProcessLost("gone", Option.empty(), true));
             life.cluster.finish(lost, output);
-            long other = started.stream().filter(task -> task != lost).findFirst().get();
+            long other =
+                    started.stream().filter(task -> task != lost).findFirst().get();
             life.cluster.finish(other, life.cluster.mapOutput(other, SIZES));
             life.awaitMaps(1);
-            assertEquals(other, life.frames.values().iterator().next().header().get("map_id").asLong());
+            assertEquals(
+                    other,
+                    life.frames
+                            .values()
+                            .iterator()
+                            .next()
+                            .header()
+                            .get("map_id")
+                            .asLong());
             assertEquals(1, life.frames.size());
         }
     }
@@ -304,8 +339,20 @@ class RecoveryTest {
             assertEquals(1, finishMaps(life, 1).size());
             finishReducers(life);
             assertEquals(4, job.get(30, TimeUnit.SECONDS));
-            assertEquals(3, life.cluster.events("shuffle_restored").get(0).get("restored").asInt());
-            assertEquals(1_000_000, life.cluster.events("shuffle_restored").get(0).get("shuffle").asInt());
+            assertEquals(
+                    3,
+                    life.cluster
+                            .events("shuffle_restored")
+                            .get(0)
+                            .get("restored")
+                            .asInt());
+            assertEquals(
+                    1_000_000,
+                    life.cluster
+                            .events("shuffle_restored")
+                            .get(0)
+                            .get("shuffle")
+                            .asInt());
         }
     }
 
@@ -320,7 +367,13 @@ class RecoveryTest {
             FakeCluster.await(() -> !life.cluster.offer().isEmpty(), "no reducer started");
             assertEquals(0, stopped(life));
             life.recovery.differs(1_000_000);
-            assertEquals(1_000_000, life.cluster.events("recording_stopped").get(0).get("shuffle").asInt());
+            assertEquals(
+                    1_000_000,
+                    life.cluster
+                            .events("recording_stopped")
+                            .get(0)
+                            .get("shuffle")
+                            .asInt());
         }
     }
 
@@ -341,8 +394,8 @@ class RecoveryTest {
     }
 
     private static JavaPairRDD<Integer, Integer> chained(DriverLife life) {
-        return spread(spread(
-                life.cluster.context.parallelize(List.of(1, 2), 2).mapToPair(each -> new Tuple2<>(each, each))));
+        return spread(
+                spread(life.cluster.context.parallelize(List.of(1, 2), 2).mapToPair(each -> new Tuple2<>(each, each))));
     }
 
     @ParameterizedTest
@@ -351,14 +404,17 @@ class RecoveryTest {
         Path past = chain();
         try (DriverLife life = new DriverLife(2, past, Map.of())) {
             for (SavedOutputs.Saved each : SavedOutputs.get().all()) {
-                boolean lower = SavedOutputs.get().shuffle(each.shuffle()).outputs().size() == 2;
+                boolean lower =
+                        SavedOutputs.get().shuffle(each.shuffle()).outputs().size() == 2;
                 BlockManagerId place = BlockManagerId.apply(lower ? "7" : "8", lower ? "a" : "b", 1, Option.empty());
                 SavedOutputs.get().adopted(place, List.of(each.key()));
             }
             JavaPairRDD<Integer, Integer> upper = chained(life);
             assertEquals(1, Lineage.shufflesOf(upper.rdd()).size()); // they are begun by that
             assertEquals(2, life.cluster.events("shuffle_restored").size());
-            life.cluster.scheduler.dagScheduler()
+            life.cluster
+                    .scheduler
+                    .dagScheduler()
                     .executorLost("7", new ExecutorProcessLost("gone", Option.empty(), true));
             upper.countAsync();
             List<Long> again = life.cluster.offerUntilStarted();
@@ -373,7 +429,8 @@ class RecoveryTest {
     /** A sum of fractions, for example, of which another run has another last digit. */
     @ParameterizedTest
     @CsvSource({"false, 2", "true, 1"})
-    void otherRowsAreOverlookedWhereSomebodySaysThatTheyMakeNoDifference(String repeatable, int above) throws Exception {
+    void otherRowsAreOverlookedWhereSomebodySaysThatTheyMakeNoDifference(String repeatable, int above)
+            throws Exception {
         Path past;
         try (DriverLife life = new DriverLife(1, null, Map.of())) {
             spread(chained(life)).countAsync();
@@ -406,11 +463,19 @@ class RecoveryTest {
             life.adopt("7", "a", Set.of());
             life.adopt("8", "b", Set.of());
             life.cluster.slot("7", "a").slot("8", "b");
-            JavaRDD<Integer> lower = life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4).coalesce(2, true);
+            JavaRDD<Integer> lower =
+                    life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4).coalesce(2, true);
             life.recovery.differs(Lineage.shufflesOf(lower.rdd()).iterator().next());
             lower.coalesce(3, true).countAsync();
-            assertEquals(2, life.cluster.offerUntilStarted().size()); // its maps, and not the three tasks that read them
-            assertEquals(0, life.cluster.events("shuffle_restored").get(1).get("restored").asInt());
+            assertEquals(
+                    2, life.cluster.offerUntilStarted().size()); // its maps, and not the three tasks that read them
+            assertEquals(
+                    0,
+                    life.cluster
+                            .events("shuffle_restored")
+                            .get(1)
+                            .get("restored")
+                            .asInt());
         }
     }
 
@@ -440,7 +505,9 @@ class RecoveryTest {
             assertEquals(0, awaitRestored(life).get("restored").asInt());
             assertEquals(2, life.declared().size());
             assertEquals(2_000_000, life.declared().get(1).get("shuffle").asInt());
-            assertEquals(life.declared().get(0).get("signature"), life.declared().get(1).get("signature"));
+            assertEquals(
+                    life.declared().get(0).get("signature"),
+                    life.declared().get(1).get("signature"));
             for (Frames.Frame frame : life.frames.values()) {
                 assertEquals(2_000_000, frame.header().get("shuffle").asInt());
             }
@@ -454,7 +521,8 @@ class RecoveryTest {
         @Override
         public int numPartitions() {
             boolean asked = StackWalker.getInstance()
-                    .walk(frames -> frames.anyMatch(frame -> frame.getClassName().equals(Recovery.class.getName())));
+                    .walk(frames ->
+                            frames.anyMatch(frame -> frame.getClassName().equals(Recovery.class.getName())));
             if (asked) {
                 throw new NoSuchFieldError("as of another version of Spark");
             }
@@ -470,8 +538,12 @@ class RecoveryTest {
     @Test
     void aFaultOfOursIsNotTheJobs() throws Exception {
         try (DriverLife life = new DriverLife(1, null, Map.of())) {
-            var pairs = life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4).mapToPair(each -> new Tuple2<>(each, each));
-            JavaFutureAction<Long> job = pairs.partitionBy(new FaultyPartitioner()).countAsync();
+            var pairs = life.cluster
+                    .context
+                    .parallelize(List.of(1, 2, 3, 4), 4)
+                    .mapToPair(each -> new Tuple2<>(each, each));
+            JavaFutureAction<Long> job =
+                    pairs.partitionBy(new FaultyPartitioner()).countAsync();
             finishMaps(life, 4);
             finishReducers(life);
             assertEquals(4, job.get(30, TimeUnit.SECONDS));
@@ -491,19 +563,22 @@ class RecoveryTest {
             life.recovery.executorLost("7");
             shuffled(life);
             var told = awaitRestored(life);
-            assertEquals(told.get("by_host").get("b").asInt(), told.get("restored").asInt());
+            assertEquals(
+                    told.get("by_host").get("b").asInt(), told.get("restored").asInt());
             assertTrue(told.get("restored").asInt() < 4);
         }
     }
 
     private static com.fasterxml.jackson.databind.JsonNode awaitRestored(DriverLife life) throws Exception {
-        FakeCluster.await(() -> {
-            try {
-                return !life.cluster.events("shuffle_restored").isEmpty();
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
-        }, "nothing was told of a restored shuffle");
+        FakeCluster.await(
+                () -> {
+                    try {
+                        return !life.cluster.events("shuffle_restored").isEmpty();
+                    } catch (Exception e) {
+                        throw new IllegalStateException(e);
+                    }
+                },
+                "nothing was told of a restored shuffle");
         return life.cluster.events("shuffle_restored").get(0);
     }
 
@@ -514,7 +589,8 @@ class RecoveryTest {
             twice(life);
             finishMaps(life, 4 + 1); // the first shuffle, and one of the two maps that deal its records out again
             life.awaitMaps(5);
-            assertEquals("indeterminate", life.declared().get(1).get("determinism").asText());
+            assertEquals(
+                    "indeterminate", life.declared().get(1).get("determinism").asText());
             past = life.save(directory.resolve("saved"));
         }
         try (DriverLife life = new DriverLife(2, past, Map.of())) {
@@ -530,7 +606,12 @@ class RecoveryTest {
     }
 
     private static void twice(DriverLife life) {
-        life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4).coalesce(2, true).coalesce(3, true).countAsync();
+        life.cluster
+                .context
+                .parallelize(List.of(1, 2, 3, 4), 4)
+                .coalesce(2, true)
+                .coalesce(3, true)
+                .countAsync();
     }
 
     @Test
@@ -559,14 +640,16 @@ class RecoveryTest {
 
     @ParameterizedTest
     @CsvSource({"'', 3", "1, 2", "2, 2", "'1, 2', 1", "'2, 1', 1"})
-    void whatSparkHasDroppedIsNotReachedFromBelowAndWhatStandsAboveThatIs(String dropped, int reached) throws Exception {
+    void whatSparkHasDroppedIsNotReachedFromBelowAndWhatStandsAboveThatIs(String dropped, int reached)
+            throws Exception {
         try (DriverLife life = new DriverLife(1, null, Map.of())) {
             JavaPairRDD<Integer, Integer> base = spread(
                     life.cluster.context.parallelize(List.of(1, 2), 2).mapToPair(each -> new Tuple2<>(each, each)));
             var between = spread(base);
             var chain = List.of(base, between, spread(between));
             for (int i = 0; i < chain.size(); i++) { // each gets its number when it is first looked at
-                assertEquals(Set.of(1_000_000 + i), Lineage.shufflesOf(chain.get(i).rdd()));
+                assertEquals(
+                        Set.of(1_000_000 + i), Lineage.shufflesOf(chain.get(i).rdd()));
             }
             for (String each : dropped.isEmpty() ? new String[0] : dropped.split(", ")) {
                 life.recovery.dropped(1_000_000 + Integer.parseInt(each));
@@ -610,8 +693,13 @@ class RecoveryTest {
             long first = cluster.offerUntilStarted().get(0);
             assertTrue(first < 10);
             assertTrue(cluster.events("shuffle_declared").isEmpty());
-            assertFalse(cluster.scheduler.mapOutputTracker().shuffleStatuses().get(0).get()
-                    instanceof WatchedShuffleStatus);
+            assertFalse(
+                    cluster.scheduler
+                                    .mapOutputTracker()
+                                    .shuffleStatuses()
+                                    .get(0)
+                                    .get()
+                            instanceof WatchedShuffleStatus);
         }
     }
 }

@@ -4,9 +4,8 @@ import java.io.Serializable;
 import java.util.List;
 import org.yarnspec.testing.FakeCluster;
 import scala.collection.Iterator;
-import scala.runtime.AbstractFunction1;
-
 import scala.reflect.ClassTag$;
+import scala.runtime.AbstractFunction1;
 
 /** A job whose tasks run together or not at all. */
 final class BarrierJob {

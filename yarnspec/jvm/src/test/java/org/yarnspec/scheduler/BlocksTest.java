@@ -31,13 +31,16 @@ class BlocksTest {
         assertTrue(before.cover(before));
         assertTrue(before.cover(Blocks.NONE));
         assertFalse(Blocks.NONE.cover(before));
-        assertFalse(blocks("{'hosts':['a'],'stages':[{'stage':1,'index':3,'hosts':['c']}]}").cover(before));
-        assertFalse(blocks("{'hosts':['a','b'],'stages':[{'stage':1,'index':4,'hosts':['c']}]}").cover(before));
+        assertFalse(blocks("{'hosts':['a'],'stages':[{'stage':1,'index':3,'hosts':['c']}]}")
+                .cover(before));
+        assertFalse(blocks("{'hosts':['a','b'],'stages':[{'stage':1,'index':4,'hosts':['c']}]}")
+                .cover(before));
     }
 
     @Test
     void stagesAreForgottenWithTheirContext() throws Exception {
-        Blocks later = blocks("{'hosts':['a'],'stages':[{'stage':1,'hosts':['b']}]}").withoutStages();
+        Blocks later =
+                blocks("{'hosts':['a'],'stages':[{'stage':1,'hosts':['b']}]}").withoutStages();
         assertTrue(later.all().hold("a", "1"));
         assertFalse(later.keepOut(1, "b", "1"));
     }

@@ -25,7 +25,6 @@ import scala.Tuple2;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.reflect.ClassTag;
-
 import scala.reflect.ClassTag$;
 
 /** Copies on demand in Spark's own scheduler, on hosts of the test's making; a task may fail not even once. */
@@ -145,7 +144,9 @@ class CopiesTest {
         cluster.fail(originalFirst ? original : copy);
         cluster.fail(originalFirst ? copy : original);
         ExecutionException failure = assertThrows(ExecutionException.class, () -> job.get(30, TimeUnit.SECONDS));
-        assertTrue(failure.getCause().getMessage().contains("broken"), failure.getCause().getMessage());
+        assertTrue(
+                failure.getCause().getMessage().contains("broken"),
+                failure.getCause().getMessage());
     }
 
     @Test
@@ -235,10 +236,16 @@ class CopiesTest {
         List<Tuple2<Object, Seq<String>>> places = new ArrayList<>();
         for (String hosts : tasks) {
             places.add(new Tuple2<>(
-                    hosts, CollectionConverters.asScala(List.of(hosts.split(" "))).toSeq()));
+                    hosts,
+                    CollectionConverters.asScala(List.of(hosts.split(" "))).toSeq()));
         }
         ClassTag<Object> any = ClassTag$.MODULE$.Any();
-        new JavaRDD<>(cluster.context.sc().makeRDD(CollectionConverters.asScala(places).toSeq(), any), any).countAsync();
+        new JavaRDD<>(
+                        cluster.context
+                                .sc()
+                                .makeRDD(CollectionConverters.asScala(places).toSeq(), any),
+                        any)
+                .countAsync();
         cluster.awaitStage(0, 0);
     }
 
@@ -252,7 +259,10 @@ class CopiesTest {
         startJobOnDataOf("a", "a", "b");
         List<Long> started = cluster.offerUntilStarted();
         assertEquals(2, started.size());
-        long onB = started.stream().filter(each -> cluster.hostOf(each).equals("b")).findFirst().orElseThrow();
+        long onB = started.stream()
+                .filter(each -> cluster.hostOf(each).equals("b"))
+                .findFirst()
+                .orElseThrow();
         cluster.finish(onB, 1L);
         FakeCluster.await(() -> !cluster.countsAsRunning(0, 0, onB), "the task did not end");
         assertEquals(List.of(), cluster.offer()); // the second one waits for host a

@@ -73,7 +73,8 @@ class RangeBoundsTest {
         byte[] saved = RangeBounds.of(first).encode();
         // Another sample: of other rows, to be sure that it has other bounds.
         ShuffleDependency<?, ?, ?> second = shuffle(500, 1_500, true);
-        assertNotEquals(Arrays.toString(saved), Arrays.toString(RangeBounds.of(second).encode()));
+        assertNotEquals(
+                Arrays.toString(saved), Arrays.toString(RangeBounds.of(second).encode()));
         assertTrue(RangeBounds.of(second).putBack(saved));
         assertArrayEquals(saved, RangeBounds.of(second).encode());
         // The first 500 rows of the second are the last 500 of the first, and go where those went.
@@ -93,7 +94,17 @@ class RangeBoundsTest {
     /** What stands for a sort in the signatures of those above it, if that were all in which two differ. */
     private static String identity(RangeBounds bounds) {
         var sort = new Signature(
-                "text-1", "text-1", Set.of(), "sort", 2, 4, Signature.Determinism.DETERMINATE, List.of(), false, List.of(), "");
+                "text-1",
+                "text-1",
+                Set.of(),
+                "sort",
+                2,
+                4,
+                Signature.Determinism.DETERMINATE,
+                List.of(),
+                false,
+                List.of(),
+                "");
         Signatures signatures = new Signatures(false);
         signatures.registered(1, sort, bounds);
         return signatures.of(1);

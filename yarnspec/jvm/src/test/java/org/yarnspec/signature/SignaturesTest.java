@@ -116,19 +116,28 @@ class SignaturesTest {
     }
 
     private Dataset<Row> numbers(int above) {
-        return session.range(0, 100, 1, 3).toDF().where(col("id").gt(above)).groupBy(col("id").mod(7)).agg(count(lit(1)));
+        return session.range(0, 100, 1, 3)
+                .toDF()
+                .where(col("id").gt(above))
+                .groupBy(col("id").mod(7))
+                .agg(count(lit(1)));
     }
 
     /** A shuffle above a column that is made of an array by a function of Spark's, which calls its function for each element. */
     private Dataset<Row> plus(int number) {
         Column each = transform(array(col("id"), lit(7)), element -> element.plus(number));
-        return session.range(0, 100, 1, 3).select(each.alias("all")).groupBy(col("all")).agg(count(lit(1)));
+        return session.range(0, 100, 1, 3)
+                .select(each.alias("all"))
+                .groupBy(col("all"))
+                .agg(count(lit(1)));
     }
 
     /** A shuffle above a column that is looked up in a table in the plan. */
     private Dataset<Row> lookedUp(int value) {
         Column table = map(lit(0L), lit(value), lit(1L), lit(9));
-        return session.range(0, 100, 1, 3).groupBy(element_at(table, col("id").mod(2))).agg(count(lit(1)));
+        return session.range(0, 100, 1, 3)
+                .groupBy(element_at(table, col("id").mod(2)))
+                .agg(count(lit(1)));
     }
 
     @Test
@@ -146,7 +155,9 @@ class SignaturesTest {
     void shufflesOfAWriteThatIsNotDoneAgainCountAsMade() throws Exception {
         String made = signature(() -> numbers(1).collect());
         leaveOutWhatMade(made, 2);
-        assertEquals(made + "-4", declared(() -> numbers(1).collect()).get("signature").asText());
+        assertEquals(
+                made + "-4",
+                declared(() -> numbers(1).collect()).get("signature").asText());
     }
 
     /** They are of more use to what comes next than to nobody. */
@@ -158,12 +169,13 @@ class SignaturesTest {
         seen.clear();
         begin(2, past);
         leaveOutWhatMade(made, 1);
-        assertEquals(made + "-1", declared(() -> numbers(1).collect()).get("signature").asText());
+        assertEquals(
+                made + "-1",
+                declared(() -> numbers(1).collect()).get("signature").asText());
     }
 
     private void leaveOutWhatMade(String which, int count) {
-        life.aboutWrites =
-                "{\"action\":\"skip\",\"saved\":{\"epoch\":1,\"made\":{\"" + which + "\":" + count + "}}}";
+        life.aboutWrites = "{\"action\":\"skip\",\"saved\":{\"epoch\":1,\"made\":{\"" + which + "\":" + count + "}}}";
         var saved = life.cluster.context.parallelize(List.of(1, 2), 2);
         var output = new org.apache.hadoop.fs.Path(directory.resolve("out").toString());
         assertTrue(life.recovery.writes().isThere(saved.rdd(), output, "saveAsTextFile"));
@@ -200,15 +212,22 @@ class SignaturesTest {
         Path file = Files.writeString(directory.resolve("input"), "a\nb\n");
         String ofTwo = RddIdentity.of(context.parallelize(List.of("a", "b"), 2).rdd());
         assertNotEquals("", ofTwo);
-        assertEquals(ofTwo, RddIdentity.of(context.parallelize(List.of("a", "b"), 2).rdd()));
-        assertNotEquals(ofTwo, RddIdentity.of(context.parallelize(List.of("a", "c"), 2).rdd()));
-        assertNotEquals(ofTwo, RddIdentity.of(context.parallelize(List.of("a", "b"), 1).rdd()));
+        assertEquals(
+                ofTwo, RddIdentity.of(context.parallelize(List.of("a", "b"), 2).rdd()));
+        assertNotEquals(
+                ofTwo, RddIdentity.of(context.parallelize(List.of("a", "c"), 2).rdd()));
+        assertNotEquals(
+                ofTwo, RddIdentity.of(context.parallelize(List.of("a", "b"), 1).rdd()));
         String ofFile = RddIdentity.of(context.textFile(file.toString(), 1).rdd());
         assertNotEquals("", ofFile);
         Files.setLastModifiedTime(file, FileTime.fromMillis(1_000));
-        assertNotEquals(ofFile, RddIdentity.of(context.textFile(file.toString(), 1).rdd()));
-        assertEquals("", RddIdentity.of(context.parallelize(List.of("a", "b"), 2).cache().rdd()));
-        assertEquals("", RddIdentity.of(session.range(0, 10, 1, 2).toDF().toJavaRDD().rdd()));
+        assertNotEquals(
+                ofFile, RddIdentity.of(context.textFile(file.toString(), 1).rdd()));
+        assertEquals(
+                "",
+                RddIdentity.of(context.parallelize(List.of("a", "b"), 2).cache().rdd()));
+        assertEquals(
+                "", RddIdentity.of(session.range(0, 10, 1, 2).toDF().toJavaRDD().rdd()));
     }
 
     @Test
@@ -220,8 +239,10 @@ class SignaturesTest {
 
     @Test
     void theSameShuffleTwiceHasTwoSignatures() throws Exception {
-        String first = declared(() -> numbers(5).collectAsList()).get("signature").asText();
-        String second = declared(() -> numbers(5).collectAsList()).get("signature").asText();
+        String first =
+                declared(() -> numbers(5).collectAsList()).get("signature").asText();
+        String second =
+                declared(() -> numbers(5).collectAsList()).get("signature").asText();
         assertNotEquals(first, second);
     }
 
@@ -250,11 +271,15 @@ class SignaturesTest {
 
     @Test
     void whichColumnIsWhichCounts() throws Exception {
-        Dataset<Row> two = session.range(0, 10, 1, 2).select(col("id").as("a"), col("id").plus(1).as("b"));
+        Dataset<Row> two = session.range(0, 10, 1, 2)
+                .select(col("id").as("a"), col("id").plus(1).as("b"));
         String a = signature(() -> two.select("a", "b").repartition(3, col("a")).collectAsList());
-        assertEquals(a, signature(() -> two.select("a", "b").repartition(3, col("a")).collectAsList()));
-        assertNotEquals(a, signature(() -> two.select("a", "b").repartition(3, col("b")).collectAsList()));
-        assertNotEquals(a, signature(() -> two.select("b", "a").repartition(3, col("a")).collectAsList()));
+        assertEquals(
+                a, signature(() -> two.select("a", "b").repartition(3, col("a")).collectAsList()));
+        assertNotEquals(
+                a, signature(() -> two.select("a", "b").repartition(3, col("b")).collectAsList()));
+        assertNotEquals(
+                a, signature(() -> two.select("b", "a").repartition(3, col("a")).collectAsList()));
     }
 
     @Test
@@ -297,7 +322,8 @@ class SignaturesTest {
     }
 
     private Dataset<Row> rows(String value) {
-        return session.sql("select * from values ('a', " + value + "), ('b', 5) as t(k, v)").repartition(2, col("k"));
+        return session.sql("select * from values ('a', " + value + "), ('b', 5) as t(k, v)")
+                .repartition(2, col("k"));
     }
 
     @Test
@@ -319,7 +345,8 @@ class SignaturesTest {
         assertNotEquals(first, byHadoop);
         life.cluster.context.hadoopConfiguration().unset("orc.force.positional.evolution");
         // What each life has of its own: HDFS's client sets the first of these where it is first asked for.
-        life.cluster.context
+        life.cluster
+                .context
                 .hadoopConfiguration()
                 .set("rpc.engine.org.apache.hadoop.hdfs.protocolPB.ClientNamenodeProtocolPB", "an engine");
         session.conf().set("fs.s3a.session.token", "of today");
@@ -347,10 +374,12 @@ class SignaturesTest {
     void whatBeginsWithRandomBytesIsNotTheSameEachTime() throws Exception {
         for (String function : List.of("aes_encrypt", "concat")) {
             Dataset<Row> rows = session.range(0, 10, 1, 2)
-                    .selectExpr(function + "(cast(cast(id as string) as binary), cast('0123456789abcdef' as binary)) as bytes");
+                    .selectExpr(function
+                            + "(cast(cast(id as string) as binary), cast('0123456789abcdef' as binary)) as bytes");
             JsonNode event = declared(() -> rows.repartition(3).collectAsList());
             assertEquals(
-                    function.equals("concat") ? "determinate" : "unordered", event.get("determinism").asText());
+                    function.equals("concat") ? "determinate" : "unordered",
+                    event.get("determinism").asText());
         }
     }
 
@@ -383,14 +412,16 @@ class SignaturesTest {
 
     @Test
     void whatGoesByAFileThatAnOptionNamesIsNotKnown() throws Exception {
-        Path schema = Files.writeString(directory.resolve("rows.xsd"), "<schema xmlns='http://www.w3.org/2001/XMLSchema'/>");
+        Path schema =
+                Files.writeString(directory.resolve("rows.xsd"), "<schema xmlns='http://www.w3.org/2001/XMLSchema'/>");
         Path file = Files.writeString(directory.resolve("rows"), "<row><value>one</value></row>\n");
         Dataset<Row> rows = session.read()
                 .schema("value string")
                 .option("rowTag", "row")
                 .option("rowvalidationxsdpath", schema.toString())
                 .xml(file.toString());
-        assertTrue(whyNot(() -> rows.repartition(3, col("value")).collectAsList()).contains("rowvalidationxsdpath"));
+        assertTrue(
+                whyNot(() -> rows.repartition(3, col("value")).collectAsList()).contains("rowvalidationxsdpath"));
     }
 
     @Test
@@ -401,7 +432,11 @@ class SignaturesTest {
             var context = life.cluster.context;
             List<FakeCluster.Job> jobs = List.of(
                     () -> context.textFile(file.toString(), 2).coalesce(3, true).collect(),
-                    () -> context.wholeTextFiles(file.toString(), 2).rdd().toJavaRDD().coalesce(3, true).collect());
+                    () -> context.wholeTextFiles(file.toString(), 2)
+                            .rdd()
+                            .toJavaRDD()
+                            .coalesce(3, true)
+                            .collect());
             for (FakeCluster.Job each : jobs) {
                 String determinism = declared(each).get("determinism").asText();
                 assertEquals(lenient.equals("true") ? "unordered" : "determinate", determinism);
@@ -432,8 +467,9 @@ class SignaturesTest {
 
     /** What is said of a join with a table that is broadcast with these rows. */
     private String determinismOfJoin(String condition, InternalRow... rows) throws Exception {
-        Dataset<Row> joined = session.sql("select /*+ broadcast(small) */ big.id, small.v from range(0, 10, 1, 2) as big"
-                        + " left join (values (1L, 10L), (1L, 20L) as t(k, v)) as small on " + condition)
+        Dataset<Row> joined = session.sql(
+                        "select /*+ broadcast(small) */ big.id, small.v from range(0, 10, 1, 2) as big"
+                                + " left join (values (1L, 10L), (1L, 20L) as t(k, v)) as small on " + condition)
                 .repartition(3, col("id"));
         joined.queryExecution().executedPlan().foreach(plan -> {
             if (plan instanceof BroadcastExchangeExec exchange) {
@@ -452,15 +488,19 @@ class SignaturesTest {
     void whatReadsACachedTableIsNotReused() throws Exception {
         session.conf().set("spark.sql.adaptive.enabled", "false"); // else a job fills the table first
         Dataset<Row> cached = session.range(0, 10, 1, 2).toDF().cache();
-        assertTrue(whyNot(() -> cached.repartition(2, col("id")).collectAsList()).contains("cached table"));
+        assertTrue(
+                whyNot(() -> cached.repartition(2, col("id")).collectAsList()).contains("cached table"));
     }
 
     @Test
     void whatReadsACachedRddIsNotReused() throws Exception {
-        JavaRDD<String> kept = life.cluster.context.parallelize(List.of("a", "b"), 2).cache();
-        assertEquals("it reads a cached RDD", whyNot(() -> kept.coalesce(3, true).count()));
+        JavaRDD<String> kept =
+                life.cluster.context.parallelize(List.of("a", "b"), 2).cache();
+        assertEquals(
+                "it reads a cached RDD", whyNot(() -> kept.coalesce(3, true).count()));
         JavaRDD<String> above = kept.glom().map(each -> each.get(0));
-        assertEquals("it reads a cached RDD", whyNot(() -> above.coalesce(3, true).count()));
+        assertEquals(
+                "it reads a cached RDD", whyNot(() -> above.coalesce(3, true).count()));
     }
 
     @Test
@@ -517,20 +557,29 @@ class SignaturesTest {
     }
 
     private String observing(String name, String column) throws Exception {
-        return signature(
-                () -> pairs().observe(name, sum(col(column)).as("s")).repartition(2, col("id")).collectAsList());
+        return signature(() -> pairs().observe(name, sum(col(column)).as("s"))
+                .repartition(2, col("id"))
+                .collectAsList());
     }
 
     @Test
     void whatIsObservedInEachAttemptIsNotReused() throws Exception {
-        session.conf().set(SQLConf.LEGACY_OBSERVE_METRICS_AGGREGATE_ALL_ATTEMPTS().key(), "true");
-        Dataset<Row> observed = session.range(0, 10, 1, 2).toDF().observe("seen", count(lit(1)).as("n"));
-        assertTrue(whyNot(() -> observed.repartition(2, col("id")).collectAsList()).contains("observe()"));
+        session.conf()
+                .set(SQLConf.LEGACY_OBSERVE_METRICS_AGGREGATE_ALL_ATTEMPTS().key(), "true");
+        Dataset<Row> observed =
+                session.range(0, 10, 1, 2).toDF().observe("seen", count(lit(1)).as("n"));
+        assertTrue(
+                whyNot(() -> observed.repartition(2, col("id")).collectAsList()).contains("observe()"));
     }
 
     @Test
     void whatComesOutOfACommandIsNotReused() throws Exception {
-        assertTrue(whyNot(() -> life.cluster.context.parallelize(List.of("a"), 1).pipe("cat").coalesce(2, true).count())
+        assertTrue(whyNot(() -> life.cluster
+                        .context
+                        .parallelize(List.of("a"), 1)
+                        .pipe("cat")
+                        .coalesce(2, true)
+                        .count())
                 .contains("PipedRDD"));
     }
 
@@ -538,10 +587,12 @@ class SignaturesTest {
     void aDataFramesRddIsNotReusedAndNothingAboveIt() throws Exception {
         JavaRDD<Row> rdd = session.range(0, 10, 1, 2).toDF().javaRDD();
         assertTrue(whyNot(() -> rdd.coalesce(3, true).coalesce(2, true).count()).contains("is not known"));
-        FakeCluster.await(() -> {
-            JsonNode above = unseen();
-            return above != null && above.get("why_not").asText().startsWith("below it: ");
-        }, "the shuffle above was not declared as one that is not reused");
+        FakeCluster.await(
+                () -> {
+                    JsonNode above = unseen();
+                    return above != null && above.get("why_not").asText().startsWith("below it: ");
+                },
+                "the shuffle above was not declared as one that is not reused");
     }
 
     @Test
@@ -549,8 +600,7 @@ class SignaturesTest {
         var a = row(1, 10);
         var b = row(2, 20);
         byte[] content = Relations.digest(new InternalRow[] {a, b});
-        org.junit.jupiter.api.Assertions.assertArrayEquals(
-                content, Relations.digest(new InternalRow[] {b, a}));
+        org.junit.jupiter.api.Assertions.assertArrayEquals(content, Relations.digest(new InternalRow[] {b, a}));
         for (var other : List.of(List.of(a), List.of(a, a, b), List.of(a, row(2, 21)))) {
             var rows = other.toArray(new InternalRow[0]);
             assertNotEquals(java.util.Arrays.toString(content), java.util.Arrays.toString(Relations.digest(rows)));

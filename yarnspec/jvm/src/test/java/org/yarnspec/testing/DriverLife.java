@@ -34,8 +34,14 @@ import scala.Option;
 public final class DriverLife implements AutoCloseable {
     private static final String TOKEN = "token";
     private static final List<String> WRITES = List.of(
-            "writes_asked", "write_declared", "write_beginning", "write_clearing", "write_deleting", "write_committing",
-            "write_aborting", "write_finished");
+            "writes_asked",
+            "write_declared",
+            "write_beginning",
+            "write_clearing",
+            "write_deleting",
+            "write_committing",
+            "write_aborting",
+            "write_finished");
 
     public final FakeCluster cluster;
     public final Recovery recovery;
@@ -82,7 +88,8 @@ public final class DriverLife implements AutoCloseable {
                 for (String type : WRITES) {
                     for (JsonNode event : FakeCluster.events(told, type)) {
                         if (writesTold.add(event.get("question").asInt())) {
-                            String answer = type.equals("write_finished") && aboutEnds != null ? aboutEnds : aboutWrites;
+                            String answer =
+                                    type.equals("write_finished") && aboutEnds != null ? aboutEnds : aboutWrites;
                             recovery.writes().answer(event.get("question").asInt(), answer);
                         }
                     }
@@ -103,7 +110,8 @@ public final class DriverLife implements AutoCloseable {
         SavedOutputs.SavedShuffle there = saved.shuffle(event.get("signature").asText());
         boolean restore = event.get("reusable").asBoolean() && there != null && reused.add(there.id());
         ObjectNode answer = new ObjectMapper().createObjectNode();
-        answer.put("restore", restore).put("record", records && event.get("reusable").asBoolean());
+        answer.put("restore", restore)
+                .put("record", records && event.get("reusable").asBoolean());
         answer.put("shuffle", restore ? there.id() : null);
         recovery.answer(event.get("question").asInt(), answer.toString());
     }
@@ -116,7 +124,9 @@ public final class DriverLife implements AutoCloseable {
             for (Frames.Frame frame = Frames.read(in); frame != null; frame = Frames.read(in)) {
                 var header = frame.header();
                 frames.put(
-                        header.get("kind").asText() + header.get("shuffle") + "." + header.path("index").asInt(-1), frame);
+                        header.get("kind").asText() + header.get("shuffle") + "."
+                                + header.path("index").asInt(-1),
+                        frame);
             }
         } catch (IOException e) {
             // The life has ended.
@@ -130,7 +140,10 @@ public final class DriverLife implements AutoCloseable {
 
     public void awaitMaps(int count) throws InterruptedException {
         FakeCluster.await(
-                () -> frames.keySet().stream().filter(name -> name.startsWith("map_")).count() >= count,
+                () -> frames.keySet().stream()
+                                .filter(name -> name.startsWith("map_"))
+                                .count()
+                        >= count,
                 "only these were told: " + frames.keySet());
     }
 
@@ -149,7 +162,8 @@ public final class DriverLife implements AutoCloseable {
                 Frames.Frame facts = frames.get("shuffle_facts" + entry.getKey() + ".-1");
                 out.write(Frames.encode(header, facts == null ? new byte[0] : facts.blob()));
                 for (Frames.Frame frame : frames.values()) {
-                    if (frame.header().has("index") && frame.header().get("shuffle").asInt() == entry.getKey()) {
+                    if (frame.header().has("index")
+                            && frame.header().get("shuffle").asInt() == entry.getKey()) {
                         ObjectNode map = frame.header().deepCopy();
                         out.write(Frames.encode(map.put("kind", "map").put("epoch", epoch), frame.blob()));
                     }

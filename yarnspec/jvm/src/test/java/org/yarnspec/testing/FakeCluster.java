@@ -23,6 +23,7 @@ import org.apache.spark.scheduler.ExecutorProcessLost;
 import org.apache.spark.scheduler.ExecutorResourcesAmounts;
 import org.apache.spark.scheduler.ExternalClusterManager;
 import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.scheduler.SchedulerBackend;
 import org.apache.spark.scheduler.TaskDescription;
 import org.apache.spark.scheduler.TaskScheduler;
@@ -47,8 +48,6 @@ import scala.collection.mutable.HashMap;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.math.BigDecimal;
 import scala.reflect.ClassTag;
-
-import org.apache.spark.scheduler.MapStatus$;
 import scala.reflect.ClassTag$;
 
 /**
@@ -114,8 +113,9 @@ public final class FakeCluster implements AutoCloseable {
         }
 
         @Override
-        public void org$apache$spark$scheduler$SchedulerBackend$_setter_$org$apache$spark$scheduler$SchedulerBackend$$appId_$eq(
-                String id) {
+        public void
+                org$apache$spark$scheduler$SchedulerBackend$_setter_$org$apache$spark$scheduler$SchedulerBackend$$appId_$eq(
+                        String id) {
             appId = id;
         }
 
@@ -219,8 +219,7 @@ public final class FakeCluster implements AutoCloseable {
                         ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID()));
             }
         });
-        IndexedSeq<WorkerOffer> all =
-                CollectionConverters.asScala(offers).toIndexedSeq();
+        IndexedSeq<WorkerOffer> all = CollectionConverters.asScala(offers).toIndexedSeq();
         List<Long> started = new ArrayList<>();
         for (Seq<TaskDescription> each : CollectionConverters.asJava(scheduler.resourceOffers(all, true))) {
             for (TaskDescription task : CollectionConverters.asJava(each)) {
@@ -274,7 +273,8 @@ public final class FakeCluster implements AutoCloseable {
 
     /** The same, and the checksum of its rows. */
     public MapStatus mapOutput(long taskId, long[] sizes, long checksum) {
-        BlockManagerId place = BlockManagerId.apply(running.get(taskId).executorId(), hostOf(taskId), 1, Option.empty());
+        BlockManagerId place =
+                BlockManagerId.apply(running.get(taskId).executorId(), hostOf(taskId), 1, Option.empty());
         return MapStatus$.MODULE$.apply(place, sizes, taskId, checksum);
     }
 
@@ -297,10 +297,7 @@ public final class FakeCluster implements AutoCloseable {
     }
 
     public void endKilled(long taskId) {
-        end(
-                taskId,
-                TaskState.KILLED(),
-                new TaskKilled("killed", Scala.emptySeq(), Scala.emptySeq(), Scala.emptySeq()));
+        end(taskId, TaskState.KILLED(), new TaskKilled("killed", Scala.emptySeq(), Scala.emptySeq(), Scala.emptySeq()));
     }
 
     /** Tells what an executor's heartbeat says of one of its attempts. */
@@ -321,7 +318,8 @@ public final class FakeCluster implements AutoCloseable {
     /** Waits until the stage attempt has its tasks. */
     public WatchedTaskSet awaitStage(int stage, int attempt) throws InterruptedException {
         await(() -> scheduler.taskSetManagerForAttempt(stage, attempt).isDefined(), "stage " + stage + " did not come");
-        return (WatchedTaskSet) scheduler.taskSetManagerForAttempt(stage, attempt).get();
+        return (WatchedTaskSet)
+                scheduler.taskSetManagerForAttempt(stage, attempt).get();
     }
 
     /** Whether Spark still takes an attempt for running. */

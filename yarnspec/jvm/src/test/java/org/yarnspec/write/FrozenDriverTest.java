@@ -74,11 +74,18 @@ class FrozenDriverTest {
     @BeforeAll
     static void begin() throws Exception {
         String files = "spark.hadoop.fs.hdfs.impl";
-        life = new DriverLife(EPOCH, null, Map.of(
-                files, FrozenFiles.class.getName(),
-                files + ".disable.cache", "true",
-                "spark.hadoop.mapreduce.job.application.attempt.id", "" + EPOCH,
-                "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version", "1"));
+        life = new DriverLife(
+                EPOCH,
+                null,
+                Map.of(
+                        files,
+                        FrozenFiles.class.getName(),
+                        files + ".disable.cache",
+                        "true",
+                        "spark.hadoop.mapreduce.job.application.attempt.id",
+                        "" + EPOCH,
+                        "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version",
+                        "1"));
     }
 
     @BeforeEach
@@ -162,12 +169,17 @@ class FrozenDriverTest {
                 questions.answer(1, write.toString());
                 for (var settled : FakeCluster.events(outbox, "write_resolved")) {
                     boolean kept = Files.exists(output.resolve(".yarnspec-undoing-" + id + "/.places"));
-                    assertTrue(asked++ > 0 || kept || !settled.get("outcome").asText().equals("restored"));
+                    assertTrue(asked++ > 0
+                            || kept
+                            || !settled.get("outcome").asText().equals("restored"));
                     questions.answer(2, "{}");
                 }
                 next.join(5);
             }
-            return FakeCluster.events(outbox, "write_resolved").get(0).get("outcome").asText();
+            return FakeCluster.events(outbox, "write_resolved")
+                    .get(0)
+                    .get("outcome")
+                    .asText();
         } catch (Exception e) {
             throw new IllegalStateException(e);
         }
@@ -250,7 +262,10 @@ class FrozenDriverTest {
         protocol.commitJob(hadoops, told(elsewhere, "day=1", "day=2", "day=9/hour=1"));
         assertEquals(
                 names(
-                        "own/" + part(), "table/day=1/" + part(), "table/day=2/" + part(), "table/day=3/old",
+                        "own/" + part(),
+                        "table/day=1/" + part(),
+                        "table/day=2/" + part(),
+                        "table/day=3/old",
                         "table/day=9/hour=1/" + part()),
                 found());
     }
@@ -283,7 +298,9 @@ class FrozenDriverTest {
             assertTrue(Files.exists(output.resolve("day=1/hour=1/" + part())));
             assertEquals("restored", clearAway(job, "committing", "amend"));
         });
-        assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1/hour=1", "day=2", "day=9/hour=1")));
+        assertThrows(
+                Exception.class,
+                () -> protocol.commitJob(hadoops, told(Map.of(), "day=1/hour=1", "day=2", "day=9/hour=1")));
         assertTrue(FrozenFiles.hasFrozen());
         assertEquals(before, found());
         assertEquals("undone", clearAway(job, "committing", "amend")); // once more: nothing is known of it any more
@@ -356,7 +373,8 @@ class FrozenDriverTest {
         RecordedCommitProtocol protocol = protocol(true);
         Job hadoops = staged(protocol, "day=1", "day=2");
         assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=3")));
-        FrozenFiles.freeze("list", remote(output.resolve("day=1")), () -> nextOverwrites("begun", "amend", "day=1/new"));
+        FrozenFiles.freeze(
+                "list", remote(output.resolve("day=1")), () -> nextOverwrites("begun", "amend", "day=1/new"));
         protocol.abortJob(hadoops);
         assertTrue(FrozenFiles.hasFrozen());
         assertEquals(names("table/day=1/new", "table/day=1/old"), found());
@@ -374,7 +392,9 @@ class FrozenDriverTest {
             }
         });
         assertThrows(Exception.class, () -> protocol.commitJob(hadoops, told(Map.of(), "day=1", "day=2")));
-        assertTrue(found().containsAll(names("table/day=1/others", "table/.yarnspec-undoing-" + job + "/.0/old")), found()::toString);
+        assertTrue(
+                found().containsAll(names("table/day=1/others", "table/.yarnspec-undoing-" + job + "/.0/old")),
+                found()::toString);
     }
 
     @Test
@@ -487,7 +507,8 @@ class FrozenDriverTest {
             long deadline = System.nanoTime() + 10_000_000_000L;
             do { // the clock of the file system is coarse
                 write(place.resolve("others"), "of somebody else");
-            } while (Files.getLastModifiedTime(place.resolve("others")).toMillis() <= before && System.nanoTime() < deadline);
+            } while (Files.getLastModifiedTime(place.resolve("others")).toMillis() <= before
+                    && System.nanoTime() < deadline);
         } else {
             setTime(place, 1_000); // moved with its time
         }
@@ -618,7 +639,9 @@ class FrozenDriverTest {
 
     private void assertRefused(boolean refused) {
         String place = remote(output.resolve("day=1")).toString();
-        Executable read = () -> life.recovery.writes().reads(session().read().text(place).queryExecution().analyzed());
+        Executable read = () -> life.recovery
+                .writes()
+                .reads(session().read().text(place).queryExecution().analyzed());
         if (refused) {
             var thrown = assertThrows(IllegalStateException.class, read);
             assertTrue(thrown.getMessage().contains("was overwritten in part"), thrown::getMessage);
@@ -816,7 +839,8 @@ class FrozenDriverTest {
             }
             throw new IOException("it is not deleted");
         });
-        assertThrows(RuntimeException.class, () -> protocol.deleteWithJob(files(), remote(output.resolve("day=1")), true));
+        assertThrows(
+                RuntimeException.class, () -> protocol.deleteWithJob(files(), remote(output.resolve("day=1")), true));
         assertTrue(Thread.interrupted());
         assertEquals(before, found());
         assertRefused(false);
@@ -831,7 +855,9 @@ class FrozenDriverTest {
             write(output.resolve("day=1/others"), "of somebody else");
             throw new IOException("it is not deleted");
         });
-        assertThrows(UncheckedIOException.class, () -> protocol.deleteWithJob(files(), remote(output.resolve("day=1")), true));
+        assertThrows(
+                UncheckedIOException.class,
+                () -> protocol.deleteWithJob(files(), remote(output.resolve("day=1")), true));
         assertTrue(found().contains("table/.yarnspec-overwritten-" + job + "/.0/old"), () -> "lost");
         assertRefused(true);
         assertEquals("undone", clearAway(job, "begun", "amend"));
@@ -968,7 +994,8 @@ class FrozenDriverTest {
         Job hadoops = written(protocol);
         // The next driver has found all its files, and adds some.
         String own = "table/_temporary/" + (EPOCH + 1) + "/task_0/new";
-        FrozenFiles.freeze("take", remote(output.resolve("_temporary/" + EPOCH)), () -> write(directory.resolve(own), ""));
+        FrozenFiles.freeze(
+                "take", remote(output.resolve("_temporary/" + EPOCH)), () -> write(directory.resolve(own), ""));
         protocol.commitJob(hadoops, told(Map.of()));
         assertTrue(FrozenFiles.hasFrozen());
         assertEquals(names("table/_SUCCESS", "table/old", "table/" + part(), own), found());
@@ -1050,7 +1077,8 @@ class FrozenDriverTest {
                 saving(context, "task_0/part-00000", "task_0/a/b/one", "task_1/part-00001", "task_1/a/b/two");
         committer.commitJob(context);
         assertEquals(
-                names("table/_SUCCESS", "table/part-00000", "table/part-00001", "table/a/b/one", "table/a/b/two"), found());
+                names("table/_SUCCESS", "table/part-00000", "table/part-00001", "table/a/b/one", "table/a/b/two"),
+                found());
     }
 
     @Test

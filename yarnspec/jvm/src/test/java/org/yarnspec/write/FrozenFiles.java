@@ -45,7 +45,9 @@ public final class FrozenFiles extends RawLocalFileSystem {
 
     private static void at(String operation, Path path) throws IOException {
         Freeze freeze = next;
-        if (freeze != null && freeze.operation().equals(operation) && path.toUri().getPath().equals(freeze.path())) {
+        if (freeze != null
+                && freeze.operation().equals(operation)
+                && path.toUri().getPath().equals(freeze.path())) {
             next = null;
             freeze.meanwhile().happen();
         }
@@ -63,7 +65,11 @@ public final class FrozenFiles extends RawLocalFileSystem {
         if (!exists(from) && isLocal) {
             throw new FileNotFoundException(from + " is not there, as local files say it");
         }
-        return !from.equals(stays) && exists(from) && !exists(target) && exists(target.getParent()) && super.rename(from, target);
+        return !from.equals(stays)
+                && exists(from)
+                && !exists(target)
+                && exists(target.getParent())
+                && super.rename(from, target);
     }
 
     @Override
@@ -112,9 +118,17 @@ public final class FrozenFiles extends RawLocalFileSystem {
     private FileStatus withRights(FileStatus status) throws IOException {
         var file = pathToFile(status.getPath()).toPath();
         return new FileStatus(
-                status.getLen(), status.isDirectory(), 1, status.getBlockSize(), status.getModificationTime(), 0,
+                status.getLen(),
+                status.isDirectory(),
+                1,
+                status.getBlockSize(),
+                status.getModificationTime(),
+                0,
                 FsPermission.valueOf("-" + PosixFilePermissions.toString(Files.getPosixFilePermissions(file))),
-                key(file).equals(others) ? "somebody" : UserGroupInformation.getCurrentUser().getShortUserName(), "",
+                key(file).equals(others)
+                        ? "somebody"
+                        : UserGroupInformation.getCurrentUser().getShortUserName(),
+                "",
                 status.getPath());
     }
 

@@ -48,8 +48,7 @@ class InputsReadTest {
         for (String each : List.of("1", "2", "3", "4", "5")) {
             add("/x/day=" + each);
         }
-        assertEquals(
-                Set.of("hdfs://n/x/day=1", "hdfs://n/x/day=2", "hdfs://n/x/day=3", "hdfs://n/x"), read.takeNew());
+        assertEquals(Set.of("hdfs://n/x/day=1", "hdfs://n/x/day=2", "hdfs://n/x/day=3", "hdfs://n/x"), read.takeNew());
         add("/x/day=6", "/y/*");
         assertEquals(Set.of("hdfs://n/y"), read.takeNew());
     }

@@ -73,8 +73,7 @@ class KeptWritesTest {
             for (List<Integer> epochs : List.of(List.of(1, 2), List.of(2, 1))) {
                 StaleShuffles stale = new StaleShuffles(signatures);
                 stale.skipped(write, "a", epochs.get(0));
-                var refused = assertThrows(
-                        IllegalStateException.class, () -> stale.skipped(write, "b", epochs.get(1)));
+                var refused = assertThrows(IllegalStateException.class, () -> stale.skipped(write, "b", epochs.get(1)));
                 assertTrue(refused.getMessage().startsWith("yarnspec: a was"), "that which does not fit any more");
             }
             assertTrue(life.declared().isEmpty());
@@ -86,7 +85,11 @@ class KeptWritesTest {
     void whatWasShownOfAShuffleCountsWhenSparkHasDroppedThat(boolean lowerFirst, int drops) throws Exception {
         try (DriverLife life = new DriverLife(2, null, Map.of())) {
             Writes writes = life.recovery.writes();
-            var below = life.cluster.context.parallelize(List.of(1, 2), 2).coalesce(1, true).coalesce(2, true);
+            var below = life.cluster
+                    .context
+                    .parallelize(List.of(1, 2), 2)
+                    .coalesce(1, true)
+                    .coalesce(2, true);
             var between = below.coalesce(1, true);
             var above = between.coalesce(2, true);
             assertFalse(writes.isThere(above.rdd(), output("shown"), "saveAsTextFile"));
@@ -97,8 +100,7 @@ class KeptWritesTest {
             }
             life.aboutWrites = "{\"action\":\"skip\",\"saved\":{\"epoch\":1}}";
             var refused = assertThrows(
-                    IllegalStateException.class,
-                    () -> writes.isThere(below.rdd(), output("kept"), "saveAsTextFile"));
+                    IllegalStateException.class, () -> writes.isThere(below.rdd(), output("kept"), "saveAsTextFile"));
             assertTrue(refused.getMessage().contains("kept, but a part"), refused::getMessage);
         }
     }
@@ -134,7 +136,11 @@ class KeptWritesTest {
         try (DriverLife life = new DriverLife(3, null, Map.of())) {
             Writes writes = life.recovery.writes();
             // One of which each run may have its rows in another order.
-            var changed = life.cluster.context.parallelize(List.of(1, 2), 2).coalesce(1, true).coalesce(2, true);
+            var changed = life.cluster
+                    .context
+                    .parallelize(List.of(1, 2), 2)
+                    .coalesce(1, true)
+                    .coalesce(2, true);
             life.aboutWrites = "{\"action\":\"skip\",\"saved\":{\"epoch\":1}}";
             assertTrue(writes.isThere(changed.rdd(), output("kept"), "saveAsTextFile"));
             life.aboutWrites = "{}";
@@ -154,7 +160,11 @@ class KeptWritesTest {
     void whatHasChangedSinceItsWriteBeganIsNotShown() throws Exception {
         try (DriverLife life = new DriverLife(3, null, Map.of())) {
             Writes writes = life.recovery.writes();
-            var changed = life.cluster.context.parallelize(List.of(1, 2), 2).coalesce(1, true).coalesce(2, true);
+            var changed = life.cluster
+                    .context
+                    .parallelize(List.of(1, 2), 2)
+                    .coalesce(1, true)
+                    .coalesce(2, true);
             assertFalse(writes.isThere(changed.rdd(), output("begun"), "saveAsTextFile"));
             Writes.Write begun = writes.save(output("begun"), "job");
             life.aboutWrites = "{\"action\":\"skip\",\"saved\":{\"epoch\":1}}";
