@@ -39,7 +39,7 @@ final class FeedSender {
         }
         System.out.println(feed.port());
         feed.add(new Row()
-                .begin(Row.Kind.STAGE_STARTED, beganMs, 0, 0)
+                .begin(Row.RowKind.STAGE_STARTED, beganMs, 0, 0)
                 .state(Row.State.RUNNING)
                 .set(Column.TASKS, tasks)
                 .set(Column.FLAGS, 0)
