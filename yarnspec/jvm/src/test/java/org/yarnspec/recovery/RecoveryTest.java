@@ -17,6 +17,7 @@ import org.apache.spark.Partitioner;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.yarnspec.KnownFunctions;
 import org.apache.spark.scheduler.ExecutorProcessLost;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.storage.BlockManagerId;
@@ -36,7 +37,6 @@ import org.yarnspec.spark.Lineage;
 import org.yarnspec.testing.DriverLife;
 import org.yarnspec.testing.FakeCluster;
 import scala.Option;
-import scala.Tuple2;
 
 /** What is recorded of a driver's maps, and what the next driver does with it; in Spark's own scheduler. */
 class RecoveryTest {
@@ -151,7 +151,7 @@ class RecoveryTest {
             var context = life.cluster.context;
             JavaRDD<Integer> first = context.parallelize(List.of(1, 2, 3, 4), 4);
             // Spark takes the lower one for the same each time: it goes by nothing that is not in it.
-            JavaPairRDD<Integer, Integer> upper = spread(spread(first.mapToPair(each -> new Tuple2<>(each, each))));
+            JavaPairRDD<Integer, Integer> upper = spread(spread(KnownFunctions.paired(first)));
             upper.toDebugString();
             assertEquals(
                     List.of("", ""),
@@ -395,7 +395,7 @@ class RecoveryTest {
 
     private static JavaPairRDD<Integer, Integer> chained(DriverLife life) {
         return spread(
-                spread(life.cluster.context.parallelize(List.of(1, 2), 2).mapToPair(each -> new Tuple2<>(each, each))));
+                spread(KnownFunctions.paired(life.cluster.context.parallelize(List.of(1, 2), 2))));
     }
 
     @ParameterizedTest
@@ -538,10 +538,7 @@ class RecoveryTest {
     @Test
     void aFaultOfOursIsNotTheJobs() throws Exception {
         try (DriverLife life = new DriverLife(1, null, Map.of())) {
-            var pairs = life.cluster
-                    .context
-                    .parallelize(List.of(1, 2, 3, 4), 4)
-                    .mapToPair(each -> new Tuple2<>(each, each));
+            var pairs = KnownFunctions.paired(life.cluster.context.parallelize(List.of(1, 2, 3, 4), 4));
             JavaFutureAction<Long> job =
                     pairs.partitionBy(new FaultyPartitioner()).countAsync();
             finishMaps(life, 4);
@@ -629,7 +626,7 @@ class RecoveryTest {
     void whatIsMadeLaterOfSuchAShuffleIsNotToldEither() throws Exception {
         try (DriverLife life = new DriverLife(1, null, Map.of())) {
             JavaPairRDD<Integer, Integer> base = spread(
-                    life.cluster.context.parallelize(List.of(1, 2), 2).mapToPair(each -> new Tuple2<>(each, each)));
+                    KnownFunctions.paired(life.cluster.context.parallelize(List.of(1, 2), 2)));
             base.countAsync();
             List<Long> started = life.cluster.offerUntilStarted();
             finishCounting(life, started.get(0));
@@ -644,7 +641,7 @@ class RecoveryTest {
             throws Exception {
         try (DriverLife life = new DriverLife(1, null, Map.of())) {
             JavaPairRDD<Integer, Integer> base = spread(
-                    life.cluster.context.parallelize(List.of(1, 2), 2).mapToPair(each -> new Tuple2<>(each, each)));
+                    KnownFunctions.paired(life.cluster.context.parallelize(List.of(1, 2), 2)));
             var between = spread(base);
             var chain = List.of(base, between, spread(between));
             for (int i = 0; i < chain.size(); i++) { // each gets its number when it is first looked at
@@ -673,7 +670,7 @@ class RecoveryTest {
     }
 
     private static JavaPairRDD<Integer, Integer> spread(JavaPairRDD<Integer, Integer> pairs) {
-        return pairs.mapToPair(pair -> pair.swap()).partitionBy(new HashPartitioner(2));
+        return KnownFunctions.swapped(pairs).partitionBy(new HashPartitioner(2));
     }
 
     private static int stopped(DriverLife life) {

@@ -39,6 +39,7 @@ import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.ObjectType;
 import org.apache.spark.util.collection.BitSet;
+import org.apache.spark.yarnspec.KnownFunctions;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -498,7 +499,7 @@ class SignaturesTest {
                 life.cluster.context.parallelize(List.of("a", "b"), 2).cache();
         assertEquals(
                 "it reads a cached RDD", whyNot(() -> kept.coalesce(3, true).count()));
-        JavaRDD<String> above = kept.glom().map(each -> each.get(0));
+        JavaRDD<String> above = KnownFunctions.firsts(kept.glom());
         assertEquals(
                 "it reads a cached RDD", whyNot(() -> above.coalesce(3, true).count()));
     }
