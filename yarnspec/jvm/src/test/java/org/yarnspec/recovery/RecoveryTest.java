@@ -17,12 +17,12 @@ import org.apache.spark.Partitioner;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
-import org.apache.spark.yarnspec.KnownFunctions;
 import org.apache.spark.scheduler.ExecutorProcessLost;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.util.AccumulatorV2;
 import org.apache.spark.util.LongAccumulator;
+import org.apache.spark.yarnspec.KnownFunctions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -394,8 +394,7 @@ class RecoveryTest {
     }
 
     private static JavaPairRDD<Integer, Integer> chained(DriverLife life) {
-        return spread(
-                spread(KnownFunctions.paired(life.cluster.context.parallelize(List.of(1, 2), 2))));
+        return spread(spread(KnownFunctions.paired(life.cluster.context.parallelize(List.of(1, 2), 2))));
     }
 
     @ParameterizedTest
@@ -625,8 +624,8 @@ class RecoveryTest {
     @Test
     void whatIsMadeLaterOfSuchAShuffleIsNotToldEither() throws Exception {
         try (DriverLife life = new DriverLife(1, null, Map.of())) {
-            JavaPairRDD<Integer, Integer> base = spread(
-                    KnownFunctions.paired(life.cluster.context.parallelize(List.of(1, 2), 2)));
+            JavaPairRDD<Integer, Integer> base =
+                    spread(KnownFunctions.paired(life.cluster.context.parallelize(List.of(1, 2), 2)));
             base.countAsync();
             List<Long> started = life.cluster.offerUntilStarted();
             finishCounting(life, started.get(0));
@@ -640,8 +639,8 @@ class RecoveryTest {
     void whatSparkHasDroppedIsNotReachedFromBelowAndWhatStandsAboveThatIs(String dropped, int reached)
             throws Exception {
         try (DriverLife life = new DriverLife(1, null, Map.of())) {
-            JavaPairRDD<Integer, Integer> base = spread(
-                    KnownFunctions.paired(life.cluster.context.parallelize(List.of(1, 2), 2)));
+            JavaPairRDD<Integer, Integer> base =
+                    spread(KnownFunctions.paired(life.cluster.context.parallelize(List.of(1, 2), 2)));
             var between = spread(base);
             var chain = List.of(base, between, spread(between));
             for (int i = 0; i < chain.size(); i++) { // each gets its number when it is first looked at
