@@ -12,7 +12,7 @@ import msgspec
 from yarnspec.spark.driver import bridge_file
 from yarnspec.spark.runtime import MASTER
 
-SHUFFLE_MANAGER = "org.apache.spark.scheduler.cluster.yarnspec.ResumingShuffleManager"
+SHUFFLE_MANAGER = "org.yarnspec.recovery.ResumingShuffleManager"
 """The driver's only: it sets the key back before an executor asks for the configuration."""
 
 MASTER_GUARD = "org.yarnspec.driver.MasterGuard"

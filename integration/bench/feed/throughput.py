@@ -56,7 +56,7 @@ class Sender:
     @contextmanager
     def run(self, tasks: int) -> Iterator[subprocess.Popen[str]]:
         """Start the JVM; it waits for a line before it sends."""
-        main = "org.apache.spark.scheduler.cluster.yarnspec.FeedSender"
+        main = "org.yarnspec.feed.FeedSender"
         process = subprocess.Popen(
             [f"{self._bin}java", "-Xmx1g", *MODULE_OPTIONS, "-cp", self._class_path, main, str(tasks)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

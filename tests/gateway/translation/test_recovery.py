@@ -32,7 +32,7 @@ def test_what_spark_is_told() -> None:
         "spark.yarnspec.recovery.verify_checksums": "true",
         "spark.yarnspec.recovery.keep_bytes": str(2 * 1024**3),
     }
-    assert result.properties["spark.shuffle.manager"].startswith("org.apache.spark.scheduler.cluster.yarnspec.")
+    assert result.properties["spark.shuffle.manager"].startswith("org.yarnspec.")
     # Its containers' hosts are told of it or not: a program cannot turn it on in its code.
     assert result.properties["spark.shuffle.service.enabled"] == "false"
     assert "spark.shuffle.service.enabled" in recovery.owned_keys(result.options)

@@ -220,7 +220,7 @@ def _save_once() -> None:
             except (TypeError, ValueError):  # Spark will say what it thinks of such arguments
                 original(self, *args, **kwargs)
                 return
-            driver = self.ctx._jvm.org.apache.spark.scheduler.cluster.yarnspec.RecordedOutputCommitter
+            driver = self.ctx._jvm.org.yarnspec.write.RecordedOutputCommitter
             path = str(given["path"])
             try:
                 if not driver.isThere(self._jrdd, path, call):

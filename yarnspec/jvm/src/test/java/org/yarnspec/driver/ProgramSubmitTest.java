@@ -16,7 +16,9 @@ class ProgramSubmitTest {
 
     @Test
     void theHookComesBeforeTheFilesOfTheProgram() {
-        assertEquals(List.of("app.py", "/hook,a.zip", "x"), ProgramSubmit.withHook(List.of("app.py", "a.zip", "x"), "/hook"));
+        assertEquals(
+                List.of("app.py", "/hook,a.zip", "x"),
+                ProgramSubmit.withHook(List.of("app.py", "a.zip", "x"), "/hook"));
         assertEquals(List.of("app.py", "/hook"), ProgramSubmit.withHook(List.of("app.py", ""), "/hook"));
     }
 
