@@ -26,7 +26,7 @@ PROPERTIES = {
     # On a busy machine of two cores an application master may need more than 10 s to register.
     "yarn.am.liveness-monitor.expiry-interval-ms": "30000",
 }
-TABLE = Path(__file__).parent.parent.parent / "docs" / "soak.md"
+TABLE = Path(__file__).parent.parent.parent / "docs" / "internals" / "soak.md"
 TAIL_LINES = 12
 TURN_S = 200.0
 PAUSE_S = 2.0

@@ -1,1 +1,1 @@
-"""The decisions of yarnspec, pure: events in, commands out, no IO and no clock (architecture.md, 2)."""
+"""The decisions of yarnspec, pure: events in, commands out, no IO and no clock."""

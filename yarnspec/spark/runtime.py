@@ -10,7 +10,7 @@ from yarnspec.errors import UsageError
 SPARK_VERSION = "4.3"
 
 MASTER = "local-yarnspec"
-"""The master name that our cluster manager claims; spark-submit only looks at its prefix (spark-hooks.md)."""
+"""The master name that our cluster manager claims; spark-submit only looks at its prefix."""
 
 MODULE_OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
