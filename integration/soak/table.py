@@ -10,12 +10,12 @@ import msgspec
 
 from integration.soak.faults import Done
 
-
 PROSE = """\
 # Soak
 
-`make soak` runs random applications with random faults on a mini cluster of four hosts, one seed each. That is its last
-part. When it is interrupted, it goes on where it was; the parts before it begin anew. After every run these are checked:
+`make soak` runs random applications with random faults on a mini cluster of four hosts, one seed each. That is its
+last part. When it is interrupted, it goes on where it was; the parts before it begin anew. After every run these are
+checked:
 
 * The run ends in time. A result that is said to be right is right. Exit code and `status` fit the end.
 * No container starts on a blocked host after the block was acknowledged.
@@ -28,12 +28,13 @@ simulated programs of shuffles (`integration.soak.everystep`), and the long test
 
 In a simulated program the real core meets a driver, hosts and a journal that are played. The program's first epoch dies
 at each of its steps: the driver alone, with its application master, or only taken for dead. Then its journal is sealed,
-and it goes on step by step between those of the next epoch, until it is refused something or has ended. Nothing that it
-records since may come into the journal. No answer that rests on such a record may reach it. The next epoch must end right.
+and it goes on step by step between those of the next epoch, until it is refused something or has ended. Nothing that
+it records since may come into the journal. No answer that rests on such a record may reach it. The next epoch must
+end right.
 
 Only the first epoch dies at *every* step. Later ones die at drawn steps, in another run of each program, and an epoch
-begins with every prefix of the journal that this run leaves. A simulated journal holds epochs, shuffles, their map outputs
-and how far the program has got, but no records of writes, blocks, hosts or copies.
+begins with every prefix of the journal that this run leaves. A simulated journal holds epochs, shuffles, their map
+outputs and how far the program has got, but no records of writes, blocks, hosts or copies.
 
 Writes have a thousand programs of their own (`tests/core`). They die at each step, once more at a drawn one, or live on
 beside the next epoch. What a step of a write rests on is on disk before it: such a journal is cut behind that.
