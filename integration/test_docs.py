@@ -83,6 +83,7 @@ class Pages:
 
     def __init__(self, cluster: Cluster, directory: Path) -> None:
         self.application = ""
+        self._home = cluster.home
         self.here = directory / "here"
         self.here.mkdir()
         (self.here / "job.py").write_text(JOB, encoding="utf-8")
@@ -131,6 +132,8 @@ class Pages:
     def _filled_in(self, command: str) -> str:
         if command.startswith("yarnspec doctor"):
             command += " --skip-hosts-check"
+        if command.startswith("yarnspec minicluster status"):
+            command += f" --home {self._home}"
         if command.startswith("yarnspec submit "):
             command = command.replace("submit ", "submit --dry-run ", 1)
         log = next((self.here / "events").iterdir())
