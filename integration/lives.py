@@ -121,7 +121,7 @@ def outputs(saved: Recorded) -> set[Output]:
 
 
 def usable(saved: Recorded, gone: Collection[Output] = (), *, repeatable: bool = False) -> dict[int, set[int]]:
-    """By shuffle, the maps whose outputs the next life has to use (docs/recovery.md, "What is used again")."""
+    """By shuffle, the maps whose outputs the next epoch uses (docs/internals/recovery.md, "What is used again")."""
     good: dict[int, set[int]] = {}
     varies: dict[int, bool] = {}
     same = {"determinate", "unordered"} if repeatable else {"determinate"}

@@ -19,7 +19,7 @@ from integration.submitting import base_environment
 from integration.tpch.data import cache_directory
 from yarnspec.minicluster import MiniCluster
 
-TABLE = Path(__file__).parent.parent.parent / "docs" / "soak.md"
+TABLE = Path(__file__).parent.parent.parent / "docs" / "internals" / "soak.md"
 TAIL_LINES = 12
 TURN_S = 200.0
 PAUSE_S = 2.0

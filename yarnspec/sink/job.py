@@ -109,7 +109,7 @@ class SinkJob:
     def told_apart(self, which: str) -> Iterator[None]:
         """While it lasts, recovery tells shuffles from those of another ``save`` of the same functions.
 
-        These may go by something else than their input (docs/recovery.md).
+        These may go by something else than their input (docs/internals/recovery.md).
         """
         before = self.context.getLocalProperty(_WHICH)
         self.context.setLocalProperty(_WHICH, which)

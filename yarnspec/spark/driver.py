@@ -179,7 +179,7 @@ class DriverProcess:
             "YARNSPEC_PROGRAM_REPORT": str(self._directory / PROGRAM_REPORT_FILE),
             _PROGRAM_END: str(self._directory / PROGRAM_END_FILE),
         }
-        # Pickled functions must not differ from one driver life to the next (spark-hooks.md).
+        # Pickled functions must not differ from one driver epoch to the next.
         environment.setdefault("PYTHONHASHSEED", "0")
         return environment
 

@@ -30,7 +30,7 @@ def launch_script(plan: Plan, *, authenticate: bool, network_options: tuple[str,
     runs. The driver's address comes from the container's environment, since the containers are asked for before the
     driver listens: the script waits until it takes executors (``yarnspec.am.driver.gate``). The shared secret never
     stands in an argument or in the container's environment (YARN writes that into a log): it is exported here, from a
-    shipped file (yarn-facts.md).
+    shipped file.
 
     Args:
         plan: sizes, Python, class path, options.
@@ -110,5 +110,5 @@ def _word(option: str) -> str:
 
 
 def container_environment(executor_id: str, driver_address: str, gate: str, epoch: int) -> dict[str, str]:
-    """What differs from one executor's container to the next; plain words only (yarn-facts.md, 6)."""
+    """What differs from one executor's container to the next; plain words only: Skein puts them into a script."""
     return {EXECUTOR_ID: executor_id, DRIVER_ADDRESS: driver_address, DRIVER_GATE: gate, EPOCH: str(epoch)}

@@ -28,7 +28,7 @@ class Server(Protocol):
 
 
 class RestEndpoint:
-    """Opens in a thread of its own: writing to HDFS takes its time, and nobody has to wait for it (yarn-facts.md).
+    """Opens in a thread of its own: writing to HDFS takes its time, and nobody has to wait for it.
 
     What fails is tried again until it is closed: without an endpoint nobody could follow, ask or command the
     application. ``announce`` gets the server's URL.

@@ -14,7 +14,7 @@ from yarnspec.plan import PLACEMENT_FILE
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True):
-    """How the application ends for good; the provider unregisters it with this (yarn-facts.md, 5)."""
+    """How the application ends for good; the provider unregisters it with this."""
 
     status: Literal["SUCCEEDED", "FAILED", "KILLED"]
     diagnostics: str

@@ -58,7 +58,7 @@ class BlockedHost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StageMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The metrics of seeds 000 and 001 for one stage attempt, under their names; docs/speculation.md explains them.
+    """The metrics of seeds 000 and 001 for one stage attempt, under their names (docs/internals/speculation.md).
 
     Two that mean the same have two names: seed 000's, in Spark's words and in the seed's.
     """

@@ -1,7 +1,8 @@
 """An application in Prometheus' text form: the same numbers as in its status document.
 
 Names begin with ``yarnspec_``. What the seeds name keeps its name behind ``yarnspec_stage_``; each such metric has the
-labels ``stage`` and ``stage_attempt``. docs/speculation.md lists them all, docs/recovery.md those of recovery.
+labels ``stage`` and ``stage_attempt``. docs/internals/speculation.md lists them,
+docs/internals/recovery.md those of recovery.
 """
 
 from __future__ import annotations

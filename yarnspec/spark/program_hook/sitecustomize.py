@@ -44,7 +44,7 @@ _FLAGS = {
 
 
 def _die_with_the_jvm() -> None:
-    """Without this, a killed JVM leaves the program running (spark-hooks.md)."""
+    """Without this, a killed JVM leaves the program running."""
     parent = os.getppid()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if parent == 1 or os.getppid() != parent:
