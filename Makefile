@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.yarnspec-stamp
 
-.PHONY: venv jdk jar docs check unit integration test demo soak bench clean
+.PHONY: venv jdk jar docs check format unit integration test demo soak bench clean
 
 venv: $(STAMP)
 
@@ -35,6 +35,11 @@ check: venv
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --config setup.cfg
+
+# Python by ruff, Java by palantir-java-format. Java's format is checked before its tests run.
+format: venv jdk
+	$(BIN)/ruff format
+	$(BIN)/python -m yarnspec.jvm.build --format
 
 unit: venv jdk
 	$(BIN)/python -m yarnspec.jvm.build --tests

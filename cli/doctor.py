@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from yarnspec.cli.printing import Form, output_option, plain, print_document, settings_options, stdout_console
-from yarnspec.gateway.doctor import Check, Patient, examine, exit_code
+from yarnspec.gateway.submit.doctor import Check, Patient, examine, exit_code
 from yarnspec.options import Options
 
 _STYLES = {"ok": "green", "warning": "yellow", "failed": "bold red", "skipped": "dim"}

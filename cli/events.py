@@ -12,12 +12,12 @@ import msgspec
 from yarnspec.cli.groups import did_you_mean
 from yarnspec.cli.moments import clock
 from yarnspec.cli.printing import Form, as_yaml, output_option, settings_options
-from yarnspec.core.commands import Command
-from yarnspec.core.events import Event
+from yarnspec.core.messages.commands import Command
+from yarnspec.core.messages.events import Event
 from yarnspec.errors import UsageError
-from yarnspec.gateway.application import Application
-from yarnspec.observe.progress import visible
-from yarnspec.observe.records import Record, encode
+from yarnspec.gateway.application.handle import Application
+from yarnspec.observe.forms.records import Record, encode
+from yarnspec.observe.status.progress import visible
 from yarnspec.options import Options
 
 _TYPE_WIDTH = 20

@@ -6,8 +6,8 @@ import click
 from rich.console import Console
 
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
-from yarnspec.core.speculationview import Explanation
-from yarnspec.gateway.application import Application
+from yarnspec.core.copies.speculationview import Explanation
+from yarnspec.gateway.application.handle import Application
 from yarnspec.options import Options
 
 EXAMPLES = """

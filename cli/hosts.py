@@ -9,10 +9,10 @@ import click
 from yarnspec.cli.groups import SuggestingGroup
 from yarnspec.cli.moments import until
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
-from yarnspec.gateway.application import Application
-from yarnspec.gateway.clusterhosts import ClusterHosts
+from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.cluster.clusterhosts import ClusterHosts
 from yarnspec.options import Options
-from yarnspec.yarn.cluster_blocks import Standing
+from yarnspec.yarn.files.cluster_blocks import Standing
 
 CLUSTER = "--cluster"
 

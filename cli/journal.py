@@ -21,15 +21,15 @@ from yarnspec.cli.printing import (
     settings_options,
     stdout_console,
 )
-from yarnspec.core.journalrecords import TYPES, UnknownRecord
+from yarnspec.core.journal.journalrecords import TYPES, UnknownRecord
 from yarnspec.errors import UsageError
-from yarnspec.gateway.application import Application
-from yarnspec.gateway.journals import journal_at, journal_of
+from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.application.journal_access import journal_at, journal_of
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import JournalDamaged
-from yarnspec.journal.records import Entry, NotOfItsTypeError, decode, type_name
+from yarnspec.journal.records import JournalEntry, NotOfItsTypeError, decode, type_name
 from yarnspec.journal.verify import EpochReport
-from yarnspec.observe.progress import visible
+from yarnspec.observe.status.progress import visible
 from yarnspec.options import Options
 
 _APPLICATION = re.compile(r"application_\d+_\d+")
@@ -118,7 +118,7 @@ def _opened(place: str, settings: Options) -> Iterator[JournalDirectory]:
         yield journal_at(place)
 
 
-def _print(entry: Entry, form: Form) -> None:
+def _print(entry: JournalEntry, form: Form) -> None:
     told = {"epoch": entry.epoch, "seq": entry.seq, "type": type_name(entry.type), **_of_record(entry)}
     if form == "json":
         click.echo(msgspec.json.encode({"schema": 1, **told}).decode())
@@ -130,7 +130,7 @@ def _print(entry: Entry, form: Form) -> None:
         click.echo(f"{entry.epoch}.{entry.seq:<7} {kind} {visible(details)}")
 
 
-def _of_record(entry: Entry) -> dict[str, Any]:
+def _of_record(entry: JournalEntry) -> dict[str, Any]:
     """The fields of a record, with sizes instead of bytes."""
     try:
         record = decode(entry)

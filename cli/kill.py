@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from yarnspec.cli.printing import Form, output_option, print_document, settings_options
-from yarnspec.gateway.application import Application
+from yarnspec.gateway.application.handle import Application
 from yarnspec.options import Options
 
 EXAMPLES = """

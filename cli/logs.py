@@ -10,8 +10,8 @@ import click
 
 from yarnspec.cli.printing import Form, output_option, print_document, settings_options
 from yarnspec.errors import UsageError
-from yarnspec.gateway.application import Application
-from yarnspec.gateway.logs import LogFile, LogPiece, Role
+from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.logs.role_logs import LogFile, LogPiece, Role
 from yarnspec.options import Options
 
 EXAMPLES = """

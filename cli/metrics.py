@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from yarnspec.cli.printing import settings_options
-from yarnspec.gateway.application import Application
+from yarnspec.gateway.application.handle import Application
 from yarnspec.options import Options
 
 EXAMPLES = """
@@ -22,7 +22,7 @@ Examples:
 def command(*, application: str, settings: Options) -> None:
     """Print an application's numbers in Prometheus' text form.
 
-    The same text is at /metrics of the application master while it runs; docs/speculation.md says how to scrape it.
+    The same text is at /metrics of the application master while it runs; docs/operators.md says how to scrape it.
     """
     with Application.from_id(application, settings=settings) as found:
         click.echo(found.metrics(), nl=False)

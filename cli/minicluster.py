@@ -170,9 +170,10 @@ def _print_tables(document: dict[str, Any]) -> None:
 @command.command()
 @_home_option
 def env(home: Path | None) -> None:
-    """Print the `export` lines with which a shell uses the cluster."""
+    """Print the lines with which a shell uses the cluster."""
     cluster = _cluster(home)
     variables = cluster.env()
+    click.echo("unset YARN_CONF_DIR")  # its files would be read beside this cluster's
     click.echo(f"export HADOOP_CONF_DIR={shlex.quote(variables['HADOOP_CONF_DIR'])}")
     click.echo(f"export JAVA_HOME={shlex.quote(variables['JAVA_HOME'])}")
     click.echo(f'export PATH={shlex.quote(str(cluster.home.bin))}:"$PATH"')

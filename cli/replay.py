@@ -12,7 +12,7 @@ from yarnspec.cli.printing import Form, columns, output_option, plain, print_doc
 from yarnspec.errors import UsageError
 from yarnspec.feed.logfiles import UnreadableLogError
 from yarnspec.feed.sparklog import observations
-from yarnspec.observe.offline import Findings, as_it_happened, find
+from yarnspec.observe.hindsight.offline import Findings, as_it_happened, find
 from yarnspec.options import Options
 
 EXAMPLES = """

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from yarnspec.cli.moments import at_time, span, until
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
-from yarnspec.gateway.application import Application
-from yarnspec.observe.document import (
+from yarnspec.gateway.application.handle import Application
+from yarnspec.observe.forms.document import (
     BlockStatus,
     ContainerStatus,
     RecoveryStatus,
@@ -19,7 +19,7 @@ from yarnspec.observe.document import (
     StageStatus,
     StatusDocument,
 )
-from yarnspec.observe.progress import short_stage
+from yarnspec.observe.status.progress import short_stage
 from yarnspec.options import Options
 from yarnspec.units import format_size
 
@@ -71,7 +71,8 @@ def print_status(document: StatusDocument, console: Console, now_ms: int) -> Non
         console.print(_stages(document, console.width))
     for warning in document.warnings:
         console.print()
-        console.print(plain(f"warning: {warning}", "yellow"))
+        count = document.warning_counts.get(warning, 1)
+        console.print(plain(f"warning: {warning}" + (f" ({count:,} times)" if count > 1 else ""), "yellow"))
 
 
 def _summary(document: StatusDocument, now_ms: int) -> Table:

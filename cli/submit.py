@@ -10,17 +10,17 @@ import click
 
 from yarnspec.cli.printing import print_document
 from yarnspec.errors import YarnspecError
-from yarnspec.gateway.application import Application
-from yarnspec.gateway.arguments import SubmitCommand
-from yarnspec.gateway.following import Followed, follow
-from yarnspec.gateway.interrupted import SubmissionInterrupted
-from yarnspec.gateway.preparation import Prepared
-from yarnspec.gateway.request import SubmitRequest
-from yarnspec.gateway.submission import Submission, dry_run, streams, submit_request
-from yarnspec.observe.document import StatusDocument
-from yarnspec.observe.progress import progress_on
+from yarnspec.gateway.application.following import Followed, follow
+from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.flags.arguments import SubmitCommand
+from yarnspec.gateway.flags.request import SubmitRequest
+from yarnspec.gateway.submit.interrupted import SubmissionInterrupted
+from yarnspec.gateway.submit.preparation import Prepared
+from yarnspec.gateway.submit.submission import Submission, dry_run, streams, submit_request
+from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.status.progress import progress_on
+from yarnspec.spark.last_words import SHOWN_BYTES, without_middle
 
-_SHOWN_TRACEBACK_LINES = 20
 _INTERRUPTED = 130
 _NEVER_BEGAN = "Application driver failed with exit code"
 """Skein's words, with the exit code of a shell or a Python that could not start ours; ours has others."""
@@ -139,7 +139,7 @@ def _say_failure(application: Application, last: StatusDocument) -> None:
     reason = last.final.reason if last.final is not None else ""
     click.echo(f"error: {application.id} {last.state}" + (f": {reason}" if reason else ""), err=True)
     diagnostics = last.final.diagnostics if last.final is not None else ""
-    for line in diagnostics.strip().splitlines()[-_SHOWN_TRACEBACK_LINES:]:
+    for line in without_middle(diagnostics.strip(), SHOWN_BYTES).splitlines():
         click.echo(f"  {line}", err=True)
     if any(f"{_NEVER_BEGAN} {code}," in reason for code in (1, 126, 127)):
         click.echo("yarnspec did not begin on its host; `yarnspec doctor` tries the hosts' Python out.", err=True)

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 
 from integration.processes import ContainerProcess, container_processes
 from yarnspec.minicluster import MiniCluster
-from yarnspec.minicluster.configuration import user_name
+from yarnspec.minicluster.hadoop.configuration import user_name
 
 REST_TIMEOUT_S = 10
 COMMAND_TIMEOUT_S = 60

@@ -17,15 +17,15 @@ from typing import Any
 from integration.cluster import Cluster
 from integration.submitting import run_yarnspec
 from yarnspec import options
-from yarnspec.core.journalrecords import MapFinished
-from yarnspec.core.journalstate import Recorded
-from yarnspec.gateway.application import Application
-from yarnspec.gateway.cluster import Cluster as Gateway
+from yarnspec.core.journal.journalrecords import MapFinished
+from yarnspec.core.journal.journalstate import Recorded
+from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.cluster.access import Cluster as Gateway
 from yarnspec.journal.directory import JOURNAL_DIRECTORY
 from yarnspec.journal.layout import Layout
 from yarnspec.journal.replay import replay
-from yarnspec.yarn.files import open_files
-from yarnspec.yarn.hadoop_conf import HadoopConf
+from yarnspec.yarn.files.cluster_files import open_files
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 
 Output = tuple[int, int]
 TOLD = {
@@ -121,7 +121,7 @@ def outputs(saved: Recorded) -> set[Output]:
 
 
 def usable(saved: Recorded, gone: Collection[Output] = (), *, repeatable: bool = False) -> dict[int, set[int]]:
-    """By shuffle, the maps whose outputs the next life has to use (docs/recovery.md, "What is used again")."""
+    """By shuffle, the maps whose outputs the next epoch uses (docs/internals/recovery.md, "What is used again")."""
     good: dict[int, set[int]] = {}
     varies: dict[int, bool] = {}
     same = {"determinate", "unordered"} if repeatable else {"determinate"}

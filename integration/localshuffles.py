@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from yarnspec.am.shuffleevents import shuffle_event
-from yarnspec.core.recoveryevents import SavedShuffle, ShuffleDeclared, ShuffleRestored
-from yarnspec.core.shuffles import Shuffles
+from yarnspec.am.sources.shuffleevents import shuffle_event
+from yarnspec.core.messages.recoveryevents import SavedShuffle, ShuffleDeclared, ShuffleRestored
+from yarnspec.core.recovery.shuffles import Shuffles
 from yarnspec.journal.frames import encode_frame
 from yarnspec.spark.bridge import DriverBridge
 

@@ -26,12 +26,18 @@ from integration import localshuffles, quickjvm
 from integration.localshuffles import Shuffle
 from integration.localwrites import LocalWrites, Step
 from integration.processes import ENDS_WITH_US
-from yarnspec.core.journalstate import Recorded
+from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.feed.outputs import OUTPUTS_ERRORS, OutputsReader
 from yarnspec.jvm import jar_path
 from yarnspec.spark.bridge import BRIDGE_ERRORS, DriverBridge
 from yarnspec.spark.properties import complete, free_port, recovery_keys, write
-from yarnspec.spark.runtime import MASTER, MODULE_OPTIONS, driver_class_path, spark_home
+from yarnspec.spark.runtime import (
+    COMMAND_LINE_MASTER,
+    DRIVER_MAIN,
+    MODULE_OPTIONS,
+    driver_class_path,
+    spark_home,
+)
 
 # A driver that is killed breaks its connections, and py4j writes a traceback for each.
 logging.getLogger("py4j").setLevel(logging.CRITICAL)
@@ -240,7 +246,8 @@ class _Run:
         told = {"owned": {}, "sized": [], "planned": {}, "planned_keys": [], "recovery": self._application._recovery}
         owned.write_text(json.dumps(told))
         return {
-            "PYTHONPATH": f"{HOOK}:{ROOT}",
+            "PYTHONPATH": str(ROOT),
+            "YARNSPEC_PROGRAM_HOOK": str(HOOK),
             "YARNSPEC_OWNED_KEYS": str(owned),
             "YARNSPEC_PROGRAM_REPORT": str(self._directory / "report.jsonl"),
         }
@@ -255,9 +262,9 @@ class _Run:
             *quickjvm.options(),
             "-cp",
             class_path,
-            "org.apache.spark.deploy.SparkSubmit",
+            DRIVER_MAIN,
             "--master",
-            MASTER,
+            COMMAND_LINE_MASTER,
             "--properties-file",
             str(properties),
             *program,

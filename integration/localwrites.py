@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Literal
 
-from yarnspec.am.recording import records_of_write
-from yarnspec.am.shuffleevents import shuffle_event
-from yarnspec.core import commands
-from yarnspec.core.journalstate import Recorded
-from yarnspec.core.lifecycle import Lifecycle
-from yarnspec.core.outputs import Outputs
-from yarnspec.core.savedwork import moved_writes, saved_writes
-from yarnspec.core.settings import Settings
-from yarnspec.core.timers import Timers
+from yarnspec.am.journal.recording import records_of_write
+from yarnspec.am.sources.shuffleevents import shuffle_event
+from yarnspec.core.journal.journalstate import Recorded
+from yarnspec.core.lifecycle.phases import Lifecycle
+from yarnspec.core.messages import commands
+from yarnspec.core.messages.settings import Settings
+from yarnspec.core.messages.timers import Timers
+from yarnspec.core.recovery.savedwork import moved_writes, saved_writes
+from yarnspec.core.writes.write_coordinator import WriteCoordinator
 from yarnspec.spark.bridge import DriverBridge
 
 Step = Literal["asked", "recorded", "answered"]
@@ -38,7 +38,7 @@ class LocalWrites:
     ) -> None:
         lifecycle = Lifecycle(Settings(initial_executors=1, executor_memory_mb=512), Timers())
         lifecycle.begin(epoch)
-        self._outputs = Outputs(lifecycle, lambda _why: [])
+        self._outputs = WriteCoordinator(lifecycle, lambda _why: [])
         self._outputs.known(saved_writes(recorded), moved_writes(recorded), tuple(recorded.reads))
         self._recorded = recorded
         self._kill_at = kill_at

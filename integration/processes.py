@@ -7,6 +7,8 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
+from yarnspec.spark.runtime import DRIVER_MAIN
+
 PROC = Path("/proc")
 
 ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL")
@@ -41,7 +43,7 @@ class ContainerProcess:
             ("CoarseGrainedExecutorBackend", "executor"),
             ("com.anaconda.skein.ApplicationMaster", "skein-am"),
             ("org.apache.spark.deploy.yarn.ApplicationMaster", "spark-am"),
-            ("org.apache.spark.deploy.SparkSubmit", "driver-jvm"),
+            (DRIVER_MAIN, "driver-jvm"),
             ("yarnspec.am", "negotiator"),
             ("pyspark.daemon", "worker"),
         ):

@@ -14,9 +14,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from yarnspec.minicluster.home import cache_directory
-from yarnspec.minicluster.java import find_java_home
-from yarnspec.minicluster.locks import locked
+from yarnspec.minicluster.hadoop.home import cache_directory
+from yarnspec.minicluster.machine.java import find_java_home
+from yarnspec.minicluster.machine.locks import locked
 from yarnspec.spark.runtime import MODULE_OPTIONS, driver_class_path, spark_home
 
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")

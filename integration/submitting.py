@@ -18,11 +18,11 @@ from integration.cluster import Cluster
 from integration.processes import ENDS_WITH_US
 from integration.quickjvm import QUICK_TEXT
 from integration.waiting import PATIENCE, wait_for
-from yarnspec.gateway.application import Application
-from yarnspec.gateway.cluster import Cluster as Gateway
-from yarnspec.observe.document import StatusDocument
+from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.cluster.access import Cluster as Gateway
+from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.options import default_options
-from yarnspec.yarn.hadoop_conf import HadoopConf
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 
 YARNSPEC = str(Path(sys.executable).with_name("yarnspec"))
 SUBMIT = (YARNSPEC, "submit")

@@ -14,7 +14,7 @@ from integration.conftest import Submit, Yarnspec
 from integration.lives import journal_of
 from integration.slowhosts import SLOWER, SPREAD, write_sizes
 from integration.waiting import wait_for
-from yarnspec.core.carried import CarriedBlocks, CarriedCopies, parts_of
+from yarnspec.core.messages.carried import CarriedBlocks, CarriedCopies, parts_of
 from yarnspec.journal.replay import replay
 
 pytestmark = pytest.mark.usefixtures("fast_hosts")

@@ -28,7 +28,9 @@ def test_a_failing_program_is_final_and_shows_its_traceback(
     # spark-submit sends the program's stderr the same way as its stdout.
     assert result.stdout.startswith("counted 10\n")
     assert "ValueError: the answer was not 42" in result.stderr
+    assert "in the end" in result.stderr
     assert "give_up" in result.stderr
+    assert len(result.stderr) < 12_000  # of which the first lines are the submit's
     assert f"yarnspec logs {application}" in result.stderr
     assert cluster.application(application)["finalStatus"] == "FAILED"
     status = yarnspec("status", application, "-o", "json").expect(0).document

@@ -8,7 +8,7 @@ import numpy as np
 
 from integration.conftest import Submit, Yarnspec
 from integration.taskends import difference, launches, of_spark, of_yarnspec
-from yarnspec.core.observations import RowKind, State
+from yarnspec.core.messages.observations import RowKind, State
 from yarnspec.feed.sparklog import observations
 
 TASKS = 4_000

@@ -11,8 +11,8 @@ import pytest
 from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
 from integration.waiting import wait_for
-from yarnspec.yarn.files import open_files
-from yarnspec.yarn.hadoop_conf import HadoopConf
+from yarnspec.yarn.files.cluster_files import open_files
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 
 POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">

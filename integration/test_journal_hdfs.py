@@ -22,9 +22,9 @@ from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import EpochTaken, Fenced, JournalStopped
 from yarnspec.journal.records import decode
 from yarnspec.journal.writer import Written
-from yarnspec.yarn.files import open_files
-from yarnspec.yarn.hadoop_conf import HadoopConf
-from yarnspec.yarn.hdfs_files import HdfsFiles
+from yarnspec.yarn.files.cluster_files import open_files
+from yarnspec.yarn.files.hdfs_files import HdfsFiles
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 
 ROOT = Path(__file__).parent.parent
 BASE = "/tmp/journal-tests"
@@ -34,8 +34,8 @@ WRITER = """
 import sys
 from tests.journal.world import began, finished, registered
 from yarnspec.journal.directory import JournalDirectory
-from yarnspec.yarn.files import open_files
-from yarnspec.yarn.hadoop_conf import HadoopConf
+from yarnspec.yarn.files.cluster_files import open_files
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 
 journal, _ = JournalDirectory(open_files(HadoopConf.read()), sys.argv[1]).begin(began(1))
 for shuffle in range(10_000):

@@ -13,7 +13,7 @@ from integration.conftest import Submit, Yarnspec
 from integration.lives import journal_of
 from integration.soak.programs import shuffles
 from integration.waiting import wait_for
-from yarnspec.core.journalrecords import MapFinished
+from yarnspec.core.journal.journalrecords import MapFinished
 
 pytestmark = pytest.mark.soak
 

@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
-from integration.submitting import ONE_EXECUTOR, SMALL
+from integration.submitting import ONE_EXECUTOR, PROGRAMS, SMALL
+
+LOGGING = """\
+rootLogger.level = info
+rootLogger.appenderRef.stderr.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = LOGGED %p %c: %m%n
+"""
 
 
 def test_a_master_in_the_code(submit: Submit, cluster: Cluster) -> None:
-    """`yarn` runs as ours, without a second application; `local[2]` ends with exit 1 and the line, before a task."""
+    """`yarn` runs as ours, without a second application; `local[2]` ends with exit 1 and the line, before a task.
+
+    The program replaces its process first: no exec may lose the hook.
+    """
     before = len(cluster.applications())
     ours = submit("master_in_code.py", "yarn", options=[*ONE_EXECUTOR])
     foreign = submit("master_in_code.py", "local[2]", options=[*ONE_EXECUTOR])
     result = ours.wait().expect(0)
     assert ours.application_id() in result.stdout
+    assert "master yarn application" in result.stdout
     assert "tasks 2" in result.stdout
     refused = foreign.wait().expect(1)
     assert "local[2]" in refused.stderr
@@ -43,41 +61,62 @@ def test_an_owned_key_is_kept_and_the_override_is_reported(submit: Submit) -> No
 
 
 def test_shipped_files_modules_archives_and_a_packed_environment(
-    submit: Submit, yarnspec: Yarnspec, tmp_path: Path
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
     """--files, --py-files, --archives, spark.executorEnv.*, and a Python from an archive that is unpacked there.
 
-    Meanwhile `doctor` tries out the same archive.
+    The paths have blanks, brackets and letters, and Python's packages come in every form. Meanwhile `doctor` tries out
+    the same archive.
     """
-    (tmp_path / "words.txt").write_text("some words\n")
-    (tmp_path / "shipped_module.py").write_text("def greeting():\n    return 'hello'\n")
+    here = tmp_path / "apps of the day [1]"
+    here.mkdir()
+    program = here / "report (v2) número.py"
+    shutil.copy(PROGRAMS / "shipped.py", program)
+    (here / "some palabras (ñ).txt").write_text("some words\n")
+    (here / "shipped_module.py").write_text("def greeting():\n    return 'hello'\n")
+    (here / "sitecustomize.py").write_text("import builtins\nbuiltins.CUSTOMIZED = True\n")
     inside = tmp_path / "inside.txt"
     inside.write_text("in the box\n")
-    with tarfile.open(tmp_path / "box.tar.gz", "w:gz") as box:
+    with tarfile.open(here / "caja (ñ).tar.gz", "w:gz") as box:
         box.add(inside, "deep/inside.txt")
-    with tarfile.open(tmp_path / "environment.tar.gz", "w:gz") as packed:
+    with tarfile.open(here / "environment.tar.gz", "w:gz") as packed:
         packed.add(_small_environment(tmp_path / "packed"), ".")
+    far = f"/wheels of {os.getpid()}/far (1).whl"
+    cluster.hdfs_write(far, _package_file(tmp_path / "far.whl", "far").read_bytes())
+    _unpacked_package(here / "source [2]", "in_directory")
+    python_files = [
+        here / "shipped_module.py",
+        here / "sitecustomize.py",
+        _package_file(here / "wheel-1.0-py3-none-any.whl", "in_wheel"),
+        _package_file(here / "más [1].zip", "in_zip"),
+        here / "source [2]",
+        f"{cluster.mini.default_fs}{quote(far)}",
+    ]
     options = [
         *ONE_EXECUTOR,
-        *("--files", str(tmp_path / "words.txt")),
-        *("--py-files", str(tmp_path / "shipped_module.py")),
-        *("--archives", f"{tmp_path / 'box.tar.gz'}#box"),
+        *("--files", f"{(here / 'some palabras (ñ).txt').as_uri()}#words.txt"),
+        *("--py-files", ",".join(str(path) for path in python_files)),
+        *("--archives", f"{here / 'caja (ñ).tar.gz'}#box"),
         *("--conf", "spark.executorEnv.YARNSPEC_TEST_MARK=executor"),
         *("--conf", "spark.yarn.appMasterEnv.YARNSPEC_TEST_MARK=driver"),
     ]
-    environment = ["--environment", str(tmp_path / "environment.tar.gz")]
-    shipped = submit("shipped.py", options=[*options, *environment])
+    packages = ["in_wheel", "in_zip", "in_directory", "far"]
+    environment = ["--environment", str(here / "environment.tar.gz")]
+    shipped = submit(str(program), *packages, options=[*options, *environment])
     checks = yarnspec("doctor", *environment, "-o", "json").expect(0).document["checks"]
     (python,) = (check for check in checks if check["name"] == "Python on hosts")
     assert python["state"] == "ok"
     assert python["found"].startswith("yarnspec-environment/bin/python on 127.0.0.")
     (report,) = shipped.wait().expect(0).lines
+    assert report["program"] == program.name
     for where, mark in (("driver", "driver"), ("task", "executor")):
         seen = report[where]
         assert seen["module"] == "hello"
+        assert seen["packages"] == {name: f"data of {name}" for name in packages}
         assert seen["words"] == "some words\n"
         assert seen["box"] == ["deep/inside.txt"]
         assert seen["mark"] == mark
+        assert seen["customized"]
         # The Python is the copy in the container, not the one that was packed.
         assert str(tmp_path) not in seen["prefix"]
         assert "environment" in seen["prefix"]
@@ -85,14 +124,64 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
     assert report["driver"]["container"] != report["task"]["container"]
 
 
-def test_a_virtual_environment_on_the_hosts(submit: Submit, tmp_path: Path) -> None:
-    """--environment venv://PATH."""
+def test_arguments_variables_and_the_class_path(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
+    """All of it in containers whose locale has only ASCII, as YARN and Spark promise it to a program."""
+    (tmp_path / "any.properties").write_text("größe=3\n")
+    (tmp_path / "core-site.xml").write_text(
+        "<configuration><property><name>mine</name><value>yes</value></property></configuration>"
+    )
+    (tmp_path / "log4j2.properties").write_text(LOGGING)
+    value = r"{{PWD}}/ü<CPS>$NM_HOST `date` $(date) \$"
+    given = {
+        "spark.yarn.appMasterEnv.LC_ALL": "C",
+        "spark.executorEnv.LC_ALL": "POSIX",
+        "spark.yarn.appMasterEnv.MINE": value,
+        "spark.executorEnv.MINE": value,
+        "spark.executorEnv.PYTHONPATH": "{{PWD}}/a.zip<CPS>{{PWD}}/b.zip",
+    }
+    files = ",".join(str(tmp_path / name) for name in ("any.properties", "core-site.xml", "log4j2.properties"))
+    options = [*ONE_EXECUTOR, "--files", files, *(f"--conf={key}={text}" for key, text in given.items())]
+    arguments = ("größe=3", os.fsdecode(b"caf\xe9"), "", "$HOME {{PWD}}")
+    submission = submit("arrives.py", *arguments, options=options)
+    result = submission.wait().expect(0)
+    (report,) = result.lines
+    assert [bytes.fromhex(argument) for argument in report["arguments"]] == [os.fsencode(one) for one in arguments]
+    for where in ("driver", "task"):
+        seen = report[where]["variables"]
+        host = seen["NM_HOST"]
+        assert host
+        assert seen["MINE"] == f"{seen['PWD']}/ü:{host} `date` $(date) $"
+        assert report[where]["files"] == ["any.properties", "log4j2.properties"]
+    here = report["task"]["variables"]["PWD"]
+    assert {f"{here}/a.zip", f"{here}/b.zip"} <= set(report["task"]["variables"]["PYTHONPATH"].split(":"))
+    assert report["resource"] == f"file:{report['driver']['variables']['PWD']}/any.properties"
+    assert report["hadoop"]["mine"] == "yes"
+    assert report["hadoop"]["fs.defaultFS"].startswith("hdfs://")
+    assert report["read"] == ["größe=3"]
+    application = submission.application_id()
+    for role in ("driver", "executor"):
+        assert "LOGGED INFO" in yarnspec("logs", application, "--role", role).expect(0).stdout
+
+
+def test_a_virtual_environment_on_the_hosts_and_one_of_pysparks_recipe(submit: Submit, tmp_path: Path) -> None:
+    """--environment venv://PATH runs yarnspec; the program runs in what it brings along, as PySpark's page says."""
     place = _small_environment(tmp_path / "venv")
     (tmp_path / "words.txt").write_text("words")
     (tmp_path / "shipped_module.py").write_text("def greeting():\n    return 'hello'\n")
-    options = [*ONE_EXECUTOR, "--files", str(tmp_path / "words.txt"), "--py-files", str(tmp_path / "shipped_module.py")]
-    (report,) = submit("shipped.py", options=[*options, "--environment", f"venv://{place}"]).wait().expect(0).lines
-    assert report["driver"]["prefix"] == report["task"]["prefix"] == str(place)
+    with tarfile.open(tmp_path / "packed.tar.gz", "w:gz") as packed:
+        packed.add(_small_environment(tmp_path / "packed"), ".")
+    options = [
+        *ONE_EXECUTOR,
+        *("--files", str(tmp_path / "words.txt"), "--py-files", str(tmp_path / "shipped_module.py")),
+        *("--environment", f"venv://{place}", "--archives", f"{tmp_path / 'packed.tar.gz'}#environment"),
+        *("--conf", "spark.pyspark.driver.python=python", "--conf", "spark.pyspark.python=./environment/bin/python"),
+    ]
+    result = submit("shipped.py", options=["--master", "yarn-client", *options]).wait().expect(0)
+    (report,) = result.lines
+    for where in ("driver", "task"):
+        assert Path(report[where]["prefix"]) == Path(report[where]["directory"]) / "environment"
+    assert "spark.pyspark.driver.python=python is not used" in result.stderr
+    assert "--master yarn --deploy-mode client" in result.stderr
 
 
 @pytest.mark.timeout(540)
@@ -124,3 +213,17 @@ def _small_environment(place: Path) -> Path:
     lines = [f"import site; site.addsitedir({path!r})" for path in here]
     (packages / "from-here.pth").write_text("\n".join(lines) + "\n")
     return place
+
+
+def _unpacked_package(directory: Path, name: str) -> None:
+    (directory / name).mkdir(parents=True)
+    (directory / name / "__init__.py").write_text("")
+    (directory / name / "data.txt").write_text(f"data of {name}")
+
+
+def _package_file(archive: Path, name: str) -> Path:
+    """A zip file or a wheel with one package and a file of data in it."""
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr(f"{name}/__init__.py", "")
+        packed.writestr(f"{name}/data.txt", f"data of {name}")
+    return archive

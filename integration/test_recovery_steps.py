@@ -18,7 +18,7 @@ from integration.programs import stages
 from integration.submitting import run_yarnspec
 from integration.turns import marks, turn
 from integration.waiting import wait_for
-from yarnspec.core.savedwork import saved_writes
+from yarnspec.core.recovery.savedwork import saved_writes
 
 FLUSH_MS = 500
 WRITTEN_MS = 1_500

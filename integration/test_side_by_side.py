@@ -12,8 +12,8 @@ from integration.conftest import Yarnspec
 from integration.submitting import base_environment
 from integration.waiting import wait_for
 from yarnspec.minicluster import MiniCluster
-from yarnspec.minicluster.daemons import container_mark, mark
-from yarnspec.minicluster.processes import ProcessIdentity, find_marked, send
+from yarnspec.minicluster.hadoop.daemons import container_mark, mark
+from yarnspec.minicluster.machine.processes import ProcessIdentity, find_marked, send
 
 DAEMONS = ["ownerwatch", "resourcemanager", "namenode", "datanode", "nodemanager-127.0.0.2"]
 

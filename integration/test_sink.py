@@ -31,10 +31,10 @@ from yarnspec.errors import UsageError
 from yarnspec.sink import PartitionFileSink, PathClaimed, published_files
 from yarnspec.sink.claim import Claim, Owner
 from yarnspec.sink.decision import SUCCESS, Mode
-from yarnspec.sink.files import Files, LocalFiles
+from yarnspec.sink.files import LocalSinkFiles, SinkFiles
 from yarnspec.sink.hadoop import HadoopFiles, files_of
 from yarnspec.sink.job import sink_driver
-from yarnspec.sink.publication import Step, Unfinished
+from yarnspec.sink.publication import SaveStep, Unfinished
 
 ON_BOTH = pytest.mark.parametrize("where", ["hdfs", "file"])
 
@@ -50,15 +50,15 @@ def hdfs(cluster: Cluster, tmp_path: Path) -> Iterator[tuple[HadoopFiles, str]]:
         yield files, path
 
 
-def place_of(where: str, hdfs: tuple[HadoopFiles, str], tmp_path: Path) -> tuple[Files, str]:
+def place_of(where: str, hdfs: tuple[HadoopFiles, str], tmp_path: Path) -> tuple[SinkFiles, str]:
     """A directory of HDFS or a local one."""
     if where == "hdfs":
         return hdfs
     (tmp_path / "sinks 100%").mkdir()
-    return LocalFiles(), str(tmp_path / "sinks 100%")
+    return LocalSinkFiles(), str(tmp_path / "sinks 100%")
 
 
-def read(files: Files, directory: str) -> list[str] | None:
+def read(files: SinkFiles, directory: str) -> list[str] | None:
     """The contents of the files that are not hidden; None: no directory."""
     if not files.exists(directory):
         return None
@@ -66,24 +66,24 @@ def read(files: Files, directory: str) -> list[str] | None:
     return sorted((files.read(f"{directory}/{name}") or b"").decode() for name in shown)
 
 
-ADDING: tuple[Step, ...] = (Step.UNMARK, Step.ADD, Step.COMMIT, Step.MARK)
+ADDING: tuple[SaveStep, ...] = (SaveStep.UNMARK, SaveStep.ADD, SaveStep.COMMIT, SaveStep.MARK)
 CHANGES = ("rename", "delete", "write", "make_directories")
 
 
-def dying_at(step: Step, files: HadoopFiles) -> MortalFiles:
+def dying_at(step: SaveStep, files: HadoopFiles) -> MortalFiles:
     """Dies before the first operation of a step that changes something; when the tasks have written, in any."""
     mortal = MortalFiles(files=files)
 
     def before_each(number: int) -> None:
         at, operation = mortal.seen[-1]
-        if mortal.dies_at is None and at is step and (operation in CHANGES or step is Step.WRITE):
+        if mortal.dies_at is None and at is step and (operation in CHANGES or step is SaveStep.WRITE):
             mortal.dies_at = number
 
     mortal.before_each = before_each
     return mortal
 
 
-def kill_at(hdfs: tuple[HadoopFiles, str], steps: dict[Mode, list[Step]], first: tuple[Step, ...] = ()) -> None:
+def kill_at(hdfs: tuple[HadoopFiles, str], steps: dict[Mode, list[SaveStep]], first: tuple[SaveStep, ...] = ()) -> None:
     """Save over and over, killed each time at another step; the next driver brings it to its end.
 
     ``first``: drivers before, each killed at one of these.
@@ -100,7 +100,7 @@ def kill_at(hdfs: tuple[HadoopFiles, str], steps: dict[Mode, list[Step]], first:
             application = f"application_2_{number:04d}"
             wanted = sorted([*there, str(number)]) if mode is Mode.APPEND else [str(number)]
             # To clear up there must be something.
-            deaths = [Step.WRITE, step] if step is Step.RECOVER and not first else [*first, step]
+            deaths = [SaveStep.WRITE, step] if step is SaveStep.RECOVER and not first else [*first, step]
             for epoch, death in enumerate(deaths, 1):
                 mortal = dying_at(death, files)
                 dying = Driver(target, application=application, epoch=epoch, mode=mode, files=mortal, losers=())
@@ -123,7 +123,7 @@ def kill_at(hdfs: tuple[HadoopFiles, str], steps: dict[Mode, list[Step]], first:
 
 def test_a_driver_killed_in_the_midst_of_publishing(hdfs: tuple[HadoopFiles, str]) -> None:
     """As tests/sink/test_killed.py has it for local files, with the operations of HDFS."""
-    kill_at(hdfs, {Mode.OVERWRITE: [Step.PUBLISH], Mode.APPEND: [Step.COMMIT]})
+    kill_at(hdfs, {Mode.OVERWRITE: [SaveStep.PUBLISH], Mode.APPEND: [SaveStep.COMMIT]})
     files, path = hdfs
     with pytest.raises(FileNotFoundError):
         files.rename(f"{path}/none", f"{path}/new")
@@ -136,16 +136,26 @@ def test_a_driver_killed_in_the_midst_of_publishing(hdfs: tuple[HadoopFiles, str
 @pytest.mark.soak
 def test_a_driver_killed_at_every_step(hdfs: tuple[HadoopFiles, str]) -> None:
     """Each new file costs HDFS some tenths of a second: what the modes have in common is killed at in one of them."""
-    common: list[Step] = [step for step in Step if step not in (Step.SET_ASIDE, *ADDING)]
-    kill_at(hdfs, {Mode.FAIL: common, Mode.OVERWRITE: [Step.SET_ASIDE, Step.PUBLISH], Mode.APPEND: list(ADDING)})
+    common: list[SaveStep] = [step for step in SaveStep if step not in (SaveStep.SET_ASIDE, *ADDING)]
+    kill_at(
+        hdfs, {Mode.FAIL: common, Mode.OVERWRITE: [SaveStep.SET_ASIDE, SaveStep.PUBLISH], Mode.APPEND: list(ADDING)}
+    )
 
 
 @pytest.mark.soak
 def test_the_next_driver_killed_at_every_step_too(hdfs: tuple[HadoopFiles, str]) -> None:
     """What the first had decided, and nothing more, the third carries out, wherever the second has stopped."""
-    common = [Step.CLAIM, Step.GATHER, Step.SWEEP, Step.SEAL, Step.RECOVER, Step.CLEAN, Step.RELEASE]
-    steps = {Mode.OVERWRITE: [*common, Step.SET_ASIDE, Step.PUBLISH], Mode.APPEND: [*common, *ADDING]}
-    kill_at(hdfs, steps, (Step.GATHER,))
+    common = [
+        SaveStep.CLAIM,
+        SaveStep.GATHER,
+        SaveStep.SWEEP,
+        SaveStep.SEAL,
+        SaveStep.RECOVER,
+        SaveStep.CLEAN,
+        SaveStep.RELEASE,
+    ]
+    steps = {Mode.OVERWRITE: [*common, SaveStep.SET_ASIDE, SaveStep.PUBLISH], Mode.APPEND: [*common, *ADDING]}
+    kill_at(hdfs, steps, (SaveStep.GATHER,))
 
 
 def text(records: Iterator[str], file: BinaryIO) -> None:
@@ -199,23 +209,23 @@ def test_an_output_that_is_full_at_every_step(hdfs: tuple[HadoopFiles, str], tmp
             else:
                 hdfs[0]._files.setQuota(hdfs[0]._path(path), -1, 1 << 16 if full else -1)
 
-        writing = (Step.CLAIM, Step.PREPARE, Step.DECIDE, Step.SEAL)
+        writing = (SaveStep.CLAIM, SaveStep.PREPARE, SaveStep.DECIDE, SaveStep.SEAL)
         for step in writing:
             target = f"{path}/{step.name}/out"
             Driver(target, application="application_0_0001", files=files, losers=()).save("old")
             mortal = MortalFiles(files=files)
             driver = Driver(target, mode=Mode.APPEND, files=mortal, losers=())
 
-            def fill(_number: int, mortal: MortalFiles = mortal, step: Step = step) -> None:
+            def fill(_number: int, mortal: MortalFiles = mortal, step: SaveStep = step) -> None:
                 if mortal.seen[-1] == (step, "write"):
                     set_full(True)
 
             mortal.before_each = fill
-            with pytest.raises(Unfinished if step is Step.SEAL else OSError, match=r"QuotaExceeded|No space left"):
+            with pytest.raises(Unfinished if step is SaveStep.SEAL else OSError, match=r"QuotaExceeded|No space left"):
                 driver.save("new")
             assert read(files, target) == ["old"]
             set_full(False)
-            if step is not Step.SEAL:
+            if step is not SaveStep.SEAL:
                 assert list(files.names(f"{path}/{step.name}")) == ["out"]
             probe = MortalFiles(files=files)
             Driver(target, epoch=2, mode=Mode.APPEND, files=probe, losers=()).save("new")

@@ -12,10 +12,10 @@ from integration.submitting import PROGRAMS
 from integration.waiting import wait_for
 from yarnspec.jvm import jar_path
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE
-from yarnspec.yarn.files import open_files
-from yarnspec.yarn.hadoop_conf import HadoopConf, write_conf_jar
-from yarnspec.yarn.skein_application import LocalizedFile, SkeinApplication, SkeinContainer
-from yarnspec.yarn.submission import SubmissionHook, submit
+from yarnspec.yarn.files.cluster_files import open_files
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf, write_conf_jar
+from yarnspec.yarn.skein.skein_application import LocalizedFile, SkeinApplication, SkeinContainer
+from yarnspec.yarn.skein.skein_submission import SubmissionHook, submit
 
 COUNT = 60
 SCRIPT = "many_containers.py"

@@ -18,7 +18,7 @@ from yarnspec import options
 from yarnspec.aliases import ALIASES, WITHOUT_COUNTERPART, Value
 from yarnspec.cli.config import command
 from yarnspec.core.detectors.registry import DetectorSettings, detector_of
-from yarnspec.core.host_speed import HostSpeeds
+from yarnspec.core.slowness.host_speed import HostSpeeds
 from yarnspec.errors import UsageError
 
 

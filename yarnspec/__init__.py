@@ -9,11 +9,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from yarnspec.gateway.application import Application as Application
-    from yarnspec.gateway.submission import submit as submit
+    from yarnspec.gateway.application.handle import Application as Application
+    from yarnspec.gateway.submit.submission import submit as submit
 
 # Imported when first used: executors and the AM import this package too, and need neither.
-_WHERE = {"Application": "yarnspec.gateway.application", "submit": "yarnspec.gateway.submission"}
+_WHERE = {"Application": "yarnspec.gateway.application.handle", "submit": "yarnspec.gateway.submit.submission"}
 
 __all__ = ["Application", "submit"]
 

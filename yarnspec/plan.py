@@ -47,10 +47,11 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """The user's PySpark program as spark-submit gets it inside the AM container.
 
     ``primary`` names a localized file by its link in the container's working directory, or is a remote URI.
+    ``arguments`` are bytes, as the system passes them on: they need not be text.
     """
 
     primary: str
-    arguments: tuple[str, ...] = ()
+    arguments: tuple[bytes, ...] = ()
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -27,13 +27,14 @@ from rich.console import Console
 from rich.table import Table
 
 from integration.bench.measured import machine
-from yarnspec.core import events as ev
-from yarnspec.core.commands import Command, LaunchCopy, SetTimer
+from yarnspec.core.copies.speculation import IN_ONE_STEP, JUDGE_TIMER
+from yarnspec.core.detectors.registry import DetectorSettings
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages.commands import Command, LaunchCopy, SetTimer
+from yarnspec.core.messages.observations import COLUMNS, NONE, Observations, RowKind, State
+from yarnspec.core.messages.settings import PlacementSettings, Settings
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.core.observations import COLUMNS, NONE, Observations, RowKind, State
-from yarnspec.core.settings import DetectorSettings, PlacementSettings, Settings
-from yarnspec.core.speculation import IN_ONE_STEP, JUDGE_TIMER
-from yarnspec.core.tasks import TaskTable
+from yarnspec.core.tasks.task_table import TaskTable
 
 KINDS = ("execution-time", "input-weighted", "progress")
 STAGES = (1, 20)

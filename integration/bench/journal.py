@@ -19,13 +19,13 @@ from rich.console import Console
 from rich.table import Table
 
 from integration.bench.measured import machine
-from yarnspec.core.journalrecords import EpochBegan, MapFinished, ShuffleRegistered
+from yarnspec.core.journal.journalrecords import EpochBegan, MapFinished, ShuffleRegistered
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.stores import JournalFiles
 from yarnspec.minicluster import MiniCluster
-from yarnspec.yarn.files import open_files
-from yarnspec.yarn.hadoop_conf import HadoopConf
-from yarnspec.yarn.local_files import LocalFiles
+from yarnspec.yarn.files.cluster_files import open_files
+from yarnspec.yarn.files.local_files import LocalFiles
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 
 RECORDS = 1_000_000
 REPEATS = 5

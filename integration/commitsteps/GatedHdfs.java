@@ -14,18 +14,24 @@ public class GatedHdfs extends DistributedFileSystem {
     @Override
     public boolean rename(Path source, Path target) throws IOException {
         if (isHidden(source) && !isHidden(target)) {
-            Steps.hold(getConf(), "commitJob");
+            CommitSteps.hold(getConf(), "commitJob");
         }
         return super.rename(source, target);
     }
 
     @Override
     public FSDataOutputStream create(
-            Path path, FsPermission permission, boolean overwrite, int buffer, short replication, long block,
-            Progressable progress) throws IOException {
+            Path path,
+            FsPermission permission,
+            boolean overwrite,
+            int buffer,
+            short replication,
+            long block,
+            Progressable progress)
+            throws IOException {
         FSDataOutputStream out = super.create(path, permission, overwrite, buffer, replication, block, progress);
         if (path.getName().equals("_SUCCESS")) {
-            Steps.hold(getConf(), "shown");
+            CommitSteps.hold(getConf(), "shown");
         }
         return out;
     }

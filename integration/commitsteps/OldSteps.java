@@ -8,20 +8,20 @@ import org.apache.hadoop.mapred.TaskAttemptContext;
 public class OldSteps extends FileOutputCommitter {
     @Override
     public void setupTask(TaskAttemptContext context) throws IOException {
-        Steps.reached("setupTask");
+        CommitSteps.reached("setupTask");
         super.setupTask(context);
     }
 
     @Override
     public boolean needsTaskCommit(TaskAttemptContext context) throws IOException {
-        Steps.reached("needsTaskCommit");
+        CommitSteps.reached("needsTaskCommit");
         return super.needsTaskCommit(context);
     }
 
     @Override
     public void commitTask(TaskAttemptContext context) throws IOException {
-        Steps.reached("commitTask");
+        CommitSteps.reached("commitTask");
         super.commitTask(context);
-        Steps.reached("committed");
+        CommitSteps.reached("committed");
     }
 }

@@ -13,20 +13,20 @@ public class TextSteps extends FileOutputCommitter {
 
     @Override
     public void setupTask(TaskAttemptContext context) throws IOException {
-        Steps.reached("setupTask");
+        CommitSteps.reached("setupTask");
         super.setupTask(context);
     }
 
     @Override
     public boolean needsTaskCommit(TaskAttemptContext context) throws IOException {
-        Steps.reached("needsTaskCommit");
+        CommitSteps.reached("needsTaskCommit");
         return super.needsTaskCommit(context);
     }
 
     @Override
     public void commitTask(TaskAttemptContext context) throws IOException {
-        Steps.reached("commitTask");
+        CommitSteps.reached("commitTask");
         super.commitTask(context);
-        Steps.reached("committed");
+        CommitSteps.reached("committed");
     }
 }

@@ -33,7 +33,7 @@ from integration.waiting import wait_for
 from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink import OutputExists, PartitionFileSink, PathClaimed, Unfinished, published_files
 from yarnspec.sink.claim import Owner
-from yarnspec.sink.decision import Decision, Place
+from yarnspec.sink.decision import Decision, OutputPlace
 from yarnspec.sink.job import SinkJob
 from yarnspec.sink.publication import Publication
 
@@ -298,7 +298,7 @@ def test_the_next_life_of_a_program_whose_save_was_interrupted(
     owner, add = yarnspec.sink.sink._owner, Publication._add
     failed: list[Decision] = []
 
-    def fail_once(publication: Publication, decision: Decision, place: Place) -> None:
+    def fail_once(publication: Publication, decision: Decision, place: OutputPlace) -> None:
         if not failed:
             failed.append(decision)
             raise OSError(errno.EIO, "once")

@@ -44,7 +44,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def reached(step: str) -> None:
-    """See ``integration/sinksteps/Steps.java``, which does the same."""
+    """See ``integration/sinksteps/SinkSteps.java``, which does the same."""
     task = TaskContext.get()
     assert task is not None
     if task.partitionId() != 0 or task.getLocalProperty("sinksteps.step") != step:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from yarnspec.yarn.am_client import SkeinContainers
+from yarnspec.yarn.skein.am_client import SkeinContainers
 
 PAUSE_S = 0.15
 DEADLINE_S = 90

@@ -13,15 +13,20 @@ import org.apache.hadoop.util.Progressable;
 public class StepsHdfs extends DistributedFileSystem {
     @Override
     public FSDataOutputStream createNonRecursive(
-            Path path, FsPermission permission, EnumSet<CreateFlag> flags, int buffer, short replication, long block,
-            Progressable progress) throws IOException {
-        return Steps.created(
-                path,
-                () -> super.createNonRecursive(path, permission, flags, buffer, replication, block, progress));
+            Path path,
+            FsPermission permission,
+            EnumSet<CreateFlag> flags,
+            int buffer,
+            short replication,
+            long block,
+            Progressable progress)
+            throws IOException {
+        return SinkSteps.created(
+                path, () -> super.createNonRecursive(path, permission, flags, buffer, replication, block, progress));
     }
 
     @Override
     public boolean rename(Path source, Path target) throws IOException {
-        return Steps.renamed(source, super.rename(source, target));
+        return SinkSteps.renamed(source, super.rename(source, target));
     }
 }

@@ -1,4 +1,4 @@
-"""`python -m integration.soak`: runs the seeds that have no result yet, and writes the table."""
+"""`python -m integration.soak`: runs the seeds that have no result yet, and writes the table; `… chaos`: `chaos.py`."""
 
 from __future__ import annotations
 
@@ -12,21 +12,14 @@ from typing import IO, NoReturn
 import click
 
 from integration.cluster import Cluster
-from integration.soak import jobs, table
-from integration.soak.run import run
+from integration.soak import chaos, jobs, table
+from integration.soak.run import HOSTS, PROPERTIES, run
 from integration.soak.scenario import draw
 from integration.submitting import base_environment
 from integration.tpch.data import cache_directory
 from yarnspec.minicluster import MiniCluster
 
-HOSTS = 4
-PROPERTIES = {
-    # The logs of containers that have ended stay on the hosts: a seed that fails shows them.
-    "yarn.nodemanager.delete.debug-delay-sec": "300",
-    # On a busy machine of two cores an application master may need more than 10 s to register.
-    "yarn.am.liveness-monitor.expiry-interval-ms": "30000",
-}
-TABLE = Path(__file__).parent.parent.parent / "docs" / "soak.md"
+TABLE = Path(__file__).parent.parent.parent / "docs" / "internals" / "soak.md"
 TAIL_LINES = 12
 TURN_S = 200.0
 PAUSE_S = 2.0
@@ -149,4 +142,6 @@ def _interrupt(_number: int, _frame: object) -> NoReturn:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["chaos"]:
+        chaos.main(sys.argv[2:])
     main()

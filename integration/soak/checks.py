@@ -19,8 +19,6 @@ from integration.waiting import NotInTimeError, wait_for
 
 LEFT_BEHIND_S = 30.0
 COMMAND_S = 90.0
-LIVES_WITHOUT_PROGRESS = 2
-NO_PROGRESS = "another one would end like them"
 EXIT_CODES = {"SUCCEEDED": {0}, "FAILED": {1, 6}, "KILLED": {7}}
 START = re.compile(r"^(\S+ \S+) .*Start request for (container_\w+)", re.MULTILINE)
 
@@ -37,7 +35,7 @@ def violations(
     """Everything that does not hold."""
     report = cluster.application(application)
     end = str(report.get("finalStatus", ""))
-    yield from _end(cluster, application, report, result, done, recovery=scenario.recovery)
+    yield from _end(cluster, application, report, result, done)
     if end == "SUCCEEDED":
         wrong = jobs.wrong(scenario, cluster, result.stdout)
         if wrong:
@@ -63,9 +61,7 @@ def violations(
         yield f"left behind: {'; '.join(leftovers(cluster, application))}"
 
 
-def _end(
-    cluster: Cluster, application: str, report: dict[str, Any], result: Result, done: list[Done], *, recovery: bool
-) -> Iterator[str]:
+def _end(cluster: Cluster, application: str, report: dict[str, Any], result: Result, done: list[Done]) -> Iterator[str]:
     """The end fits the faults, and everybody tells the same of it."""
     end = str(report.get("finalStatus", ""))
     if result.exit_code not in EXIT_CODES.get(end, set()):
@@ -74,8 +70,6 @@ def _end(
     killed = any(each.kind == "yarnspec kill" and not each.note for each in done)
     if killed and end != "KILLED":
         yield f"killed, but the end is {end}"
-    elif recovery and attempts_ended >= LIVES_WITHOUT_PROGRESS and NO_PROGRESS in str(report.get("diagnostics")):
-        pass  # it is not worth a third try
     elif not killed and attempts_ended < jobs.MAX_ATTEMPTS and end != "SUCCEEDED":
         yield f"{end} after faults that ended {attempts_ended} of {jobs.MAX_ATTEMPTS} attempts"
     status = run_yarnspec(cluster, "status", application, "-o", "json", timeout_s=COMMAND_S)

@@ -17,9 +17,9 @@ from multiprocessing import Pool
 
 import click
 
-from tests.core import test_write_lives
-from yarnspec.simulate.everystep import WAYS, crash_everywhere, cut_everywhere
-from yarnspec.simulate.rules import BrokenRule
+from tests.core.writes import test_write_lives
+from yarnspec.simulate.restarts.everystep import WAYS, crash_everywhere, cut_everywhere
+from yarnspec.simulate.world.rules import BrokenRule
 
 SCENARIOS = 1_000
 AT_ONCE = 8

@@ -17,6 +17,13 @@ from integration.submitting import ENDED, Result, Submission, start_submit
 from integration.waiting import NotInTimeError, wait_for
 from yarnspec.errors import YarnspecError
 
+HOSTS = 4
+PROPERTIES = {
+    # The logs of containers that have ended stay on the hosts: a seed that fails shows them.
+    "yarn.nodemanager.delete.debug-delay-sec": "300",
+    # On a busy machine of two cores an application master may need more than 10 s to register.
+    "yarn.am.liveness-monitor.expiry-interval-ms": "30000",
+}
 ENDS_WITHIN_S = 300.0
 SUBMITTED_WITHIN_S = 90.0
 HOSTS_BACK_S = 60.0

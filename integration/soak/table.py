@@ -10,6 +10,36 @@ import msgspec
 
 from integration.soak.faults import Done
 
+PROSE = """\
+# Soak
+
+`make soak` runs random applications with random faults on a mini cluster of four hosts, one seed each. That is its
+last part. When it is interrupted, it goes on where it was; the parts before it begin anew. After every run these are
+checked:
+
+* The run ends in time. A result that is said to be right is right. Exit code and `status` fit the end.
+* No container starts on a blocked host after the block was acknowledged.
+* No process, container or staging directory stays. The events are whole. There are no more than 3 attempts.
+
+Times are seconds from the submission. A fault in brackets did nothing: no victim was left, or it was denied.
+
+The parts before it: a journal cut at every byte and with its bits flipped (`integration.soak.journal`), a thousand
+simulated programs of shuffles (`integration.soak.everystep`), and the long tests on clusters.
+
+In a simulated program the real core meets a driver, hosts and a journal that are played. The program's first epoch dies
+at each of its steps: the driver alone, with its application master, or only taken for dead. Then its journal is sealed,
+and it goes on step by step between those of the next epoch, until it is refused something or has ended. Nothing that
+it records since may come into the journal. No answer that rests on such a record may reach it. The next epoch must
+end right.
+
+Only the first epoch dies at *every* step. Later ones die at drawn steps, in another run of each program, and an epoch
+begins with every prefix of the journal that this run leaves. A simulated journal holds epochs, shuffles, their map
+outputs and how far the program has got, but no records of writes, blocks, hosts or copies.
+
+Writes have a thousand programs of their own (`tests/core`). They die at each step, once more at a drawn one, or live on
+beside the next epoch. What a step of a write rests on is on disk before it: such a journal is cut behind that.
+"""
+
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """One seed, run once."""
@@ -67,30 +97,7 @@ def markdown(every: list[Run]) -> str:
     again = sum(run.attempts - 1 for run in runs)
     days = sorted({run.day for run in runs})
     lines = [
-        "# Soak",
-        "",
-        "Random applications with random faults on a mini cluster of four hosts, one seed each, made by `make soak`,",
-        "whose last part this is: interrupted, it goes on where it was; the parts before it begin anew.",
-        "After every run these are checked: it ends in time; a result that is said to be right is right; the exit code",
-        "and `status` fit the end; no container starts on a blocked host after the acknowledgement of the block; no",
-        "process, container or staging directory stays; the events are whole; no more attempts than allowed (3).",
-        "Times are seconds from the submission. A fault in brackets did nothing: no victim was left, or it was denied.",
-        "",
-        "The parts before it: a journal cut at every byte and with its bits flipped (`integration.soak.journal`); a",
-        "thousand simulated programs of shuffles (`integration.soak.everystep`); the long tests on clusters.",
-        "",
-        "In a simulated program the real core meets a driver, hosts and a journal that are played. Its first life",
-        "dies at each of its steps: the driver alone, with its application master, or only taken for dead. Then its",
-        "journal is sealed, and it goes on step by step between those of the next life, until it is refused something",
-        "or has ended: nothing that it records since may come into the journal, no answer that rests on a record may",
-        "reach it, and the next life must end right. Only the first life dies at *every* step: later ones do at steps",
-        "that are drawn, in another run of each program, and a life begins with every prefix of the journal that this",
-        "run leaves. A simulated journal holds epochs, shuffles, their map outputs and how far the program has got:",
-        "no records of writes, none of blocks, hosts or copies. Writes have programs of their own",
-        "(`tests/core/writelives.py`), a thousand too: they die at each step, once more at a drawn one, or live on",
-        "beside the next life. What a step of a write rests on is on disk before it: such a journal is cut behind",
-        "that.",
-        "",
+        PROSE,
         f"**{len(runs)} runs, {len(runs) - len(failed)} passed, {len(failed)} failed**; {done} faults that did "
         f"something, {again} attempts that had to begin again, "
         f"{sum(run.seconds for run in runs) / 60:.0f} minutes. Run on {' to '.join([*days[:1], *days[1:][-1:]])}.",

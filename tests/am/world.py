@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from yarnspec.core.commands import LaunchCopy, UpdateTaskBlocks, WithdrawCopy
-from yarnspec.yarn.am_client import ALL_STATES, ContainerServiceError, ContainerState, ContainerStatus
+from yarnspec.core.messages.commands import LaunchCopy, UpdateTaskBlocks, WithdrawCopy
+from yarnspec.yarn.skein.am_client import ALL_STATES, ContainerServiceError, ContainerState, SkeinContainerStatus
 
 APP = "application_1700000000000_0001"
 
@@ -32,10 +32,10 @@ class HandMadeService:
             raise ContainerServiceError("Skein's AM: no answer in time")
         return len(self.asked) - 1
 
-    def containers(self, states: tuple[ContainerState, ...] = ALL_STATES) -> dict[int, ContainerStatus]:  # noqa: ARG002
+    def containers(self, states: tuple[ContainerState, ...] = ALL_STATES) -> dict[int, SkeinContainerStatus]:  # noqa: ARG002
         self.before_answer()
         return {
-            number: ContainerStatus(
+            number: SkeinContainerStatus(
                 instance=number, state="RUNNING", yarn_container_id=self.booked.get(number, ""), host="h"
             )
             for number in range(len(self.asked))

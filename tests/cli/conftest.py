@@ -10,8 +10,8 @@ import pytest
 
 from tests.gateway.cluster import APP, HandMadeCluster, HandMadeNegotiator, report
 from yarnspec.cli.main import run
-from yarnspec.gateway.cluster import Cluster
-from yarnspec.observe.server import RestServer
+from yarnspec.gateway.cluster.access import Cluster
+from yarnspec.observe.http.server import RestServer
 
 
 class Ran(NamedTuple):

@@ -9,8 +9,8 @@ import yaml
 
 from tests.cli.conftest import Run
 from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, HandMadeNegotiator, report
-from yarnspec.core import commands, events
-from yarnspec.core.speculationview import Explanation
+from yarnspec.core.copies.speculationview import Explanation
+from yarnspec.core.messages import commands, events
 
 STARTED = events.AttemptStarted(
     application_id=APP, attempt=1, epoch=1, container_id=AM, host=HOSTS[0], placement_mode="blacklist"
@@ -71,7 +71,7 @@ class TestEvents:
         assert "'BlockHost'" in ran.err
 
     def test_a_gap_is_told(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
-        from yarnspec.observe.eventlog import EventLog
+        from yarnspec.observe.log.eventlog import EventLog
 
         negotiator.log._logs = (EventLog(1, others_bytes=100),)
         negotiator.happened([STARTED, BLOCKED, BLOCKED])
@@ -146,7 +146,7 @@ class TestLogs:
     def _yarn_has_logs(
         self, cluster: HandMadeCluster, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
-        from tests.gateway.test_logtext import wrapped
+        from tests.gateway.logs.test_logtext import wrapped
 
         directory = tmp_path_factory.mktemp("yarn")
         text = wrapped("driver.stderr", b"a warning", AM) + wrapped("driver.stdout", b"1\n2\n", AM)

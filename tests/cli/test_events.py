@@ -9,9 +9,9 @@ from hypothesis import given
 
 from tests.observe.messages import messages
 from yarnspec.cli.events import _print
-from yarnspec.core.commands import Command, JudgeTasks, Verdict
-from yarnspec.core.events import DriverLost, Event, JobStarted
-from yarnspec.observe.records import decode, encode, record_of
+from yarnspec.core.messages.commands import Command, JudgeTasks, Verdict
+from yarnspec.core.messages.events import DriverLost, Event, JobStarted
+from yarnspec.observe.forms.records import decode, encode, record_of
 
 
 def line_of(message: Event | Command) -> str:

@@ -11,8 +11,8 @@ import pytest
 from tests.cli.conftest import Run
 from tests.gateway.cluster import APP, HOSTS, HandMadeCluster, HandMadeNegotiator
 from yarnspec import options
-from yarnspec.observe.rest import Answer, BlockBody, HostEntry
-from yarnspec.yarn.cluster_blocks import ClusterBlocks
+from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry
+from yarnspec.yarn.files.cluster_blocks import ClusterBlocks
 
 
 class TestHosts:

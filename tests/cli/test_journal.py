@@ -11,10 +11,10 @@ import yaml
 from tests.cli.conftest import Run
 from tests.gateway.cluster import APP, HandMadeCluster, report
 from tests.journal.world import PATIENCE_S, begin, directory_in, finished, registered, story, write
-from yarnspec.core.journalrecords import Carried, JobCommitted, UnknownRecord
+from yarnspec.core.journal.journalrecords import Carried, JobCommitted, UnknownRecord
 from yarnspec.journal.directory import JournalDirectory
-from yarnspec.observe.history import ApplicationRecord
-from yarnspec.yarn.local_files import LocalFiles
+from yarnspec.observe.log.history import ApplicationRecord
+from yarnspec.yarn.files.local_files import LocalFiles
 
 SECRET = b"the secret of a program"
 EXIT_DAMAGED = 8

@@ -12,13 +12,13 @@ from rich.console import Console
 from tests.cli.conftest import Run
 from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, HandMadeNegotiator, report
 from yarnspec.cli.status import print_status
-from yarnspec.observe.document import (
+from yarnspec.observe.forms.document import (
     BlockedHost,
     BlockStatus,
     ContainerStatus,
+    CopyTotals,
     Final,
     KeptOnHost,
-    Ledger,
     Links,
     LiveAdoption,
     RecoveryStatus,
@@ -28,7 +28,7 @@ from yarnspec.observe.document import (
     StatusDocument,
     TaskCounts,
 )
-from yarnspec.observe.history import ApplicationRecord
+from yarnspec.observe.log.history import ApplicationRecord
 
 DOCUMENT = StatusDocument(
     application_id=APP,
@@ -172,7 +172,7 @@ class TestStatus:
                 detector="progress",
                 slow_tasks=1,
                 extra_containers=1,
-                ledger=Ledger(copies_launched=3, copies_won=2, copies_running=1, gained_ms=65_000, wasted_ms=4_000),
+                ledger=CopyTotals(copies_launched=3, copies_won=2, copies_running=1, gained_ms=65_000, wasted_ms=4_000),
             ),
         )
         console = Console(width=width, color_system=None, highlight=False)

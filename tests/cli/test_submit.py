@@ -13,12 +13,14 @@ import yaml
 from tests.cli.conftest import Run
 from tests.gateway.cluster import APP, HandMadeCluster, HandMadeNegotiator, report
 from tests.gateway.healthy import Rm
-from yarnspec.core import events
+from yarnspec.core.messages import events
 from yarnspec.errors import ClusterUnreachable
-from yarnspec.gateway import application, assembly, following, submission
-from yarnspec.observe.document import Final, StatusDocument
-from yarnspec.observe.history import Result
-from yarnspec.yarn.submission import Submitted
+from yarnspec.gateway.application import following
+from yarnspec.gateway.application import handle as application
+from yarnspec.gateway.submit import assembly, submission
+from yarnspec.observe.forms.document import Final, StatusDocument
+from yarnspec.observe.log.history import Result
+from yarnspec.yarn.skein.skein_submission import Submitted
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "app.py", line 3, in <module>\nValueError: no'
 

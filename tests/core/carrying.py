@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.core.recovery.test_epoch_recovery import replayed
 from tests.core.stragglers import Stragglers
-from tests.core.test_recovery import replayed
 from tests.core.world import HOSTS, World, of
-from yarnspec.core import commands as cm
-from yarnspec.core import events as ev
-from yarnspec.core.blocks import Block
-from yarnspec.core.carried import CarriedPart, parts_of, record_of_part
-from yarnspec.core.journalstate import Recorded
-from yarnspec.core.settings import RecoverySettings
+from yarnspec.core.blocking.blocks import Block
+from yarnspec.core.journal.journalstate import Recorded
+from yarnspec.core.messages import commands as cm
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages.carried import CarriedPart, parts_of, record_of_part
+from yarnspec.core.messages.settings import RecoverySettings
 
 H2, H3, H4, H5 = HOSTS
 AGAIN = RecoverySettings(enabled=True, driver_restarts=4)

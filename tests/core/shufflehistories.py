@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from tests.core.writehistories import saved_writes
-from yarnspec.core import events as ev
-from yarnspec.core import recoveryevents as rec
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoveryevents as rec
 
 _small = st.integers(0, 4)
 _text = st.text(max_size=3)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.core.world import HOSTS, World, of
-from yarnspec.core import events as ev
-from yarnspec.core.commands import AskHeldBlocks, Command, SetTimer
-from yarnspec.core.observations import Failure, ObservationsBuilder, RowKind, StageFlag, State
-from yarnspec.core.settings import BlockSettings, DetectorSettings, SpeculationSettings
+from yarnspec.core.detectors.registry import DetectorSettings
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages.commands import AskHeldBlocks, Command, SetTimer
+from yarnspec.core.messages.observations import Failure, ObservationsBuilder, RowKind, StageFlag, State
+from yarnspec.core.messages.settings import BlockSettings, SpeculationSettings
 
 H2, H3, H4, H5 = HOSTS
 NO_FLAGS = StageFlag(0)

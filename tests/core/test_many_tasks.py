@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tests.core.slowness.test_host_speed import HOSTS, with_slow, world
 from tests.core.stragglers import Stragglers
-from tests.core.tasks import T0
-from tests.core.test_host_speed import HOSTS, with_slow, world
+from tests.core.taskworld import T0
 from tests.core.world import of
-from yarnspec.core import host_speed, speculation
-from yarnspec.core.commands import JudgeTasks, LaunchCopy
-from yarnspec.core.speculation import JUDGE_TIMER
+from yarnspec.core.copies import speculation
+from yarnspec.core.copies.speculation import JUDGE_TIMER
+from yarnspec.core.messages.commands import JudgeTasks, LaunchCopy
+from yarnspec.core.slowness import host_speed
 
 
 def passes_of(world: Stragglers) -> tuple[list[int], list[int]]:

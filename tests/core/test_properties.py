@@ -13,10 +13,10 @@ from tests.core.view import view_of
 from tests.core.world import HOSTS, START_MS, World, of
 from tests.core.world import settings as core_settings
 from tests.core.writehistories import write_events
-from yarnspec.core import events as ev
-from yarnspec.core import recoveryevents as rec
-from yarnspec.core.blocklist import SUBMIT
-from yarnspec.core.commands import (
+from yarnspec.core.blocking.blocklist import SUBMIT
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoveryevents as rec
+from yarnspec.core.messages.commands import (
     AbandonAttempt,
     BeginEpoch,
     BlockHost,
@@ -28,9 +28,9 @@ from yarnspec.core.commands import (
     UnblockHost,
     UpdatePlacement,
 )
+from yarnspec.core.messages.observations import ObservationsBuilder, RowKind
+from yarnspec.core.messages.settings import BlockSettings, RecoverySettings
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.core.observations import ObservationsBuilder, RowKind
-from yarnspec.core.settings import BlockSettings, RecoverySettings
 
 ENDS = (FinishApplication, AbandonAttempt)
 SHARE = 0.5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from yarnspec.core.blocks import Block
+from yarnspec.core.blocking.blocks import Block
 from yarnspec.core.negotiator import Negotiator
 
 
@@ -31,7 +31,6 @@ class View:
     blocks: tuple[Block, ...]
     placement_lag: int
     pending_reason: str
-    warnings: tuple[str, ...]
     stopped: str
     counters: dict[str, int]
 
@@ -59,11 +58,9 @@ def view_of(negotiator: Negotiator) -> View:
         blocks=negotiator._blocklist.blocks,
         placement_lag=negotiator._placement.lag,
         pending_reason=negotiator._lifecycle.pending_reason,
-        warnings=tuple(negotiator._warnings),
         stopped=negotiator._speculation.stopped,
         counters={
-            **dict(sorted(negotiator._counters.items())),
-            "out_of_order": negotiator._counters["out_of_order"] + negotiator._driver.out_of_order,
+            "out_of_order": negotiator._out_of_order + negotiator._driver.out_of_order,
             "stale_timers": negotiator._timers.stale,
             "unknown_executors": containers.unknown,
             "young_deaths": negotiator._executors.young_deaths,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from tests.core.view import View, view_of
-from yarnspec.core import events as ev
-from yarnspec.core.commands import Command, UpdatePlacement
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages.commands import Command, UpdatePlacement, Warn
+from yarnspec.core.messages.settings import PlacementSettings, ResourcesSettings, Settings
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.core.settings import PlacementSettings, ResourcesSettings, Settings
 
 START_MS = 1_700_000_000_000
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5")
@@ -43,6 +43,10 @@ class World:
         answer = self.negotiator.handle(event, self.now_ms)
         self.commands += answer
         return answer
+
+    @property
+    def warnings(self) -> list[str]:
+        return [one.reason for one in self.commands if isinstance(one, Warn)]
 
     def view(self) -> View:
         return view_of(self.negotiator)

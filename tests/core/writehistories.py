@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from yarnspec.core import events as ev
-from yarnspec.core import writeevents as wr
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import writeevents as wr
 
 _numbers = st.integers(0, 4)
 _paths = st.sampled_from(["f:/x", "f:/x/day=1", "f:/y"])

@@ -13,16 +13,16 @@ import random
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from yarnspec.am.recording import records_of_write
-from yarnspec.core import commands as cm
-from yarnspec.core import writeevents as wr
-from yarnspec.core.journalrecords import JournalRecord
-from yarnspec.core.journalstate import Recorded
-from yarnspec.core.lifecycle import Lifecycle
-from yarnspec.core.outputs import Outputs
-from yarnspec.core.savedwork import moved_writes, saved_writes
-from yarnspec.core.settings import Settings
-from yarnspec.core.timers import Timers
+from yarnspec.am.journal.recording import records_of_write
+from yarnspec.core.journal.journalrecords import JournalRecord
+from yarnspec.core.journal.journalstate import Recorded
+from yarnspec.core.lifecycle.phases import Lifecycle
+from yarnspec.core.messages import commands as cm
+from yarnspec.core.messages import writeevents as wr
+from yarnspec.core.messages.settings import Settings
+from yarnspec.core.messages.timers import Timers
+from yarnspec.core.recovery.savedwork import moved_writes, saved_writes
+from yarnspec.core.writes.write_coordinator import WriteCoordinator
 
 Rows = tuple[int, ...]
 Files = dict[str, dict[str, Rows]]
@@ -218,7 +218,7 @@ class Life:
         self._meanwhile = meanwhile
         self._sealed = False
         self._replaced = False
-        self._core = Outputs(lifecycle, lambda _why: [])
+        self._core = WriteCoordinator(lifecycle, lambda _why: [])
         self._core.known(saved_writes(recorded), moved_writes(recorded), tuple(recorded.reads))
         self._past = list(recorded.live())
         self._written: list[JournalRecord] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from yarnspec.core.observations import COLUMNS, Observations, RowKind
+from yarnspec.core.messages.observations import COLUMNS, Observations, RowKind
 from yarnspec.feed.columns import Rows
 
 _HOSTS = st.none() | st.sampled_from(["127.0.0.2", "127.0.0.3", 'a "host"\n'])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.feed.strategies import observations, plain
-from yarnspec.core.observations import NONE, Observations, RowKind
+from yarnspec.core.messages.observations import NONE, Observations, RowKind
 from yarnspec.feed.arrow import batch_of, observations_of, read_stream, write_stream
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.feed.strategies import observations, plain
-from yarnspec.core.observations import COLUMNS, NONE, Observations, RowKind
+from yarnspec.core.messages.observations import COLUMNS, NONE, Observations, RowKind
 from yarnspec.feed.columns import Rows, join
 
 

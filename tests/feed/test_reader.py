@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from yarnspec.core.observations import Observations, RowKind
+from yarnspec.core.messages.observations import Observations, RowKind
 from yarnspec.feed.arrow import write_stream
 from yarnspec.feed.columns import Rows
 from yarnspec.feed.reader import FEED_ERRORS, FeedReader

@@ -14,11 +14,11 @@ import pytest
 
 import yarnspec.jvm
 from tests.feed.strategies import plain
-from yarnspec.core.events import JobEnded, JobStarted, Observed
-from yarnspec.core.observations import NONE, Failure, RowKind, StageFlag, State
+from yarnspec.core.messages.events import JobEnded, JobStarted, Observed
+from yarnspec.core.messages.observations import NONE, Failure, RowKind, StageFlag, State
 from yarnspec.feed.logfiles import UnreadableLogError, log_lines
 from yarnspec.feed.sparklog import _LACKS_MEMORY, events, observations
-from yarnspec.observe.offline import as_it_happened
+from yarnspec.observe.hindsight.offline import as_it_happened
 
 
 def stage_info(stage: int, **more: Any) -> dict[str, Any]:
@@ -326,7 +326,7 @@ def test_want_of_memory_is_found_where_no_stack_was_logged_and_where_a_copy_went
 
 def test_the_driver_tells_failures_by_the_same_numbers_and_the_same_expression() -> None:
     source = next(Path(yarnspec.jvm.__file__).parent.glob("src/main/java/**/Failures.java")).read_text()
-    kinds = re.search(r"enum Kind \{(.*?)\}", source, re.DOTALL)
+    kinds = re.search(r"enum FailureKind \{(.*?)\}", source, re.DOTALL)
     pattern = re.search(r"LACKS_MEMORY = Pattern.compile\((.*?)Pattern\.MULTILINE", source, re.DOTALL)
     assert kinds is not None and pattern is not None  # noqa: PT018 - both are of the same file
     assert re.findall(r"\w+", kinds[1]) == [one.name for one in Failure]

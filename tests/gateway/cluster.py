@@ -10,22 +10,22 @@ from pathlib import Path
 import msgspec
 
 from yarnspec import options
-from yarnspec.core.commands import Command
-from yarnspec.core.events import Event
-from yarnspec.core.speculationview import Explanation
+from yarnspec.core.copies.speculationview import Explanation
+from yarnspec.core.messages.commands import Command
+from yarnspec.core.messages.events import Event
 from yarnspec.errors import NotAllowed, NotFound
-from yarnspec.gateway.cluster import Cluster
-from yarnspec.observe.document import StatusDocument
-from yarnspec.observe.eventlog import EventChunk, EventLog
-from yarnspec.observe.eventlogs import EventLogs
-from yarnspec.observe.history import ApplicationRecord, History
-from yarnspec.observe.rest import ENDPOINT_FILE, Answer, BlockBody, Endpoint, HostEntry, OutputChunk, UnblockBody
-from yarnspec.observe.server import RestServer
-from yarnspec.yarn.cluster import Application as Report
-from yarnspec.yarn.cluster import Attempt, Host
-from yarnspec.yarn.cluster_blocks import ClusterBlocks
-from yarnspec.yarn.hadoop_conf import HadoopConf
-from yarnspec.yarn.local_files import LocalFiles
+from yarnspec.gateway.cluster.access import Cluster
+from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.http.rest import ENDPOINT_FILE, Answer, BlockBody, Endpoint, HostEntry, OutputChunk, UnblockBody
+from yarnspec.observe.http.server import RestServer
+from yarnspec.observe.log.attempt_log import EventLogs
+from yarnspec.observe.log.eventlog import EventChunk, EventLog
+from yarnspec.observe.log.history import ApplicationRecord, History
+from yarnspec.yarn.files.cluster_blocks import ClusterBlocks
+from yarnspec.yarn.files.local_files import LocalFiles
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
+from yarnspec.yarn.rm.reports import ApplicationReport as Report
+from yarnspec.yarn.rm.reports import AttemptReport, Host
 
 APP = "application_1700000000000_0001"
 AM = "container_1700000000000_0001_01_000001"
@@ -74,9 +74,9 @@ class HandMadeResourceManager:
     def application_url(self, application_id: str) -> str:
         return f"http://rm/cluster/app/{application_id}"
 
-    def attempts(self, _: str) -> tuple[Attempt, ...]:
+    def attempts(self, _: str) -> tuple[AttemptReport, ...]:
         return tuple(
-            Attempt(
+            AttemptReport(
                 id=f"appattempt_{number}",
                 number=number,
                 am_container_id=container_id,

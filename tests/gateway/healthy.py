@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.gateway.cluster import HOSTS, HandMadeResourceManager
 from yarnspec.errors import ClusterUnreachable, NotFound
-from yarnspec.yarn.cluster import Application, ClusterInfo, Host, Queue, Size
+from yarnspec.yarn.rm.reports import ApplicationReport, ClusterInfo, Host, Queue, Size
 
 
 def host(name: str, **more: Any) -> Host:
@@ -65,5 +65,5 @@ class Rm(HandMadeResourceManager):
     def configuration(self, name: str) -> str | None:
         return self.handler if name.endswith("constraints.handler") else None
 
-    def applications(self, **_: object) -> tuple[Application, ...]:
+    def applications(self, **_: object) -> tuple[ApplicationReport, ...]:
         return tuple(self.reports.values())

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yarnspec.gateway.arguments import SubmitCommand
-from yarnspec.gateway.sparkconf import Translation, translate
+from yarnspec.gateway.flags.arguments import SubmitCommand
+from yarnspec.gateway.translation.sparkconf import Translation, translate
 from yarnspec.options import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from yarnspec.gateway.request import SubmitRequest
+    from yarnspec.gateway.flags.request import SubmitRequest
 
 
 def read(*line: str) -> SubmitRequest:

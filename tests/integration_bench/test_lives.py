@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from integration.lives import outputs, tasks_left, usable
-from yarnspec.core.journalrecords import Determinism, MapFinished, ShuffleRegistered
-from yarnspec.core.journalstate import Recorded
+from yarnspec.core.journal.journalrecords import Determinism, MapFinished, ShuffleRegistered
+from yarnspec.core.journal.journalstate import Recorded
 
 MAPS = 4
 TASKS = 4 * MAPS

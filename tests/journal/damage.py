@@ -13,7 +13,7 @@ from tests.journal.memory import MemoryFiles
 from tests.journal.world import PATIENCE_S, began, story
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import JournalDamaged
-from yarnspec.journal.records import HEAD, Entry
+from yarnspec.journal.records import HEAD, JournalEntry
 
 COUNT = 1_000
 LOG = "/journal/epoch-1/log"
@@ -21,7 +21,7 @@ SEAL = "/journal/epoch-1/sealed"
 
 
 @cache
-def whole() -> tuple[dict[str, bytes], list[Entry]]:
+def whole() -> tuple[dict[str, bytes], list[JournalEntry]]:
     """The files of a journal that was ended in order, and its records."""
     files = MemoryFiles()
     directory = JournalDirectory(files, "/journal")
@@ -43,9 +43,9 @@ def opened(log: bytes, seal: bytes | None) -> JournalDirectory:
     return JournalDirectory(files, "/journal")
 
 
-def read(directory: JournalDirectory) -> tuple[list[Entry], JournalDamaged | None]:
+def read(directory: JournalDirectory) -> tuple[list[JournalEntry], JournalDamaged | None]:
     """What a reader gets before the end, or before the damage."""
-    got: list[Entry] = []
+    got: list[JournalEntry] = []
     try:
         for entry in directory.entries(1):
             got.append(entry)

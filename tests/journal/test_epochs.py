@@ -25,8 +25,14 @@ from tests.journal.world import (
     story,
     write,
 )
-from yarnspec.core.journalrecords import EpochSealed, JournalRecord, ShuffleDropped, SnapshotBegan, SnapshotEnded
-from yarnspec.core.savedwork import lost_of
+from yarnspec.core.journal.journalrecords import (
+    EpochSealed,
+    JournalRecord,
+    ShuffleDropped,
+    SnapshotBegan,
+    SnapshotEnded,
+)
+from yarnspec.core.recovery.savedwork import lost_of
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.journal import directory as journal_directory
 from yarnspec.journal.directory import JournalDirectory

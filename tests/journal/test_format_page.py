@@ -10,7 +10,7 @@ import msgspec
 
 from tests.journal import stranger
 from tests.journal.world import PATIENCE_S, begin, directory_in, finished, registered, story
-from yarnspec.core.journalrecords import (
+from yarnspec.core.journal.journalrecords import (
     TYPES,
     InputsRead,
     JobCommitted,

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.journal.world import PATIENCE_S, began, begin, directory_in, finished, registered
-from yarnspec.am.past import write_saved
-from yarnspec.core.journalrecords import MapFinished
-from yarnspec.core.savedwork import saved_shuffles
+from yarnspec.am.journal.saved_shuffles import write_saved
+from yarnspec.core.journal.journalrecords import MapFinished
+from yarnspec.core.recovery.savedwork import saved_shuffles
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.frames import read_frames
 from yarnspec.journal.spool import Spool
-from yarnspec.yarn.local_files import LocalFiles
+from yarnspec.yarn.files.local_files import LocalFiles
 
 SIZES = (0, 1, 4000, 4096, 70_000, 3_000_000, 5)
 

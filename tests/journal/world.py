@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from yarnspec.core.journalrecords import (
+from yarnspec.core.journal.journalrecords import (
     ApplicationRegistered,
     Carried,
     EpochBegan,
@@ -19,11 +19,11 @@ from yarnspec.core.journalrecords import (
     UnknownRecord,
     WriteBegan,
 )
-from yarnspec.core.journalstate import Recorded
+from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.stores import Store
 from yarnspec.journal.writer import Journal, JournalOptions, Stopped
-from yarnspec.yarn.local_files import LocalFiles
+from yarnspec.yarn.files.local_files import LocalFiles
 
 PATIENCE_S = 60.0
 AT_ONCE = JournalOptions(flush_interval_s=0.0)

@@ -11,14 +11,14 @@ from click.testing import CliRunner
 from yarnspec.cli.main import cli
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.minicluster import MiniCluster
-from yarnspec.minicluster.configuration import Ports, Shape
-from yarnspec.minicluster.daemons import container_mark, mark
-from yarnspec.minicluster.home import Home, default_home
-from yarnspec.minicluster.java import find_java_home
-from yarnspec.minicluster.locks import locked
-from yarnspec.minicluster.ports import HeldPorts
-from yarnspec.minicluster.processes import find_marked, is_alive, send, start_detached, wait_until
-from yarnspec.minicluster.record import Record, read_record, write_record
+from yarnspec.minicluster.hadoop.cluster_record import ClusterRecord, read_record, write_record
+from yarnspec.minicluster.hadoop.configuration import Ports, Shape
+from yarnspec.minicluster.hadoop.daemons import container_mark, mark
+from yarnspec.minicluster.hadoop.home import Home, default_home
+from yarnspec.minicluster.machine.java import find_java_home
+from yarnspec.minicluster.machine.locks import locked
+from yarnspec.minicluster.machine.ports import HeldPorts
+from yarnspec.minicluster.machine.processes import find_marked, is_alive, send, start_detached, wait_until
 
 PORTS = Ports(
     rm_client=1, rm_scheduler=2, rm_tracker=3, rm_admin=4, rm_web=5, name_node=6, name_node_web=7, node_manager=8
@@ -26,8 +26,8 @@ PORTS = Ports(
 WAIT_S = 20
 
 
-def record() -> Record:
-    return Record(shape=Shape(nodes=2), ports=PORTS, java_home="/java", jars="/jars")
+def record() -> ClusterRecord:
+    return ClusterRecord(shape=Shape(nodes=2), ports=PORTS, java_home="/java", jars="/jars")
 
 
 def test_the_default_home_follows_the_xdg_state_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -187,6 +187,7 @@ class TestCommandLine:
         done = CliRunner().invoke(cli, ["minicluster", "env", "--home", str(tmp_path)])
 
         assert done.stdout.splitlines() == [
+            "unset YARN_CONF_DIR",
             f"export HADOOP_CONF_DIR={tmp_path}/conf",
             "export JAVA_HOME=/java",
             f'export PATH={tmp_path}/bin:"$PATH"',

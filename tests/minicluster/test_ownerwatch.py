@@ -15,10 +15,11 @@ from click.testing import CliRunner
 from yarnspec.cli.main import cli
 from yarnspec.errors import UsageError
 from yarnspec.minicluster import MiniCluster, cluster
-from yarnspec.minicluster.configuration import OWNER_WATCH, Ports, Shape
-from yarnspec.minicluster.daemons import container_mark, mark, start_daemon
-from yarnspec.minicluster.home import Home
-from yarnspec.minicluster.processes import (
+from yarnspec.minicluster.hadoop.cluster_record import ClusterRecord, read_record, write_record
+from yarnspec.minicluster.hadoop.configuration import OWNER_WATCH, Ports, Shape
+from yarnspec.minicluster.hadoop.daemons import container_mark, mark, start_daemon
+from yarnspec.minicluster.hadoop.home import Home
+from yarnspec.minicluster.machine.processes import (
     ProcessIdentity,
     find_marked,
     identify,
@@ -28,7 +29,6 @@ from yarnspec.minicluster.processes import (
     wait_gone,
     wait_until,
 )
-from yarnspec.minicluster.record import Record, read_record, write_record
 
 PORTS = Ports(
     rm_client=1, rm_scheduler=2, rm_tracker=3, rm_admin=4, rm_web=5, name_node=6, name_node_web=7, node_manager=8
@@ -53,7 +53,7 @@ class Pretended:
         root.mkdir(parents=True)
         self.home = Home(root)
         self.home.logs.mkdir()
-        self.record = Record(shape=Shape(nodes=1), ports=PORTS, java_home="/java", jars="/jars")
+        self.record = ClusterRecord(shape=Shape(nodes=1), ports=PORTS, java_home="/java", jars="/jars")
         self.marks = [mark(self.home), container_mark(self.home, HOST)]
 
     def daemon(self, name: str, *command: str) -> ProcessIdentity:

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from yarnspec.cli.main import cli
 from yarnspec.errors import NotFound, UsageError
 from yarnspec.minicluster import MiniCluster
-from yarnspec.minicluster.configuration import slow_hosts
-from yarnspec.minicluster.home import Home
-from yarnspec.minicluster.processes import wait_until
+from yarnspec.minicluster.hadoop.configuration import slow_hosts
+from yarnspec.minicluster.hadoop.home import Home
+from yarnspec.minicluster.machine.processes import wait_until
 from yarnspec.minicluster.slowhosts import turn
 
 SLOW, HEALTHY = "127.0.0.3", "127.0.0.2"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 from hypothesis import strategies as st
 
-from yarnspec.core.commands import Command
-from yarnspec.core.events import Event, Observed
-from yarnspec.core.writeevents import SavedWrite
+from yarnspec.core.messages.commands import Command
+from yarnspec.core.messages.events import Event, Observed
+from yarnspec.core.messages.writeevents import SavedWrite
 
-# Observations are no records: the records are made of their rows (tests/observe/test_taskrows.py).
+# Observations are no records: the records are made of their rows (tests/observe/forms/test_taskrows.py).
 KINDS: tuple[type[Event] | type[Command], ...] = (
     *(kind for kind in Event.__subclasses__() if kind is not Observed),
     *Command.__subclasses__(),

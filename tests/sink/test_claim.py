@@ -11,7 +11,7 @@ import pytest
 
 from tests.sink.world import around
 from yarnspec.sink.claim import Claim, Owner, PathClaimed
-from yarnspec.sink.files import LocalFiles
+from yarnspec.sink.files import LocalSinkFiles
 
 FIRST = Owner("r1", "application_1_0001", 1, "process 1", "ann", "worker7", 4242, 1_700_000_000_000)
 NEXT_EPOCH = dataclasses.replace(FIRST, run="r2", epoch=2, process="process 2")
@@ -19,7 +19,7 @@ OTHER = dataclasses.replace(FIRST, run="r3", application="application_1_0002", p
 
 
 def claim_of(tmp_path: Path, owner: Owner) -> Claim:
-    return Claim(LocalFiles(), f"{tmp_path}/.out.yarnspec-claim", f"{tmp_path}/.out.yarnspec-sink", owner)
+    return Claim(LocalSinkFiles(), f"{tmp_path}/.out.yarnspec-claim", f"{tmp_path}/.out.yarnspec-sink", owner)
 
 
 def test_the_second_is_refused_and_told_by_whom_and_since_when(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_directory_is_made_however_often_others_make_and_remove_it(tmp_path: P
     def contend() -> None:
         for _ in range(300):
             try:
-                LocalFiles().make_directories(str(tmp_path / "room"))
+                LocalSinkFiles().make_directories(str(tmp_path / "room"))
             except OSError as error:
                 failed.append(error)
             with contextlib.suppress(OSError):

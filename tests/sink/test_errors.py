@@ -14,15 +14,15 @@ from tests.sink.test_publication import dead_at
 from tests.sink.world import Driver, Tasks, around, read, read_published
 from yarnspec.errors import YarnspecError
 from yarnspec.sink.decision import Mode
-from yarnspec.sink.files import LocalFiles
-from yarnspec.sink.publication import Publication, Step, Unfinished
+from yarnspec.sink.files import LocalSinkFiles
+from yarnspec.sink.publication import Publication, SaveStep, Unfinished
 from yarnspec.sink.save import save
 
 
-class BrokenFiles(LocalFiles):
+class BrokenFiles(LocalSinkFiles):
     """A file system that says no from some operation on."""
 
-    def __init__(self, begin: Step) -> None:
+    def __init__(self, begin: SaveStep) -> None:
         self.begin = begin
         self.step: list[Publication] = []
 
@@ -32,18 +32,18 @@ class BrokenFiles(LocalFiles):
         return super().__getattribute__(name)
 
 
-@pytest.mark.parametrize("step", [step for step in Step if step not in (Step.CLAIM, Step.RECOVER)])
-def test_an_error_at_each_step(tmp_path: Path, step: Step) -> None:
+@pytest.mark.parametrize("step", [step for step in SaveStep if step not in (SaveStep.CLAIM, SaveStep.RECOVER)])
+def test_an_error_at_each_step(tmp_path: Path, step: SaveStep) -> None:
     """Before the decision nothing is left; after it, the next save publishes it first, and says so to who saved."""
-    mode = Mode.OVERWRITE if step in (Step.SET_ASIDE, Step.PUBLISH) else Mode.APPEND
+    mode = Mode.OVERWRITE if step in (SaveStep.SET_ASIDE, SaveStep.PUBLISH) else Mode.APPEND
     out = tmp_path / "out"
     Driver(str(out), application="application_0_0001").save("old")
     files = BrokenFiles(step)
     driver = Driver(str(out), mode=mode, files=files)
     files.step.append(driver.publication)
     wanted = ["new"] if mode is Mode.OVERWRITE else ["new", "old"]
-    early = step in (Step.PREPARE, Step.WRITE, Step.DECIDE)
-    never = {Step.WRITE: ValueError("of the job's")}.get(step)
+    early = step in (SaveStep.PREPARE, SaveStep.WRITE, SaveStep.DECIDE)
+    never = {SaveStep.WRITE: ValueError("of the job's")}.get(step)
 
     def fail(_publication: Publication) -> None:
         if never is not None:
@@ -64,7 +64,7 @@ def test_an_error_at_each_step(tmp_path: Path, step: Step) -> None:
         assert around(out) == []
 
 
-class UnreachableFiles(LocalFiles):
+class UnreachableFiles(LocalSinkFiles):
     """A file system that is not reached any more once a decision has its name, for some operations."""
 
     def __init__(self, fails: int, *, done: bool) -> None:
@@ -115,7 +115,7 @@ def test_a_decision_of_which_nobody_can_tell_whether_it_was_written(tmp_path: Pa
 def test_what_cannot_be_looked_at_is_not_taken_for_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is decided, of which nothing seems to be left to publish, would be deleted."""
     out = tmp_path / "out"
-    dead_at(Step.GATHER, out)
+    dead_at(SaveStep.GATHER, out)
     looks = os.lstat
 
     def fails(path: str) -> os.stat_result:
@@ -135,7 +135,7 @@ def test_an_error_after_a_save_was_found_published(tmp_path: Path) -> None:
     """Who only hears that something failed would save it again."""
     out = tmp_path / "out"
     Driver(str(out), mode=Mode.APPEND).save("new")
-    files = BrokenFiles(Step.RELEASE)
+    files = BrokenFiles(SaveStep.RELEASE)
     again = Driver(str(out), epoch=2, mode=Mode.APPEND, files=files)
     files.step.append(again.publication)
     with pytest.raises(Unfinished, match="everything is published"):
@@ -145,7 +145,7 @@ def test_an_error_after_a_save_was_found_published(tmp_path: Path) -> None:
 
 def test_a_decision_of_a_later_yarnspec_is_not_touched(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    dead_at(Step.GATHER, out)
+    dead_at(SaveStep.GATHER, out)
     (room,) = (tmp_path / ".out.yarnspec-sink").iterdir()
     written = (room / "decision.json").read_text()
     (room / "decision.json").write_text(written.replace('"schema": 1', '"schema": 2'))
@@ -165,7 +165,7 @@ DAMAGED = pytest.mark.parametrize("damaged", [b"", b"[]", b"{}", b'{"schema": 1}
 def test_a_damaged_decision(tmp_path: Path, damaged: bytes) -> None:
     """Its name is told, and what to do is true: moved away it loses nothing, and the path can be written to."""
     out = tmp_path / "out"
-    dead_at(Step.GATHER, out)
+    dead_at(SaveStep.GATHER, out)
     (room,) = (tmp_path / ".out.yarnspec-sink").iterdir()
     (room / "decision.json").write_bytes(damaged)
     driver = Driver(str(out), epoch=2)

@@ -13,7 +13,7 @@ import pytest
 from tests.sink.world import Driver, Killed, MortalFiles, around, read, read_published
 from yarnspec.sink.claim import Superseded
 from yarnspec.sink.decision import SUCCESS, Mode
-from yarnspec.sink.publication import OutputExists, Step, Unfinished
+from yarnspec.sink.publication import OutputExists, SaveStep, Unfinished
 
 NEW = ("new a", "", "new c")
 EITHER = pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -71,13 +71,13 @@ def test_a_driver_killed_at_every_operation(tmp_path: Path, mode: Mode, there: b
         assert (target / SUCCESS).exists()
         assert around(target) == []
     assert number > 25
-    expected = set(Step)
+    expected = set(SaveStep)
     if mode is Mode.FAIL or not there:
-        expected -= {Step.SET_ASIDE, Step.UNMARK, Step.ADD, Step.COMMIT, Step.MARK}
+        expected -= {SaveStep.SET_ASIDE, SaveStep.UNMARK, SaveStep.ADD, SaveStep.COMMIT, SaveStep.MARK}
     elif mode is Mode.OVERWRITE:
-        expected -= {Step.UNMARK, Step.ADD, Step.COMMIT, Step.MARK}
+        expected -= {SaveStep.UNMARK, SaveStep.ADD, SaveStep.COMMIT, SaveStep.MARK}
     else:
-        expected -= {Step.SET_ASIDE, Step.PUBLISH}
+        expected -= {SaveStep.SET_ASIDE, SaveStep.PUBLISH}
     assert steps == expected
 
 
@@ -207,7 +207,7 @@ def test_a_driver_that_goes_on_in_the_midst_of_the_next_one(tmp_path: Path, mode
     changes = ("write", "rename", "delete", "make_directories", "remove_empty")
     steps = [step for step, _ in probe.seen]
     number = itertools.count()
-    for at in range(steps.index(Step.DECIDE), steps.index(Step.RELEASE)):
+    for at in range(steps.index(SaveStep.DECIDE), steps.index(SaveStep.RELEASE)):
         if probe.seen[at][1] not in changes:
             continue
         for goes_on_at in itertools.count():

@@ -14,13 +14,13 @@ from tests.sink.world import Driver, Killed, MortalFiles, around, read, read_pub
 from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink.claim import Superseded
 from yarnspec.sink.decision import SUCCESS, Mode
-from yarnspec.sink.files import LocalFiles
-from yarnspec.sink.publication import OutputExists, Step
+from yarnspec.sink.files import LocalSinkFiles
+from yarnspec.sink.publication import OutputExists, SaveStep
 
 NEXT = "application_1_0002"
 
 
-def dead_at(step: Step, out: Path, mode: Mode) -> Path:
+def dead_at(step: SaveStep, out: Path, mode: Mode) -> Path:
     """Where a driver was at work that died before the last operation of a step; there is older output, if it may be."""
     probe = MortalFiles()
     if mode is not Mode.FAIL:
@@ -38,7 +38,7 @@ def dead_at(step: Step, out: Path, mode: Mode) -> Path:
 def test_somebody_makes_the_output_when_the_driver_has_died_in_the_midst_of_publishing(tmp_path: Path) -> None:
     """The next one does not get stuck in what was decided."""
     out = tmp_path / "out"
-    dead_at(Step.SEAL, out, Mode.FAIL)
+    dead_at(SaveStep.SEAL, out, Mode.FAIL)
     out.mkdir()
     (out / "theirs").write_text("theirs")
     with pytest.raises(OutputExists):
@@ -50,7 +50,7 @@ def test_somebody_makes_the_output_when_the_driver_has_died_in_the_midst_of_publ
 def test_output_that_was_deleted_after_its_publication_does_not_come_back(tmp_path: Path) -> None:
     """By a user, who begins again after the crash; the path must not be stuck."""
     out = tmp_path / "out"
-    place = dead_at(Step.PUBLISH, out, Mode.OVERWRITE)
+    place = dead_at(SaveStep.PUBLISH, out, Mode.OVERWRITE)
     (place / "ready").rename(out)
     shutil.rmtree(out)
     Driver(str(out), application=NEXT, take_over=True).save("new")
@@ -61,7 +61,7 @@ def test_output_that_was_deleted_after_its_publication_does_not_come_back(tmp_pa
 def test_output_that_was_deleted_in_the_midst_of_an_append(tmp_path: Path) -> None:
     """What was decided cannot be published any more, and whoever comes is told where that is."""
     out = tmp_path / "out"
-    place = dead_at(Step.ADD, out, Mode.APPEND)
+    place = dead_at(SaveStep.ADD, out, Mode.APPEND)
     shutil.rmtree(out)
     for _ in range(2):
         driver = Driver(str(out), application=NEXT, take_over=True)
@@ -75,8 +75,8 @@ def test_output_that_was_deleted_in_the_midst_of_an_append(tmp_path: Path) -> No
     assert around(out) == ["elsewhere"]
 
 
-@pytest.mark.parametrize("step", [Step.COMMIT, Step.MARK, Step.CLEAN])
-def test_output_that_was_deleted_after_an_append(tmp_path: Path, step: Step) -> None:
+@pytest.mark.parametrize("step", [SaveStep.COMMIT, SaveStep.MARK, SaveStep.CLEAN])
+def test_output_that_was_deleted_after_an_append(tmp_path: Path, step: SaveStep) -> None:
     """It had been published, so it does not come back, and is in nobody's way."""
     out = tmp_path / "out"
     dead_at(step, out, Mode.APPEND)
@@ -89,7 +89,7 @@ def test_output_that_was_deleted_after_an_append(tmp_path: Path, step: Step) -> 
 def test_losers_that_cannot_be_deleted(tmp_path: Path) -> None:
     """As on NFS, while one is still writing: the output is there all the same."""
 
-    class Held(LocalFiles):
+    class Held(LocalSinkFiles):
         def delete(self, path: str) -> None:
             if any(Path(path).rglob("*.writing")):
                 raise OSError(errno.ENOTEMPTY, "Directory not empty")
@@ -110,12 +110,12 @@ def test_losers_that_cannot_be_deleted(tmp_path: Path) -> None:
 def test_a_driver_whose_append_is_done_by_another_at_the_last_moment(tmp_path: Path) -> None:
     """It was thought dead, and gives the manifest its name while the next one looks: ``_SUCCESS`` comes back."""
     out = tmp_path / "out"
-    place = dead_at(Step.ADD, out, Mode.APPEND)
+    place = dead_at(SaveStep.ADD, out, Mode.APPEND)
     (left,) = (place / "ready").glob("part-*")
     left.rename(out / left.name)
     (manifest,) = (place / "ready").glob("_yarnspec-*")
 
-    class Late(LocalFiles):
+    class Late(LocalSinkFiles):
         def exists(self, path: str) -> bool:
             found = super().exists(path)
             if path == f"{out}/{manifest.name}" and manifest.exists():
@@ -130,7 +130,7 @@ def test_a_driver_whose_append_is_done_by_another_at_the_last_moment(tmp_path: P
 def test_what_is_left_of_a_deletion_is_not_published(tmp_path: Path) -> None:
     """Locally, a directory goes file by file: the decision may be the last to go."""
     out = tmp_path / "out"
-    place = dead_at(Step.GATHER, out, Mode.OVERWRITE)
+    place = dead_at(SaveStep.GATHER, out, Mode.OVERWRITE)
     (place / "attempts" / "00000.e1.t0").unlink(missing_ok=True)
     place.rename(f"{place}.swept")
     Driver(str(out), epoch=2, mode=Mode.OVERWRITE).save("new")
@@ -142,10 +142,10 @@ def test_what_is_left_of_a_deletion_is_not_published(tmp_path: Path) -> None:
 def test_a_manifest_is_not_written_over_the_one_that_a_living_driver_may_have_shown(tmp_path: Path, mode: Mode) -> None:
     """The next one may die, or its disk be full, in the midst of that."""
     out = tmp_path / "out"
-    place = dead_at(Step.ADD if mode is Mode.APPEND else Step.PUBLISH, out, mode)
+    place = dead_at(SaveStep.ADD if mode is Mode.APPEND else SaveStep.PUBLISH, out, mode)
     assert list((place / "ready").glob("_yarnspec-*"))
 
-    class Cut(LocalFiles):
+    class Cut(LocalSinkFiles):
         def write(self, path: str, data: bytes) -> None:
             assert not ("/_yarnspec-" in path and Path(path).exists()), path
             super().write(path, data)
@@ -164,7 +164,7 @@ def test_a_driver_that_lost_its_claim_leaves_its_decision_to_the_next(tmp_path: 
     second = Driver(str(out), epoch=2, mode=mode)
 
     def take_over(_number: int) -> None:
-        if files.seen[-1] == (Step.SEAL, "write") and not second.publication._claim.is_ours():
+        if files.seen[-1] == (SaveStep.SEAL, "write") and not second.publication._claim.is_ours():
             second.publication.claim()
 
     files.before_each = take_over
@@ -184,13 +184,13 @@ def test_a_driver_that_lives_on_does_not_mark_what_the_next_one_is_adding_to(tmp
     files, mortal = MortalFiles(), MortalFiles()
 
     def next_driver(_number: int) -> None:
-        if files.seen[-1][0] is Step.MARK and not mortal.seen:
+        if files.seen[-1][0] is SaveStep.MARK and not mortal.seen:
             adding = Driver(str(out), epoch=2, ordinal=2, mode=Mode.APPEND, files=mortal)
             with pytest.raises(Killed):
                 adding.save("c", "d")
 
     def dies_while_adding(number: int) -> None:
-        if mortal.seen[-1] == (Step.ADD, "rename"):
+        if mortal.seen[-1] == (SaveStep.ADD, "rename"):
             mortal.dies_at = number
 
     files.before_each, mortal.before_each = next_driver, dies_while_adding
@@ -207,13 +207,13 @@ def test_a_name_that_leads_nowhere_does_not_hide_the_others(tmp_path: Path) -> N
     (tmp_path / "a").write_text("four")
     (tmp_path / "b").symlink_to(tmp_path / "nowhere")
     (tmp_path / "c").mkdir()
-    assert LocalFiles().names(str(tmp_path)) == {"a": 4, "c": -1}
-    assert LocalFiles().names(str(tmp_path / "a")) == LocalFiles().names(str(tmp_path / "nowhere")) == {}
+    assert LocalSinkFiles().names(str(tmp_path)) == {"a": 4, "c": -1}
+    assert LocalSinkFiles().names(str(tmp_path / "a")) == LocalSinkFiles().names(str(tmp_path / "nowhere")) == {}
 
 
 def test_a_file_is_written_in_a_directory_that_is_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        LocalFiles().write(str(tmp_path / "none" / "file"), b"")
+        LocalSinkFiles().write(str(tmp_path / "none" / "file"), b"")
 
 
 def test_a_file_system_without_hard_links_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,7 +270,7 @@ def test_an_output_on_which_a_directory_of_the_same_file_system_is_mounted(
 def test_an_output_that_has_come_to_another_file_system_since_the_decision(tmp_path: Path, elsewhere: Path) -> None:
     """What can be done is told, and true."""
     out = tmp_path / "out"
-    place = dead_at(Step.ADD, out, Mode.APPEND)
+    place = dead_at(SaveStep.ADD, out, Mode.APPEND)
     shutil.copytree(out, elsewhere, dirs_exist_ok=True)
     shutil.rmtree(out)
     out.symlink_to(elsewhere)
@@ -284,8 +284,8 @@ def test_an_output_that_has_come_to_another_file_system_since_the_decision(tmp_p
     assert read(out) == ["a", "b"]
 
 
-@pytest.mark.parametrize("step", [Step.GATHER, Step.PUBLISH])
-def test_a_decided_file_that_has_lost_its_end(tmp_path: Path, step: Step) -> None:
+@pytest.mark.parametrize("step", [SaveStep.GATHER, SaveStep.PUBLISH])
+def test_a_decided_file_that_has_lost_its_end(tmp_path: Path, step: SaveStep) -> None:
     """As after a loss of power: it is not published, and what there is stays for whoever mends it."""
     out = tmp_path / "out"
     place = dead_at(step, out, Mode.FAIL)
@@ -310,7 +310,7 @@ def test_a_link_in_the_same_file_system(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_is_full_before_the_claim(tmp_path: Path) -> None:
-    class Full(LocalFiles):
+    class Full(LocalSinkFiles):
         def write(self, path: str, data: bytes) -> None:
             super().write(path, data[:1])
             raise OSError(errno.ENOSPC, "No space left on device")

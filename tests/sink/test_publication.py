@@ -11,11 +11,11 @@ from tests.sink.world import APPLICATION, Driver, Killed, MortalFiles, Tasks, ar
 from yarnspec.errors import UsageError, YarnspecError
 from yarnspec.sink.claim import PathClaimed, Superseded
 from yarnspec.sink.decision import SUCCESS, Mode, manifest, manifest_names, published
-from yarnspec.sink.files import LocalFiles
-from yarnspec.sink.publication import Begun, OutputExists, Publication, Step
+from yarnspec.sink.files import LocalSinkFiles
+from yarnspec.sink.publication import Begun, OutputExists, Publication, SaveStep
 from yarnspec.sink.save import save
 
-STEPS = list(Step)
+STEPS = list(SaveStep)
 
 
 def test_one_attempt_of_each_partition_and_the_four_sets(tmp_path: Path) -> None:
@@ -25,8 +25,8 @@ def test_one_attempt_of_each_partition_and_the_four_sets(tmp_path: Path) -> None
     assert decision.attempts.slow == ("e1.t90", "e1.t92")
     assert decision.attempts.finished == ("e1.t1",)
     assert decision.attempts.all == ("e1.t0", "e1.t1", "e1.t2", "e1.t80", "e1.t82", "e1.t90", "e1.t92")
-    (name,) = manifest_names(LocalFiles(), str(tmp_path / "out"))
-    assert manifest(LocalFiles(), str(tmp_path / "out"), name) == decision
+    (name,) = manifest_names(LocalSinkFiles(), str(tmp_path / "out"))
+    assert manifest(LocalSinkFiles(), str(tmp_path / "out"), name) == decision
 
 
 @pytest.mark.parametrize("name", ["an output", "100%", "a#b?c", "q'uo\"te$", "ünï", "{a,b}*[c]", "_x", "..."])
@@ -219,7 +219,7 @@ def test_an_output_that_is_replaced_while_it_is_listed_is_not_an_empty_one(tmp_p
     out = tmp_path / "out"
     Driver(str(out)).save("a")
 
-    class Replaced(LocalFiles):
+    class Replaced(LocalSinkFiles):
         listings = 0
 
         def names(self, directory: str) -> dict[str, int]:
@@ -296,13 +296,13 @@ def test_a_key_of_another_application_is_another_key(tmp_path: Path) -> None:
 def test_an_interrupted_save_with_a_key(tmp_path: Path) -> None:
     """What it had decided is published, and it is known by its key; what it had not is done by who comes to it."""
     out = tmp_path / "out"
-    dead_at(Step.GATHER, out, key="k")
+    dead_at(SaveStep.GATHER, out, key="k")
     again = Driver(str(out), epoch=2, key="k", origin="grown")
     again.save("a", "b")
     assert again.ran == []
     assert read(out) == ["a", "b"]
     out = tmp_path / "undecided"
-    dead_at(Step.DECIDE, out, key="k", identity="same")
+    dead_at(SaveStep.DECIDE, out, key="k", identity="same")
     other = Driver(str(out), epoch=2, key="l", identity="same")
     other.save("c", "d")
     assert other.ran == [0, 1]
@@ -408,7 +408,7 @@ def test_a_save_of_which_nothing_is_left_is_not_made_again_on_later_ones(
     assert read(out) == there
 
 
-def dead_at(step: Step, out: Path, **facts: object) -> None:
+def dead_at(step: SaveStep, out: Path, **facts: object) -> None:
     """Leave what a driver of epoch 1 leaves that dies when it comes to a step."""
     probe = MortalFiles()
     Driver(str(out) + " probe", files=probe, **facts).save("a", "b")  # type: ignore[arg-type]
@@ -419,7 +419,7 @@ def dead_at(step: Step, out: Path, **facts: object) -> None:
 
 def test_finished_partitions_of_the_same_computation_do_not_run_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    dead_at(Step.DECIDE, out, identity="same")
+    dead_at(SaveStep.DECIDE, out, identity="same")
     (room,) = (tmp_path / ".out.yarnspec-sink").iterdir()
     (room / "attempts" / "00001.e1.t1").rename(room / "attempts" / "00001.e1.t1.writing")  # not whole
     driver = Driver(str(out), epoch=2, identity="same")
@@ -435,7 +435,7 @@ def test_finished_partitions_of_the_same_computation_do_not_run_again(tmp_path: 
 def test_what_is_being_deleted_is_not_gone_on_with(tmp_path: Path) -> None:
     """Its driver may live on, and be deleting it file by file."""
     out = tmp_path / "out"
-    dead_at(Step.DECIDE, out, identity="same")
+    dead_at(SaveStep.DECIDE, out, identity="same")
     (room,) = (tmp_path / ".out.yarnspec-sink").iterdir()
     room.rename(f"{room}.swept")
     driver = Driver(str(out), epoch=2, identity="same")
@@ -446,7 +446,7 @@ def test_what_is_being_deleted_is_not_gone_on_with(tmp_path: Path) -> None:
 def test_finished_partitions_do_not_run_again_wherever_the_next_driver_dies_too(tmp_path: Path) -> None:
     for dies_at in range(100):
         out = tmp_path / f"out {dies_at}"
-        dead_at(Step.DECIDE, out, identity="same")
+        dead_at(SaveStep.DECIDE, out, identity="same")
         files = MortalFiles(dies_at)
         with pytest.raises(Killed):
             Driver(str(out), epoch=2, identity="same", files=files).save("a", "b")
@@ -454,7 +454,7 @@ def test_finished_partitions_do_not_run_again_wherever_the_next_driver_dies_too(
         third.save("a", "b")
         assert third.ran == []
         assert read(out) == ["a", "b"]
-        if files.seen[-1][0] is Step.DECIDE:
+        if files.seen[-1][0] is SaveStep.DECIDE:
             break
     assert dies_at > 8
 
@@ -462,7 +462,7 @@ def test_finished_partitions_do_not_run_again_wherever_the_next_driver_dies_too(
 def test_the_sets_of_an_epoch_in_which_no_task_ran(tmp_path: Path) -> None:
     """What had copies before is in the directory."""
     out = tmp_path / "out"
-    dead_at(Step.DECIDE, out, identity="same")
+    dead_at(SaveStep.DECIDE, out, identity="same")
     driver = Driver(str(out), epoch=2, identity="same")
     sets = driver.save("a", "b").attempts
     assert driver.ran == []
@@ -481,7 +481,7 @@ def test_the_sets_of_an_epoch_in_which_no_task_ran(tmp_path: Path) -> None:
 )
 def test_in_doubt_everything_runs_again(tmp_path: Path, facts: dict[str, object]) -> None:
     out = tmp_path / "out"
-    dead_at(Step.DECIDE, out, identity="same")
+    dead_at(SaveStep.DECIDE, out, identity="same")
     driver = Driver(str(out), **{"epoch": 2, **facts})  # type: ignore[arg-type]
     driver.save("new a", "new b")
     assert driver.ran == [0, 1]
@@ -490,7 +490,7 @@ def test_in_doubt_everything_runs_again(tmp_path: Path, facts: dict[str, object]
 
 def test_other_partitions_are_another_computation(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    dead_at(Step.DECIDE, out, identity="same")
+    dead_at(SaveStep.DECIDE, out, identity="same")
     driver = Driver(str(out), epoch=2, identity="same")
     driver.save("new a", "new b", "new c")
     assert driver.ran == [0, 1, 2]

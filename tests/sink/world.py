@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from yarnspec.sink.attempts import Attempt, Task
+from yarnspec.sink.attempts import AttemptFile, Task
 from yarnspec.sink.claim import Owner
 from yarnspec.sink.decision import Decision, Mode, new_run, published
-from yarnspec.sink.files import Files, LocalFiles
-from yarnspec.sink.publication import Publication, Step
+from yarnspec.sink.files import LocalSinkFiles, SinkFiles
+from yarnspec.sink.publication import Publication, SaveStep
 from yarnspec.sink.save import save
 
 APPLICATION = "application_1_0001"
@@ -30,12 +30,12 @@ class MortalFiles:
     ``seen`` has the step at which each operation was.
     """
 
-    def __init__(self, dies_at: int | None = None, *, after: bool = False, files: Files | None = None) -> None:
+    def __init__(self, dies_at: int | None = None, *, after: bool = False, files: SinkFiles | None = None) -> None:
         self.dies_at = dies_at
         self.after = after
-        self.files: Files = LocalFiles() if files is None else files
-        self.seen: list[tuple[Step, str]] = []
-        self.step: Callable[[], Step] = lambda: Step.CLAIM
+        self.files: SinkFiles = LocalSinkFiles() if files is None else files
+        self.seen: list[tuple[SaveStep, str]] = []
+        self.step: Callable[[], SaveStep] = lambda: SaveStep.CLAIM
         self.before_each: Callable[[int], None] = lambda _n: None
 
     def __getattr__(self, name: str) -> Any:
@@ -67,7 +67,7 @@ class Driver:
     mode: Mode = Mode.FAIL
     ordinal: int = 1
     identity: str = ""
-    files: Any = field(default_factory=LocalFiles)
+    files: Any = field(default_factory=LocalSinkFiles)
     take_over: bool = False
     line: str = ""
     origin: str = "the same"
@@ -121,16 +121,16 @@ class Tasks:
     def origin(self) -> str:
         return self.driver.origin
 
-    def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
+    def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[AttemptFile]:
         driver = self.driver
-        files: Files = driver.files.files if isinstance(driver.files, MortalFiles) else driver.files
+        files: SinkFiles = driver.files.files if isinstance(driver.files, MortalFiles) else driver.files
         accepted = []
         for partition in partitions:
             content = self.contents[partition].encode()
             driver.ran.append(partition)
             name = f"{partition:05d}.e{epoch}.t{partition}"
             files.write(f"{attempts}/{name}", content)
-            accepted.append(Attempt(name, len(content)))
+            accepted.append(AttemptFile(name, len(content)))
             if partition in driver.losers:
                 # A copy that came second, which was noted as it began, and one that is still at work.
                 files.write(f"{attempts}/{partition:05d}.e{epoch}.t9{partition}.copy", b"")
@@ -152,7 +152,7 @@ def read(directory: Path) -> list[str] | None:
 
 def read_published(directory: Path) -> list[str]:
     """What a reader sees who heeds the manifests."""
-    return sorted((directory / name).read_text() for name in published(LocalFiles(), str(directory)))
+    return sorted((directory / name).read_text() for name in published(LocalSinkFiles(), str(directory)))
 
 
 def around(directory: Path) -> list[str]:

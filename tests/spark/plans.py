@@ -21,7 +21,7 @@ def plan(**more: Any) -> Plan:
         "name": "etl",
         "user": "me",
         "queue": "default",
-        "program": Program(primary="app.py", arguments=("2026-11-20",)),
+        "program": Program(primary="app.py", arguments=(b"2026-11-20",)),
         "executors": ExecutorSize(heap_mb=1024, container_memory_mb=1408, cores=2),
         "initial_executors": 2,
         "placement_mode": "blacklist",

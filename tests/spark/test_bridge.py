@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from yarnspec.core.commands import LaunchCopy, TaskBlock, UpdateTaskBlocks, WithdrawCopy
+from yarnspec.core.messages.commands import LaunchCopy, TaskBlock, UpdateTaskBlocks, WithdrawCopy
 from yarnspec.spark import bridge
 from yarnspec.spark.bridge import Announcement, DriverBridge
 

@@ -11,16 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.spark.plans import plan
-from yarnspec.plan import JAR_FILE, SPARK_JARS_LINK
+from yarnspec.plan import JAR_FILE, SPARK_JARS_LINK, Program
 from yarnspec.spark import driver as driver_module
 from yarnspec.spark.driver import (
     OWNED_KEYS_FILE,
     PROGRAM_END_FILE,
-    Driver,
     DriverExit,
-    exception_line,
-    last_lines,
-    last_traceback,
+    DriverProcess,
 )
 
 
@@ -29,6 +26,7 @@ class Container:
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.directory = directory
+        self.program: dict[str, Program] = {}
         self.java = directory / "jdk" / "bin" / "java"
         self.java.parent.mkdir(parents=True)
         jars = directory / "spark" / "jars"
@@ -41,8 +39,8 @@ class Container:
         monkeypatch.setenv("SKEIN_APPMASTER_ADDRESS", "127.0.0.3:1")
         monkeypatch.setenv("JDK_JAVA_OPTIONS", "--add-opens=x")
 
-    def driver(self, **more: object) -> Driver:
-        return Driver(
+    def driver(self, **more: object) -> DriverProcess:
+        return DriverProcess(
             plan(**more),
             directory=self.directory,
             log_directory=self.directory,
@@ -59,7 +57,7 @@ class Container:
             exits.append(how)
             ended.set()
 
-        self.driver().start(on_exit)
+        self.driver(**self.program).start(on_exit)
         assert ended.wait(20)
         return exits[0]
 
@@ -75,10 +73,10 @@ def test_the_command_is_spark_submits(container: Container) -> None:
     assert "-Xmx1024m" in command
     assert "-Dmine=1" in command
     class_path = command[command.index("-cp") + 1].split(":")
-    assert class_path[:2] == ["/opt/extra", str(container.directory / JAR_FILE)]
+    assert class_path[:3] == ["/opt/extra", str(container.directory), str(container.directory / JAR_FILE)]
     assert any("spark-core" in entry for entry in class_path)
     assert not any("spark-yarn" in entry for entry in class_path)
-    assert command[command.index("org.apache.spark.deploy.SparkSubmit") + 1 :] == [
+    assert command[command.index("org.yarnspec.driver.ProgramSubmit") + 1 :] == [
         *["--master", "local-yarnspec", "--properties-file", str(container.directory / "spark.properties")],
         *["app.py", "2026-11-20"],
     ]
@@ -106,14 +104,59 @@ def test_the_environment_of_the_program(container: Container, monkeypatch: pytes
     monkeypatch.setenv("PYTHONPATH", "/mine")
     found = container.driver(driver_environment={"STAGE": "test"}, driver_python="/d", worker_python="/w").environment()
     assert (found["STAGE"], found["PYSPARK_DRIVER_PYTHON"], found["PYSPARK_PYTHON"]) == ("test", "/d", "/w")
-    hook, rest = found["PYTHONPATH"].split(":")
-    assert (Path(hook) / "sitecustomize.py").is_file()
-    assert rest == "/mine"
+    assert (Path(found["YARNSPEC_PROGRAM_HOOK"]) / "sitecustomize.py").is_file()
+    assert found["PYTHONPATH"] == "/mine"  # The hook comes before it, and before --py-files (ProgramSubmit.java).
     assert found["SPARK_LOCAL_IP"] == "127.0.0.3"
     assert found["PYTHONHASHSEED"] == "0"
     assert "JDK_JAVA_OPTIONS" not in found
     other = container.driver(driver_environment={"PYTHONHASHSEED": "7"}).environment()
     assert other["PYTHONHASHSEED"] == "7"
+
+
+def test_references_to_the_containers_variables_are_replaced(
+    container: Container, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PWD", "/container")
+    monkeypatch.setenv("MINE", "outer")
+    mine = {
+        "PYTHONPATH": "{{PWD}}/a.zip<CPS>${PWD}/b.zip:$NOT_SET",
+        "FIRST": "$SECOND",
+        "SECOND": "{{MINE}}",
+        "MINE": "$MINE+{{ other }}}}",
+        "LITERAL": r"pa\$word \"q\" $1 $(date) `date` ${A:-b} $",
+        "JAVA_HOME": "{{PWD}}/jdk",
+    }
+    driver = container.driver(driver_environment=mine, driver_class_path=("$PWD/x<CPS>/$(y)",))
+    found = driver.environment()
+    assert found["PYTHONPATH"] == "/container/a.zip:/container/b.zip:"
+    assert found["FIRST"] == found["SECOND"] == found["MINE"] == "outer+{{ other }}}}"
+    assert found["LITERAL"] == 'pa$word "q" $1 $(date) `date` ${A:-b} $'
+    command = driver.command()
+    assert command[0] == "/container/jdk/bin/java"
+    assert command[command.index("-cp") + 1].startswith("/container/x:/$(y):")
+
+
+@pytest.mark.parametrize("given", [{"LC_ALL": "C"}, {"LANG": "POSIX"}, {"LANG": "C.UTF-8"}])
+def test_arguments_that_are_utf_8_pass_as_they_are(
+    container: Container, monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
+) -> None:
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    arguments = (*("größe=3".encode(), b"caf\xe9", b"yarnspec-bytes:00"), b"")
+    container.program = {"program": Program(primary="número.py", arguments=arguments)}
+    container.run('locale charmap; printf "%s\\n" "${@: -5}"')
+    assert (container.directory / "driver.stdout").read_text().splitlines() == [
+        *[
+            "UTF-8",
+            "número.py",
+            "größe=3",
+            "yarnspec-bytes:636166e9",
+            f"yarnspec-bytes:{b'yarnspec-bytes:00'.hex()}",
+            "",
+        ]
+    ]
 
 
 def test_a_program_that_ends_well(container: Container) -> None:
@@ -143,6 +186,15 @@ def test_a_code_that_the_program_chose_is_no_crash(container: Container, note: s
     assert (how.exit_code, how.crashed) == (137, False)
 
 
+def test_the_error_that_the_hook_noted_is_told_whatever_the_logs_hold(container: Container) -> None:
+    note = '{"failure": {"frames": ["  File a.py, line 3\\n"], "text": "ValueError: no\\n"}}'
+    how = container.run(f"echo '{note}' > $YARNSPEC_PROGRAM_END; echo 'Traceback (most recent call last):'; exit 1")
+    assert how == DriverExit(
+        exit_code=1, crashed=False, traceback="Traceback (most recent call last):\n  File a.py, line 3\nValueError: no"
+    )
+    assert container.run(f"echo '{note}' > $YARNSPEC_PROGRAM_END; exit 137").crashed
+
+
 def test_a_jvm_that_crashes_after_the_program_is_a_crash(container: Container) -> None:
     note = "echo '{\"exit_code\": 0}' > $YARNSPEC_PROGRAM_END"
     assert container.run(f"{note}; exit 52").crashed
@@ -159,11 +211,28 @@ def test_a_jvm_killed_by_a_signal_is_a_crash(container: Container, number: int) 
     how = container.run(f"ulimit -c 0; kill -{number} $$")
     assert how.crashed
     assert abs(how.exit_code) in {number, 128 + number}
+    assert how.killed is (number != 11)
+
+
+def test_what_the_kernel_ends_for_want_of_memory_nobody_outside_ended(
+    container: Container, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = iter([4, 5])
+    monkeypatch.setattr("yarnspec.spark.driver._kernel_ended_for_memory", lambda: next(counts))
+    how = container.run("kill -9 $$")
+    assert (how.crashed, how.killed) == (True, False)
 
 
 def test_without_a_traceback_the_end_of_the_output_is_told(container: Container) -> None:
     assert container.run("echo some words; exit 3").traceback == "some words"
     assert container.run("echo on stderr >&2; exit 3").traceback == "on stderr"
+
+
+def test_a_python_that_the_host_does_not_have_is_named(container: Container) -> None:
+    said = 'java.io.IOException: Cannot run program "/venv/bin/python" (in directory "."): error=2, No such file'
+    words = container.run(f"echo '{said}' >&2; exit 1").traceback
+    assert words.startswith("The driver's Python, /venv/bin/python, cannot be run on ")
+    assert "PYSPARK_DRIVER_PYTHON" in words
 
 
 def test_stop_ends_the_whole_family(container: Container) -> None:
@@ -215,75 +284,3 @@ def test_what_a_killed_driver_had_started_is_gone_before_its_end_is_told(contain
 
 def test_stop_before_the_start_does_nothing(container: Container) -> None:
     container.driver().stop()
-
-
-LOG = """\
-26/11/21 03:14:18 INFO DAGScheduler: Job 1 finished
-Traceback (most recent call last):
-  File "/app/etl.py", line 4, in load
-    return int(text)
-           ^^^^^^^^^
-ValueError: invalid literal for int() with base 10: 'x'
-
-During handling of the above exception, another exception occurred:
-
-Traceback (most recent call last):
-  File "/app/etl.py", line 9, in <module>
-    main()
-  File "/app/etl.py", line 6, in main
-    raise BadInput(f"row 7 of 9") from error
-etl.BadInput: row 7 of 9
-is not a number
-(see the manual)
-26/11/21 03:14:18 INFO ShutdownHookManager: Shutdown hook called
-26/11/21 03:14:19 INFO more
-"""
-
-
-def wrote(directory: Path, text: str) -> Path:
-    path = directory / "log"
-    path.write_text(text)
-    return path
-
-
-def test_the_last_of_chained_tracebacks_with_its_whole_message(tmp_path: Path) -> None:
-    found = last_traceback(wrote(tmp_path, LOG))
-    assert found.splitlines()[0] == "Traceback (most recent call last):"
-    assert found.splitlines()[1:3] == ['  File "/app/etl.py", line 9, in <module>', "    main()"]
-    assert found.splitlines()[-3:] == ["etl.BadInput: row 7 of 9", "is not a number", "(see the manual)"]
-    assert exception_line(found) == "etl.BadInput: row 7 of 9"
-
-
-def test_javas_stack_is_left_out(tmp_path: Path) -> None:
-    found = last_traceback(
-        wrote(
-            tmp_path,
-            "Traceback (most recent call last):\n"
-            '  File "/app/etl.py", line 9, in <module>\n'
-            "    df.collect()\n"
-            "py4j.protocol.Py4JJavaError: An error occurred while calling o37.collect.\n"
-            ": org.apache.spark.SparkException: Job aborted due to stage failure\n"
-            "\tat org.apache.spark.scheduler.DAGScheduler.abort(DAGScheduler.scala:1)\n"
-            "\t... 12 more\n",
-        )
-    )
-    assert found.splitlines()[-1] == ": org.apache.spark.SparkException: Job aborted due to stage failure"
-    assert exception_line(found).startswith("py4j.protocol.Py4JJavaError")
-
-
-def test_a_long_traceback_keeps_both_ends_and_its_exception(tmp_path: Path) -> None:
-    frames = "".join(f'  File "a.py", line {number}, in f\n    f()\n' for number in range(1000))
-    found = last_traceback(wrote(tmp_path, f"Traceback (most recent call last):\n{frames}RecursionError: too deep\n"))
-    assert "line 0," in found
-    assert "line 999," in found
-    assert "(1960 lines)" in found
-    assert exception_line(found) == "RecursionError: too deep"
-    assert len(found.splitlines()) < 60
-
-
-def test_logs_without_a_traceback(tmp_path: Path) -> None:
-    assert last_traceback(tmp_path / "none") == ""
-    assert last_traceback(wrote(tmp_path, "all is well\n")) == ""
-    assert last_lines(wrote(tmp_path, "\n".join("abc")), 2) == "b\nc"
-    assert exception_line("") == ""
-    assert exception_line("b\nc") == "c"

@@ -11,7 +11,8 @@ import pytest
 
 from tests.spark.plans import keeping, plan
 from yarnspec.plan import EXECUTOR_VARIABLES_FILE, JAR_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE, Plan
-from yarnspec.spark.executor import container_environment, launch_script, variables_script
+from yarnspec.spark.executor import container_environment, launch_script
+from yarnspec.spark.variables import export_script
 
 JAVA = """#!/bin/bash
 printf '%s\\n' "$@" > "$PWD/arguments"
@@ -119,12 +120,36 @@ def test_a_stock_executor_of_this_driver(container: Container) -> None:
     assert container.seen["PYSPARK_PYTHON"] == "/venv/bin/python"
 
 
-def test_the_users_environment_is_taken_word_for_word(container: Container) -> None:
-    nasty = 'it\'s "$HOME" `date` $(date) \\ end'
-    (container.work / EXECUTOR_VARIABLES_FILE).write_text(variables_script({"MINE": nasty}))
-    container.run(plan(executor_java_options=("-Dx=a b'c",)))
-    assert container.seen["MINE"] == nasty
+def test_references_in_the_users_environment_and_nothing_else_are_replaced(container: Container) -> None:
+    nasty = 'it\'s "$NM_HOST" `date` $(date) \\ end'
+    mine = {"MINE": nasty, "ALL": "{{PWD}}/a.zip<CPS>$MINE", "PATH": "/opt/bin:$PATH", "HERE": "<LOG_DIR> ü"}
+    (container.work / EXECUTOR_VARIABLES_FILE).write_text(export_script(mine))
+    container.run(plan(executor_java_options=("-Dx=a b'c",), executor_class_path=("{{PWD}}/x.jar", "/$(date)")))
+    replaced = nasty.replace("$NM_HOST", "127.0.0.3")
+    assert container.seen["MINE"] == replaced
+    assert container.seen["ALL"] == f"{container.work}/a.zip:{replaced}"
+    assert container.seen["PATH"] == f"/opt/bin:{container.environment['PATH']}"
+    assert container.seen["HERE"] == "/logs/a ü"
     assert "-Dx=a b'c" in container.arguments
+    class_path = container.arguments[container.arguments.index("-cp") + 1]
+    assert class_path.startswith(f"{container.work}/x.jar:/$(date):{container.work}:")
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"),
+    [
+        ({"LC_ALL": "POSIX"}, ("C.UTF-8", "C.UTF-8")),
+        ({"LANG": "C"}, ("C.UTF-8", None)),
+        ({"LANG": "not_installed.UTF-8"}, ("C.UTF-8", None)),
+        ({"LC_ALL": "C.UTF-8"}, (None, "C.UTF-8")),
+    ],
+)
+def test_a_jvm_is_started_in_a_locale_with_all_letters(
+    container: Container, given: dict[str, str], seen: tuple[str | None, str | None]
+) -> None:
+    container.environment |= given
+    container.run(plan())
+    assert (container.seen.get("LC_CTYPE"), container.seen.get("LC_ALL")) == seen
 
 
 @pytest.mark.parametrize("kept", [True, False])

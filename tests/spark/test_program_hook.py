@@ -41,6 +41,7 @@ class SparkConf:
     "core/context.py": """
 from pyspark.conf import SparkConf
 class SparkContext:
+    PACKAGE_EXTENSIONS = (".zip", ".egg", ".jar")
     def __init__(self, conf):
         self._initialize_context(conf)
     def _initialize_context(self, jconf):
@@ -79,7 +80,7 @@ class SparkSession:
 """,
 }
 SIZED = {"spark.executor.instances": "2", "spark.driver.memoryOverhead": "384m"}
-OWNED = {"spark.master": "local-yarnspec", "spark.driver.host": "127.0.0.3", **SIZED}
+OWNED = {"spark.master": "yarn", "spark.driver.host": "127.0.0.3", **SIZED}
 PLANNED_VALUES = {"spark.executor.extraClassPath": "/opt/x", "spark.yarn.queue": "q"}
 
 
@@ -97,6 +98,7 @@ class Program:
             "sized": list(SIZED),
             "planned": PLANNED_VALUES,
             "planned_keys": PLANNED,
+            "expanded": [],
             "recovery": False,
         }
         (directory / "owned.json").write_text(json.dumps(told))
@@ -140,10 +142,9 @@ def ran_with(done: subprocess.CompletedProcess[str]) -> Any:
     return json.loads(done.stdout.removeprefix("RUNS "))
 
 
-@pytest.mark.parametrize("master", ["yarn", "local-yarnspec"])
-def test_a_program_that_says_yarn_runs_as_ours(program: Program, master: str) -> None:
-    done = program.run(f"{IMPORT}SparkSession.Builder().master('{master}').getOrCreate()\n")
-    assert ran_with(done)["spark.master"] == "local-yarnspec"
+def test_a_program_that_says_yarn_runs_as_ours(program: Program) -> None:
+    done = program.run(f"{IMPORT}SparkSession.Builder().master('yarn').getOrCreate()\n")
+    assert ran_with(done)["spark.master"] == "yarn"
     assert program.report == []
 
 
@@ -228,19 +229,44 @@ def test_settings_from_a_generator_arrive(program: Program) -> None:
     assert [told["key"] for told in program.report] == ["spark.driver.host"]
 
 
-def test_what_the_program_starts_does_not_meet_the_hook(program: Program) -> None:
+FOREIGN = f"{IMPORT}SparkSession.Builder().master('local[2]').getOrCreate()"
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "os.execv(sys.executable, [sys.executable, '-c', code])",
+        "sys.exit(subprocess.run([sys.executable, '-c', code]).returncode)",
+        "pid = os.fork()\nif pid: sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\nexec(code)",
+    ],
+)
+def test_neither_a_fork_nor_an_exec_loses_the_hook(program: Program, start: str) -> None:
+    done = program.run(f"import os, subprocess, sys\ncode = {FOREIGN!r}\n{start}\n")
+    assert done.returncode == 1
+    assert "sets the master 'local[2]'" in done.stderr
+
+
+def test_only_the_program_s_own_end_is_noted_and_another_jvms_program_is_left_alone(program: Program) -> None:
     done = program.run(
         "import os, subprocess, sys\n"
-        "print(os.environ['PYTHONPATH'])\n"
-        "print([entry for entry in sys.path if 'program_hook' in entry], flush=True)\n"
-        "subprocess.run([sys.executable, '-c', 'import sys; print(\"guarded\", \"pyspark\" in sys.modules)'])\n"
+        "subprocess.run([sys.executable, '-c', 'import sys; sys.exit(5)'])\n"
+        f"other = os.environ | {{'PYSPARK_GATEWAY_PORT': '2'}}\n"
+        f"subprocess.run([sys.executable, '-c', {FOREIGN!r}], env=other)\n"
+        "os.execv(sys.executable, [sys.executable, '-c', 'import sys; sys.exit(7)'])\n"
     )
-    assert done.stdout.splitlines() == [str(program.directory / "lib"), "[]", "guarded False"]
+    assert done.returncode == 7
+    assert "RUNS" in done.stdout
+    assert json.loads((program.directory / "end.json").read_text()) == {"exit_code": 7}
 
 
-def test_another_sitecustomize_is_run_as_well(program: Program) -> None:
-    (program.directory / "lib" / "sitecustomize.py").write_text("import builtins\nbuiltins.MARK = 'theirs'\n")
-    assert program.run("print(MARK)\n").stdout == "theirs\n"
+@pytest.mark.parametrize("then", ["", "\nraise ValueError('theirs')", "\nimport pyspark"])
+def test_another_sitecustomize_is_run_as_well(program: Program, then: str) -> None:
+    (program.directory / "lib" / "sitecustomize.py").write_text(f"import builtins\nbuiltins.MARK = 'theirs'{then}\n")
+    done = program.run(f"import sitecustomize; print(sitecustomize.builtins.MARK, flush=True)\n{FOREIGN}\n")
+    assert done.stdout == "theirs\n" or "theirs" in then
+    assert done.returncode == 1
+    if "raise" not in then:
+        assert "sets the master 'local[2]'" in done.stderr
 
 
 def test_a_program_of_its_own_without_a_jvm_is_left_alone(program: Program) -> None:
@@ -323,6 +349,11 @@ KEY = "spark.yarnspec.writes"
 """
 
 
+def test_spark_takes_wheels_for_what_tasks_import(program: Program) -> None:
+    done = program.run("from pyspark.core.context import SparkContext\nprint(*SparkContext.PACKAGE_EXTENSIONS)\n")
+    assert done.stdout == ".zip .egg .jar .whl\n"
+
+
 def test_jobs_that_python_writes_in_are_marked(program: Program) -> None:
     done = program.run(
         f"{CONTEXT}from pyspark.core.rdd import RDD\n"
@@ -395,10 +426,8 @@ def test_the_real_pyspark_writes_are_marked_whatever_another_thread_does(program
     ]
 
 
-@pytest.mark.parametrize(("pinned", "shared"), [("false", "true"), ("TRUE", None)])
-def test_python_threads_that_share_those_of_the_jvm_are_told_of(
-    program: Program, pinned: str, shared: str | None
-) -> None:
+@pytest.mark.parametrize(("pinned", "shared"), [("false", "true"), ("TRUE", "false")])
+def test_python_threads_that_share_those_of_the_jvm_are_told_of(program: Program, pinned: str, shared: str) -> None:
     program.environment["PYSPARK_PIN_THREAD"] = pinned
     done = program.run(f"{IMPORT}SparkSession.Builder().master('yarn').getOrCreate()\n")
     assert ran_with(done).get("spark.yarnspec.sharedThreads") == shared
@@ -423,14 +452,38 @@ def test_an_orderly_end_is_noted(program: Program, text: str, code: int, noted: 
 @pytest.mark.parametrize(
     "text",
     [
-        "raise ValueError('the JVM is gone')",
         "import os; os.kill(os.getpid(), 9)",
         "import os; os.fork() or os._exit(3); os.wait(); os.kill(os.getpid(), 9)",
     ],
 )
-def test_an_error_or_a_signal_is_no_orderly_end(program: Program, text: str) -> None:
+def test_a_signal_is_no_orderly_end(program: Program, text: str) -> None:
     assert program.run(text).returncode != 0
     assert not (program.directory / "end.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "frame", "said"),
+    [
+        ("raise ValueError('p' * 3_000_000)", 'app.py", line 1, in <module>', f"ValueError: {'p' * 3_000_000}\n"),
+        ("import sys\nsys.excepthook = print\n1 / 0", "line 3", "ZeroDivisionError: division by zero\n"),
+        ("def f(): f()\nf()", "line 2", "RecursionError: maximum recursion depth exceeded\n"),
+        ("class E(Exception):\n def __str__(self): return 1 / 0\nraise E", "line 3", "E: <exception str() failed>\n"),
+        ("raise ValueError('\\ud800')", "line 1", "ValueError: \\ud800\n"),
+        ("raise ValueError(1) from ValueError(2)", "line 1", "ValueError: 1\n"),
+    ],
+)
+def test_an_error_is_noted_with_its_frames(program: Program, text: str, frame: str, said: str) -> None:
+    assert program.run(text).returncode == 1
+    failure = json.loads((program.directory / "end.json").read_text())["failure"]
+    assert frame in failure["frames"][0]
+    assert failure["text"].removeprefix("__main__.") == said
+    assert len(failure["frames"]) <= 40
+
+
+def test_of_a_program_that_python_cannot_read_the_line_is_noted(program: Program) -> None:
+    assert program.run("x = 1\ny = = 2\n").returncode == 1
+    failure = json.loads((program.directory / "end.json").read_text())["failure"]
+    assert 'app.py", line 2' in failure["text"]
 
 
 PICKLES = """
@@ -469,3 +522,28 @@ def test_functions_are_pickled_alike_wherever_the_program_lies(tmp_path: Path, r
         assert area == 12
         found.append(digest)
     assert (found[0] == found[1]) is recovery
+
+
+def test_arguments_that_are_not_utf_8_come_as_they_were(program: Program) -> None:
+    path = program.directory / "app.py"
+    path.write_text("import os, sys; print([os.fsencode(one) for one in sys.argv[1:]])")
+    for locale in ("C", "C.UTF-8"):
+        told = subprocess.check_output(
+            [sys.executable, str(path), "yarnspec-bytes:636166e9", "größe", "yarnspec-byte"],
+            env=program.environment | {"PYTHONPATH": ":".join(program.path), "LC_ALL": locale},
+            timeout=60,
+        )
+        assert told.decode().strip() == str([b"caf\xe9", "größe".encode(), b"yarnspec-byte"])
+
+
+def test_variables_that_executors_have_replaced_are_not_sent_to_workers(program: Program) -> None:
+    told = json.loads((program.directory / "owned.json").read_text())
+    (program.directory / "owned.json").write_text(json.dumps(told | {"expanded": ["MINE"]}))
+    done = program.run(
+        "from pyspark.core.context import SparkContext\n"
+        "from pyspark.conf import SparkConf\n"
+        "SparkContext.environment = {'MINE': '{{PWD}}', 'OTHER': 'x'}\n"
+        "context = SparkContext(SparkConf().setMaster('yarn'))\n"
+        "import sys; print(context.environment, file=sys.stderr)"
+    )
+    assert done.stderr.strip() == "{'OTHER': 'x'}"

@@ -90,7 +90,12 @@ def test_what_only_the_am_knows() -> None:
     assert found["spark.sql.shuffle.partitions"] == "7"
     assert found["spark.driver.host"] == found["spark.driver.bindAddress"] == "127.0.0.3"
     assert found["spark.driver.port"] == "4711"
-    assert found["spark.master"] == "local-yarnspec"
+    assert found["spark.master"] == "yarn"
+    # Until the hook in the program's Python takes it back.
+    assert found["spark.yarnspec.sharedThreads"] == "true"
+    assert found["spark.plugins.defaultList"] == properties.MASTER_GUARD
+    theirs = complete({"spark.plugins.defaultList": "org.example.Theirs"})
+    assert theirs["spark.plugins.defaultList"] == f"{properties.MASTER_GUARD},org.example.Theirs"
     assert found["spark.ui.proxyBase"] == "/proxy/application_1_0001"
     assert found["spark.yarnspec.epoch"] == "2"
     assert found["spark.yarnspec.executors"] == "5"

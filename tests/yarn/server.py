@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from yarnspec.yarn.hadoop_conf import RmAddress
+from yarnspec.yarn.hadoop.hadoop_conf import RmAddress
 
 Answer = tuple[int, Any]
 

@@ -15,40 +15,49 @@ import msgspec
 import structlog
 import tenacity
 
-from yarnspec.am.allocations import Allocations
-from yarnspec.am.answers import Answers
-from yarnspec.am.attempts import CRASHED, ended_before, ending_of, for_good, taken_away, unless_replaced, why_ended
-from yarnspec.am.containers import ExecutorContainers
-from yarnspec.am.doors import Doors
-from yarnspec.am.earlier import Earlier
-from yarnspec.am.ending import finish_again, finish_application
-from yarnspec.am.history import ApplicationHistory
-from yarnspec.am.kept import why_off
-from yarnspec.am.lives import DriverLives
-from yarnspec.am.place import Place
-from yarnspec.am.placement import PlacementFile
-from yarnspec.am.refusals import EarlierRefusals
-from yarnspec.am.sharedblocks import SharedBlocks
-from yarnspec.am.shell import Shell
-from yarnspec.am.sigterm import end_on_sigterm
-from yarnspec.am.sources import ProgramReports, ProviderEvents
-from yarnspec.am.watch import ClusterWatch
-from yarnspec.core import events
-from yarnspec.core.commands import FinishApplication
+from yarnspec.am.attempt.am_container import AmContainer
+from yarnspec.am.attempt.earlier import Earlier
+from yarnspec.am.attempt.history import ApplicationHistory
+from yarnspec.am.attempt.rest_endpoint import RestEndpoint
+from yarnspec.am.driver.epochs import DriverEpochs
+from yarnspec.am.end.attempt_endings import (
+    CRASHED,
+    ended_before,
+    ending_of,
+    for_good,
+    killed,
+    taken_away,
+    unless_replaced,
+    why_ended,
+)
+from yarnspec.am.end.ending import finish_again, finish_application
+from yarnspec.am.end.sigterm import end_on_sigterm
+from yarnspec.am.executors.executor_containers import ExecutorContainers
+from yarnspec.am.executors.placement_file import PlacementFile
+from yarnspec.am.journal.epoch_journal import why_off
+from yarnspec.am.loop.answers import Answers
+from yarnspec.am.loop.shell import Shell
+from yarnspec.am.sources.allocations import Allocations
+from yarnspec.am.sources.cluster_watch import ClusterWatch
+from yarnspec.am.sources.event_sources import ProgramReports, ProviderEvents
+from yarnspec.am.sources.refusals import EarlierRefusals
+from yarnspec.am.sources.sharedblocks import SharedBlocks
+from yarnspec.core.lifecycle.restarts import first_epoch, restarts_in_each
+from yarnspec.core.messages import events
+from yarnspec.core.messages.commands import FinishApplication
+from yarnspec.core.messages.settings import RecoverySettings, Settings
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.core.restarts import first_epoch, restarts_in_each
-from yarnspec.core.settings import RecoverySettings, Settings
-from yarnspec.observe.eventlogs import EventLogs
-from yarnspec.observe.rest import Endpoint
-from yarnspec.observe.server import RestServer
-from yarnspec.observe.status import About, StatusFold
+from yarnspec.observe.http.rest import Endpoint
+from yarnspec.observe.http.server import RestServer
+from yarnspec.observe.log.attempt_log import EventLogs
+from yarnspec.observe.status.status_fold import About, StatusFold
 from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, Plan
 from yarnspec.spark.executor import container_environment
 from yarnspec.spark.properties import EPOCH_MAX
-from yarnspec.yarn.am_client import SkeinContainers
-from yarnspec.yarn.cluster import Attempt
-from yarnspec.yarn.hadoop_conf import HadoopConf
-from yarnspec.yarn.resource_manager import ResourceManager
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
+from yarnspec.yarn.rm.reports import AttemptReport
+from yarnspec.yarn.rm.resource_manager import ResourceManager
+from yarnspec.yarn.skein.am_client import SkeinContainers
 
 _log = structlog.get_logger()
 
@@ -74,12 +83,12 @@ def restarts_of(plan: Plan) -> int:
 
 
 def earlier_attempts(
-    attempt: int, attempts: Callable[[], Iterable[Attempt]], diagnostics: Callable[[str], str]
-) -> tuple[Attempt, ...]:
+    attempt: int, attempts: Callable[[], Iterable[AttemptReport]], diagnostics: Callable[[str], str]
+) -> tuple[AttemptReport, ...]:
     """The attempts before this one, first to last, with what YARN says of their ends; none when it does not tell."""
     if attempt == 1:
         return ()
-    before: list[Attempt] = []
+    before: list[AttemptReport] = []
     try:
         before = sorted((one for one in attempts() if one.number < attempt), key=lambda one: one.number)
         # The newest matter most, and of the others nothing is asked when it does not answer: the driver waits.
@@ -96,7 +105,7 @@ def epochs_of(plan: Plan, attempts: Iterable[int]) -> tuple[int, ...]:
 
 
 def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[int, ...] = ()) -> Settings:
-    """The core's settings for the attempt whose first epoch this is; ``spared``: epochs that YARN ended."""
+    """The core's settings for the attempt whose first epoch this is; ``spared``: of attempts ended from outside."""
     options = plan.options
     recovery_off = why_off(epoch) if options.recovery.enabled else ""
     return Settings(
@@ -126,10 +135,11 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
     )
 
 
-def negotiate(place: Place) -> int:
+def negotiate(place: AmContainer) -> int:
     """Run one attempt of an application; returns the process's exit code, which Skein reads."""
     plan = msgspec.json.decode((place.directory / PLAN_FILE).read_bytes(), type=Plan)
     os.environ["HADOOP_CONF_DIR"] = str(place.unpack_hadoop_configuration())
+    os.environ.pop("YARN_CONF_DIR", None)
     conf = HadoopConf.read()
     history = ApplicationHistory(conf, plan, place)
     ended = _PERSISTENTLY(history.ended_before, partial(epoch_of, plan)) if place.attempt > 1 else None
@@ -140,11 +150,10 @@ def negotiate(place: Place) -> int:
     return _run(plan, place, conf, history)
 
 
-def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory) -> int:
+def _run(plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationHistory) -> int:
     epoch = epoch_of(plan, place.attempt)
     rm = ResourceManager.from_conf(conf)
     before = earlier_attempts(place.attempt, lambda: rm.attempts(place.application_id), rm.diagnostics)
-    spared = taken_away(before)
     earlier = history.earlier(epoch)
     log = EventLogs(epoch, history.open_events)
     master = SkeinContainers.from_current()
@@ -152,9 +161,9 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     # Connected: from here on nothing in this container needs the key pair, and the program must not find it.
     place.remove_credentials()
     placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
-    driver = DriverLives(plan, place, history, containers)
+    driver = DriverEpochs(plan, place, history, containers)
     shell = Shell(
-        negotiator=Negotiator(settings_of(plan, earlier, epoch, spared=epochs_of(plan, spared))),
+        negotiator=Negotiator(settings_of(plan, earlier, epoch, spared=epochs_of(plan, killed(before)))),
         log=log,
         fold=StatusFold(place.application_id),
         containers=containers,
@@ -195,14 +204,14 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
     )
     token = secrets.token_urlsafe(32)
     server = RestServer(answers, token, place.host)
-    doors = Doors(
+    doors = RestEndpoint(
         server,
         lambda url: history.announce(Endpoint(url=url, token=token, epoch=epoch, attempt=place.attempt)),
     )
     doors.open()
 
     ending = unless_replaced(
-        for_good(ending_of(shell), plan, place.attempt - len(spared)),
+        for_good(ending_of(shell), plan, place.attempt - len(taken_away(before))),
         place.attempt,
         # It begins its journal before it says where it listens.
         (history.announced_attempt, lambda: attempt_of(plan, history.newest_epoch())),
@@ -235,12 +244,12 @@ def _run(plan: Plan, place: Place, conf: HadoopConf, history: ApplicationHistory
 def _begin(
     shell: Shell,
     plan: Plan,
-    place: Place,
+    place: AmContainer,
     epoch: int,
     *,
     shared: SharedBlocks,
     earlier: Earlier,
-    before: tuple[Attempt, ...],
+    before: tuple[AttemptReport, ...],
 ) -> None:
     """Tell the core that the attempt starts, after everything that keeps containers off hosts from the start on."""
     shared.watcher.start()
@@ -265,7 +274,7 @@ def _begin(
 
 def main() -> None:
     """Entry point."""
-    place = Place.from_environment(os.environ, Path.cwd())
+    place = AmContainer.from_environment(os.environ, Path.cwd())
     _log_to(place.log_directory / "negotiator.log")
     try:
         code = negotiate(place)

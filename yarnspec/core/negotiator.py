@@ -8,38 +8,35 @@ are no more.
 
 from __future__ import annotations
 
-from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from yarnspec.core import events as ev
-from yarnspec.core import explain
-from yarnspec.core import recoveryevents as rec
-from yarnspec.core.blocklist import SUBMIT, TIMER_FAMILY, Blocklist
-from yarnspec.core.carry import CARRY_TIMER, Carry
-from yarnspec.core.clusterlist import ClusterList
-from yarnspec.core.commands import Command, ReleaseContainer, RequestContainers
-from yarnspec.core.containers import IDS_PER_EPOCH, Containers
-from yarnspec.core.datahosts import LIVE_TIMER_FAMILY, DataHosts
-from yarnspec.core.driver import Driver
-from yarnspec.core.executors import BACKOFF_TIMER, LEFT_OVER_TIMER, Executors
-from yarnspec.core.hosts import Hosts
-from yarnspec.core.lifecycle import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
-from yarnspec.core.placement import Placement
-from yarnspec.core.recovery import Recovery
-from yarnspec.core.refusals import Refusals
-from yarnspec.core.removals import REMOVED_TIMER_FAMILY
-from yarnspec.core.settings import Settings
-from yarnspec.core.speculation import Speculation
-from yarnspec.core.speculationview import Explanation, SpeculationView
-from yarnspec.core.taskblocks import TaskBlocks
-from yarnspec.core.timers import Timers
+from yarnspec.core.blocking.blocklist import SUBMIT, TIMER_FAMILY, Blocklist
+from yarnspec.core.blocking.clusterlist import ClusterList
+from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.blocking.taskblocks import TaskBlocks
+from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, ExecutorTable
+from yarnspec.core.containers.placement_versions import PlacementVersions
+from yarnspec.core.containers.removals import REMOVED_TIMER_FAMILY
+from yarnspec.core.copies import explain
+from yarnspec.core.copies.speculation import Speculation
+from yarnspec.core.copies.speculationview import Explanation, SpeculationView
+from yarnspec.core.lifecycle.driver import Driver
+from yarnspec.core.lifecycle.executor_events import BACKOFF_TIMER, LEFT_OVER_TIMER, Executors
+from yarnspec.core.lifecycle.phases import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
+from yarnspec.core.lifecycle.refusals import Refusals
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoveryevents as rec
+from yarnspec.core.messages.commands import Command, ReleaseContainer, RequestContainers, Warn
+from yarnspec.core.messages.settings import Settings
+from yarnspec.core.messages.timers import Timers
+from yarnspec.core.recovery.epoch_recovery import EpochRecovery
+from yarnspec.core.recovery.master_handover import CARRY_TIMER, MasterHandover
+from yarnspec.core.recovery.saved_output_hosts import LIVE_TIMER_FAMILY, SavedOutputHosts
 
 HOSTS_TIMER = "hosts-wait"
-
-_KEPT_WARNINGS = 50
 
 
 class Negotiator:
@@ -47,15 +44,14 @@ class Negotiator:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._warnings: deque[str] = deque(maxlen=_KEPT_WARNINGS)
-        self._counters: Counter[str] = Counter()
+        self._out_of_order = 0
         self._timers = Timers()
         self._refusals = Refusals()
         self._hosts = Hosts()
-        self._containers = Containers(settings)
+        self._containers = ExecutorTable(settings)
         self._blocklist = Blocklist(self._hosts, self._timers, settings, self._containers.running)
         self._cluster_list = ClusterList(self._blocklist, self._hosts, settings.placement.max_blocked_share)
-        self._placement = Placement()
+        self._placement = PlacementVersions()
         self._task_blocks = TaskBlocks()
         self._blocklist.register(self._placement)
         self._blocklist.register(self._task_blocks)
@@ -67,7 +63,6 @@ class Negotiator:
             containers=self._containers,
             blocklist=self._blocklist,
             task_blocks=self._task_blocks,
-            warn=self._warn,
         )
         self._executors = Executors(
             settings,
@@ -75,12 +70,11 @@ class Negotiator:
             self._containers,
             self._hosts,
             self._timers,
-            warn=self._warn,
             came=self._speculation.executor_came,
             gone=self._speculation.executor_gone,
             died_young=self._speculation.died_young,
         )
-        self._carry = Carry(
+        self._carry = MasterHandover(
             lifecycle=self._lifecycle,
             timers=self._timers,
             blocklist=self._blocklist,
@@ -123,6 +117,7 @@ class Negotiator:
             rec.JournalReplayed: self._journal_replayed,
             **self._speculation.routes,
             ev.JobEnded: self._job_ended,
+            ev.DriverLost: self._driver_lost,
         }
         self._timer_families: dict[str, Callable[[str, str, int], list[Command]]] = {
             TIMER_FAMILY: lambda name, _, now_ms: self._blocklist.expire(name, now_ms),
@@ -150,9 +145,7 @@ class Negotiator:
 
     def handle(self, event: ev.Event, now_ms: int) -> list[Command]:
         """Take one event and give the commands that follow from it, in the order in which they are to be done."""
-        self._counters[type(event).__name__] += 1
         if self._lifecycle.over:
-            self._counters["after_end"] += 1
             return []
         route = self._routes.get(type(event))
         commands = route(event, now_ms) if route is not None else []
@@ -187,15 +180,17 @@ class Negotiator:
         begun = self._recovery.begin(event.epoch, said, now_ms)
         return begun if self._lifecycle.over else begun + self._await_hosts(now_ms)
 
-    def _recovery_of_an_epoch(self, lost_writes: str = "") -> Recovery:
-        data_hosts = DataHosts(
+    def _recovery_of_an_epoch(self, lost_writes: str = "") -> EpochRecovery:
+        data_hosts = SavedOutputHosts(
             self._settings.recovery,
             timers=self._timers,
             hosts=self._hosts,
             blocklist=self._blocklist,
             containers=self._containers,
         )
-        return Recovery(self._settings.recovery, self._lifecycle, self._timers, data_hosts, lost_writes=lost_writes)
+        return EpochRecovery(
+            self._settings.recovery, self._lifecycle, self._timers, data_hosts, lost_writes=lost_writes
+        )
 
     def _context_begun(self, first: bool, now_ms: int) -> list[Command]:
         return self._recovery.driver_ready(first, now_ms)
@@ -260,8 +255,6 @@ class Negotiator:
         return self._blocklist.release(event)
 
     def _cluster_blocks_read(self, event: ev.ClusterBlocksRead, now_ms: int) -> list[Command]:
-        for problem in event.problems:
-            self._warn(f"the cluster's list of blocked hosts: {problem}")
         self._cluster_list.read(event)
         if self._hosts.reported:
             return []
@@ -278,16 +271,21 @@ class Negotiator:
         return []
 
     def _placement_problem(self, event: ev.PlacementProblem, _now_ms: int) -> list[Command]:
-        return self._warn(f"placement: {event.message}")
+        return [Warn(reason=f"placement: {event.message}")]
 
     def _program_warned(self, event: ev.ProgramWarned, _now_ms: int) -> list[Command]:
-        return self._warn(event.message or f"the program sets {event.key}, which yarnspec owns")
+        return [Warn(reason=event.message or f"the program sets {event.key}, which yarnspec owns")]
 
     def _feed_lagged(self, event: ev.FeedLagged, _now_ms: int) -> list[Command]:
-        return self._warn(f"{event.count} observations of tasks were lost on their way")
+        said = "observations of tasks were lost on their way and are not among the events"
+        return [Warn(reason=said, times=event.count)]
 
     def _job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
         return self._recovery.job_ended(event, now_ms) + self._speculation.routes[ev.JobEnded](event, now_ms)
+
+    def _driver_lost(self, event: ev.DriverLost, now_ms: int) -> list[Command]:
+        # First: the journal of the life that has ended takes the record.
+        return self._recovery.driver_lost(event) + self._driver.routes[ev.DriverLost](event, now_ms)
 
     def _timer_fired(self, event: ev.TimerFired, now_ms: int) -> list[Command]:
         due = self._timers.take(event, now_ms)
@@ -305,11 +303,11 @@ class Negotiator:
         return []
 
     def _hosts_unknown(self, now_ms: int) -> list[Command]:
-        self._warn(
+        said = (
             "the cluster's hosts could not be listed; the hosts excluded at submit are blocked unchecked, and the "
             "cluster's list is heeded as soon as they are known"
         )
-        return self._decide_exclusions(now_ms)
+        return [Warn(reason=said), *self._decide_exclusions(now_ms)]
 
     def _wait_over(self, now_ms: int) -> list[Command]:
         verdict = self._lifecycle.timed_out(self._containers, now_ms, self._blocklist.hosts)
@@ -342,10 +340,5 @@ class Negotiator:
         return commands + self._lifecycle.watch(containers, now_ms)
 
     def _stale(self) -> list[Command]:
-        self._counters["out_of_order"] += 1
-        return []
-
-    def _warn(self, message: str) -> list[Command]:
-        if message not in self._warnings:
-            self._warnings.append(message)
+        self._out_of_order += 1
         return []

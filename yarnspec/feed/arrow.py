@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from yarnspec.core.observations import COLUMNS, NONE, IntColumn, Observations
+from yarnspec.core.messages.observations import COLUMNS, NONE, IntColumn, Observations
 
 _NAMES = ("host", "executor")
 _SCHEMA = pa.schema(

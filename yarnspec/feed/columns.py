@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from yarnspec.core.observations import COLUMNS, NONE, IntColumn, Observations
+from yarnspec.core.messages.observations import COLUMNS, NONE, IntColumn, Observations
 
 _CODES = ("host", "executor")
 

@@ -11,7 +11,7 @@ import socket
 import struct
 from collections.abc import Callable
 
-from yarnspec.core.observations import Observations
+from yarnspec.core.messages.observations import Observations
 
 _CONNECT_S = 10.0
 _BUFFER_BYTES = 1 << 20

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from yarnspec.core.events import Event, JobEnded, JobStarted, Observed
-from yarnspec.core.observations import NONE, Failure, Observations, RowKind, StageFlag, State
+from yarnspec.core.messages.events import Event, JobEnded, JobStarted, Observed
+from yarnspec.core.messages.observations import NONE, Failure, Observations, RowKind, StageFlag, State
 from yarnspec.feed.columns import Rows, join
 from yarnspec.feed.logfiles import log_lines
 

@@ -11,12 +11,12 @@
 
     directory = JournalDirectory(files, path)              # directory.py
     journal, past = directory.begin(began, on_stopped=…)   # began: EpochBegan; fences the former writers; blocks
-    past.recorded                                          # core/journalstate.py: what the past adds up to
+    past.recorded                                          # core/journal/journalstate.py: what the past adds up to
     past.problem                                           # else why nothing of it may be used
     journal.append(record)                                 # writer.py: a detail, never blocks
     journal.append_durable(record)                         # a summary: a Future that is done when it is on disk
     journal.begin_close(); journal.close(deadline_s)
 
-Who reads: ``JournalDirectory.entries``, ``replay`` and ``verify``. The records are in ``core/journalrecords.py``, the
-frames that the driver's JVM sends and takes in ``frames.py``.
+Who reads: ``JournalDirectory.entries``, ``replay`` and ``verify``. The records are in
+``core/journal/journalrecords.py``, the frames that the driver's JVM sends and takes in ``frames.py``.
 """

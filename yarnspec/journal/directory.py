@@ -10,12 +10,12 @@ from typing import TypeVar
 
 import tenacity
 
-from yarnspec.core.journalrecords import EpochBegan, EpochSealed, JournalRecord, SnapshotBegan, SnapshotEnded
-from yarnspec.core.savedwork import lost_record
+from yarnspec.core.journal.journalrecords import EpochBegan, EpochSealed, JournalRecord, SnapshotBegan, SnapshotEnded
+from yarnspec.core.recovery.savedwork import lost_record
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.journal.errors import EpochTaken, Fenced, JournalDamaged
 from yarnspec.journal.layout import Layout
-from yarnspec.journal.records import MAGIC, Entry, encode, payload_of
+from yarnspec.journal.records import MAGIC, JournalEntry, encode, payload_of
 from yarnspec.journal.replay import Past, replay
 from yarnspec.journal.stores import AppendStore, JournalFiles, LogWriter, PartsLog, Store
 from yarnspec.journal.verify import EpochReport, verify_epoch
@@ -123,7 +123,7 @@ class JournalDirectory:
         """What all epochs add up to; nothing is changed."""
         return replay(self._layout, self.epochs(), self._scratch)
 
-    def entries(self, epoch: int) -> Iterator[Entry]:
+    def entries(self, epoch: int) -> Iterator[JournalEntry]:
         """The records of one epoch that count; JournalDamaged where they are not what was written."""
         return iter(self._layout.scan(epoch, self._layout.seal_of(epoch)))
 

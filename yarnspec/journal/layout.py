@@ -18,11 +18,11 @@ import uuid
 
 import msgspec
 
-from yarnspec.core.journalrecords import JournalRecord
+from yarnspec.core.journal.journalrecords import JournalRecord
 from yarnspec.errors import YarnspecError
 from yarnspec.journal.errors import Fenced, JournalDamaged, JournalGone
 from yarnspec.journal.frames import encode_frame, read_frames
-from yarnspec.journal.records import Entry, NotOfItsTypeError, decode
+from yarnspec.journal.records import JournalEntry, NotOfItsTypeError, decode
 from yarnspec.journal.scan import LogBytes, Scan
 from yarnspec.journal.stores import LOG_FILE, JournalFiles, log_files
 from yarnspec.journal.writer import Written
@@ -160,7 +160,7 @@ class Layout:
         log = LogBytes(self.files, self.directory(epoch), list(self.sizes(epoch)))
         return Scan(log, epoch, None if seal is None else seal.size_bytes)
 
-    def record(self, entry: Entry) -> JournalRecord:
+    def record(self, entry: JournalEntry) -> JournalRecord:
         """What an entry says; JournalDamaged when its payload is none of its type."""
         try:
             return decode(entry)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import google_crc32c
 import msgspec
 
-from yarnspec.core.journalrecords import TYPES, JournalRecord, UnknownRecord
+from yarnspec.core.journal.journalrecords import TYPES, JournalRecord, UnknownRecord
 
 MAGIC = b"YSJRNL\x00\x01"
 """The first bytes of every epoch; the last of them is the version of the format."""
@@ -35,7 +35,7 @@ class NotOfItsTypeError(ValueError):
     """A payload with a right checksum is none of its record's type."""
 
 
-class Entry(NamedTuple):
+class JournalEntry(NamedTuple):
     """One record as it lies in its epoch; ``offset`` is that of its head."""
 
     epoch: int
@@ -70,7 +70,7 @@ def encode(epoch: int, seq: int, number: int, payload: bytes) -> bytes:
     return HEAD.pack(len(payload), epoch, seq, number, checksum, google_crc32c.value(head[:CHECKED_BYTES])) + payload
 
 
-def decode(entry: Entry) -> JournalRecord:
+def decode(entry: JournalEntry) -> JournalRecord:
     """The record of an entry; or NotOfItsTypeError."""
     decoder = _decoders.get(entry.type)
     if decoder is None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from yarnspec.core.journalrecords import EpochBegan, EpochSealed, SnapshotBegan, SnapshotEnded
-from yarnspec.core.journalstate import Recorded
-from yarnspec.core.savedwork import lost_record, progress_of, progress_record
+from yarnspec.core.journal.journalrecords import EpochBegan, EpochSealed, SnapshotBegan, SnapshotEnded
+from yarnspec.core.journal.journalstate import Recorded
+from yarnspec.core.recovery.savedwork import lost_record, progress_of, progress_record
 from yarnspec.journal.errors import JournalDamaged
 from yarnspec.journal.layout import Layout
-from yarnspec.journal.records import Entry
+from yarnspec.journal.records import JournalEntry
 from yarnspec.journal.spool import Spool
 
 
@@ -67,7 +67,7 @@ def _first_to_read(layout: Layout, epochs: list[int]) -> int:
     return 0
 
 
-def _begins_with_snapshot(layout: Layout, entries: Iterator[Entry]) -> bool:
+def _begins_with_snapshot(layout: Layout, entries: Iterator[JournalEntry]) -> bool:
     for entry in entries:
         if entry.type == SnapshotBegan.NUMBER:
             break

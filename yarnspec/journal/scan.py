@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import google_crc32c
 
 from yarnspec.journal.errors import JournalDamaged
-from yarnspec.journal.records import CHECKED_BYTES, HEAD, MAGIC, MAX_PAYLOAD_BYTES, Entry
+from yarnspec.journal.records import CHECKED_BYTES, HEAD, MAGIC, MAX_PAYLOAD_BYTES, JournalEntry
 from yarnspec.journal.stores import LOG_FILE, JournalFiles, log_files
 
 _PIECE_BYTES = 256 * 1024
@@ -74,7 +74,7 @@ class Scan:
         self.records = 0
         self.cut_bytes = 0
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[JournalEntry]:
         """The records; JournalDamaged where they are not what was written."""
         data = self._grown(b"", len(MAGIC))
         if not data and not self._limit_bytes:
@@ -109,7 +109,7 @@ class Scan:
             at = end
             self.size_bytes += head_size + size
             self.records += 1
-            yield Entry(epoch, seq, kind, payload, offset)
+            yield JournalEntry(epoch, seq, kind, payload, offset)
         self._tear(data)
 
     def _wrong_head(self, size: int, epoch: int, seq: int) -> JournalDamaged:

@@ -13,7 +13,7 @@ from typing import IO
 import google_crc32c
 import msgspec
 
-from yarnspec.core.journalrecords import MapFinished
+from yarnspec.core.journal.journalrecords import MapFinished
 from yarnspec.journal.records import MAX_PAYLOAD_BYTES
 
 _HEAD = struct.Struct(">II")

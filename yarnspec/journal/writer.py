@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import NamedTuple, Protocol
 
-from yarnspec.core.journalrecords import JournalRecord
+from yarnspec.core.journal.journalrecords import JournalRecord
 from yarnspec.errors import YarnspecError
 from yarnspec.journal.errors import Fenced, JournalGone, JournalStopped
 from yarnspec.journal.records import RecordTooLargeError, encode, payload_of

@@ -1,6 +1,6 @@
 """Builds `yarnspec.jar` from the Java sources beside this file: `python -m yarnspec.jvm.build`.
 
-With `--tests` JUnit's tests are run instead.
+With `--tests` it checks the format of the Java sources and runs JUnit's tests instead; with `--format` it formats them.
 
 Standard library only: it runs in environments in which nothing of yarnspec's is installed.
 """
@@ -51,11 +51,22 @@ def ensure_jar() -> Path:
     return JAR
 
 
-def run_tests() -> None:
-    """Run JUnit's tests.
+def format_sources() -> None:
+    """Format all Java sources.
 
     Raises:
-        JarNotBuilt: something does not compile, or a test failed.
+        JarNotBuilt: the formatter does not understand a source.
+    """
+    status = _maven("-Punit-tests", "spotless:apply")
+    if status != 0:
+        raise JarNotBuilt(f"the Java sources cannot be formatted (exit code {status}): see above")
+
+
+def run_tests() -> None:
+    """Check the format of the Java sources, and run JUnit's tests.
+
+    Raises:
+        JarNotBuilt: something is not formatted (`make format` does it) or does not compile, or a test failed.
     """
     status = _maven("-Punit-tests", "test")
     if status != 0:
@@ -94,10 +105,12 @@ def _spark_jars() -> Path:
 
 
 def main() -> None:
-    """Build, and say where the jar is; or run the tests."""
+    """Build, and say where the jar is; or run the tests; or format the sources."""
     try:
         if sys.argv[1:] == ["--tests"]:
             run_tests()
+        elif sys.argv[1:] == ["--format"]:
+            format_sources()
         else:
             print(ensure_jar())
     except JarNotBuilt as error:

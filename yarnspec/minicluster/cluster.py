@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
-from yarnspec.minicluster import web
-from yarnspec.minicluster.classarchive import ClassArchives
-from yarnspec.minicluster.configuration import (
+from yarnspec.minicluster.hadoop import web
+from yarnspec.minicluster.hadoop.classarchive import ClassArchives
+from yarnspec.minicluster.hadoop.cluster_record import ClusterRecord, read_record, write_record
+from yarnspec.minicluster.hadoop.configuration import (
     DATA_NODE,
     NAME_NODE,
     OWNER_WATCH,
@@ -27,22 +28,29 @@ from yarnspec.minicluster.configuration import (
     user_name,
     write_configuration,
 )
-from yarnspec.minicluster.daemons import OF_OURS, container_mark, format_name_node, kind, log_tail, mark, start_daemon
-from yarnspec.minicluster.home import Home, default_home
-from yarnspec.minicluster.jars import ensure_jars
-from yarnspec.minicluster.java import find_java_home
-from yarnspec.minicluster.locks import locked
-from yarnspec.minicluster.ports import HeldPorts
-from yarnspec.minicluster.processes import end, find_marked, identify, is_alive, send, wait_gone, wait_until
-from yarnspec.minicluster.record import Record, read_record, write_record
-from yarnspec.minicluster.scripts import write_scripts
+from yarnspec.minicluster.hadoop.daemons import (
+    OF_OURS,
+    container_mark,
+    format_name_node,
+    kind,
+    log_tail,
+    mark,
+    start_daemon,
+)
+from yarnspec.minicluster.hadoop.home import Home, default_home
+from yarnspec.minicluster.hadoop.jars import ensure_jars
+from yarnspec.minicluster.hadoop.scripts import write_scripts
+from yarnspec.minicluster.machine.java import find_java_home
+from yarnspec.minicluster.machine.locks import locked
+from yarnspec.minicluster.machine.ports import HeldPorts
+from yarnspec.minicluster.machine.processes import end, find_marked, identify, is_alive, send, wait_gone, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
     from types import TracebackType
 
-    from yarnspec.minicluster.processes import ProcessIdentity
+    from yarnspec.minicluster.machine.processes import ProcessIdentity
 
 START_TIMEOUT_S = 90
 _LOCK_TIMEOUT_S = 180
@@ -278,7 +286,7 @@ class MiniCluster:
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _start(
-        self, before: Record | None, owner: ProcessIdentity | None, java_home: Path, jars: Path, timeout_s: float
+        self, before: ClusterRecord | None, owner: ProcessIdentity | None, java_home: Path, jars: Path, timeout_s: float
     ) -> None:
         deadline = time.monotonic() + timeout_s
         shape = self._asked
@@ -287,7 +295,7 @@ class MiniCluster:
             old.unlink()
         with HeldPorts() as held:
             ports = _take_ports(held, before, shape)
-            record = Record(shape=shape, ports=ports, java_home=str(java_home), jars=str(jars), owner=owner)
+            record = ClusterRecord(shape=shape, ports=ports, java_home=str(java_home), jars=str(jars), owner=owner)
             write_configuration(self.home, shape, record.ports, jars)
             write_scripts(self.home, jars, java_home)
             write_record(self.home.record, record)
@@ -313,11 +321,11 @@ class MiniCluster:
         running = {kind(name): process.pid for name, process in record.daemons.items() if name not in OF_OURS}
         ClassArchives(jars, java_home).make_missing(running)
 
-    def _start_daemon(self, record: Record, name: str) -> None:
+    def _start_daemon(self, record: ClusterRecord, name: str) -> None:
         record.daemons[name] = start_daemon(self.home, record, name)
         write_record(self.home.record, record)
 
-    def _wait(self, record: Record, names: Iterable[str], ready: Callable[[], bool], timeout_s: float) -> None:
+    def _wait(self, record: ClusterRecord, names: Iterable[str], ready: Callable[[], bool], timeout_s: float) -> None:
         """Wait for `ready`; a daemon that ends meanwhile, or the time's end, is shown with its log."""
         watched = list(names)
         dead: list[str] = []
@@ -368,27 +376,27 @@ class MiniCluster:
     def _locked(self, doing: str) -> AbstractContextManager[None]:
         return locked(self.home.lock, timeout_s=_LOCK_TIMEOUT_S, doing=doing)
 
-    def _record(self) -> Record:
+    def _record(self) -> ClusterRecord:
         record = read_record(self.home.record)
         if record is None:
             raise NotFound(f"there is no mini cluster in {self.home.root}: run `yarnspec minicluster start` first")
         return record
 
-    def _record_with(self, host: str) -> tuple[Record, str]:
+    def _record_with(self, host: str) -> tuple[ClusterRecord, str]:
         record = self._record()
         _known(record.shape, host)
         return record, node_manager(host)
 
-    def _runs(self, record: Record, name: str) -> bool:
+    def _runs(self, record: ClusterRecord, name: str) -> bool:
         process = record.daemons.get(name)
         return process is not None and is_alive(process)
 
-    def _is_whole(self, record: Record) -> bool:
+    def _is_whole(self, record: ClusterRecord) -> bool:
         ending = record.owner is not None and not is_alive(record.owner)
         return not ending and all(self._runs(record, name) for name in self._daemon_names(record))
 
     @staticmethod
-    def _daemon_names(record: Record) -> list[str]:
+    def _daemon_names(record: ClusterRecord) -> list[str]:
         """Return them as they are started: the watch before there is anything to end."""
         watch = [OWNER_WATCH] if record.owner is not None else []
         slow = [SLOW_HOSTS] if record.shape.slow else []
@@ -408,7 +416,7 @@ def _known(shape: Shape, host: str) -> None:
         raise NotFound(f"this cluster has no host {host}; its hosts: {', '.join(shape.hosts)}")
 
 
-def _take_ports(held: HeldPorts, before: Record | None, shape: Shape) -> Ports:
+def _take_ports(held: HeldPorts, before: ClusterRecord | None, shape: Shape) -> Ports:
     """Take the ports this home had the last time where they are free, so that addresses stay valid; else others."""
     old = before.ports if before is not None else None
     taken = {}

@@ -11,8 +11,8 @@ import sys
 
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.minicluster.cluster import MiniCluster
-from yarnspec.minicluster.processes import wait_ended
-from yarnspec.minicluster.record import read_record
+from yarnspec.minicluster.hadoop.cluster_record import read_record
+from yarnspec.minicluster.machine.processes import wait_ended
 
 
 def main(home: str) -> None:

@@ -21,9 +21,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from yarnspec.minicluster.daemons import container_mark
-from yarnspec.minicluster.home import Home
-from yarnspec.minicluster.processes import find_marked, identify, send
+from yarnspec.minicluster.hadoop.daemons import container_mark
+from yarnspec.minicluster.hadoop.home import Home
+from yarnspec.minicluster.machine.processes import find_marked, identify, send
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,7 +52,7 @@ def turn(factor: float) -> tuple[float, float]:
     return running_s, period_s - running_s
 
 
-class Containers:
+class HostContainers:
     """The processes in the containers of one host; by file descriptor, so that no signal reaches a later process."""
 
     def __init__(self, home: Home, host: str) -> None:
@@ -78,10 +78,10 @@ class Containers:
                 del self._open[pid]
 
 
-class Scan:
+class ProcessScan:
     """Looks for the containers' processes; those that it has judged are not read again."""
 
-    def __init__(self, hosts: Iterable[Containers]) -> None:
+    def __init__(self, hosts: Iterable[HostContainers]) -> None:
         self._hosts = list(hosts)
         self._others: dict[int, float] = {}
 
@@ -106,8 +106,8 @@ def slow_down(home: Home, factors: Mapping[str, float]) -> NoReturn:
     """Stop and continue containers until a signal comes or the process that started this one is gone."""
     _hurry()
     guard = os.getppid()
-    hosts = {host: Containers(home, host) for host in factors}
-    scan = Scan(hosts.values())
+    hosts = {host: HostContainers(home, host) for host in factors}
+    scan = ProcessScan(hosts.values())
     begun_s = time.monotonic()
     plan = [(begun_s, host, False) for host in factors]
     heapq.heapify(plan)

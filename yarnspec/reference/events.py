@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from yarnspec.core.commands import Command
-from yarnspec.core.events import Event
+from yarnspec.core.messages.commands import Command
+from yarnspec.core.messages.events import Event
 from yarnspec.reference.sources import sentence_of
 
 _HEAD = """\

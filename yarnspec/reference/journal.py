@@ -1,4 +1,4 @@
-"""The table of records in docs/journal-format.md, from ``core/journalrecords.py``."""
+"""The table of records in docs/journal-format.md, from ``core/journal/journalrecords.py``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from yarnspec.core.journalrecords import TYPES, JournalRecord
+from yarnspec.core.journal.journalrecords import TYPES, JournalRecord
 from yarnspec.reference.sources import sentence_of
 
 _PAGE = Path(__file__).parents[2] / "docs/journal-format.md"

@@ -8,8 +8,8 @@
 The same seed gives the same run to the last byte of its trace, in any process: ``run(seed)``.
 """
 
-from yarnspec.simulate.rules import BrokenRule
-from yarnspec.simulate.run import Result, run
-from yarnspec.simulate.scenario import Scenario
+from yarnspec.simulate.world.rules import BrokenRule
+from yarnspec.simulate.world.run import RunResult, run
+from yarnspec.simulate.world.scenario import Scenario
 
-__all__ = ["BrokenRule", "Result", "Scenario", "run"]
+__all__ = ["BrokenRule", "RunResult", "Scenario", "run"]

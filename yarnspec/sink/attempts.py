@@ -14,7 +14,7 @@ _NAME = re.compile(r"(\d+)\.(e\d+\.t\d+)")
 
 
 @dataclass(frozen=True)
-class Attempt:
+class AttemptFile:
     """A whole file of one attempt at a partition; its name says epoch and task: ``00007.e1.t42``."""
 
     name: str
@@ -38,7 +38,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Task:
-    """What Spark knows of one attempt: ``id`` as in ``Attempt``."""
+    """What Spark knows of one attempt: ``id`` as in ``AttemptFile``."""
 
     partition: int
     id: str
@@ -63,17 +63,17 @@ class AttemptSets:
     """All that is known of, failed and killed ones as well."""
 
 
-def whole_files(names: dict[str, int]) -> list[Attempt]:
+def whole_files(names: dict[str, int]) -> list[AttemptFile]:
     """The attempts that have finished their file, of what their directory holds."""
-    return [Attempt(name, size) for name, size in sorted(names.items()) if _NAME.fullmatch(name)]
+    return [AttemptFile(name, size) for name, size in sorted(names.items()) if _NAME.fullmatch(name)]
 
 
-def sets_of(accepted: Iterable[Attempt], names: Collection[str], tasks: Iterable[Task]) -> AttemptSets:
+def sets_of(accepted: Iterable[AttemptFile], names: Collection[str], tasks: Iterable[Task]) -> AttemptSets:
     """The four sets: by what was accepted, what the attempts' directory holds, and what Spark knows of its tasks.
 
     Spark knows this epoch's tasks; of those before, the directory says which had copies.
     """
-    noted = [Attempt(name.removesuffix(COPY), 0) for name in names if name.endswith(COPY)]
+    noted = [AttemptFile(name.removesuffix(COPY), 0) for name in names if name.endswith(COPY)]
     tasks = [*tasks, *(Task(each.partition, each.id, True) for each in noted)]
     copied = {(_epoch(task.id), task.partition) for task in tasks if task.speculative}
     accepted = list(accepted)

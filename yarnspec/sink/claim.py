@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from yarnspec.errors import NotAllowed, YarnspecError
-from yarnspec.sink.files import Files
+from yarnspec.sink.files import SinkFiles
 
 _TRIES = 20
 
@@ -72,7 +72,7 @@ class Claim:
         owner: who claims.
     """
 
-    def __init__(self, files: Files, path: str, room: str, owner: Owner) -> None:
+    def __init__(self, files: SinkFiles, path: str, room: str, owner: Owner) -> None:
         self._files = files
         self._path = path
         self._room = room

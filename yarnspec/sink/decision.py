@@ -13,7 +13,7 @@ from typing import Any
 
 from yarnspec.errors import YarnspecError
 from yarnspec.sink.attempts import AttemptSets
-from yarnspec.sink.files import Files, split
+from yarnspec.sink.files import SinkFiles, split
 
 SUCCESS = "_SUCCESS"
 _MANIFEST = re.compile(r"_yarnspec-([0-9a-f]{22})\.json")
@@ -98,7 +98,7 @@ def file_name(partition: int, run: str, suffix: str) -> str:
     return f"part-{partition:05d}-{run}{suffix}"
 
 
-class Place:
+class OutputPlace:
     """Where an output and what belongs to it are: all beside each other, so that each move is a rename."""
 
     def __init__(self, target: str, run: str) -> None:
@@ -141,13 +141,13 @@ def _mark(application: str) -> str:
     return hashlib.sha256(application.encode()).hexdigest()[:6]
 
 
-def manifest_names(files: Files, target: str, application: str = "") -> list[str]:
+def manifest_names(files: SinkFiles, target: str, application: str = "") -> list[str]:
     """The manifests in a directory; only those that may be of an application, if one is named."""
     mark = f"_yarnspec-{_mark(application) if application else ''}"
     return sorted(name for name in files.names(target) if name.startswith(mark) and _MANIFEST.fullmatch(name))
 
 
-def manifest(files: Files, target: str, name: str) -> Decision | None:
+def manifest(files: SinkFiles, target: str, name: str) -> Decision | None:
     """What one manifest says; None when it is gone.
 
     Raises:
@@ -161,7 +161,7 @@ def manifest(files: Files, target: str, name: str) -> Decision | None:
     return read_back(f"{target}/{name}", content, otherwise)
 
 
-def published(files: Files, target: str) -> list[str]:
+def published(files: SinkFiles, target: str) -> list[str]:
     """The names of the files in a directory that readers shall see: of each ``save`` all or none.
 
     Files of sinks count when their manifest is there, and it comes last; files of others always do, hidden ones never.

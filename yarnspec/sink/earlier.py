@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from yarnspec.errors import YarnspecError
 from yarnspec.sink.claim import Owner, Superseded
 from yarnspec.sink.decision import Decision, Mode, manifest, manifest_names
-from yarnspec.sink.files import Files
+from yarnspec.sink.files import SinkFiles
 
 
 @dataclass(frozen=True)
-class _Known:
+class _Manifest:
     """What a manifest says, but for its files."""
 
     manifest: str
@@ -29,7 +29,7 @@ class _Known:
     key: str
 
 
-_READ: dict[tuple[str, str], dict[str, _Known]] = {}
+_READ: dict[tuple[str, str], dict[str, _Manifest]] = {}
 """What manifests of a path say, by name: nobody writes to one again, so that each is read once in a process."""
 
 
@@ -47,7 +47,7 @@ class EarlierSaves:
             done its work, and given up its claim.
     """
 
-    def __init__(self, files: Files, target: str, owner: Owner, mode: Mode) -> None:
+    def __init__(self, files: SinkFiles, target: str, owner: Owner, mode: Mode) -> None:
         self._files = files
         self._target = target
         self._owner = owner
@@ -124,7 +124,7 @@ class EarlierSaves:
         return None
 
     @property
-    def _before(self) -> list[_Known]:
+    def _before(self) -> list[_Manifest]:
         """By earlier drivers."""
         return [each for each in self._ours if 0 < each.epoch < self._owner.epoch]
 
@@ -133,7 +133,7 @@ class EarlierSaves:
         if self._damaged is not None:
             raise self._damaged
 
-    def _check_key(self, done: _Known, line: str, origin: str) -> None:
+    def _check_key(self, done: _Manifest, line: str, origin: str) -> None:
         """Two with one key would be a mistake that nobody notices; the same one again may have more input by now."""
         if origin and done.origin == origin:
             return
@@ -144,7 +144,7 @@ class EarlierSaves:
                 f"in {line}{'' if elsewhere else ' of other data'}: each needs a key of its own; nothing was written"
             )
 
-    def _check_kinds(self, done: list[_Known], *, keyed: bool) -> None:
+    def _check_kinds(self, done: list[_Manifest], *, keyed: bool) -> None:
         other = [each for each in done if bool(each.key) is not keyed]
         if other:
             raise YarnspecError(
@@ -153,7 +153,7 @@ class EarlierSaves:
                 f"{'with' if keyed else 'without'}: nothing was written. Give all saves to a path a key, or none"
             )
 
-    def _decision(self, known: _Known) -> Decision:
+    def _decision(self, known: _Manifest) -> Decision:
         found = manifest(self._files, self._target, known.manifest)
         if found is None:
             raise YarnspecError(
@@ -161,10 +161,10 @@ class EarlierSaves:
             )
         return found
 
-    def _read(self) -> list[_Known]:
+    def _read(self) -> list[_Manifest]:
         """What the manifests at the path say that may be the application's, as far as they can be read."""
         before = _READ.get((self._owner.process, self._target), {})
-        there: dict[str, _Known] = {}
+        there: dict[str, _Manifest] = {}
         for name in manifest_names(self._files, self._target, self._owner.application):
             try:
                 known = before.get(name) or self._known(name)
@@ -176,11 +176,11 @@ class EarlierSaves:
         _READ[self._owner.process, self._target] = there
         return list(there.values())
 
-    def _known(self, name: str) -> _Known | None:
+    def _known(self, name: str) -> _Manifest | None:
         said = manifest(self._files, self._target, name)
         if said is None:
             return None
-        return _Known(name, said.application, said.epoch, said.ordinal, said.line, said.origin, said.key)
+        return _Manifest(name, said.application, said.epoch, said.ordinal, said.line, said.origin, said.key)
 
 
 def _place(line: str) -> str:

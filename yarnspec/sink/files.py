@@ -18,7 +18,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
-class Files(Protocol):
+class SinkFiles(Protocol):
     """A file system with an atomic rename; paths are text, with ``/`` between names."""
 
     def exists(self, path: str) -> bool:
@@ -69,11 +69,11 @@ class Files(Protocol):
         ...
 
 
-class LocalFiles:
+class LocalSinkFiles:
     """The files of this machine, or a directory that all machines have mounted."""
 
     def exists(self, path: str) -> bool:
-        """See ``Files``. Where nobody can tell, as a mount does not answer, that is an error."""
+        """See ``SinkFiles``. Where nobody can tell, as a mount does not answer, that is an error."""
         try:
             os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -81,11 +81,11 @@ class LocalFiles:
         return True
 
     def is_directory(self, path: str) -> bool:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         return Path(path).is_dir()
 
     def names(self, directory: str) -> dict[str, int]:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         found = {}
         with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(directory) as entries:
             for each in entries:
@@ -95,18 +95,18 @@ class LocalFiles:
         return found
 
     def read(self, path: str) -> bytes | None:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         try:
             return Path(path).read_bytes()
         except FileNotFoundError:
             return None
 
     def write(self, path: str, data: bytes) -> None:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         Path(path).write_bytes(data)
 
     def make_directories(self, path: str) -> None:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         while not Path(path).is_dir():
             try:
                 Path(path).mkdir(parents=True)
@@ -117,7 +117,7 @@ class LocalFiles:
                         raise
 
     def rename(self, source: str, target: str) -> bool:
-        """See ``Files``. A file is linked and unlinked, as rename(2) would replace another one.
+        """See ``SinkFiles``. A file is linked and unlinked, as rename(2) would replace another one.
 
         An empty directory that comes to have the name in the last moment is replaced.
         """
@@ -148,7 +148,7 @@ class LocalFiles:
         return True
 
     def delete(self, path: str) -> None:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         with contextlib.suppress(FileNotFoundError):
             if Path(path).is_dir():
                 shutil.rmtree(path)
@@ -156,12 +156,12 @@ class LocalFiles:
                 os.unlink(path)  # noqa: PTH108
 
     def remove_empty(self, directory: str) -> None:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         with contextlib.suppress(OSError):
             os.rmdir(directory)  # noqa: PTH106
 
     def why_fixed(self, path: str, parent: str, *, replaced: bool) -> str | None:  # noqa: ARG002 - holds for both
-        """See ``Files``. A link that leads nowhere can be renamed."""
+        """See ``SinkFiles``. A link that leads nowhere can be renamed."""
         with contextlib.suppress(FileNotFoundError):
             if Path(path).stat().st_dev != Path(parent).stat().st_dev or _is_mounted(path):
                 return f"a mount point, or a link that leads into another file system than that of {parent}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yarnspec.errors import UsageError
-from yarnspec.sink.files import Files, LocalFiles
+from yarnspec.sink.files import LocalSinkFiles, SinkFiles
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -31,24 +31,24 @@ class HadoopFiles:
         self._no_options = context._gateway.new_array(self._jvm.org.apache.hadoop.fs.Options.Rename, 0)
 
     def exists(self, path: str) -> bool:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         with _python_errors():
             return bool(self._files.exists(self._path(path)))
 
     def is_directory(self, path: str) -> bool:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         with _python_errors():
             return self.exists(path) and bool(self._files.getFileStatus(self._path(path)).isDirectory())
 
     def names(self, directory: str) -> dict[str, int]:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         with _python_errors():
             told = str(self._lister.list(self._files, self._path(directory)))
         entries = [entry.partition("/") for entry in told.split("\0") if entry]
         return {name: int(size) for size, _, name in entries}
 
     def read(self, path: str) -> bytes | None:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         try:
             with _python_errors():
                 stream = self._files.open(self._path(path))
@@ -60,7 +60,7 @@ class HadoopFiles:
             return None
 
     def write(self, path: str, data: bytes) -> None:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         with _python_errors():
             # Unlike `create`, it makes no directory: a driver whose directory is gone shall notice.
             stream = self._files.createFile(self._path(path)).overwrite(True).build()
@@ -70,12 +70,12 @@ class HadoopFiles:
                 stream.close()
 
     def make_directories(self, path: str) -> None:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         with _python_errors():
             self._files.mkdirs(self._path(path))
 
     def rename(self, source: str, target: str) -> bool:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         try:
             with _python_errors():
                 self._files.rename(self._path(source), self._path(target), self._no_options)
@@ -84,17 +84,17 @@ class HadoopFiles:
         return True
 
     def delete(self, path: str) -> None:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         with _python_errors():
             self._files.delete(self._path(path), True)
 
     def remove_empty(self, directory: str) -> None:
-        """See ``Files``."""
+        """See ``SinkFiles``."""
         with contextlib.suppress(OSError), _python_errors():
             self._files.delete(self._path(directory), False)
 
     def why_fixed(self, path: str, parent: str, *, replaced: bool) -> str | None:
-        """See ``Files``. HDFS renames no directory of which it has snapshots, and another one would have none.
+        """See ``SinkFiles``. HDFS renames no directory of which it has snapshots, and another one would have none.
 
         Nor does it rename a file into an encryption zone, and the directory that takes a zone's place is none.
         """
@@ -108,7 +108,7 @@ class HadoopFiles:
         return self._jvm.org.apache.hadoop.fs.Path(path)
 
 
-def files_of(context: SparkContext, path: str, lister: Any) -> tuple[Files, str]:
+def files_of(context: SparkContext, path: str, lister: Any) -> tuple[SinkFiles, str]:
     """The file system of a path, and the path as that knows it: absolute, without a ``/`` at its end.
 
     Raises:
@@ -129,7 +129,7 @@ def files_of(context: SparkContext, path: str, lister: Any) -> tuple[Files, str]
             local = str(named.toUri().getPath())
             # Behind a link there is one output, with one claim, whatever it is called. Links above it may be each
             # host's own.
-            return LocalFiles(), os.path.realpath(local) if Path(local).is_symlink() else local
+            return LocalSinkFiles(), os.path.realpath(local) if Path(local).is_symlink() else local
         if str(file_system.getClass().getName()) == _DFS:
             return HadoopFiles(context, file_system, lister), str(named.toString())
     raise UsageError(

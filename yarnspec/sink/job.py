@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from yarnspec.errors import UsageError, YarnspecError
-from yarnspec.sink.attempts import Attempt, Task
+from yarnspec.sink.attempts import AttemptFile, Task
 from yarnspec.sink.tasks import CHUNK, Writer, arrow_chunks_of, chunks_of, row_chunks_of
 from yarnspec.window import full_window_partition
 from yarnspec.window.dataframe import takes_batches
@@ -109,7 +109,7 @@ class SinkJob:
     def told_apart(self, which: str) -> Iterator[None]:
         """While it lasts, recovery tells shuffles from those of another ``save`` of the same functions.
 
-        These may go by something else than their input (docs/recovery.md).
+        These may go by something else than their input (docs/internals/recovery.md).
         """
         before = self.context.getLocalProperty(_WHICH)
         self.context.setLocalProperty(_WHICH, which)
@@ -119,7 +119,7 @@ class SinkJob:
             with contextlib.suppress(Exception):  # the context may have ended, and the save's own error is to be told
                 self.context.setLocalProperty(_WHICH, cast(str, before))  # None takes it away
 
-    def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
+    def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[AttemptFile]:
         """Write these partitions to a directory; gives the attempts whose results Spark accepted, one of each."""
         from pyspark.core.rdd import _load_from_socket
         from pyspark.serializers import UTF8Deserializer
@@ -147,10 +147,10 @@ class SinkJob:
                     found.append(Task(int(partition), f"e{epoch}.t{task}", copy == "1"))
         return found
 
-    def _accepted(self, told: str) -> Attempt:
+    def _accepted(self, told: str) -> AttemptFile:
         name, size, stage, stage_attempt = told.split(" ")
         self._stages.add((int(stage), int(stage_attempt)))
-        return Attempt(name, int(size))
+        return AttemptFile(name, int(size))
 
 
 def stream(context: SparkContext) -> str:

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from yarnspec.errors import UsageError, YarnspecError
-from yarnspec.sink.attempts import Attempt, whole_files
+from yarnspec.sink.attempts import AttemptFile, whole_files
 from yarnspec.sink.claim import Claim, Owner, Superseded
-from yarnspec.sink.decision import SUCCESS, Decision, Mode, Place, read_back
+from yarnspec.sink.decision import SUCCESS, Decision, Mode, OutputPlace, read_back
 from yarnspec.sink.earlier import EarlierSaves
-from yarnspec.sink.files import Files
+from yarnspec.sink.files import SinkFiles
 
 _LOGGER = logging.getLogger(__name__)
 _SWEPT = ".swept"
@@ -28,7 +28,7 @@ _SWEPT = ".swept"
 _TRIES = 4
 
 
-class Step(StrEnum):
+class SaveStep(StrEnum):
     """The named points of a ``save``, in their order; a killed driver stops at one of them.
 
     Which of the four in the middle there are depends on the mode and on what is at the path.
@@ -90,13 +90,13 @@ class Publication:
     publish is written down, or may be.
     """
 
-    def __init__(self, files: Files, target: str, owner: Owner, mode: Mode) -> None:
+    def __init__(self, files: SinkFiles, target: str, owner: Owner, mode: Mode) -> None:
         self.owner = owner
         self.mode = mode
         self._files = files
-        self.place = Place(target, owner.run)
+        self.place = OutputPlace(target, owner.run)
         self._claim = Claim(files, self.place.claim, self.place.room, owner)
-        self.step = Step.CLAIM
+        self.step = SaveStep.CLAIM
         self.decided = False
 
     def claim(self, active: Collection[str] = (), *, take_over: bool = False) -> None:
@@ -105,32 +105,32 @@ class Publication:
         Raises:
             PathClaimed: somebody else does.
         """
-        self.step = Step.CLAIM
+        self.step = SaveStep.CLAIM
         self._files.make_directories(self.place.parent)
         self._claim.take(active, take_over=take_over)
 
-    def recover(self, begun: Begun) -> list[Attempt]:
+    def recover(self, begun: Begun) -> list[AttemptFile]:
         """End what earlier owners of the path left: publish what they had decided, delete the rest.
 
         Returns:
             What is left of the same computation by the driver before: whole files, now among the attempts of this run.
         """
-        self.step = Step.RECOVER
-        usable: list[Attempt] = []
+        self.step = SaveStep.RECOVER
+        usable: list[AttemptFile] = []
         for name, size in sorted(self._files.names(self.place.room).items()):
             left = f"{self.place.room}/{name}"
             if size >= 0:
                 # Of somebody who claims the path, or wanted to.
                 self._files.delete(left)
                 continue
-            place = Place(self.place.target, name)
+            place = OutputPlace(self.place.target, name)
             if not name.endswith(_SWEPT):  # what is being deleted is over, whatever is left of it
                 decided = self._files.read(place.decision)
                 if decided is not None:
                     self._carry_out_again(decided, place)
                 elif begun.continues(_begun(self._files.read(place.begun))) and not usable:
                     usable = self._adopt(place, begun)
-            self.step = Step.RECOVER
+            self.step = SaveStep.RECOVER
             self._sweep(left)
         return usable
 
@@ -150,7 +150,7 @@ class Publication:
                 place.
             Superseded: a later driver has published at the path.
         """
-        self.step = Step.RECOVER
+        self.step = SaveStep.RECOVER
         if key or self.owner.epoch:
             saves = EarlierSaves(self._files, self.place.target, self.owner, self.mode)
             found = saves.of_key(key, line, origin) if key else saves.of_number(ordinal, line, origin)
@@ -174,10 +174,10 @@ class Publication:
 
     def prepare(self, begun: Begun) -> str:
         """Make the directory for the attempts, and return it."""
-        self.step = Step.PREPARE
+        self.step = SaveStep.PREPARE
         self._files.make_directories(self.place.attempts)
         self._note(begun)
-        self.step = Step.WRITE
+        self.step = SaveStep.WRITE
         return self.place.attempts
 
     def names_of_attempts(self) -> dict[str, int]:
@@ -196,7 +196,7 @@ class Publication:
             OutputExists: somebody made an output there meanwhile, and the mode is ``fail``.
             Superseded: another driver has taken over.
         """
-        self.step = Step.DECIDE
+        self.step = SaveStep.DECIDE
         self.still_ours()
         self._files.write(f"{self.place.decision}.new", decision.encode())
         self.decided = True  # or may be: a rename that was done can be told as failed
@@ -226,7 +226,7 @@ class Publication:
                 self.leave()
             raise
         except BaseException as error:
-            if self.decided and self.step is Step.DECIDE:
+            if self.decided and self.step is SaveStep.DECIDE:
                 self._withdraw()
             if not self.decided:
                 with contextlib.suppress(Exception):  # the error that led here is the one to be seen
@@ -234,12 +234,12 @@ class Publication:
                 raise
             if not isinstance(error, Exception):
                 raise
-            if self.step is Step.DECIDE:
+            if self.step is SaveStep.DECIDE:
                 what = (
                     "nobody can tell whether it is decided. If it is, the next save to the path publishes it first: "
                     f"look there for files part-*-{self.owner.run}* before you add it again"
                 )
-            elif self.step in (Step.CLEAN, Step.RELEASE):
+            elif self.step in (SaveStep.CLEAN, SaveStep.RELEASE):
                 what = "everything is published; what is left beside it is deleted by the next save to the path"
             else:
                 what = (
@@ -256,35 +256,35 @@ class Publication:
 
     def leave(self) -> None:
         """Delete what is not published, and give up the claim."""
-        self.step = Step.CLEAN
+        self.step = SaveStep.CLEAN
         self._sweep(self.place.run)
         self._sweep(f"{self.place.run}{_SWEPT}")  # of a decision that was taken back
         self._files.remove_empty(self.place.room)
-        self.step = Step.RELEASE
+        self.step = SaveStep.RELEASE
         self._claim.release()
 
     # carrying out a decision: all of this may be begun again at any point
 
-    def _carry_out(self, decision: Decision, place: Place) -> None:
+    def _carry_out(self, decision: Decision, place: OutputPlace) -> None:
         adding = decision.mode is Mode.APPEND
         if not self._files.exists(f"{place.target}/{decision.manifest}"):
             self._gather(decision, place)
-            self.step = Step.SWEEP
+            self.step = SaveStep.SWEEP
             losers = self._move_away(place.attempts, place)
             with contextlib.suppress(OSError):  # nobody looks for them there; `leave` tries again
                 self._files.delete(losers)
-            self.step = Step.SEAL
+            self.step = SaveStep.SEAL
             self._seal(decision, place)
             self.still_ours()
             if not self._put_in_place(decision.mode, place):
                 self._add(decision, place)
         if adding and not decision.unmarked and not self._files.exists(f"{place.target}/{SUCCESS}"):
-            self.step = Step.MARK
+            self.step = SaveStep.MARK
             # Out of our own directory: a driver whose directory is gone must not mark what another one is adding to.
             with contextlib.suppress(FileNotFoundError):
                 self._files.rename(f"{place.ready}/{SUCCESS}", f"{place.target}/{SUCCESS}")
 
-    def _carry_out_again(self, decided: bytes, place: Place) -> None:
+    def _carry_out_again(self, decided: bytes, place: OutputPlace) -> None:
         for tries_left in reversed(range(_TRIES)):
             if not (self._files.exists(place.attempts) or self._files.exists(place.ready)):
                 # It was published by its last rename, whatever has become of the output since.
@@ -316,7 +316,7 @@ class Publication:
             else:
                 return
 
-    def _was_added(self, decision: Decision, place: Place) -> bool:
+    def _was_added(self, decision: Decision, place: OutputPlace) -> bool:
         """Whether all of it had come to the output, which somebody has deleted, or replaced, since."""
         if decision.mode is not Mode.APPEND or not decision.files:
             return False
@@ -324,7 +324,7 @@ class Publication:
         left = self._files.names(place.attempts) | self._files.names(place.ready)
         return left.keys() <= {SUCCESS} and not self._files.exists(f"{place.target}/{decision.manifest}")
 
-    def _check_whole(self, decision: Decision, place: Place) -> None:
+    def _check_whole(self, decision: Decision, place: OutputPlace) -> None:
         """A host that lost its power may have lost the end of a file that was whole when it was decided on."""
         left = self._files.names(place.attempts) | self._files.names(place.ready)
         for file in decision.files:
@@ -332,8 +332,8 @@ class Publication:
             if size != file.size_bytes:
                 raise OSError(f"{file.attempt} has {size} of its {file.size_bytes} bytes")
 
-    def _gather(self, decision: Decision, place: Place) -> None:
-        self.step = Step.GATHER
+    def _gather(self, decision: Decision, place: OutputPlace) -> None:
+        self.step = SaveStep.GATHER
         self._files.make_directories(place.ready)
         there = self._files.names(place.ready)
         if decision.mode is Mode.APPEND:
@@ -342,35 +342,35 @@ class Publication:
             if file.name not in there:
                 self._files.rename(f"{place.attempts}/{file.attempt}", f"{place.ready}/{file.name}")
 
-    def _put_in_place(self, mode: Mode, place: Place) -> bool:
+    def _put_in_place(self, mode: Mode, place: OutputPlace) -> bool:
         """Give the whole directory its name; False when it is one to add to."""
         while True:
             if not self._files.exists(place.target):
-                self.step = Step.PUBLISH
+                self.step = SaveStep.PUBLISH
                 if self._files.rename(place.ready, place.target):
                     return True
             if mode is Mode.APPEND:
                 return False
             if mode is Mode.FAIL:
                 raise OutputExists(f"{place.target} was made by somebody else meanwhile")
-            self.step = Step.SET_ASIDE
+            self.step = SaveStep.SET_ASIDE
             self._move_away(place.target, place)
 
-    def _add(self, decision: Decision, place: Place) -> None:
+    def _add(self, decision: Decision, place: OutputPlace) -> None:
         """Move the files to those that are there: none is seen by whoever heeds ``_SUCCESS`` or the manifests."""
-        self.step = Step.UNMARK
+        self.step = SaveStep.UNMARK
         self._move_away(f"{place.target}/{SUCCESS}", place)
-        self.step = Step.ADD
+        self.step = SaveStep.ADD
         left = self._files.names(place.ready)
         for file in decision.files:
             if file.name in left:
                 self._files.rename(f"{place.ready}/{file.name}", f"{place.target}/{file.name}")
-        self.step = Step.COMMIT
+        self.step = SaveStep.COMMIT
         self._files.rename(f"{place.ready}/{decision.manifest}", f"{place.target}/{decision.manifest}")
 
     # smaller parts
 
-    def _seal(self, decision: Decision, place: Place) -> None:
+    def _seal(self, decision: Decision, place: OutputPlace) -> None:
         """By a rename: its own driver may live on, and have shown the manifest that is written here once more."""
         content = decision.encode()
         new, sealed = f"{place.run}/{uuid.uuid4().hex}.new", f"{place.ready}/{decision.manifest}"
@@ -383,7 +383,7 @@ class Publication:
     def _note(self, begun: Begun) -> None:
         self._files.write(self.place.begun, json.dumps(begun.__dict__).encode())
 
-    def _adopt(self, place: Place, begun: Begun) -> list[Attempt]:
+    def _adopt(self, place: OutputPlace, begun: Begun) -> list[AttemptFile]:
         """Take the attempts' directory of the driver before: its tasks, if one still runs, find it gone."""
         self._files.make_directories(self.place.run)
         self._note(begun)  # first: the next driver may have to take it from here
@@ -391,12 +391,12 @@ class Publication:
             self._files.rename(place.attempts, self.place.attempts)
         except FileNotFoundError:
             return []
-        first: dict[int, Attempt] = {}
+        first: dict[int, AttemptFile] = {}
         for attempt in whole_files(self._files.names(self.place.attempts)):
             first.setdefault(attempt.partition, attempt)
         return list(first.values())
 
-    def _move_away(self, path: str, place: Place) -> str:
+    def _move_away(self, path: str, place: OutputPlace) -> str:
         """Into our own directory, where it returns: a driver whose directory is gone does no harm any more."""
         away = f"{place.run}/old-{uuid.uuid4().hex}"
         try:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import Protocol
 
 from yarnspec.errors import UsageError, YarnspecError
-from yarnspec.sink.attempts import Attempt, Task, sets_of
+from yarnspec.sink.attempts import AttemptFile, Task, sets_of
 from yarnspec.sink.decision import Decision, Mode, PublishedFile, file_name
 from yarnspec.sink.publication import Begun, Publication
 
@@ -38,7 +38,7 @@ class Job(Protocol):
         """While it lasts, what runs is told from what runs for another ``save`` of the same functions."""
         ...
 
-    def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[Attempt]:
+    def run(self, attempts: str, epoch: int, partitions: list[int]) -> list[AttemptFile]:
         """Write these partitions to the directory ``attempts``; gives the one accepted attempt of each."""
         ...
 
@@ -153,7 +153,7 @@ def _publish(
     return decision, len(left)
 
 
-def _check_sizes(publication: Publication, accepted: list[Attempt], names: dict[str, int]) -> None:
+def _check_sizes(publication: Publication, accepted: list[AttemptFile], names: dict[str, int]) -> None:
     """What a task said it wrote must be there: else its file system does not keep what it has acknowledged."""
     for attempt in accepted:
         if names.get(attempt.name) != attempt.size_bytes:

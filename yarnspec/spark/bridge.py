@@ -11,7 +11,7 @@ import msgspec
 from py4j.java_gateway import GatewayParameters, JavaGateway
 from py4j.protocol import Py4JError
 
-from yarnspec.core.commands import AnswerWrite, LaunchCopy, UpdateTaskBlocks, WithdrawCopy
+from yarnspec.core.messages.commands import AnswerWrite, LaunchCopy, UpdateTaskBlocks, WithdrawCopy
 
 BRIDGE_ERRORS: tuple[type[Exception], ...] = (Py4JError, OSError)
 """What a call on a bridge raises when the driver's JVM is gone or going."""

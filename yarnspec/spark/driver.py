@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import re
 import signal
@@ -16,7 +15,16 @@ from pathlib import Path
 import msgspec
 
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE, OWN_NAMES, PROGRAM_REPORT_FILE, SPARK_JARS_LINK, Plan
-from yarnspec.spark.runtime import MASTER, MODULE_OPTIONS, driver_class_path, spark_home
+from yarnspec.spark.last_words import Failure, last_lines, last_traceback, of_failure, tail
+from yarnspec.spark.runtime import (
+    COMMAND_LINE_MASTER,
+    DRIVER_MAIN,
+    MODULE_OPTIONS,
+    UTF_8_FOR_THE_JVM,
+    driver_class_path,
+    spark_home,
+)
+from yarnspec.spark.variables import expand, has_references, set_variables
 
 STDOUT_FILE = "driver.stdout"
 STDERR_FILE = "driver.stderr"
@@ -24,9 +32,10 @@ OWNED_KEYS_FILE = f"{OWN_NAMES}owned-keys.json"
 PROGRAM_END_FILE = f"{OWN_NAMES}program-end.json"
 _PROGRAM_END = "YARNSPEC_PROGRAM_END"
 
+_EXECUTOR_ENVIRONMENT = "spark.executorEnv."
 PLANNED = (
     "spark.yarn.",
-    "spark.executorEnv.",
+    _EXECUTOR_ENVIRONMENT,
     "spark.executor.extraJavaOptions",
     "spark.executor.defaultJavaOptions",
     "spark.executor.extraClassPath",
@@ -34,16 +43,21 @@ PLANNED = (
 )
 """What properties begin with whose values containers are made of: a program that sets them comes too late."""
 
+_SHELL = ("/bin/sh", "-c", f'{UTF_8_FOR_THE_JVM}\nexec "$@"', "driver")
+_BYTES = f"{OWN_NAMES}bytes:"
+"""An argument that is not UTF-8 passes the JVM as hexadecimal digits after this; the hook in the program undoes it."""
+
 _CRASH_CODES = frozenset({52, 53, 56, 134, 135, 137, 139, 143})
 """Exit codes by which a JVM or its Python child tells of a signal or of running out of memory: 128 + signal, and
 Spark's codes for uncaught errors and OutOfMemoryError. A program may also choose them; then it has left a note."""
 
-# A line of Spark's log, of a Java stack, or what Python prints between two tracebacks.
-_AFTER_MESSAGE = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d |\t(at |\.\.\. )|Caused by: |Driver stacktrace:")
-_SHOWN_FRAME_LINES = 40
-_SHOWN_MESSAGE_LINES = 12
 _OUT_OF_MEMORY = "# java.lang.OutOfMemoryError"
 """What a JVM prints before it runs the command of ``-XX:OnOutOfMemoryError``."""
+
+_NO_PROGRAM = 'Cannot run program "{}"'
+"""What the JVM's exception says where there is no such Python on this host."""
+_KILLED = frozenset({-signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGKILL, 128 + signal.SIGTERM})
+"""Exit codes after a signal from outside: the JVM's own, and what it answers when it hit the program's Python."""
 
 _LEFT_OVER_S = 5.0
 _LEFT_OVER_PAUSE_S = 0.02
@@ -55,24 +69,27 @@ def bridge_file(epoch: int) -> str:
 
 
 class ProgramEnd(msgspec.Struct, frozen=True):
-    """What the hook in the program notes when Python ends in order; the code where the program named one."""
+    """What the hook in the program notes when Python ends: the code that the program named, or the error."""
 
     exit_code: int | None = None
+    failure: Failure | None = None
 
 
 class DriverExit(msgspec.Struct, frozen=True):
     """How a driver ended: ``crashed`` when another life may go better, else the program's own result.
 
-    ``out_of_memory``: its JVM said so.
+    ``out_of_memory``: its JVM said so. ``killed``: somebody outside ended it, by SIGKILL or SIGTERM, and the kernel was
+    not short of memory meanwhile.
     """
 
     exit_code: int
     crashed: bool
     out_of_memory: bool = False
+    killed: bool = False
     traceback: str = ""
 
 
-class Driver:
+class DriverProcess:
     """One life of the driver: its JVM and, below it, the user's Python program.
 
     Args:
@@ -116,13 +133,16 @@ class Driver:
             jars = self._directory / SPARK_JARS_LINK
         else:
             jars = Path(plan.spark_jars)
+        environment = self.environment()
         class_path = [
-            *plan.driver_class_path,  # the user's first, as Spark's documentation says
+            # The user's first, then the working directory, as in Spark.
+            *(expand(entry, environment) for entry in plan.driver_class_path),
+            str(self._directory),
             str(self._directory / JAR_FILE),
             str(self._directory / HADOOP_CONF_JAR_FILE),
             *driver_class_path(jars),
         ]
-        java_home = os.environ.get("JAVA_HOME")
+        java_home = environment.get("JAVA_HOME")
         return [
             f"{java_home}/bin/java" if java_home else "java",
             f"-Xmx{plan.driver_heap_mb}m",
@@ -131,13 +151,13 @@ class Driver:
             *plan.driver_java_options,
             "-cp",
             ":".join(class_path),
-            "org.apache.spark.deploy.SparkSubmit",
+            DRIVER_MAIN,
             "--master",
-            MASTER,
+            COMMAND_LINE_MASTER,
             "--properties-file",
             str(self._properties),
             plan.program.primary,
-            *plan.program.arguments,
+            *(_as_utf_8(argument) for argument in plan.program.arguments),
         ]
 
     def environment(self) -> dict[str, str]:
@@ -145,11 +165,10 @@ class Driver:
         plan = self._plan
         environment = {key: value for key, value in os.environ.items() if not key.startswith("SKEIN_")}
         environment.pop("JDK_JAVA_OPTIONS", None)
-        environment.update(plan.driver_environment)
-        hook = str(Path(__file__).parent / "program_hook")
-        python_path = environment.get("PYTHONPATH")
+        environment = set_variables(plan.driver_environment, environment)
         environment |= {
-            "PYTHONPATH": f"{hook}:{python_path}" if python_path else hook,
+            # The JVM puts it first on the program's PYTHONPATH: files of --py-files come before what stands there now.
+            "YARNSPEC_PROGRAM_HOOK": str(Path(__file__).parent / "program_hook"),
             "PYSPARK_PYTHON": plan.worker_python,
             "PYSPARK_DRIVER_PYTHON": plan.driver_python,
             "SPARK_HOME": str(spark_home()),
@@ -160,9 +179,12 @@ class Driver:
             "YARNSPEC_PROGRAM_REPORT": str(self._directory / PROGRAM_REPORT_FILE),
             _PROGRAM_END: str(self._directory / PROGRAM_END_FILE),
         }
-        # Pickled functions must not differ from one driver life to the next.
+        # Pickled functions must not differ from one driver epoch to the next.
         environment.setdefault("PYTHONHASHSEED", "0")
         return environment
+
+    def _expands(self, key: str) -> bool:
+        return key.startswith(_EXECUTOR_ENVIRONMENT) and has_references(self.planned[key])
 
     def start(self, on_exit: Callable[[DriverExit], None]) -> int:
         """Start the JVM; ``on_exit`` is called once, from a thread of its own. Returns the process id.
@@ -177,19 +199,21 @@ class Driver:
                 "sized": self.sized,
                 "planned": self.planned,
                 "planned_keys": PLANNED,
+                "expanded": [key.removeprefix(_EXECUTOR_ENVIRONMENT) for key in self.planned if self._expands(key)],
                 "recovery": self._plan.options.recovery.enabled,
             }
             stream.write(msgspec.json.encode(told))
         with self.stdout.open("ab") as out, self.stderr.open("ab") as err:
             self._begins = {self.stdout: out.tell(), self.stderr: err.tell()}
             process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment()
+                [*_SHELL, *self.command()], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment()
             )
         self._process = process
+        short_of_memory = _kernel_ended_for_memory()
 
         def wait() -> None:
             code = process.wait()
-            on_exit(self._exit(code))
+            on_exit(self._exit(code, by_kernel=_kernel_ended_for_memory() > short_of_memory))
 
         threading.Thread(target=wait, name="driver-wait", daemon=True).start()
         return process.pid
@@ -209,14 +233,17 @@ class Driver:
             except subprocess.TimeoutExpired:
                 continue
 
-    def _exit(self, code: int) -> DriverExit:
+    def _exit(self, code: int, *, by_kernel: bool) -> DriverExit:
         crashed = code < 0 or (code in _CRASH_CODES and not self._chosen_by_the_program(code))
         if code == 0:
             return DriverExit(exit_code=0, crashed=False)
         if crashed:
             self._end_left_over()
         memory = crashed and any(_out_of_memory(*log) for log in self._begins.items())
-        return DriverExit(exit_code=code, crashed=crashed, out_of_memory=memory, traceback=self._last_words())
+        killed = crashed and code in _KILLED and not memory and not by_kernel
+        return DriverExit(
+            exit_code=code, crashed=crashed, out_of_memory=memory, killed=killed, traceback=self._last_words()
+        )
 
     def _end_left_over(self, deadline_s: float = _LEFT_OVER_S) -> None:
         """End what a killed driver left running: the program or what it started must not go on beside the next life."""
@@ -229,63 +256,55 @@ class Driver:
             time.sleep(_LEFT_OVER_PAUSE_S)
 
     def _chosen_by_the_program(self, code: int) -> bool:
+        end = self._program_end()
+        return end is not None and end.failure is None and end.exit_code in (None, code)
+
+    def _program_end(self) -> ProgramEnd | None:
         try:
             note = (self._directory / PROGRAM_END_FILE).read_bytes()
-            return msgspec.json.decode(note, type=ProgramEnd).exit_code in (None, code)
+            return msgspec.json.decode(note, type=ProgramEnd)
         except (FileNotFoundError, msgspec.DecodeError):
-            return False
+            return None
 
     def _last_words(self) -> str:
-        """The program's traceback: Spark sends its stderr to stdout. Else the end of the driver's own log."""
+        """The program's error. Without a note of it what the logs hold: Spark sends the program's stderr to stdout."""
+        end = self._program_end()
+        if end is not None and end.failure is not None:
+            return of_failure(end.failure)
         logs = self._begins.items()
+        if any(_says(*log, _NO_PROGRAM.format(self._plan.driver_python)) for log in logs):
+            return (
+                f"The driver's Python, {self._plan.driver_python}, cannot be run on {os.environ['NM_HOST']}, the host "
+                "of the driver's container. Name one that is there by --conf spark.pyspark.driver.python or "
+                "PYSPARK_DRIVER_PYTHON; without these two, the driver runs the workers' Python (PYSPARK_PYTHON)."
+            )
         said = [last_traceback(*log) for log in logs] + [last_lines(*log) for log in logs]
         return next(filter(None, said), "")
 
 
-def last_lines(log: Path, begins: int = 0, count: int = 15) -> str:
-    """The last lines of a log, none of those before its byte ``begins``."""
-    return "\n".join(_tail(log, begins)[-count:])
+def _as_utf_8(argument: bytes) -> str:
+    try:
+        text = argument.decode()
+    except UnicodeDecodeError:
+        return _BYTES + argument.hex()
+    return _BYTES + argument.hex() if text.startswith(_BYTES) else text
 
 
-def last_traceback(log: Path, begins: int = 0) -> str:
-    """The last Python traceback in the tail of a log, from its byte ``begins`` on; empty when there is none."""
-    lines = _tail(log, begins)
-    starts = [number for number, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")]
-    if not starts:
-        return ""
-    after = lines[starts[-1] + 1 :]
-    frames = list(itertools.takewhile(lambda line: line.startswith(" "), after))
-    message = list(itertools.takewhile(lambda line: not _AFTER_MESSAGE.match(line), after[len(frames) :]))
-    if len(frames) > _SHOWN_FRAME_LINES:
-        half = _SHOWN_FRAME_LINES // 2
-        frames = [*frames[:half], f"  ({len(frames) - 2 * half} lines)", *frames[-half:]]
-    block = [lines[starts[-1]], *frames, *message[:_SHOWN_MESSAGE_LINES]]
-    return "\n".join(block).rstrip()
-
-
-def exception_line(traceback: str) -> str:
-    """The line of a traceback that names the exception; the last line of anything else."""
-    lines = traceback.strip().splitlines()
-    if not lines:
-        return ""
-    starts = [number for number, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")]
-    if not starts:
-        return lines[-1]
-    return next((line for line in lines[starts[-1] + 1 :] if not line.startswith(" ")), lines[-1])
+def _kernel_ended_for_memory(counters: Path = Path("/proc/vmstat")) -> int:
+    """How many processes of this machine the kernel has killed for want of memory; 0 where it does not say."""
+    try:
+        found = re.search(r"^oom_kill (\d+)$", counters.read_text(encoding="ascii"), re.MULTILINE)
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
 
 
 def _out_of_memory(log: Path, begins: int) -> bool:
-    return any(line.startswith(_OUT_OF_MEMORY) for line in _tail(log, begins))
+    return any(line.startswith(_OUT_OF_MEMORY) for line in tail(log, begins))
 
 
-def _tail(log: Path, begins: int, limit_bytes: int = 256 * 1024) -> list[str]:
-    """The last lines of a log, none of those before its byte ``begins``."""
-    try:
-        with log.open("rb") as stream:
-            stream.seek(max(begins, log.stat().st_size - limit_bytes))
-            return stream.read().decode("utf-8", "replace").splitlines()
-    except FileNotFoundError:
-        return []
+def _says(log: Path, begins: int, words: str) -> bool:
+    return any(words in line for line in tail(log, begins))
 
 
 def _processes_with(variable: bytes) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 
 from yarnspec.plan import (
     EXECUTOR_VARIABLES_FILE,
@@ -13,7 +12,8 @@ from yarnspec.plan import (
     SPARK_SECRET_FILE,
     Plan,
 )
-from yarnspec.spark.runtime import MODULE_OPTIONS
+from yarnspec.spark.runtime import MODULE_OPTIONS, UTF_8_FOR_THE_JVM
+from yarnspec.spark.variables import shell_word
 
 EXECUTOR_ID = "YARNSPEC_EXECUTOR_ID"
 DRIVER_ADDRESS = "YARNSPEC_DRIVER_ADDRESS"
@@ -28,9 +28,9 @@ def launch_script(plan: Plan, *, authenticate: bool, network_options: tuple[str,
 
     Skein puts the application's key pair into every container; the script removes it before anything of the user's
     runs. The driver's address comes from the container's environment, since the containers are asked for before the
-    driver listens: the script waits until it takes executors (``yarnspec.am.gate``). The shared secret never stands in
-    an argument or in the container's environment (YARN writes that into a log): it is exported here, from a shipped
-    file.
+    driver listens: the script waits until it takes executors (``yarnspec.am.driver.gate``). The shared secret never
+    stands in an argument or in the container's environment (YARN writes that into a log): it is exported here, from a
+    shipped file.
 
     Args:
         plan: sizes, Python, class path, options.
@@ -42,8 +42,9 @@ def launch_script(plan: Plan, *, authenticate: bool, network_options: tuple[str,
         java_options.append("-Dspark.authenticate=true")
     jars = f"$PWD/{SPARK_JARS_LINK}" if plan.spark_jars == SPARK_JARS_LINK else shlex.quote(plan.spark_jars or "")
     own = [f"$PWD/{JAR_FILE}"] if plan.options.recovery.enabled else []
-    # The user's first, as Spark's documentation says.
-    class_path = ":".join([*plan.executor_class_path, "$PWD", *own, f"$PWD/{HADOOP_CONF_JAR_FILE}"])
+    # The user's first, then the working directory, as in Spark.
+    users_class_path = "".join(f"{shell_word(entry)}:" for entry in plan.executor_class_path)
+    class_path = ":".join(["$PWD", *own, f"$PWD/{HADOOP_CONF_JAR_FILE}"])
     secret = f'export _SPARK_AUTH_SECRET="$(cat {SPARK_SECRET_FILE})"' if authenticate else ""
     # What conda prints for a shell reads variables that may not be set.
     activate = f"set +u\n{plan.activate}\nset -u" if plan.activate else ""
@@ -58,6 +59,8 @@ export SPARK_USER={shlex.quote(plan.user)}
 {activate}
 . ./{EXECUTOR_VARIABLES_FILE}
 {secret}
+# Spark puts the modules of --py-files there before a task's Python starts, which looks for sitecustomize first of all.
+export PYTHONPATH="$PWD${{PYTHONPATH:+:$PYTHONPATH}}"
 python={shlex.quote(plan.worker_python)}
 if [ -z "${{SPARK_HOME:-}}" ]; then
   SPARK_HOME=$({shlex.quote(plan.python)} -c 'import importlib.util as u; print(u.find_spec("pyspark").submodule_search_locations[0])')
@@ -75,20 +78,16 @@ until (exec 3<>"$gate" 4<>"$driver") 2>/dev/null; do
   fi
   sleep 0.1
 done
+{UTF_8_FOR_THE_JVM}
 exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" {" ".join(_word(option) for option in java_options)} \\
   -Djava.io.tmpdir="$PWD/tmp" \\
   -Dspark.yarn.app.container.log.dir="${{LOG_DIRS%%,*}}" \\
-  -cp "{class_path}:$spark_jars/*" \\
+  -cp {users_class_path}"{class_path}:$spark_jars/*" \\
   org.apache.spark.executor.CoarseGrainedExecutorBackend \\
   --driver-url "spark://CoarseGrainedScheduler@${DRIVER_ADDRESS}" \\
   --executor-id "${EXECUTOR_ID}" --bind-address "$NM_HOST" --hostname "$NM_HOST" \\
   --cores {plan.executors.cores} --app-id "$SKEIN_APPLICATION_ID" --resourceProfileId 0
 """  # noqa: E501 - a command of the script stands on one line
-
-
-def variables_script(variables: Mapping[str, str]) -> str:
-    """What the launch script reads to set the user's variables: a file, since their values may be secrets."""
-    return "".join(f"export {key}={shlex.quote(value)}\n" for key, value in variables.items())
 
 
 _PLACEHOLDERS = {
@@ -111,5 +110,5 @@ def _word(option: str) -> str:
 
 
 def container_environment(executor_id: str, driver_address: str, gate: str, epoch: int) -> dict[str, str]:
-    """What differs from one executor's container to the next; plain words only."""
+    """What differs from one executor's container to the next; plain words only: Skein puts them into a script."""
     return {EXECUTOR_ID: executor_id, DRIVER_ADDRESS: driver_address, DRIVER_GATE: gate, EPOCH: str(epoch)}

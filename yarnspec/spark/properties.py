@@ -12,8 +12,13 @@ import msgspec
 from yarnspec.spark.driver import bridge_file
 from yarnspec.spark.runtime import MASTER
 
-SHUFFLE_MANAGER = "org.apache.spark.scheduler.cluster.yarnspec.ResumingShuffleManager"
+SHUFFLE_MANAGER = "org.yarnspec.recovery.ResumingShuffleManager"
 """The driver's only: it sets the key back before an executor asks for the configuration."""
+
+MASTER_GUARD = "org.yarnspec.driver.MasterGuard"
+"""The driver's only: it refuses a SparkContext with another master, also where the hook in Python was lost."""
+
+_DEFAULT_PLUGINS = "spark.plugins.defaultList"
 
 EPOCH_MAX = 21
 """Task numbers begin at epoch times 10^8, and some of Spark's writers take them for 32-bit integers."""
@@ -74,6 +79,10 @@ def complete(
         # driver would publish what tasks of the last one committed as well: rows twice (algorithm 1).
         "spark.hadoop.mapreduce.job.application.attempt.id": str(epoch),
         "spark.yarnspec.executors": str(executors),
+        # The hook in the program's Python takes this back. Without the hook nobody marks jobs that write.
+        "spark.yarnspec.sharedThreads": "true",
+        # Spark joins this list with spark.plugins, which the program may set.
+        _DEFAULT_PLUGINS: ",".join(filter(None, (MASTER_GUARD, shipped.get(_DEFAULT_PLUGINS)))),
         "spark.yarnspec.bridge.file": str(directory / bridge_file(epoch)),
         "spark.yarnspec.negotiator.pid": str(os.getpid()),
     }

@@ -9,8 +9,17 @@ from yarnspec.errors import UsageError
 
 SPARK_VERSION = "4.3"
 
-MASTER = "local-yarnspec"
-"""The master name that our cluster manager claims; spark-submit only looks at its prefix."""
+MASTER = "yarn"
+"""The master that programs see, and that our cluster manager claims."""
+
+COMMAND_LINE_MASTER = "local-yarnspec"
+"""The master on the driver's command line: spark-submit lets every name through that begins with ``local``.
+
+With ``yarn`` it would ask for Spark's own YARN client. ``DRIVER_MAIN`` sets the master's name afterwards.
+"""
+
+DRIVER_MAIN = "org.yarnspec.driver.ProgramSubmit"
+"""The driver's main class: spark-submit itself, which then names the master ``yarn`` and puts our hook first."""
 
 MODULE_OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
@@ -42,6 +51,24 @@ MODULE_OPTIONS = (
     "--enable-native-access=ALL-UNNAMED",
 )
 """What ``org.apache.spark.launcher.JavaModuleOptions`` of Spark 4.3.0 prints; a test compares the two."""
+
+UTF_8_FOR_THE_JVM = """\
+case "$(locale charmap 2>/dev/null || true)" in
+  '' | ANSI_X3.4-1968 | US-ASCII)
+    for locale in C.UTF-8 C.utf8 en_US.UTF-8; do
+      if [ "$(LC_ALL=$locale locale charmap 2>/dev/null || true)" = UTF-8 ]; then
+        export LC_CTYPE=$locale
+        if [ -n "${LC_ALL:-}" ]; then export LC_ALL=$locale; fi
+        break
+      fi
+    done
+    ;;
+esac"""
+"""Lines of shell to run before a JVM. Java 17 reads and writes arguments and names of files in the locale's letters.
+
+The locales C and POSIX, and one that the host does not have, know ASCII alone: every other letter would become a
+question mark. Python 3.7 and later takes UTF-8 there by itself (PEP 538); here the JVM gets the same.
+"""
 
 
 def spark_home() -> Path:

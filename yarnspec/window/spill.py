@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 _PLAIN = frozenset({bool, int, float, str, bytes})
 
 
-class Block(NamedTuple):
+class SpilledBlock(NamedTuple):
     """Where records stand in the file, and how to read them."""
 
     offset: int
@@ -24,7 +24,7 @@ class Block(NamedTuple):
     decode: Callable[[bytes], list[Any]]
 
 
-Run = list[Block]
+Run = list[SpilledBlock]
 
 
 class SpillFile:
@@ -67,7 +67,7 @@ class SpillFile:
                     waiting += (records[half:], records[:half])
                     continue
                 self._file.write(data)
-                run.append(Block(self.size_bytes, len(data), decode))
+                run.append(SpilledBlock(self.size_bytes, len(data), decode))
                 self.size_bytes += len(data)
         self._file.flush()
         return run

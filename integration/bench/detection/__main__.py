@@ -25,7 +25,7 @@ from integration.bench.detection.recordings import LATER, RECORDED, Run, load, s
 from integration.bench.detection.scoring import Found, score, watch
 from integration.cluster import Cluster
 from integration.submitting import base_environment
-from yarnspec.core.settings import DetectorSettings
+from yarnspec.core.detectors.registry import DetectorSettings
 
 FACTORS = (3.0, 5.0, 10.0)
 SEEDS = 10

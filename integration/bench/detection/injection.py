@@ -26,7 +26,7 @@ from collections.abc import Iterator
 import msgspec
 
 from integration.bench.detection.recordings import Run, Task
-from yarnspec.core.observations import Observations, ObservationsBuilder, RowKind, State
+from yarnspec.core.messages.observations import Observations, ObservationsBuilder, RowKind, State
 
 SLOTS = 2
 NEXT_STAGE_MS = 5

@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from yarnspec.core.observations import Observations, RowKind, State
+from yarnspec.core.messages.observations import Observations, RowKind, State
 from yarnspec.feed.sparklog import observations
 
 RECORDED = Path(__file__).with_name("recorded.parquet")

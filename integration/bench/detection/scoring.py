@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import msgspec
 
 from integration.bench.detection.injection import Stream
-from yarnspec.core.settings import DetectorSettings
-from yarnspec.observe.offline import find
+from yarnspec.core.detectors.registry import DetectorSettings
+from yarnspec.observe.hindsight.offline import find
 
 LATEST_MS = 1_000
 """A host is called slow too late when the last task that felt it ended so long ago."""

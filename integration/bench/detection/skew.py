@@ -15,14 +15,15 @@ from typing import Literal
 
 import msgspec
 
-from yarnspec.core.commands import BlockHost, Command
-from yarnspec.core.events import Event
+from yarnspec.core.detectors.registry import DetectorSettings
+from yarnspec.core.messages.commands import BlockHost, Command
+from yarnspec.core.messages.events import Event
+from yarnspec.core.messages.observations import NONE, StageFlag
+from yarnspec.core.messages.settings import Settings
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.core.observations import NONE, StageFlag
-from yarnspec.core.settings import DetectorSettings, Settings
-from yarnspec.simulate.clock import START_MS
-from yarnspec.simulate.run import Run
-from yarnspec.simulate.scenario import HostPlan, JobPlan, Scenario, StagePlan
+from yarnspec.simulate.world.clock import START_MS
+from yarnspec.simulate.world.run import Run
+from yarnspec.simulate.world.scenario import HostPlan, JobPlan, Scenario, StagePlan
 
 Input = Literal["unknown", "equal", "proportional"]
 INPUTS: tuple[Input, ...] = ("unknown", "equal", "proportional")

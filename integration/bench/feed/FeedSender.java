@@ -1,4 +1,4 @@
-package org.apache.spark.scheduler.cluster.yarnspec;
+package org.yarnspec.feed;
 
 import org.apache.spark.Success$;
 import org.apache.spark.TaskState;
@@ -38,7 +38,8 @@ final class FeedSender {
                     0, 0, "ResultTask", Success$.MODULE$, ended, new ExecutorMetrics(), metrics);
         }
         System.out.println(feed.port());
-        feed.add(new Row().begin(Row.Kind.STAGE_STARTED, beganMs, 0, 0)
+        feed.add(new Row()
+                .begin(Row.RowKind.STAGE_STARTED, beganMs, 0, 0)
                 .state(Row.State.RUNNING)
                 .set(Column.TASKS, tasks)
                 .set(Column.FLAGS, 0)

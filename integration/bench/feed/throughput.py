@@ -12,15 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from yarnspec.am.inbox import Inbox, Told
-from yarnspec.core import events
+from yarnspec.am.loop.inbox import Inbox, Told
+from yarnspec.core.messages import events
+from yarnspec.core.messages.observations import Observations
+from yarnspec.core.messages.settings import Settings
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.core.observations import Observations
-from yarnspec.core.settings import Settings
 from yarnspec.feed.reader import FeedReader
 from yarnspec.jvm.build import ensure_jar
-from yarnspec.observe.eventlog import EventLog
-from yarnspec.observe.status import StatusFold
+from yarnspec.observe.log.eventlog import EventLog
+from yarnspec.observe.status.status_fold import StatusFold
 from yarnspec.spark.runtime import MODULE_OPTIONS, spark_home
 
 Done = queue.SimpleQueue[Observations]
@@ -56,7 +56,7 @@ class Sender:
     @contextmanager
     def run(self, tasks: int) -> Iterator[subprocess.Popen[str]]:
         """Start the JVM; it waits for a line before it sends."""
-        main = "org.apache.spark.scheduler.cluster.yarnspec.FeedSender"
+        main = "org.yarnspec.feed.FeedSender"
         process = subprocess.Popen(
             [f"{self._bin}java", "-Xmx1g", *MODULE_OPTIONS, "-cp", self._class_path, main, str(tasks)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

@@ -1,4 +1,4 @@
-"""An RDD job of several shuffles in one chain: `shuffles.py SEED`. Prints `{"result": …}`.
+"""An RDD job of several shuffles in one chain: `shuffles.py SEED [PAUSE_S]`. Prints `{"result": …}`.
 
 Every step sleeps, so that faults find it at work; the last one needs the outputs of all those before.
 """
@@ -48,7 +48,7 @@ def expected(seed: int) -> str:
     return digest(pairs)
 
 
-def main(seed: int) -> None:
+def main(seed: int, pause_s: float = PAUSE_S) -> None:
     """Run the job."""
     from pyspark.sql import SparkSession
 
@@ -57,7 +57,7 @@ def main(seed: int) -> None:
     for number in range(STEPS):
 
         def slowly(part: object, number: int = number) -> object:
-            time.sleep(PAUSE_S)
+            time.sleep(pause_s)
             return (step(pair, number) for pair in part)  # type: ignore[attr-defined] # an iterator
 
         pairs = pairs.mapPartitions(slowly).reduceByKey(lambda left, right: left + right, TASKS)
@@ -66,4 +66,4 @@ def main(seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), *map(float, sys.argv[2:]))

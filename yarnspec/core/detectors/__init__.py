@@ -6,7 +6,7 @@ A detector is one file: its options (a subclass of ``CommonDetectorSettings``), 
 
 from __future__ import annotations
 
-from yarnspec.core.detectors.protocol import MAX_VERDICTS, Detector, Explanation, Judged, PutOff, SlowAttempt
+from yarnspec.core.detectors.protocol import MAX_VERDICTS, Detector, Judged, PutOff, SlowAttempt, SlownessExplanation
 from yarnspec.core.detectors.registry import KINDS, detector_of
 
-__all__ = ["KINDS", "MAX_VERDICTS", "Detector", "Explanation", "Judged", "PutOff", "SlowAttempt", "detector_of"]
+__all__ = ["KINDS", "MAX_VERDICTS", "Detector", "Judged", "PutOff", "SlowAttempt", "SlownessExplanation", "detector_of"]

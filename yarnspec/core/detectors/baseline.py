@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from yarnspec.core.columns import Column
-from yarnspec.core.observations import NONE
+from yarnspec.core.messages.observations import NONE
 from yarnspec.core.options.detection import CommonDetectorSettings
 from yarnspec.core.options.types import Share
-from yarnspec.core.stagetasks import StageTasks
+from yarnspec.core.tasks.columns import Column
+from yarnspec.core.tasks.stagetasks import StageTasks
 
 _CACHED_STAGES = 1_000
 

@@ -12,23 +12,23 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.baseline import BaselineSettings, FirstFinishedMedian, execution_ms, needed
 from yarnspec.core.detectors.protocol import (
-    Explanation,
     Judged,
     Kind,
     PutOff,
-    Suspects,
+    SlowAttempts,
+    SlownessExplanation,
     input_numbers,
     nobody,
     seconds,
     verdict,
     worst_first,
 )
-from yarnspec.core.observations import State
-from yarnspec.core.stagetasks import StageTasks
-from yarnspec.core.tasks import TaskTable
+from yarnspec.core.messages.commands import Verdict
+from yarnspec.core.messages.observations import State
+from yarnspec.core.tasks.stagetasks import StageTasks
+from yarnspec.core.tasks.task_table import TaskTable
 
 
 class ExecutionTime:
@@ -45,7 +45,7 @@ class ExecutionTime:
         found = [each for stage in table.stages.values() for each in self._suspects(stage, now_ms)]
         return worst_first(found, put_off)
 
-    def _suspects(self, stage: StageTasks, now_ms: int) -> Iterator[Suspects]:
+    def _suspects(self, stage: StageTasks, now_ms: int) -> Iterator[SlowAttempts]:
         numbers = self._numbers(stage)
         baseline_ms = numbers.get("baseline_ms")
         if baseline_ms is None:
@@ -61,16 +61,16 @@ class ExecutionTime:
             own = numbers | input_numbers(stage, int(slow[at]))
             return verdict(stage, int(slow[at]), now_ms, detector=self.name, numbers=own, reason=reason)
 
-        yield Suspects(stage, slow, elapsed_ms / max(baseline_ms, 1.0), np.full(len(slow), np.nan), judge)
+        yield SlowAttempts(stage, slow, elapsed_ms / max(baseline_ms, 1.0), np.full(len(slow), np.nan), judge)
 
-    def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
+    def explain(self, stage: StageTasks, index: int, now_ms: int) -> SlownessExplanation:
         """The numbers of one task, slow or not."""
         numbers = self._numbers(stage)
         text, elapsed_ms = running_text(stage, index, now_ms)
         slow = elapsed_ms is not None and "baseline_ms" in numbers and elapsed_ms >= numbers["baseline_ms"]
         if elapsed_ms is not None:
             numbers["elapsed_ms"] = elapsed_ms
-        return Explanation(
+        return SlownessExplanation(
             stage=stage.stage, stage_attempt=stage.stage_attempt, index=index, detector=self.name, slow=slow,
             text=f"{text}; {self._said(numbers)}", numbers=numbers,
         )  # fmt: skip

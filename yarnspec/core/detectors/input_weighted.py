@@ -11,17 +11,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from yarnspec.core.columns import Column
-from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.baseline import BaselineSettings, FirstFinishedMedian, execution_ms, needed
 from yarnspec.core.detectors.execution_time import running_text
 from yarnspec.core.detectors.protocol import (
     MB,
-    Explanation,
     Judged,
     Kind,
     PutOff,
-    Suspects,
+    SlowAttempts,
+    SlownessExplanation,
     input_numbers,
     input_said,
     nobody,
@@ -29,9 +27,11 @@ from yarnspec.core.detectors.protocol import (
     verdict,
     worst_first,
 )
-from yarnspec.core.observations import NONE, StageFlag, State
-from yarnspec.core.stagetasks import StageTasks
-from yarnspec.core.tasks import TaskTable
+from yarnspec.core.messages.commands import Verdict
+from yarnspec.core.messages.observations import NONE, StageFlag, State
+from yarnspec.core.tasks.columns import Column
+from yarnspec.core.tasks.stagetasks import StageTasks
+from yarnspec.core.tasks.task_table import TaskTable
 
 
 class InputWeighted:
@@ -49,7 +49,7 @@ class InputWeighted:
         found = [each for stage in table.stages.values() for each in self._suspects(stage, now_ms)]
         return worst_first(found, put_off)
 
-    def _suspects(self, stage: StageTasks, now_ms: int) -> Iterator[Suspects]:
+    def _suspects(self, stage: StageTasks, now_ms: int) -> Iterator[SlowAttempts]:
         numbers = self._numbers(stage)
         if "median_ms" not in numbers:
             return
@@ -68,9 +68,9 @@ class InputWeighted:
             return verdict(stage, int(rows[at]), now_ms, detector=self.name, numbers=own, reason=reason)
 
         badness = elapsed_ms[slow] / np.maximum(baseline_ms[slow], 1.0)
-        yield Suspects(stage, rows[slow], badness, np.full(len(slow), np.nan), judge)
+        yield SlowAttempts(stage, rows[slow], badness, np.full(len(slow), np.nan), judge)
 
-    def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
+    def explain(self, stage: StageTasks, index: int, now_ms: int) -> SlownessExplanation:
         """The numbers of one task, slow or not."""
         numbers = self._numbers(stage)
         text, elapsed_ms = running_text(stage, index, now_ms)
@@ -82,7 +82,7 @@ class InputWeighted:
             baseline_ms, size = self._baselines(stage, np.array(running[:1]), numbers)
             numbers |= {"baseline_ms": float(baseline_ms[0])} | input_numbers(stage, running[0], float(size[0]))
             slow = elapsed_ms >= numbers["baseline_ms"]
-        return Explanation(
+        return SlownessExplanation(
             stage=stage.stage, stage_attempt=stage.stage_attempt, index=index, detector=self.name, slow=slow,
             text=f"{text}; {self._said(numbers)}", numbers=numbers,
         )  # fmt: skip

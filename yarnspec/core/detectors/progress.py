@@ -25,15 +25,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from yarnspec.core.columns import Column
-from yarnspec.core.commands import Verdict
 from yarnspec.core.detectors.execution_time import running_text
 from yarnspec.core.detectors.protocol import (
-    Explanation,
     Judged,
     Kind,
     PutOff,
-    Suspects,
+    SlowAttempts,
+    SlownessExplanation,
     input_numbers,
     input_said,
     nobody,
@@ -41,13 +39,15 @@ from yarnspec.core.detectors.protocol import (
     verdict,
     worst_first,
 )
-from yarnspec.core.host_speed import HostSpeeds
-from yarnspec.core.observations import State
+from yarnspec.core.messages.commands import Verdict
+from yarnspec.core.messages.observations import State
 from yarnspec.core.options.detection import CommonDetectorSettings
 from yarnspec.core.options.types import Factor, Probability
-from yarnspec.core.pace import Pace
-from yarnspec.core.stagetasks import StageTasks
-from yarnspec.core.tasks import StageKey, TaskTable
+from yarnspec.core.slowness.host_speed import HostSpeeds
+from yarnspec.core.slowness.stage_evidence import StageEvidence
+from yarnspec.core.tasks.columns import Column
+from yarnspec.core.tasks.stagetasks import StageTasks
+from yarnspec.core.tasks.task_table import StageKey, TaskTable
 
 MANY = 2_048
 """Of a stage no more are looked at closely in one pass that are late by time, as many that are by their counters and on
@@ -123,7 +123,7 @@ class _Assessment:
         return {name: value for name, value in zip(named, values, strict=True) if not math.isnan(value)}
 
 
-class Progress:
+class ProgressDetector:
     """Slow is what a copy would overtake. ``many``: so many of each kind are looked at closely in a pass."""
 
     name = "progress"
@@ -152,7 +152,7 @@ class Progress:
         found: Column = rows[~stage.finished_tasks(stage.rows["index"][rows])]
         return found
 
-    def _suspects(self, looked_at: Sequence[tuple[StageTasks, Column]], now_ms: int) -> Iterator[Suspects]:
+    def _suspects(self, looked_at: Sequence[tuple[StageTasks, Column]], now_ms: int) -> Iterator[SlowAttempts]:
         if not looked_at:
             return
         assessed = self._assess(looked_at, now_ms)
@@ -166,7 +166,7 @@ class Progress:
 
     def _slow_ones(
         self, stage: StageTasks, looked_at: Column, assessed: _Assessment, begin: int, now_ms: int
-    ) -> Suspects:
+    ) -> SlowAttempts:
         here = slice(begin, begin + len(looked_at))
         slow = np.flatnonzero(assessed.slow[here])
         rows, places = looked_at[slow], begin + slow
@@ -182,9 +182,9 @@ class Progress:
         if not overtaken.all():
             attempts = np.bincount(index[looked_at[assessed.overtaken[here]]])[index[rows]]
             overtaken = attempts >= stage.active(index[rows])
-        return Suspects(stage, rows, gains_ms, np.round(assessed.remaining_ms[places], 3), judge, overtaken)
+        return SlowAttempts(stage, rows, gains_ms, np.round(assessed.remaining_ms[places], 3), judge, overtaken)
 
-    def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
+    def explain(self, stage: StageTasks, index: int, now_ms: int) -> SlownessExplanation:
         """The numbers of one task, slow or not."""
         text, _ = running_text(stage, index, now_ms)
         running = [row for row in stage.rows_of(index) if stage.rows["state"][row] == State.RUNNING]
@@ -196,7 +196,7 @@ class Progress:
             slow = bool(assessed.slow[at])
             numbers = assessed.numbers(at) | input_numbers(stage, running[at])
             text = f"{text}: {self._said(numbers)}"
-        return Explanation(
+        return SlownessExplanation(
             stage=stage.stage, stage_attempt=stage.stage_attempt, index=index, detector=self.name, slow=slow,
             text=text, numbers=numbers,
         )  # fmt: skip
@@ -334,7 +334,7 @@ def _inputs(numbers: dict[str, float]) -> str:
     return input_said({name: numbers[name] for name in numbers if name == used})
 
 
-def _by_counters(pace: Pace, rows: Column, expected_ms: Column) -> tuple[Column, Column]:
+def _by_counters(pace: StageEvidence, rows: Column, expected_ms: Column) -> tuple[Column, Column]:
     """Which of the rows are judged by their counters, and what each takes in all by its own rate.
 
     Fills in ``expected_ms`` for those rows where no finished task told it.
@@ -356,8 +356,8 @@ def _by_counters(pace: Pace, rows: Column, expected_ms: Column) -> tuple[Column,
 
 
 KIND = Kind(
-    Progress.name,
+    ProgressDetector.name,
     "a task is slow that a copy of it would overtake, and whose host is probably slow",
     ProgressSettings,
-    Progress,
+    ProgressDetector,
 )

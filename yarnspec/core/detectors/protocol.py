@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 import numpy as np
 
-from yarnspec.core.columns import Column
-from yarnspec.core.commands import Verdict
-from yarnspec.core.host_speed import HostSpeeds
+from yarnspec.core.messages.commands import Verdict
 from yarnspec.core.options.detection import CommonDetectorSettings
-from yarnspec.core.stagetasks import StageTasks
-from yarnspec.core.tasks import StageKey, TaskTable
+from yarnspec.core.slowness.host_speed import HostSpeeds
+from yarnspec.core.tasks.columns import Column
+from yarnspec.core.tasks.stagetasks import StageTasks
+from yarnspec.core.tasks.task_table import StageKey, TaskTable
 
 MB = 1 << 20
 MAX_VERDICTS = 200
@@ -33,7 +33,7 @@ def nobody(_stage: StageTasks, index: Column) -> Column:
     return np.zeros(len(index), dtype=bool)
 
 
-class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+class SlownessExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """Why a task is or is not slow now: one sentence, and the numbers in it."""
 
     stage: int
@@ -48,7 +48,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 class SlowAttempt(msgspec.Struct, frozen=True):
     """An attempt that a pass found slow; ``remaining_ms``: how much longer it would run, NaN without an estimate."""
 
-    found: Suspects
+    found: SlowAttempts
     position: int
     index: int
     task_id: int
@@ -96,7 +96,7 @@ class Detector(Protocol):
     def judge(self, table: TaskTable, now_ms: int, put_off: PutOff = nobody) -> Judged:
         """The attempts that are slow now, by the hosts' speed as it was last looked at."""
 
-    def explain(self, stage: StageTasks, index: int, now_ms: int) -> Explanation:
+    def explain(self, stage: StageTasks, index: int, now_ms: int) -> SlownessExplanation:
         """The numbers of one task, slow or not."""
 
     def min_finished(self, stage: StageTasks) -> int:
@@ -142,7 +142,7 @@ def verdict(
 
 
 @dataclass(frozen=True, slots=True)
-class Suspects:
+class SlowAttempts:
     """The slow attempts of one stage."""
 
     stage: StageTasks
@@ -155,7 +155,7 @@ class Suspects:
     """Whether a further copy would end before each running attempt of the task; None from who makes no estimates."""
 
 
-def worst_first(found: Sequence[Suspects], put_off: PutOff) -> Judged:
+def worst_first(found: Sequence[SlowAttempts], put_off: PutOff) -> Judged:
     """The worst over all stages, those of tasks that have a copy or are put off after the rest."""
     if not found:
         return Judged([], {})
@@ -182,11 +182,11 @@ def worst_first(found: Sequence[Suspects], put_off: PutOff) -> Judged:
     return Judged(worst_of_all, slow)
 
 
-def _column(found: Sequence[Suspects], name: str) -> Column:
+def _column(found: Sequence[SlowAttempts], name: str) -> Column:
     return np.concatenate([each.stage.rows[name][each.rows] for each in found])
 
 
-def _tasks(found: Suspects, several: Column) -> int:
+def _tasks(found: SlowAttempts, several: Column) -> int:
     """How many tasks these attempts are of; ``several``: which are of tasks with more than one running attempt."""
     return (
         len(several) - int(np.count_nonzero(several)) + len(np.unique(found.stage.rows["index"][found.rows[several]]))

@@ -9,8 +9,8 @@ import msgspec
 
 from yarnspec.core.detectors import execution_time, input_weighted, progress
 from yarnspec.core.detectors.protocol import Detector, Kind
-from yarnspec.core.host_speed import HostSpeeds
 from yarnspec.core.options.detection import CommonDetectorSettings
+from yarnspec.core.slowness.host_speed import HostSpeeds
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (progress.KIND, execution_time.KIND, input_weighted.KIND)}
 """One line for each file; the first is the default."""

@@ -1,7 +1,9 @@
 """Runs first in the user's program: keeps the settings that yarnspec owns, notes its end, and dies with the JVM.
 
-This directory is put on the PYTHONPATH of the driver's Python only. Spark lets a program's own SparkConf beat every
-flag of submit; a program that names another master would run there, without anybody noticing.
+This directory comes first on the PYTHONPATH of the program, and stays there: a process that the program starts, or
+replaces itself with, meets the hook again. Spark lets a program's own SparkConf beat every flag of submit; a program
+that names another master would run there, without anybody noticing. Where the hook is lost (``python -I``),
+MasterGuard.java refuses the master, and ``spark.yarnspec.sharedThreads`` stays true.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import atexit
 import contextlib
 import ctypes
 import functools
+import importlib.abc
 import importlib.machinery
 import importlib.util
 import inspect
@@ -17,6 +20,7 @@ import json
 import os
 import signal
 import sys
+import traceback
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,9 +28,13 @@ from pathlib import Path
 from typing import Any
 
 _HERE = str(Path(__file__).parent)
-_MASTERS = ("yarn", "local-yarnspec")
+_MASTER = "yarn"
+_PROGRAM = "YARNSPEC_PROGRAM"
 _PR_SET_PDEATHSIG = 1
+_KEPT_FRAMES = 20
+_KEPT_CHARACTERS = 4 * 1024 * 1024
 _WRITES = "spark.yarnspec.writes"  # read by Sinks.java
+_BYTES = "yarnspec-bytes:"  # written by spark/driver.py
 _FLAGS = {
     "spark.executor.instances": "--num-executors",
     "spark.executor.memory": "--executor-memory",
@@ -47,16 +55,21 @@ def _note_an_orderly_end(note: Path) -> None:
     """A program may choose the exit code of a killed process; that it chose is told by what it leaves here.
 
     The note holds the code where it is known. A program that an error ended has chosen nothing: the error may well be
-    that its JVM was gone.
+    that its JVM was gone. Of such an end the note holds the error, of which a log can hold megabytes.
     """
     program = os.getpid()
     chosen: list[int] = []
     exit_by_name, exit_at_once = sys.exit, os._exit
 
     def write() -> None:
-        if os.getpid() == program and getattr(sys, "last_value", None) is None:
+        if os.getpid() == program:
+            found: dict[str, Any] = {"exit_code": chosen[-1] if chosen else None}
+            with contextlib.suppress(Exception):
+                error = getattr(sys, "last_value", None)
+                if error is not None:
+                    found = {"failure": {"frames": _frames(error), "text": _text(error)}}
             with contextlib.suppress(OSError):
-                note.write_text(json.dumps({"exit_code": chosen[-1] if chosen else None}), encoding="utf-8")
+                note.write_text(json.dumps(found), encoding="utf-8")
 
     def noted_exit(status: Any = None, /) -> Any:
         # What is no number becomes 1, after it was printed; a caller may still catch it and go on.
@@ -74,19 +87,75 @@ def _note_an_orderly_end(note: Path) -> None:
     atexit.register(write)
 
 
-def _leave_the_path() -> None:
-    """What the program starts itself must not meet this hook."""
-    sys.path[:] = [entry for entry in sys.path if entry != _HERE]
-    entries = os.environ.get("PYTHONPATH", "").split(":")
-    os.environ["PYTHONPATH"] = ":".join(entry for entry in entries if entry != _HERE)
+def _restore_arguments() -> None:
+    """A JVM passes on no argument that is not UTF-8: it came as hexadecimal digits."""
+    for at, argument in enumerate(sys.argv):
+        if argument.startswith(_BYTES):
+            sys.argv[at] = os.fsdecode(bytes.fromhex(argument.removeprefix(_BYTES)))
+
+
+def _frames(error: BaseException) -> list[str]:
+    """The frames of a traceback, the first and the last of a very long one."""
+    first = traceback.extract_tb(error.__traceback__, _KEPT_FRAMES)
+    last = traceback.extract_tb(error.__traceback__, -2 * _KEPT_FRAMES)
+    frames = last if len(last) < 2 * _KEPT_FRAMES else [*first, *last[_KEPT_FRAMES:]]
+    return traceback.StackSummary.from_list(frames).format()
+
+
+def _text(error: BaseException) -> str:
+    text = "".join(traceback.format_exception_only(error))
+    if len(text) > _KEPT_CHARACTERS:
+        text = text[: _KEPT_CHARACTERS // 2] + "…" + text[-_KEPT_CHARACTERS // 2 :]
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _whose() -> str:
+    """``program``: the JVM waits for this process; ``child``: the program has started it; ``other``: of another JVM."""
+    port = os.environ["PYSPARK_GATEWAY_PORT"]
+    pid, _, its_port = os.environ.setdefault(_PROGRAM, f"{os.getpid()}:{port}").partition(":")
+    if port != its_port:
+        return "other"
+    return "program" if pid == str(os.getpid()) else "child"
 
 
 def _run_the_next_sitecustomize() -> None:
     """Another ``sitecustomize`` further down the path is run as it would have been without us."""
+    sys.path[:] = [entry for entry in sys.path if entry != _HERE]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize")
     if spec is not None and spec.loader is not None:
         module = importlib.util.module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
         spec.loader.exec_module(module)
+
+
+class _WhenPysparkIsImported(importlib.abc.MetaPathFinder):
+    """Calls a function when the program has imported pyspark, wherever it comes from by then."""
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        self._then = then
+        self._looks = False
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if name != "pyspark" or self._looks:
+            return None
+        self._looks = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._looks = False
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module: types.ModuleType) -> None:
+            execute(module)
+            with contextlib.suppress(ValueError):
+                sys.meta_path.remove(self)
+            with contextlib.suppress(ImportError):
+                self._then()
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
 
 
 def _program_line() -> str:
@@ -151,7 +220,7 @@ def _save_once() -> None:
             except (TypeError, ValueError):  # Spark will say what it thinks of such arguments
                 original(self, *args, **kwargs)
                 return
-            driver = self.ctx._jvm.org.apache.spark.scheduler.cluster.yarnspec.RecordedOutputCommitter
+            driver = self.ctx._jvm.org.yarnspec.write.RecordedOutputCommitter
             path = str(given["path"])
             try:
                 if not driver.isThere(self._jrdd, path, call):
@@ -164,6 +233,13 @@ def _save_once() -> None:
 
     for name in ("saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile", "saveAsHadoopFile"):
         _replace(name, saved_once)
+
+
+def _import_wheels() -> None:
+    """Have tasks find modules in wheels that Spark serves or fetches; PySpark's list has ``.egg``, but not ``.whl``."""
+    from pyspark.core.context import SparkContext
+
+    SparkContext.PACKAGE_EXTENSIONS = (*SparkContext.PACKAGE_EXTENSIONS, ".whl")
 
 
 def _pickle_alike() -> None:
@@ -208,6 +284,25 @@ def _pickle_alike() -> None:
         return str(known)
 
     cloudpickle._get_or_create_tracker_id = tracker_id
+
+
+def _leave_to_executors(expanded: list[str]) -> None:
+    """Keep PySpark from sending these variables to its workers as they were written.
+
+    Each executor has replaced the references in them, and its Python workers inherit that.
+    """
+    if not expanded:
+        return
+    from pyspark.core.context import SparkContext
+
+    original = SparkContext._initialize_context
+
+    def initialize(self: Any, jconf: Any) -> Any:
+        for name in expanded:
+            self.environment.pop(name, None)
+        return original(self, jconf)
+
+    SparkContext._initialize_context = initialize
 
 
 def _instead(key: str, sized: list[str]) -> str:
@@ -264,20 +359,19 @@ def _guard(
 
     def initialize(self: Any, jconf: Any) -> Any:
         master = jconf.get("spark.master", "")
-        if master not in _MASTERS:
+        if master != _MASTER:
             where = set_at.get("spark.master") or _program_line()
             message = (
                 f"yarnspec: {where} sets the master {master!r}; a program run by yarnspec submit runs on YARN. "
                 "Remove it there, or say 'yarn'."
             )
             raise SystemExit(message)
-        jconf.set("spark.master", owned.get("spark.master", master))
-        if os.environ.get("PYSPARK_PIN_THREAD", "true").lower() != "true":
-            # The marks of _mark_writers could end up in other threads: no job of Python's is above suspicion.
-            jconf.set("spark.yarnspec.sharedThreads", "true")
+        # Otherwise the marks of _mark_writers could end up in other threads: no job of Python's is above suspicion.
+        pinned = os.environ.get("PYSPARK_PIN_THREAD", "true").lower() == "true"
+        jconf.set("spark.yarnspec.sharedThreads", "false" if pinned else "true")
         for key, value in owned.items():
             given = jconf.get(key, None)
-            if key == "spark.master" or given == value:
+            if given == value:
                 continue
             # A configuration made from nothing has none of our values, and that is no wish of the program's.
             if given is not None:
@@ -294,21 +388,30 @@ def _guard(
     SparkContext._initialize_context = initialize
 
 
-_leave_the_path()
-_run_the_next_sitecustomize()
+def _hold_on_to_pyspark() -> None:
+    told = json.loads(Path(os.environ["YARNSPEC_OWNED_KEYS"]).read_text(encoding="utf-8"))
+    _leave_to_executors(told["expanded"])
+    _import_wheels()
+    if told["recovery"]:
+        _pickle_alike()
+        _save_once()
+    _guard(
+        told["owned"],
+        told["sized"],
+        told["planned"],
+        tuple(told["planned_keys"]),
+        Path(os.environ["YARNSPEC_PROGRAM_REPORT"]),
+    )
+
+
 if "PYSPARK_GATEWAY_PORT" in os.environ and "YARNSPEC_OWNED_KEYS" in os.environ:
-    _die_with_the_jvm()
-    if "YARNSPEC_PROGRAM_END" in os.environ:
-        _note_an_orderly_end(Path(os.environ["YARNSPEC_PROGRAM_END"]))
-    with contextlib.suppress(ImportError):
-        _told = json.loads(Path(os.environ["YARNSPEC_OWNED_KEYS"]).read_text(encoding="utf-8"))
-        if _told["recovery"]:
-            _pickle_alike()
-            _save_once()
-        _guard(
-            _told["owned"],
-            _told["sized"],
-            _told["planned"],
-            tuple(_told["planned_keys"]),
-            Path(os.environ["YARNSPEC_PROGRAM_REPORT"]),
-        )
+    _process = _whose()
+    if _process == "program":
+        _die_with_the_jvm()
+        _restore_arguments()
+        if "YARNSPEC_PROGRAM_END" in os.environ:
+            _note_an_orderly_end(Path(os.environ["YARNSPEC_PROGRAM_END"]))
+    if _process != "other":
+        sys.meta_path.insert(0, _WhenPysparkIsImported(_hold_on_to_pyspark))
+# Last: whatever it does, ours has done its work.
+_run_the_next_sitecustomize()

@@ -66,7 +66,9 @@ final class GoneExecutor {
                         Owner owner = own.contains(directory) ? null : Owner.read(directory);
                         if (owner != null && owner.application().equals(application)) {
                             String name = owner.epoch() + " " + owner.executorId() + " " + owner.processId();
-                            found.computeIfAbsent(name, any -> new GoneExecutor(owner)).directories.add(directory);
+                            found.computeIfAbsent(name, any -> new GoneExecutor(owner))
+                                    .directories
+                                    .add(directory);
                         }
                     } catch (IOException e) {
                         unreadable.put(root, e);

@@ -89,10 +89,11 @@ final class NewHome {
      * shuffle. The manager exists only after the plugins have started.
      */
     void register(SortShuffleManager manager) {
-        ConcurrentMap<Object, OpenHashSet<Object>> maps = manager.shuffleBlockResolver().taskIdMapsForShuffle();
+        ConcurrentMap<Object, OpenHashSet<Object>> maps =
+                manager.shuffleBlockResolver().taskIdMapsForShuffle();
         for (OutputName name = unregistered.poll(); name != null; name = unregistered.poll()) {
-            OpenHashSet<Object> tasks = maps.computeIfAbsent(
-                    name.shuffle(), shuffle -> new OpenHashSet<>(16, ClassTag$.MODULE$.Long()));
+            OpenHashSet<Object> tasks =
+                    maps.computeIfAbsent(name.shuffle(), shuffle -> new OpenHashSet<>(16, ClassTag$.MODULE$.Long()));
             synchronized (tasks) {
                 tasks.add(name.mapId());
             }

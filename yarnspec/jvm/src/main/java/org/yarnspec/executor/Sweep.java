@@ -37,7 +37,7 @@ final class Sweep {
     }
 
     /** An output that stays where it is. */
-    private record Kept(GoneExecutor of, MapOutput output, Verdict why) {}
+    private record KeptOutput(GoneExecutor of, MapOutput output, Verdict why) {}
 
     private final Settings settings;
     private final NewHome home;
@@ -80,7 +80,7 @@ final class Sweep {
         }
         home.deleteUnlinked();
         boolean settled = found.all();
-        List<Kept> kept = new ArrayList<>();
+        List<KeptOutput> kept = new ArrayList<>();
         for (GoneExecutor gone : found.executors()) {
             settled &= look(gone, verifyUntilNs, kept);
         }
@@ -89,7 +89,7 @@ final class Sweep {
     }
 
     /** A disk that does not answer may do so in a moment; until then others have theirs elsewhere. */
-    private boolean look(GoneExecutor gone, long verifyUntilNs, List<Kept> kept) throws Exception {
+    private boolean look(GoneExecutor gone, long verifyUntilNs, List<KeptOutput> kept) throws Exception {
         try (GoneExecutor.Hold hold = gone.tryTake()) {
             if (hold != null) {
                 return treat(gone, hold, verifyUntilNs, kept);
@@ -137,7 +137,8 @@ final class Sweep {
     }
 
     private boolean isOutdated(GoneExecutor.Found found) {
-        boolean outdated = found.executors().stream().anyMatch(each -> each.owner().epoch() > settings.epoch());
+        boolean outdated =
+                found.executors().stream().anyMatch(each -> each.owner().epoch() > settings.epoch());
         if (outdated) {
             LOG.warn("A later epoch than {} has been on this host: this executor touches nothing.", settings.epoch());
         }
@@ -150,7 +151,7 @@ final class Sweep {
         return GoneExecutor.find(roots, Set.copyOf(own), settings.application());
     }
 
-    private boolean treat(GoneExecutor gone, GoneExecutor.Hold hold, long verifyUntilNs, List<Kept> kept)
+    private boolean treat(GoneExecutor gone, GoneExecutor.Hold hold, long verifyUntilNs, List<KeptOutput> kept)
             throws Exception {
         boolean settled = true;
         int left = 0;
@@ -176,11 +177,12 @@ final class Sweep {
                 left++;
             } else {
                 left++;
-                kept.add(new Kept(gone, output, verdict));
+                kept.add(new KeptOutput(gone, output, verdict));
             }
         }
         int notTaken = adopt(wanted, verifyUntilNs);
-        left += (int) wanted.stream().filter(each -> unusable.contains(each.name())).count();
+        left += (int)
+                wanted.stream().filter(each -> unusable.contains(each.name())).count();
         if (left + notTaken == 0) {
             hold.delete();
         }
@@ -192,8 +194,8 @@ final class Sweep {
         List<Verdict> verdicts = new ArrayList<>();
         for (int from = 0; from < outputs.size(); from += OUTPUTS_PER_QUESTION) {
             List<MapOutput> some = outputs.subList(from, Math.min(outputs.size(), from + OUTPUTS_PER_QUESTION));
-            verdicts.addAll((List<Verdict>) driver.ask(
-                    new Messages.Inventory(where, owner.epoch(), owner.executorId(), names(some))));
+            verdicts.addAll((List<Verdict>)
+                    driver.ask(new Messages.Inventory(where, owner.epoch(), owner.executorId(), names(some))));
         }
         return verdicts;
     }
@@ -210,7 +212,7 @@ final class Sweep {
 
     @SuppressWarnings("unchecked")
     private int adoptSome(List<MapOutput> wanted, long verifyUntilNs) throws Exception {
-        Outcome outcome = new Outcome();
+        SweepOutcome outcome = new SweepOutcome();
         List<MapOutput> whole = new ArrayList<>();
         List<long[]> sizes = new ArrayList<>();
         int looked = 0;
@@ -251,7 +253,7 @@ final class Sweep {
     }
 
     /** What has become of some outputs, and was not told to the driver yet. */
-    private final class Outcome {
+    private final class SweepOutcome {
         private final List<OutputName> taken = new ArrayList<>();
         private final Map<OutputName, String> refused = new HashMap<>();
         private long toldNs = System.nanoTime();
@@ -300,16 +302,16 @@ final class Sweep {
     }
 
     /** Deletes the oldest of what is kept until the rest fits; what exists elsewhere too goes first. */
-    private void keepWithinBudget(List<Kept> kept) throws Exception {
+    private void keepWithinBudget(List<KeptOutput> kept) throws Exception {
         long bytes = kept.stream().mapToLong(each -> each.output().bytes()).sum();
         int dropped = 0;
         long droppedBytes = 0;
         if (settings.keepBytes() > 0 && bytes > settings.keepBytes()) {
-            Comparator<Kept> needed = Comparator.comparing(each -> each.why() == Verdict.KEEP);
-            List<Kept> droppable = new ArrayList<>(kept);
+            Comparator<KeptOutput> needed = Comparator.comparing(each -> each.why() == Verdict.KEEP);
+            List<KeptOutput> droppable = new ArrayList<>(kept);
             droppable.removeIf(each -> each.why() == Verdict.SERVED);
             droppable.sort(needed.thenComparing(each -> each.output().writtenMs()));
-            for (Kept each : droppable) {
+            for (KeptOutput each : droppable) {
                 if (bytes - droppedBytes <= settings.keepBytes()) {
                     break;
                 }

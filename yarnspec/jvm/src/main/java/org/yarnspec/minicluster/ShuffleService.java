@@ -26,65 +26,64 @@ import org.apache.spark.network.util.TransportConf;
  * blocks, the server, and what knows the applications' secrets; so is what it does with an application.
  */
 public final class ShuffleService extends AuxiliaryService {
-  private ShuffleSecretManager secrets;
-  private ExternalBlockHandler blocks;
-  private TransportContext context;
-  private TransportServer server;
+    private ShuffleSecretManager secrets;
+    private ExternalBlockHandler blocks;
+    private TransportContext context;
+    private TransportServer server;
 
-  public ShuffleService() {
-    super("spark_shuffle");
-  }
-
-  @Override
-  protected void serviceInit(Configuration conf) throws Exception {
-    TransportConf transport = new TransportConf("shuffle", new MapConfigProvider(Map.of()));
-    List<TransportServerBootstrap> bootstraps = List.of();
-    if (conf.getBoolean("spark.authenticate", false)) {
-      secrets = new ShuffleSecretManager();
-      bootstraps = List.of(new AuthServerBootstrap(transport, secrets));
+    public ShuffleService() {
+        super("spark_shuffle");
     }
-    blocks = new ExternalBlockHandler(transport, null); // knows its executors as long as it runs
-    context = new TransportContext(transport, blocks, true);
-    server =
-        context.createServer(
-            conf.get("yarn.nodemanager.hostname"), conf.getInt("spark.shuffle.service.port", 0), bootstraps);
-    super.serviceInit(conf);
-  }
 
-  @Override
-  public void initializeApplication(ApplicationInitializationContext application) {
-    if (secrets != null) {
-      // Each attempt may bring another one.
-      ByteBuffer data = application.getApplicationDataForService();
-      secrets.registerApp(application.getApplicationId().toString(), JavaUtils.bytesToString(data));
-    }
-  }
-
-  @Override
-  public void stopApplication(ApplicationTerminationContext application) {
-    String id = application.getApplicationId().toString();
-    if (secrets != null) {
-      secrets.unregisterApp(id);
-    }
-    blocks.applicationRemoved(id, false); // the NodeManager deletes the files
-  }
-
-  @Override
-  public ByteBuffer getMetaData() {
-    return ByteBuffer.allocate(0);
-  }
-
-  @Override
-  protected void serviceStop() throws Exception {
-    for (AutoCloseable each : new AutoCloseable[] {server, blocks == null ? null : blocks::close, context}) {
-      if (each != null) {
-        try {
-          each.close();
-        } catch (IOException e) {
-          // The NodeManager ends.
+    @Override
+    protected void serviceInit(Configuration conf) throws Exception {
+        TransportConf transport = new TransportConf("shuffle", new MapConfigProvider(Map.of()));
+        List<TransportServerBootstrap> bootstraps = List.of();
+        if (conf.getBoolean("spark.authenticate", false)) {
+            secrets = new ShuffleSecretManager();
+            bootstraps = List.of(new AuthServerBootstrap(transport, secrets));
         }
-      }
+        blocks = new ExternalBlockHandler(transport, null); // knows its executors as long as it runs
+        context = new TransportContext(transport, blocks, true);
+        server = context.createServer(
+                conf.get("yarn.nodemanager.hostname"), conf.getInt("spark.shuffle.service.port", 0), bootstraps);
+        super.serviceInit(conf);
     }
-    super.serviceStop();
-  }
+
+    @Override
+    public void initializeApplication(ApplicationInitializationContext application) {
+        if (secrets != null) {
+            // Each attempt may bring another one.
+            ByteBuffer data = application.getApplicationDataForService();
+            secrets.registerApp(application.getApplicationId().toString(), JavaUtils.bytesToString(data));
+        }
+    }
+
+    @Override
+    public void stopApplication(ApplicationTerminationContext application) {
+        String id = application.getApplicationId().toString();
+        if (secrets != null) {
+            secrets.unregisterApp(id);
+        }
+        blocks.applicationRemoved(id, false); // the NodeManager deletes the files
+    }
+
+    @Override
+    public ByteBuffer getMetaData() {
+        return ByteBuffer.allocate(0);
+    }
+
+    @Override
+    protected void serviceStop() throws Exception {
+        for (AutoCloseable each : new AutoCloseable[] {server, blocks == null ? null : blocks::close, context}) {
+            if (each != null) {
+                try {
+                    each.close();
+                } catch (IOException e) {
+                    // The NodeManager ends.
+                }
+            }
+        }
+        super.serviceStop();
+    }
 }

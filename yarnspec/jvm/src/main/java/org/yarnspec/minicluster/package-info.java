@@ -1,2 +1,6 @@
-/** What runs in the daemons of a mini cluster. */
+/**
+ * Runs in the daemons of a mini cluster, for tests and demonstrations only.
+ *
+ * <p>This room knows no other room, and no other room may know it.
+ */
 package org.yarnspec.minicluster;

@@ -30,61 +30,58 @@ import org.apache.hadoop.yarn.ipc.HadoopYarnProtoRPC;
  * application's secret, or nothing where it has none; it stands in no configuration, argument or environment.
  */
 public final class ServiceDataRpc extends HadoopYarnProtoRPC {
-  static final String SERVICE = "yarnspec.shuffle-service.name";
-  static final String SECRET_FILE = "yarnspec.shuffle-service.secret-file";
+    static final String SERVICE = "yarnspec.shuffle-service.name";
+    static final String SECRET_FILE = "yarnspec.shuffle-service.secret-file";
 
-  @Override
-  @SuppressWarnings("rawtypes")
-  public Object getProxy(Class protocol, InetSocketAddress address, Configuration conf) {
-    Object proxy = super.getProxy(protocol, address, conf);
-    String service = conf.get(SERVICE);
-    if (protocol != ContainerManagementProtocol.class || service == null) {
-      return proxy;
+    @Override
+    @SuppressWarnings("rawtypes")
+    public Object getProxy(Class protocol, InetSocketAddress address, Configuration conf) {
+        Object proxy = super.getProxy(protocol, address, conf);
+        String service = conf.get(SERVICE);
+        if (protocol != ContainerManagementProtocol.class || service == null) {
+            return proxy;
+        }
+        return told(proxy, service, secret(Path.of(conf.get(SECRET_FILE, ""))));
     }
-    return told(proxy, service, secret(Path.of(conf.get(SECRET_FILE, ""))));
-  }
 
-  private static byte[] secret(Path file) {
-    try {
-      return Files.readAllBytes(file);
-    } catch (NoSuchFileException e) {
-      return new byte[0]; // the application has none
-    } catch (IOException e) {
-      throw new YarnRuntimeException("The application's secret cannot be read.", e);
+    private static byte[] secret(Path file) {
+        try {
+            return Files.readAllBytes(file);
+        } catch (NoSuchFileException e) {
+            return new byte[0]; // the application has none
+        } catch (IOException e) {
+            throw new YarnRuntimeException("The application's secret cannot be read.", e);
+        }
     }
-  }
 
-  /** The same proxy, whose containers bring the service's data along. */
-  static Object told(Object proxy, String service, byte[] secret) {
-    // Hadoop closes its proxies by this interface.
-    Class<?>[] types = {ContainerManagementProtocol.class, Closeable.class};
-    return Proxy.newProxyInstance(
-        ServiceDataRpc.class.getClassLoader(),
-        types,
-        (self, method, args) -> {
-          if (method.getName().equals("startContainers")) {
-            args = new Object[] {withData((StartContainersRequest) args[0], service, secret)};
-          }
-          try {
-            return method.invoke(proxy, args);
-          } catch (InvocationTargetException wrapper) {
-            throw wrapper.getCause();
-          }
+    /** The same proxy, whose containers bring the service's data along. */
+    static Object told(Object proxy, String service, byte[] secret) {
+        // Hadoop closes its proxies by this interface.
+        Class<?>[] types = {ContainerManagementProtocol.class, Closeable.class};
+        return Proxy.newProxyInstance(ServiceDataRpc.class.getClassLoader(), types, (self, method, args) -> {
+            if (method.getName().equals("startContainers")) {
+                args = new Object[] {withData((StartContainersRequest) args[0], service, secret)};
+            }
+            try {
+                return method.invoke(proxy, args);
+            } catch (InvocationTargetException wrapper) {
+                throw wrapper.getCause();
+            }
         });
-  }
-
-  private static StartContainersRequest withData(StartContainersRequest request, String service, byte[] secret) {
-    List<StartContainerRequest> all = new ArrayList<>();
-    for (StartContainerRequest each : request.getStartContainerRequests()) {
-      ContainerLaunchContext context = each.getContainerLaunchContext();
-      Map<String, ByteBuffer> data = new HashMap<>();
-      if (context.getServiceData() != null) {
-        data.putAll(context.getServiceData());
-      }
-      data.put(service, ByteBuffer.wrap(secret));
-      context.setServiceData(data);
-      all.add(StartContainerRequest.newInstance(context, each.getContainerToken()));
     }
-    return StartContainersRequest.newInstance(all);
-  }
+
+    private static StartContainersRequest withData(StartContainersRequest request, String service, byte[] secret) {
+        List<StartContainerRequest> all = new ArrayList<>();
+        for (StartContainerRequest each : request.getStartContainerRequests()) {
+            ContainerLaunchContext context = each.getContainerLaunchContext();
+            Map<String, ByteBuffer> data = new HashMap<>();
+            if (context.getServiceData() != null) {
+                data.putAll(context.getServiceData());
+            }
+            data.put(service, ByteBuffer.wrap(secret));
+            context.setServiceData(data);
+            all.add(StartContainerRequest.newInstance(context, each.getContainerToken()));
+        }
+        return StartContainersRequest.newInstance(all);
+    }
 }

@@ -13,35 +13,35 @@ import org.apache.hadoop.yarn.api.records.Priority;
  * ascending in the place of that one makes the arithmetic right.
  */
 final class SkeinPriorities {
-  private SkeinPriorities() {}
+    private SkeinPriorities() {}
 
-  /**
-   * To be called in Skein's allocator thread, whose class is an inner class of Skein's application master.
-   *
-   * @throws ReflectiveOperationException when this is not the Skein that we know
-   */
-  static void cure() throws ReflectiveOperationException {
-    Thread thread = Thread.currentThread();
-    Field outer = thread.getClass().getDeclaredField("this$0");
-    outer.setAccessible(true);
-    cure(outer.get(thread));
-  }
+    /**
+     * To be called in Skein's allocator thread, whose class is an inner class of Skein's application master.
+     *
+     * @throws ReflectiveOperationException when this is not the Skein that we know
+     */
+    static void cure() throws ReflectiveOperationException {
+        Thread thread = Thread.currentThread();
+        Field outer = thread.getClass().getDeclaredField("this$0");
+        outer.setAccessible(true);
+        cure(outer.get(thread));
+    }
 
-  static void cure(Object applicationMaster) throws ReflectiveOperationException {
-    Field field = applicationMaster.getClass().getDeclaredField("priorities");
-    field.setAccessible(true);
-    if (!(field.get(applicationMaster) instanceof TreeMap<?, ?> before)) {
-      throw new NoSuchFieldException("priorities is not a TreeMap");
+    static void cure(Object applicationMaster) throws ReflectiveOperationException {
+        Field field = applicationMaster.getClass().getDeclaredField("priorities");
+        field.setAccessible(true);
+        if (!(field.get(applicationMaster) instanceof TreeMap<?, ?> before)) {
+            throw new NoSuchFieldException("priorities is not a TreeMap");
+        }
+        // Skein holds this lock whenever it touches the map.
+        synchronized (before) {
+            TreeMap<Object, Object> ascending =
+                    new TreeMap<>(Comparator.comparingInt(priority -> ((Priority) priority).getPriority()));
+            ascending.putAll(before);
+            field.set(applicationMaster, ascending);
+            if (field.get(applicationMaster) != ascending) {
+                throw new NoSuchFieldException("priorities cannot be replaced");
+            }
+        }
     }
-    // Skein holds this lock whenever it touches the map.
-    synchronized (before) {
-      TreeMap<Object, Object> ascending =
-          new TreeMap<>(Comparator.comparingInt(priority -> ((Priority) priority).getPriority()));
-      ascending.putAll(before);
-      field.set(applicationMaster, ascending);
-      if (field.get(applicationMaster) != ascending) {
-        throw new NoSuchFieldException("priorities cannot be replaced");
-      }
-    }
-  }
 }

@@ -1,7 +1,7 @@
 /**
- * Placement by yarnspec inside the JVMs that talk to the ResourceManager: Skein's application master and Skein's client.
+ * Takes part in the calls to the ResourceManager, inside Skein's application master and Skein's client.
  *
- * <p>{@code PlacementProxyProvider} is Hadoop's own extension point; everything else here is what it
- * does to the calls that pass through it.
+ * <p>{@code PlacementProxyProvider} is Hadoop's own extension point. This room intercepts the calls, corrects Skein, and says how
+ * the application ended. It must not know Spark.
  */
 package org.yarnspec.rm;

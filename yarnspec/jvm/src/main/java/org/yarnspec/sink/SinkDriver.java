@@ -9,12 +9,12 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.rdd.RDD;
-import org.apache.spark.scheduler.cluster.yarnspec.DataOrigin;
-import org.apache.spark.scheduler.cluster.yarnspec.RddIdentity;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.status.api.v1.TaskData;
 import org.apache.spark.util.SerializableConfiguration;
+import org.yarnspec.recovery.RddIdentity;
+import org.yarnspec.signature.DataOrigin;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** What {@code yarnspec.sink} calls in the driver's JVM; it loads this class out of the jar by itself. */
@@ -79,8 +79,8 @@ public final class SinkDriver {
             // Other jobs keep it busy; what is known by now must do.
         }
         StringBuilder told = new StringBuilder();
-        for (TaskData task : CollectionConverters.asJava(
-                context.statusStore().taskList(stage, attempt, Integer.MAX_VALUE))) {
+        for (TaskData task :
+                CollectionConverters.asJava(context.statusStore().taskList(stage, attempt, Integer.MAX_VALUE))) {
             told.append(task.partitionId()).append(' ').append(task.taskId());
             told.append(' ').append(task.speculative() ? 1 : 0).append('\n');
         }

@@ -1,5 +1,7 @@
 /**
- * The JVM's half of {@code yarnspec.sink}: tasks that copy what Python wrote to the output's file system, and what the
- * driver asks of Hadoop and Spark in one call instead of many.
+ * The JVM's half of {@code yarnspec.sink}: tasks copy what Python wrote to the output's file system, and the driver answers what
+ * Python would need many calls for.
+ *
+ * <p>No other room may know this one: a program without YARN uses it as well.
  */
 package org.yarnspec.sink;

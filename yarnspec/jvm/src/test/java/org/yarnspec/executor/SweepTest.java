@@ -182,8 +182,8 @@ class SweepTest {
     @Test
     void linksAcrossFileSystems() throws Exception {
         Path memory = Path.of("/dev/shm");
-        Assumptions.assumeTrue(Files.isWritable(memory)
-                && !Files.getFileStore(memory).equals(Files.getFileStore(root)));
+        Assumptions.assumeTrue(
+                Files.isWritable(memory) && !Files.getFileStore(memory).equals(Files.getFileStore(root)));
         Path other = Files.createTempDirectory(memory, "yarnspec-test");
         try {
             written.leave(List.of(root, other), DEAD);
@@ -281,7 +281,8 @@ class SweepTest {
 
     @Test
     void neverTouchesWhatIsNotThisApplications() throws Exception {
-        Path foreign = written.leave(List.of(root), new Owner("application_1_0002", 1, "3", 1)).get(0);
+        Path foreign = written.leave(List.of(root), new Owner("application_1_0002", 1, "3", 1))
+                .get(0);
         Path unknown = Files.createDirectories(root.resolve("blockmgr-stock/0c"));
         Files.write(unknown.resolve("shuffle_0_0_0.index"), new byte[16]);
         long before = filesBelow(root);
@@ -305,8 +306,10 @@ class SweepTest {
     @Test
     void atTheEndDeletesWhatGoneExecutorsLeftAndNothingElse() throws Exception {
         Path left = written.leave(List.of(root), DEAD).get(0);
-        Path foreign = written.leave(List.of(root), new Owner("application_1_0002", 1, "4", 1)).get(0);
-        Path alive = written.leave(List.of(root), new Owner(WrittenOutputs.APPLICATION, 2, "8", 1)).get(0);
+        Path foreign = written.leave(List.of(root), new Owner("application_1_0002", 1, "4", 1))
+                .get(0);
+        Path alive = written.leave(List.of(root), new Owner(WrittenOutputs.APPLICATION, 2, "8", 1))
+                .get(0);
         try (DirectoryLock lock = DirectoryLock.tryTake(alive)) {
             assertTrue(sweep(disks, settings(2, 0)).deleteAll());
             assertTrue(lock != null);
@@ -318,8 +321,8 @@ class SweepTest {
     @ParameterizedTest
     @ValueSource(strings = {DirectoryLock.FILE, Owner.FILE})
     void takesOverTheOthersWhereOneCannotBeRead(String file) throws Exception {
-        List<Path> roots = List.of(
-                Files.createDirectory(root.resolve("first")), Files.createDirectory(root.resolve("second")));
+        List<Path> roots =
+                List.of(Files.createDirectory(root.resolve("first")), Files.createDirectory(root.resolve("second")));
         Owner unreadable = new Owner(WrittenOutputs.APPLICATION, 1, "2", 1);
         List<Path> left = written.leave(roots, unreadable, "shuffle_" + WrittenOutputs.BYPASS);
         written.leave(roots, DEAD, "shuffle_" + WrittenOutputs.SORTED);
@@ -372,7 +375,8 @@ class SweepTest {
 
     @Test
     void doesNotWaitForLivingExecutorsOfItsOwnEpoch() throws Exception {
-        Path alive = written.leave(List.of(root), new Owner(WrittenOutputs.APPLICATION, 2, "8", 1)).get(0);
+        Path alive = written.leave(List.of(root), new Owner(WrittenOutputs.APPLICATION, 2, "8", 1))
+                .get(0);
         try (DirectoryLock lock = DirectoryLock.tryTake(alive)) {
             assertTrue(run());
             assertTrue(lock != null);
@@ -418,7 +422,8 @@ class SweepTest {
     @Test
     void ofTwoCopiesOnOneHostOneIsEnough() throws Exception {
         Path first = written.leave(List.of(root), DEAD).get(0);
-        Path second = written.leave(List.of(root), new Owner(WrittenOutputs.APPLICATION, 1, "4", 1)).get(0);
+        Path second = written.leave(List.of(root), new Owner(WrittenOutputs.APPLICATION, 1, "4", 1))
+                .get(0);
         // The one that is looked at first is damaged.
         Path index = WrittenOutputs.list(first.resolve("0c")).stream()
                 .filter(file -> file.toString().endsWith(".index"))
@@ -467,7 +472,8 @@ class SweepTest {
         List<OutputName> names = List.copyOf(written.sizes().keySet());
         Map<OutputName, Long> bytes = new HashMap<>();
         for (int i = 0; i < names.size(); i++) {
-            String beginning = "shuffle_" + names.get(i).shuffle() + "_" + names.get(i).mapId() + "_";
+            String beginning =
+                    "shuffle_" + names.get(i).shuffle() + "_" + names.get(i).mapId() + "_";
             long sum = 0;
             for (Path file : WrittenOutputs.list(left.resolve("0c"))) {
                 if (file.getFileName().toString().startsWith(beginning)) {
@@ -530,7 +536,10 @@ class SweepTest {
                 .getKey();
         assertTrue(run());
         assertTrue(driver.adopted.contains(empty));
-        assertEquals(0, ByteBuffer.wrap(Files.readAllBytes(disks.getFile(empty.index()).toPath())).getLong(8));
+        assertEquals(
+                0,
+                ByteBuffer.wrap(Files.readAllBytes(disks.getFile(empty.index()).toPath()))
+                        .getLong(8));
     }
 
     @Test

@@ -51,7 +51,8 @@ public final class WrittenOutputs {
             pairs.partitionBy(new HashPartitioner(5)).count();
             pairs.reduceByKey(Integer::sum, 5).count();
             Files.createDirectory(files);
-            Path blocks = spark.env().blockManager().diskBlockManager().localDirs()[0].toPath();
+            Path blocks =
+                    spark.env().blockManager().diskBlockManager().localDirs()[0].toPath();
             try (Stream<Path> all = Files.walk(blocks)) {
                 for (Path file : all.filter(Files::isRegularFile).toList()) {
                     Files.copy(file, files.resolve(file.getFileName()));
@@ -86,8 +87,8 @@ public final class WrittenOutputs {
 
     /** The sizes of each output's parts, as its index says. */
     public Map<OutputName, long[]> sizes() throws IOException {
-        Map<OutputName, long[]> sizes = new TreeMap<>(Comparator.comparingInt(OutputName::shuffle)
-                .thenComparingLong(OutputName::mapId));
+        Map<OutputName, long[]> sizes =
+                new TreeMap<>(Comparator.comparingInt(OutputName::shuffle).thenComparingLong(OutputName::mapId));
         for (Path file : list(files)) {
             String[] name = file.getFileName().toString().split("_");
             if (file.toString().endsWith(".index")) {

@@ -24,74 +24,79 @@ import org.apache.hadoop.yarn.exceptions.YarnException;
 
 /** The other end of the protocol: keeps what it is sent and answers what the test put in. */
 final class FakeResourceManager implements ApplicationMasterProtocol {
-  final List<AllocateRequest> calls = new ArrayList<>();
-  final List<FinishApplicationMasterRequest> ends = new ArrayList<>();
-  final Deque<Object> answers = new ArrayDeque<>();
-  Runnable whileAnswering = () -> {};
-  int notYet;
-  private int containers;
+    final List<AllocateRequest> calls = new ArrayList<>();
+    final List<FinishApplicationMasterRequest> ends = new ArrayList<>();
+    final Deque<Object> answers = new ArrayDeque<>();
+    Runnable whileAnswering = () -> {};
+    int notYet;
+    private int containers;
 
-  AllocateRequest last() {
-    return calls.get(calls.size() - 1);
-  }
-
-  @Override
-  public RegisterApplicationMasterResponse registerApplicationMaster(RegisterApplicationMasterRequest request) {
-    return RegisterApplicationMasterResponse.newInstance(
-        Resource.newInstance(0, 0), Resource.newInstance(4096, 4), null, null, List.of(), "default", List.of());
-  }
-
-  @Override
-  public AllocateResponse allocate(AllocateRequest request) throws IOException, YarnException {
-    calls.add(request);
-    whileAnswering.run();
-    Object answer = answers.poll();
-    if (answer instanceof IOException failure) {
-      throw failure;
+    AllocateRequest last() {
+        return calls.get(calls.size() - 1);
     }
-    if (answer instanceof YarnException refusal) {
-      throw refusal;
-    }
-    AllocateResponse response = AllocateResponse.newBuilder().responseId(request.getResponseId() + 1).build();
-    if (answer instanceof Container container) {
-      response.setAllocatedContainers(List.of(container));
-    }
-    return response;
-  }
 
-  @Override
-  public FinishApplicationMasterResponse finishApplicationMaster(FinishApplicationMasterRequest request) {
-    ends.add(request);
-    return FinishApplicationMasterResponse.newInstance(notYet-- <= 0);
-  }
-
-  Container container(String host, int priority, long allocationRequestId, int memoryMb) {
-    Container container =
-        Container.newInstance(
-            ContainerId.newContainerId(
-                ApplicationAttemptId.newInstance(ApplicationId.newInstance(1, 1), 1), ++containers),
-            NodeId.newInstance(host, 1234),
-            host + ":8042",
-            Resource.newInstance(memoryMb, 1),
-            Priority.newInstance(priority),
-            null);
-    container.setAllocationRequestId(allocationRequestId);
-    return container;
-  }
-
-  /** What Hadoop's client makes of Skein's requests: one line for each priority. */
-  static AllocateRequest asks(int count, int... priorities) {
-    List<ResourceRequest> lines = new ArrayList<>();
-    for (int priority : priorities) {
-      lines.add(
-          ResourceRequest.newBuilder()
-              .priority(Priority.newInstance(priority))
-              .resourceName(ResourceRequest.ANY)
-              .capability(Resource.newInstance(512, 1))
-              .numContainers(count)
-              .relaxLocality(true)
-              .build());
+    @Override
+    public RegisterApplicationMasterResponse registerApplicationMaster(RegisterApplicationMasterRequest request) {
+        return RegisterApplicationMasterResponse.newInstance(
+                Resource.newInstance(0, 0), Resource.newInstance(4096, 4), null, null, List.of(), "default", List.of());
     }
-    return AllocateRequest.newBuilder().responseId(0).progress(0.1f).askList(lines).releaseList(List.of()).build();
-  }
+
+    @Override
+    public AllocateResponse allocate(AllocateRequest request) throws IOException, YarnException {
+        calls.add(request);
+        whileAnswering.run();
+        Object answer = answers.poll();
+        if (answer instanceof IOException failure) {
+            throw failure;
+        }
+        if (answer instanceof YarnException refusal) {
+            throw refusal;
+        }
+        AllocateResponse response = AllocateResponse.newBuilder()
+                .responseId(request.getResponseId() + 1)
+                .build();
+        if (answer instanceof Container container) {
+            response.setAllocatedContainers(List.of(container));
+        }
+        return response;
+    }
+
+    @Override
+    public FinishApplicationMasterResponse finishApplicationMaster(FinishApplicationMasterRequest request) {
+        ends.add(request);
+        return FinishApplicationMasterResponse.newInstance(notYet-- <= 0);
+    }
+
+    Container container(String host, int priority, long allocationRequestId, int memoryMb) {
+        Container container = Container.newInstance(
+                ContainerId.newContainerId(
+                        ApplicationAttemptId.newInstance(ApplicationId.newInstance(1, 1), 1), ++containers),
+                NodeId.newInstance(host, 1234),
+                host + ":8042",
+                Resource.newInstance(memoryMb, 1),
+                Priority.newInstance(priority),
+                null);
+        container.setAllocationRequestId(allocationRequestId);
+        return container;
+    }
+
+    /** What Hadoop's client makes of Skein's requests: one line for each priority. */
+    static AllocateRequest asks(int count, int... priorities) {
+        List<ResourceRequest> lines = new ArrayList<>();
+        for (int priority : priorities) {
+            lines.add(ResourceRequest.newBuilder()
+                    .priority(Priority.newInstance(priority))
+                    .resourceName(ResourceRequest.ANY)
+                    .capability(Resource.newInstance(512, 1))
+                    .numContainers(count)
+                    .relaxLocality(true)
+                    .build());
+        }
+        return AllocateRequest.newBuilder()
+                .responseId(0)
+                .progress(0.1f)
+                .askList(lines)
+                .releaseList(List.of())
+                .build();
+    }
 }

@@ -67,7 +67,8 @@ class AttemptWriterTest {
     void aWholeFileHasItsNameAndNothingIsBesideIt() throws IOException {
         assertEquals(3 * PIECE.length, write(local, pieces(3)));
         assertEquals("{" + NAME + "=" + 3 * PIECE.length + "}", there().toString());
-        assertArrayEquals("one piece, ".repeat(3).getBytes(StandardCharsets.UTF_8), Files.readAllBytes(attempts.resolve(NAME)));
+        assertArrayEquals(
+                "one piece, ".repeat(3).getBytes(StandardCharsets.UTF_8), Files.readAllBytes(attempts.resolve(NAME)));
     }
 
     @Test
@@ -88,7 +89,8 @@ class AttemptWriterTest {
             } catch (Killed e) {
                 points.add(mortal.seen.get(at));
             }
-            assertTrue(there().keySet().stream().allMatch(name -> name.endsWith(AttemptWriter.WRITING)), points::toString);
+            assertTrue(
+                    there().keySet().stream().allMatch(name -> name.endsWith(AttemptWriter.WRITING)), points::toString);
             // Another attempt of the name cannot come, as Spark gives no number twice.
             Files.deleteIfExists(attempts.resolve(NAME + AttemptWriter.WRITING));
         }
@@ -174,8 +176,14 @@ class AttemptWriterTest {
 
         @Override
         public FSDataOutputStream createNonRecursive(
-                Path path, FsPermission permission, EnumSet<CreateFlag> flags, int buffer, short replication, long block,
-                Progressable progress) throws IOException {
+                Path path,
+                FsPermission permission,
+                EnumSet<CreateFlag> flags,
+                int buffer,
+                short replication,
+                long block,
+                Progressable progress)
+                throws IOException {
             come("create");
             FSDataOutputStream out =
                     super.createNonRecursive(path, permission, flags, buffer, replication, block, progress);

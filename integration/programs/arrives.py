@@ -1,0 +1,45 @@
+"""Shows how arguments, variables and files on the class path arrived, as one JSON line: `arrives.py ARGUMENTS…`.
+
+Expects `--files any.properties` and the variable `MINE` for driver and executors.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+
+def look(_: object = None) -> dict[str, object]:
+    """What a program may see where it runs."""
+    names = ("MINE", "PYTHONPATH", "PWD", "NM_HOST")
+    return {
+        "variables": {name: os.environ.get(name, "") for name in names},
+        "files": sorted(path.name for path in Path.cwd().glob("*.properties")),
+    }
+
+
+def main() -> None:
+    """Look here and there."""
+    spark = SparkSession.builder.getOrCreate()
+    context = spark.sparkContext
+    there = context.parallelize([0], 1).map(look).collect()[0]
+    loader = context._jvm.Thread.currentThread().getContextClassLoader()
+    hadoop = context._jsc.hadoopConfiguration()
+    document = {
+        "arguments": [os.fsencode(argument).hex() for argument in sys.argv[1:]],
+        "driver": look(),
+        "task": there,
+        "resource": str(loader.getResource("any.properties")),
+        "hadoop": {key: hadoop.get(key) for key in ("fs.defaultFS", "mine")},
+        "read": [row.value for row in spark.read.text(Path("any.properties").absolute().as_uri()).collect()],
+    }
+    print(json.dumps(document, ensure_ascii=False), flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Which program it is: the same as before, or another one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.spark.plans import plan
+from yarnspec.am.attempt.program import UnknownProgramError, identify
+from yarnspec.core.journal.journalrecords import ApplicationRegistered
+from yarnspec.plan import Plan, Program
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    for name in ("app.py", "helper.py", "lib.jar"):
+        (tmp_path / name).write_text(name)
+    return tmp_path
+
+
+def made(**more: object) -> Plan:
+    return plan(driver_python=sys.executable, **more)
+
+
+def identified(
+    directory: Path, properties: dict[str, str] | None = None, plan_: Plan | None = None
+) -> ApplicationRegistered:
+    return identify(
+        plan_ or made(),
+        {"spark.submit.pyFiles": "helper.py", "spark.jars": "lib.jar"} if properties is None else properties,
+        application_id="application_1_0001",
+        directory=directory,
+    )
+
+
+def test_the_same_files_and_arguments_are_the_same_program(directory: Path) -> None:
+    first = identified(directory)
+    assert first == identified(directory)
+    assert first.spark_version.startswith("4.3")
+    assert first.python_version.startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")
+
+
+@pytest.mark.parametrize("name", ["app.py", "helper.py", "lib.jar"])
+def test_another_file_is_another_program(directory: Path, name: str) -> None:
+    before = identified(directory)
+    (directory / name).write_text("changed")
+    after = identified(directory)
+    assert after.program_digest != before.program_digest
+    assert after.arguments_digest == before.arguments_digest
+
+
+def test_so_are_another_order_of_files_other_arguments_and_another_environment(directory: Path) -> None:
+    before = identified(directory)
+    swapped = identified(directory, {"spark.submit.pyFiles": "lib.jar", "spark.jars": "helper.py"})
+    assert swapped.program_digest != before.program_digest
+    for other in (
+        made(program=Program(primary="app.py", arguments=(b"2026-11-21",))),
+        made(driver_environment={"DATE": "2026-11-21"}),
+    ):
+        assert identified(directory, plan_=other).arguments_digest != before.arguments_digest
+
+
+def test_a_file_that_cannot_be_looked_at_makes_it_unknown(directory: Path) -> None:
+    with pytest.raises(UnknownProgramError, match="https://host/helper"):
+        identified(directory, {"spark.submit.pyFiles": "https://host/helper.py"})
+    (directory / "app.py").unlink()
+    with pytest.raises(UnknownProgramError, match=r"app\.py"):
+        identified(directory)
+
+
+def test_so_does_a_python_that_does_not_answer(directory: Path) -> None:
+    with pytest.raises(UnknownProgramError, match="Python"):
+        identified(directory, plan_=msgspec.structs.replace(made(), driver_python="/no/such/python"))

@@ -1,0 +1,94 @@
+"""What is asked of the ResourceManager while an application runs."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from tests.gateway.healthy import host
+from yarnspec.am.sources.cluster_watch import ClusterWatch
+from yarnspec.core.messages import events
+from yarnspec.core.messages.events import Event
+from yarnspec.errors import ClusterUnreachable
+from yarnspec.yarn.rm.reports import Host
+from yarnspec.yarn.rm.resource_manager import ResourceManager
+
+
+class Watched:
+    """A ResourceManager, a clock and what came of both."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_s = 100.0
+        self.made_hosts = [host("a"), host("b")]
+        self.pending = ""
+        self.waiting = True
+        self.away = False
+        self.asked: list[str] = []
+        self.posted: list[Event] = []
+        monkeypatch.setattr("yarnspec.am.sources.cluster_watch.time.monotonic", lambda: self.now_s)
+        self.watch = ClusterWatch(
+            cast(ResourceManager, self), "application_1_0001", self.posted.append, lambda: self.waiting
+        )
+
+    def hosts(self, states: Any) -> tuple[Host, ...]:
+        assert "LOST" in states
+        self.asked.append("hosts")
+        if self.away:
+            raise ClusterUnreachable("restarting")
+        return tuple(self.made_hosts)
+
+    def why_pending(self, application_id: str) -> str:
+        assert application_id == "application_1_0001"
+        self.asked.append("pending")
+        return self.pending
+
+    def after(self, seconds: float) -> list[Event]:
+        before = len(self.posted)
+        self.now_s += seconds
+        self.watch._step()
+        return self.posted[before:]
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
+    return Watched(monkeypatch)
+
+
+def test_hosts_are_told_at_once_and_again_only_when_they_changed(watched: Watched) -> None:
+    (first,) = watched.after(0)
+    assert isinstance(first, events.HostsReported)
+    assert [one.host for one in first.hosts] == ["a", "b"]
+    assert watched.watch.hosts == first.hosts
+    assert watched.after(0.1) == []
+    assert watched.asked == ["hosts"]
+    assert watched.after(60) == []
+    watched.made_hosts = [host("a"), host("b", state="LOST")]
+    (changed,) = watched.after(60)
+    assert isinstance(changed, events.HostsReported)
+    assert changed.hosts[1].state == "LOST"
+
+
+def test_a_change_that_the_provider_saw_is_looked_at_now(watched: Watched) -> None:
+    watched.after(0)
+    watched.made_hosts = []
+    watched.watch.look_soon()
+    assert watched.after(0.1) == [events.HostsReported(hosts=())]
+
+
+def test_why_containers_do_not_come(watched: Watched) -> None:
+    watched.after(0)
+    watched.pending = "Queue's AM resource limit exceeded"
+    assert watched.after(5) == [events.PendingExplained(reason="Queue's AM resource limit exceeded")]
+    assert watched.after(5) == []
+    watched.waiting = False
+    assert watched.after(5) == [events.PendingExplained(reason="")]
+    assert watched.asked.count("pending") == 2
+
+
+def test_a_resource_manager_that_is_away_is_asked_again(watched: Watched) -> None:
+    watched.away = True
+    assert watched.after(0) == []
+    watched.away = False
+    watched.watch.look_soon()
+    assert len(watched.after(0.1)) == 1

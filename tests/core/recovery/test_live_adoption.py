@@ -1,0 +1,128 @@
+"""What an executor had when it died: for how long, and for whom, that waits while the driver lives."""
+
+from __future__ import annotations
+
+from tests.core.world import HOSTS, World, hosts, names, of, only
+from yarnspec.core.messages import commands as cm
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoveryevents as rec
+from yarnspec.core.messages.settings import RecoverySettings
+
+DEADLINE_MS = 15_000
+ON = RecoverySettings(enabled=True, live_adoption=True, live_adoption_deadline_ms=DEADLINE_MS)
+
+
+def running(recovery: RecoverySettings = ON) -> World:
+    """Two executors on two hosts, both healthy."""
+    world = World(recovery=recovery)
+    world.start()
+    world.tell(rec.JournalReplayed())
+    world.driver_ready()
+    world.run("1", host=HOSTS[1])
+    world.run("2", host=HOSTS[2])
+    world.now_ms += 60_000
+    return world
+
+
+def began(executor_id: str = "1", host: str = HOSTS[1]) -> rec.LiveAdoptionBegan:
+    return rec.LiveAdoptionBegan(executor_id=executor_id, host=host, outputs=4)
+
+
+def ended(adopted: int = 4, executor_id: str = "1", host: str = HOSTS[1]) -> rec.LiveAdoptionEnded:
+    return rec.LiveAdoptionEnded(
+        executor_id=executor_id, host=host, outputs=4, adopted=adopted, lost=4 - adopted, why="executor 3 has looked"
+    )
+
+
+def newest(world: World) -> cm.WantedContainer:
+    """How the container is to be placed that was asked for last."""
+    return of(cm.UpdatePlacement, world.commands)[-1].wanted[-1]
+
+
+def explained(world: World, host: str) -> str:
+    found = world.negotiator.explain_host(host, world.now_ms)
+    assert found is not None
+    return "\n".join(found.lines)
+
+
+def test_the_replacement_is_asked_for_on_the_host_of_the_one_that_died_and_nowhere_else() -> None:
+    world = running()
+    timer = only(cm.SetTimer, world.tell(began()))
+    assert timer.at_ms == world.now_ms + DEADLINE_MS
+    assert only(cm.RequestContainers, world.lose("1", 137)).executor_ids == ("3",)
+    assert (newest(world).hosts, newest(world).strict) == ((HOSTS[1],), True)
+    assert "4 map outputs of executor 1, which is gone, are waited for" in explained(world, HOSTS[1])
+
+
+def test_without_anything_that_waits_the_replacement_goes_anywhere() -> None:
+    world = running()
+    world.lose("1", 137)
+    assert (newest(world).hosts, newest(world).strict) == ((), False)
+
+
+def test_when_they_were_taken_over_nobody_waits_any_more() -> None:
+    world = running()
+    timer = only(cm.SetTimer, world.tell(began()))
+    world.lose("1", 137)
+    world.run("3", host=HOSTS[1])
+    assert not of(cm.GiveUpHost, world.tell(ended()))
+    assert not world.fire(timer.name, timer.at_ms)
+    assert "4 of 4 map outputs of executor 1, which is gone, were taken over" in explained(world, HOSTS[1])
+
+
+def test_after_the_deadline_they_are_given_up_and_the_replacement_may_go_anywhere() -> None:
+    world = running()
+    timer = only(cm.SetTimer, world.tell(began()))
+    world.lose("1", 137)
+    answered = world.fire(timer.name, timer.at_ms)
+    given_up = only(cm.GiveUpHost, answered)
+    assert given_up.host == HOSTS[1]
+    assert given_up.reason.endswith("no executor took them over within 15 s")
+    assert (newest(world).hosts, newest(world).strict) == ((), False)
+    world.tell(ended(adopted=0))
+    assert "0 of 4" in explained(world, HOSTS[1])
+
+
+def test_a_host_that_is_blocked_or_lost_is_given_up_at_once() -> None:
+    world = running()
+    world.tell(began())
+    world.lose("1", 137)
+    assert only(cm.GiveUpHost, world.block(HOSTS[1], force=True)).host == HOSTS[1]
+
+    world = running()
+    world.tell(began())
+    assert "calls it LOST" in only(cm.GiveUpHost, world.tell(hosts(h3="LOST"))).reason
+
+
+def test_another_executor_of_the_same_host_needs_no_container_there() -> None:
+    world = World(recovery=ON, initial_executors=3)
+    world.start()
+    world.driver_ready()
+    world.run("1", "2", host=HOSTS[1])
+    world.run("3", host=HOSTS[2])
+    world.now_ms += 60_000
+    world.tell(began())
+    world.lose("1", 137)
+    assert newest(world).hosts == ()
+
+
+def test_two_that_died_on_one_host_wait_each_on_its_own() -> None:
+    world = running()
+    first = only(cm.SetTimer, world.tell(began("1")))
+    world.now_ms += 1_000
+    second = only(cm.SetTimer, world.tell(began("2")))
+    world.tell(ended(executor_id="1"))
+    assert not of(cm.GiveUpHost, world.fire(first.name, first.at_ms))
+    assert only(cm.GiveUpHost, world.fire(second.name, second.at_ms)).host == HOSTS[1]
+
+
+def test_the_death_of_the_driver_ends_the_wait() -> None:
+    world = running(
+        recovery=RecoverySettings(
+            enabled=True, live_adoption=True, live_adoption_deadline_ms=DEADLINE_MS, driver_restarts=1
+        )
+    )
+    timer = only(cm.SetTimer, world.tell(began()))
+    world.lose("1", 137)
+    world.tell(ev.DriverLost(exit_code=-9, reason="its process was ended by signal 9"))
+    assert "GiveUpHost" not in names(world.fire(timer.name, timer.at_ms))

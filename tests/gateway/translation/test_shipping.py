@@ -1,0 +1,207 @@
+"""The user's files: what is uploaded, what YARN fetches, what is left to Spark."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.gateway.lines import translated
+from yarnspec.errors import UsageError
+from yarnspec.gateway.translation.shipping import ShippedFile
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("app.py", "a.zip", "b.py", "f.txt", "x.jar", "y.jar", "env.tar.gz"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/f.txt").write_text("")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_program_travels_and_is_called_by_its_name(here: Path) -> None:
+    result = translated("app.py", "x")
+    assert result.program == "app.py"
+    assert result.files == (ShippedFile(link="app.py", source=str(here / "app.py")),)
+    assert translated("hdfs:///x/app.py").files == (ShippedFile(link="app.py", source="hdfs:///x/app.py"),)
+    assert translated("local:/opt/app.py").program == "local:/opt/app.py"
+
+
+def test_jars_and_python_files_go_to_the_driver_which_serves_them(here: Path) -> None:
+    line = f"--jars x.jar,hdfs:///j/z.jar,local:/opt/o.jar,https://h/w.jar --py-files file://{here}/a.zip,b.py app.py"
+    result = translated(*line.split())
+    assert result.properties["spark.jars"] == "x.jar,z.jar,local:/opt/o.jar,https://h/w.jar"
+    assert result.properties["spark.submit.pyFiles"] == "a.zip,b.py"
+    assert {file.link for file in result.files} == {"app.py", "x.jar", "z.jar", "a.zip", "b.py"}
+    assert not any(file.executors for file in result.files)
+
+
+def test_files_and_archives_are_in_every_container(here: Path) -> None:
+    result = translated(
+        *["--files", "f.txt#g,hdfs:///d/h.txt,https://h/w.txt", "--archives", "a.zip#data", "--conf"],
+        "spark.yarn.dist.archives=hdfs:///d/e.tgz",
+        "app.py",
+    )
+    files = {file.link: file for file in result.files if file.executors}
+    assert files == {
+        "g": ShippedFile(link="g", source=str(here / "f.txt"), executors=True),
+        "h.txt": ShippedFile(link="h.txt", source="hdfs:///d/h.txt", executors=True),
+        "data": ShippedFile(link="data", source=str(here / "a.zip"), kind="ARCHIVE", executors=True),
+        "e.tgz": ShippedFile(link="e.tgz", source="hdfs:///d/e.tgz", kind="ARCHIVE", executors=True),
+    }
+    assert result.properties["spark.files"] == "https://h/w.txt"
+    assert "spark.archives" not in result.properties
+
+
+def test_wheels_and_directories_are_unpacked_on_the_python_path(here: Path) -> None:
+    (here / "w.whl").write_bytes(b"")
+    (here / "sub/sub").mkdir()
+    line = f"--py-files w.whl,sub/,b.py,{here}/sub/sub,file:{here}/w.whl,hdfs:///w/v.whl app.py"
+    result = translated(*line.split())
+    unpacked = [file for file in result.files if file.kind == "ARCHIVE"]
+    assert [file.source for file in unpacked] == [str(here / name) for name in ("w.whl", "sub", "sub/sub")]
+    assert all(file.executors and file.link.startswith("yarnspec-py-") for file in unpacked)
+    path = ":".join(file.link for file in unpacked)
+    assert result.driver_environment["PYTHONPATH"] == result.executor_environment["PYTHONPATH"] == path
+    assert result.properties["spark.submit.pyFiles"] == "b.py,v.whl"
+
+
+@pytest.mark.usefixtures("here")
+def test_the_users_own_python_path_follows() -> None:
+    line = ["--py-files", "sub", "--conf", "spark.executorEnv.PYTHONPATH={{PWD}}/lib", "app.py"]
+    own, _, users = translated(*line).executor_environment["PYTHONPATH"].partition(":")
+    assert own.endswith("-sub")
+    assert users == "{{PWD}}/lib"
+
+
+@pytest.mark.usefixtures("here")
+def test_what_python_cannot_import_is_named() -> None:
+    (warning,) = translated("--py-files", "f.txt", "app.py").warnings
+    assert "--py-files f.txt: Python imports nothing" in warning
+
+
+STRANGE = "report (v2) número [a]"
+
+
+def test_names_with_blanks_brackets_and_letters_are_kept_where_they_matter(here: Path) -> None:
+    odd = here / "apps of the day"
+    odd.mkdir()
+    for ending in ("py", "txt", "zip", "jar"):
+        (odd / f"{STRANGE}.{ending}").write_text("")
+    program, text, packed, jar = (f"{odd}/{STRANGE}.{ending}" for ending in ("py", "txt", "zip", "jar"))
+    result = translated(
+        *["--files", f"{text},{Path(text).as_uri()}#á b", "--archives", packed, "--jars", jar, "--py-files", packed],
+        program,
+    )
+    files = {file.link: file.source for file in result.files}
+    assert result.program == f"{STRANGE}.py"
+    assert files[result.program] == program
+    assert files[f"{STRANGE}.txt"] == files["á b"] == text
+    assert files[f"{STRANGE}.zip"] == packed
+    # Spark reads these as lists of URIs and patterns.
+    for key, source in (("spark.jars", jar), ("spark.submit.pyFiles", packed)):
+        name = result.properties[key]
+        assert re.fullmatch(r"[0-9a-f]{8}-report-v2-n-mero-a-?\.(jar|zip)", name)
+        assert files[name] == source
+
+
+@pytest.mark.parametrize("name", ["a#b.py", "a:b.py", "a?b.py", "-a.py"])
+def test_a_programs_name_that_spark_would_read_otherwise_is_replaced(here: Path, name: str) -> None:
+    (here / name).write_text("")
+    result = translated(f"{here}/{name}")
+    assert re.fullmatch(r"[0-9a-f]{8}-[ab-]+\.py", result.program)
+    assert [file.source for file in result.files] == [str(here / name)]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("path", ["a%20b/n%C3%BAmero.txt", "a b/número.txt"])
+def test_urls_of_the_cluster_are_unescaped(path: str) -> None:
+    result = translated("--files", f"hdfs://Host:9000/{path}#l%20k", "app.py")
+    assert ("l k", "hdfs://Host:9000/a b/número.txt") in {(file.link, file.source) for file in result.files}
+
+
+def test_a_pattern_means_all_files_that_fit(here: Path) -> None:
+    assert translated("--jars", f"{here}/*.jar", "app.py").properties["spark.jars"] == "x.jar,y.jar"
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("--files none.txt app.py", "--files none.txt: there is no such file"),
+        ("--jars *.none app.py", "no such file"),
+        ("none.py", "none.py: there is no such file"),
+        ("--files sub app.py", "is a directory"),
+        ("--jars hdfs:///x/*.jar app.py", "name each file"),
+        ("--archives f.txt app.py", "YARN unpacks only"),
+        ("x.jar", "end in .py"),
+        ("--files f.txt#.. app.py", "cannot be the name"),
+        ("--files f.txt#a/b app.py", "cannot be the name"),
+        ("--files f.txt#a:b app.py", "add '#' and another name"),
+        ("--files f.txt#$(x) app.py", "cannot be the name"),
+        ("--files f.txt#yarnspec-plan.json app.py", "keeps a file named 'yarnspec-plan.json'"),
+        ("--files f.txt#.skein.pem app.py", "keeps a file named"),
+        ("--environment none.tar.gz app.py", "no such file"),
+        ("--environment f.txt app.py", "--environment f.txt: it is python://"),
+        ("--environment venv://x app.py", "absolute path"),
+        ("--environment conda:// app.py", "every host has"),
+        ("--environment python:///x`id` app.py", "every host has"),
+        ("--keytab none --principal p app.py", "--keytab none: there is no such file"),
+    ],
+)
+def test_a_bad_file_is_a_usage_error_that_names_flag_and_file(line: str, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        translated(*line.split())
+    assert words in caught.value.message
+
+
+def test_of_two_files_with_one_name_the_first_is_taken_with_a_warning(here: Path) -> None:
+    result = translated("--files", "f.txt,sub/f.txt", "app.py")
+    assert [file.source for file in result.files if file.link == "f.txt"] == [str(here / "f.txt")]
+    assert any("sub/f.txt: ignored" in warning for warning in result.warnings)
+
+
+@pytest.mark.usefixtures("here")
+def test_one_file_twice_is_no_clash() -> None:
+    result = translated("--files", "f.txt,b.py", "--py-files", "b.py", "app.py")
+    assert [file.executors for file in result.files if file.link == "b.py"] == [True]
+    assert result.warnings == ()
+
+
+@pytest.mark.usefixtures("here")
+def test_a_local_uri_in_files_is_named_in_a_warning() -> None:
+    assert any("local:/x.txt" in warning for warning in translated("--files", "local:/x.txt", "app.py").warnings)
+
+
+def test_a_packed_environment_is_shipped_under_its_own_link(here: Path) -> None:
+    result = translated("--environment", "env.tar.gz", "app.py")
+    (file,) = (file for file in result.files if file.kind == "ARCHIVE")
+    assert file == ShippedFile(
+        link="yarnspec-environment", source=str(here / "env.tar.gz"), kind="ARCHIVE", executors=True
+    )
+    assert result.python.driver == result.python.workers == "yarnspec-environment/bin/python"
+
+
+def test_sparks_own_configuration_files_travel(here: Path) -> None:
+    conf = here / "conf"
+    conf.mkdir()
+    (conf / "log4j2.properties").write_text("")
+    (conf / "hive-site.xml").write_text("")
+    (conf / "spark-env.sh").write_text("export X=y\n")
+    result = translated("app.py", environ={"SPARK_CONF_DIR": str(conf)})
+    assert {file.link for file in result.files if file.executors} == {"log4j2.properties", "hive-site.xml"}
+    assert any("spark-env.sh is not read" in warning for warning in result.warnings)
+
+
+@pytest.mark.usefixtures("here")
+def test_packages_are_left_to_spark_submit_and_their_settings_file_travels() -> None:
+    line = "--packages a:b:1,c:d:2 --exclude-packages e:f --repositories r --conf spark.jars.ivySettings=f.txt app.py"
+    result = translated(*line.split())
+    assert result.properties["spark.jars.packages"] == "a:b:1,c:d:2"
+    assert result.properties["spark.jars.excludes"] == "e:f"
+    assert result.properties["spark.jars.repositories"] == "r"
+    assert result.properties["spark.jars.ivySettings"] == "f.txt"
+    assert "f.txt" in {file.link for file in result.files}

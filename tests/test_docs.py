@@ -1,0 +1,129 @@
+"""The pages: their links lead somewhere, their commands exist, and what the code names is there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+import pytest
+
+from integration.pages import GUIDES, ROOT, blocks, words
+from yarnspec.cli.main import cli
+from yarnspec.gateway.flags.arguments import FLAGS
+from yarnspec.options import fields
+
+RENDERED = frozenset({ROOT / "docs/options.md", ROOT / "docs/events.md"})
+"""`make docs` makes them: a link to one that is not there yet says nothing about the page."""
+
+PAGES = tuple(
+    ROOT / name
+    for name in subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.split()
+)  # fmt: skip
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(r"\bdocs/[\w/-]+\.md\b|\b[\w-]+-(?:facts|hooks)\.md\b")
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that a page's headings get on GitHub."""
+    found: dict[str, int] = {}
+    for heading in re.findall(r"^#+ +(.*)$", FENCED.sub("", page.read_text(encoding="utf-8")), re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.strip()).lower()
+        name = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+        again = found[name] = found.get(name, -1) + 1
+        if again:
+            found[f"{name}-{again}"] = 0
+    return set(found)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    broken = []
+    for one, image in LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8"))):
+        target, _, anchor = (one or image).partition("#")
+        if "://" in target:
+            continue
+        path = (page.parent / target).resolve() if target else page
+        if path in RENDERED and not path.exists():
+            continue
+        if not path.exists() or (anchor and anchor not in anchors(path)):
+            broken.append(one or image)
+    assert not broken
+
+
+def test_the_index_names_every_page() -> None:
+    index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    linked = {(ROOT / "docs" / (one or image).partition("#")[0]).resolve() for one, image in LINK.findall(index)}
+    pages = {*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/internals").glob("*.md")}
+    assert pages - linked == {ROOT / "docs/README.md"}
+
+
+def named_in_code() -> dict[str, str]:
+    """Every document of ours that some code or comment names, and where."""
+    found = {}
+    for ending in ("py", "java", "yaml", "cfg", "toml"):
+        for path in ROOT.rglob(f"*.{ending}"):
+            if not {".venv", "target", "build", "typings"} & set(path.relative_to(ROOT).parts) and path != Path(
+                __file__
+            ):
+                for name in NAMED.findall(path.read_text(encoding="utf-8", errors="replace")):
+                    found[name] = str(path.relative_to(ROOT))
+    return found
+
+
+def test_documents_that_code_names_are_there() -> None:
+    missing = {name: where for name, where in named_in_code().items() if not (ROOT / name).exists()}
+    assert not {name: where for name, where in missing.items() if ROOT / name not in RENDERED}
+
+
+def parsed(command: str) -> str:
+    """What is wrong with a command of yarnspec's; empty when it exists with all its flags."""
+    here: click.Command = cli
+    path: list[str] = []
+    given = words(command)[1:]
+    context = click.Context(cli)
+    flags = {name for one in FLAGS for text in one.names for name in text.split("/")}
+    while given:
+        word = given.pop(0)
+        if word == "--":
+            break
+        if word.startswith("-"):
+            known = {name for each in here.params for name in (*each.opts, *each.secondary_opts)}
+            if word.partition("=")[0] not in known | {"-h", "--help"} | (flags if path == ["submit"] else set()):
+                return f"{' '.join(path)} has no {word}"
+            continue
+        if isinstance(here, click.Group):
+            below = here.get_command(context, word)
+            if below is not None:
+                here, path = below, [*path, word]
+            elif here is cli:
+                return f"there is no command {word}"
+    return ""
+
+
+def test_commands_on_the_pages_exist() -> None:
+    commands = {command for block in blocks("sh") for command in block.commands if command.startswith("yarnspec ")}
+    assert len(commands) > 20
+    assert not [wrong for command in sorted(commands) if (wrong := parsed(command))]
+    assert parsed("yarnspec status APP --nonsense")
+    assert parsed("yarnspec nonsense APP")
+
+
+def test_blocks_of_python_are_python() -> None:
+    for block in blocks("python"):
+        compile(block.text, block.page, "exec")
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
+def test_modules_and_options_on_the_pages_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for module in re.findall(r"python -m ((?:integration|yarnspec)[\w.]*)", text):
+        assert find_spec(module.rstrip(".")), module
+    options = re.findall(r"--set ([\w.-]+)=", text)
+    assert not set(options) - set(fields())

@@ -1,0 +1,369 @@
+"""The ResourceManager's documents, as Hadoop 3.5.0 sends them, become plain values; what is not there is NotFound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.yarn.server import documents, serving
+from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
+from yarnspec.yarn.rm import rm_documents
+from yarnspec.yarn.rm.hosts import check_fits, check_known
+from yarnspec.yarn.rm.placement_mode import resolve
+from yarnspec.yarn.rm.reports import Host, Size
+from yarnspec.yarn.rm.resource_manager import ResourceManager, application_of, check_container_id, host_of
+
+APPLICATION = "application_1795230379752_0002"
+CLUSTER = "/ws/v1/cluster"
+
+
+def node(host: str, *, state: str = "RUNNING", attribute: bool = True) -> dict[str, Any]:
+    attributes = {"prefix": "nm.yarn.io", "name": "host", "type": "STRING", "value": host}
+    return {
+        "rack": "/default-rack",
+        "state": state,
+        "id": f"{host}:24703",
+        "nodeHostName": host,
+        "nodeHTTPAddress": f"{host}:33977" if state == "RUNNING" else "",
+        "healthReport": "",
+        "numContainers": 1,
+        "usedMemoryMB": 1024,
+        "availMemoryMB": 7168,
+        "usedVirtualCores": 1,
+        "availableVirtualCores": 7,
+        "totalResource": {"memory": 8192, "vCores": 8},
+        "nodeAttributesInfo": {"nodeAttributeInfo": [attributes]} if attribute else {},
+    }
+
+
+SCHEDULER = {
+    "scheduler": {
+        "schedulerInfo": {
+            "type": "capacityScheduler",
+            "queueName": "root",
+            "queuePath": "root",
+            "maximumAllocation": {"memory": 8192, "vCores": 8},
+            "queues": {
+                "queue": [
+                    {
+                        "queuePath": "root.default",
+                        "queueName": "default",
+                        "queueType": "leaf",
+                        "state": "RUNNING",
+                        "absoluteCapacity": 100.0,
+                        "absoluteMaxCapacity": 100.0,
+                        "numActiveApplications": 0,
+                        "configuredMaxAMResourceLimit": 0.1,
+                        "AMResourceLimit": {"memory": 1664, "vCores": 1},
+                        "usedAMResource": {"memory": 0, "vCores": 0},
+                        "maximumAllocation": {"memory": 4096, "vCores": 4},
+                    }
+                ]
+            },
+        }
+    }
+}
+
+
+def app(**changed: Any) -> dict[str, Any]:
+    return {
+        "id": APPLICATION,
+        "user": "ada",
+        "name": "count",
+        "queue": "root.default",
+        "state": "RUNNING",
+        "finalStatus": "UNDEFINED",
+        "progress": 10.0,
+        "trackingUrl": "http://rm/proxy/x/",
+        "diagnostics": "",
+        "applicationType": "yarnspec",
+        "applicationTags": "a,b",
+        "priority": 0,
+        "startedTime": 1,
+        "launchTime": 2,
+        "finishedTime": 0,
+        "amHostHttpAddress": "127.0.0.3:32919",
+        "masterNodeId": "127.0.0.3:24703",
+        "allocatedMB": -1,
+        "runningContainers": 3,
+        "resourceRequests": [
+            {"resourceName": "*", "numContainers": 1},
+            {"resourceName": "/default-rack", "numContainers": 1},
+            {"resourceName": "*", "numContainers": 1},
+        ],
+        **changed,
+    }
+
+
+def rm(by_path: dict[str, Any]) -> Any:
+    """A context manager of a ResourceManager with these documents."""
+    from contextlib import contextmanager
+
+    @contextmanager
+    def running() -> Any:
+        with documents(by_path) as server, ResourceManager([server.address()], user="ada", timeout_s=5) as manager:
+            yield manager, server
+
+    return running()
+
+
+def test_hosts_are_node_ids_without_port_with_their_attributes() -> None:
+    with rm({f"{CLUSTER}/nodes": {"nodes": {"node": [node("127.0.0.3"), node("127.0.0.2", attribute=False)]}}}) as (
+        manager,
+        server,
+    ):
+        first, second = manager.hosts(states=("RUNNING", "LOST"))
+    assert server.requests[0][1]["states"] == "RUNNING,LOST"
+    assert (first.host, first.node_id, first.attributes) == ("127.0.0.2", "127.0.0.2:24703", {})
+    assert second.attributes == {"nm.yarn.io/host": "127.0.0.3"}
+    assert (second.memory_mb, second.vcores, second.used_memory_mb, second.containers) == (8192, 8, 1024, 1)
+
+
+@pytest.mark.parametrize("empty", [{"nodes": None}, {"nodes": {}}, {"nodes": {"node": None}}, {}])
+def test_an_empty_cluster(empty: dict[str, Any]) -> None:
+    assert list(rm_documents.hosts(empty)) == []
+
+
+def test_queues_of_the_capacity_scheduler() -> None:
+    with rm({f"{CLUSTER}/scheduler": SCHEDULER}) as (manager, _):
+        queue = manager.queue("default")
+        assert manager.queue("root.default") == queue
+        assert (queue.leaf, queue.path, queue.max_am_percent) == (True, "root.default", pytest.approx(10))
+        assert (queue.am_limit_memory_mb, queue.max_allocation_memory_mb) == (1664, 4096)
+        with pytest.raises(NotFound, match=r"no queue 'x'.*root\.default"):
+            manager.queue("x")
+        with pytest.raises(NotFound, match="has child queues"):
+            manager.queue("root")
+        assert manager.maximum_allocation() == Size(8192, 8)
+        assert manager.maximum_allocation("default") == Size(4096, 4)
+
+
+def test_a_scheduler_that_does_not_tell_its_queues_takes_any() -> None:
+    fifo = {"scheduler": {"schedulerInfo": {"type": "fifoScheduler"}}}
+    conf = {"property": {"key": "yarn.scheduler.maximum-allocation-mb", "value": "4096"}}
+    with rm({f"{CLUSTER}/scheduler": fifo, "/conf": conf}) as (manager, _):
+        assert manager.queue("any").leaf
+        assert manager.maximum_allocation() == Size(4096, 4)
+
+
+def test_queues_of_the_fair_scheduler() -> None:
+    leaf = {"type": "fairSchedulerLeafQueueInfo", "queueName": "root.a", "maxContainerAllocation": {"memory": 5}}
+    document = {"scheduler": {"schedulerInfo": {"type": "fairScheduler", "rootQueue": {
+        "queueName": "root", "childQueues": {"queue": [leaf]}}}}}  # fmt: skip
+    root, child = rm_documents.queues(document)
+    assert (root.leaf, child.leaf, child.name, child.max_allocation_memory_mb) == (False, True, "a", 5)
+
+
+def test_an_applications_report() -> None:
+    active = {"clusterInfo": {"haState": "ACTIVE"}}
+    with rm({f"{CLUSTER}/apps/{APPLICATION}": {"app": app()}, f"{CLUSTER}/info": active}) as (manager, _):
+        report = manager.application(APPLICATION)
+        with pytest.raises(NotFound, match="does not know"):
+            manager.application("application_1_0001")
+        with pytest.raises(NotFound, match="not an application id"):
+            manager.application("../conf")
+    assert (report.am_host, report.tags, report.pending_containers, report.ended) == ("127.0.0.3", ("a", "b"), 2, False)
+    assert report.allocated_memory_mb == 0
+
+
+def test_a_resource_manager_that_has_not_read_its_state_yet_is_waited_for() -> None:
+    states = iter(["INITIALIZING", "INITIALIZING", "ACTIVE"])
+    state = ""
+
+    def answer(path: str, _parameters: dict[str, str]) -> tuple[int, Any]:
+        nonlocal state
+        if path == f"{CLUSTER}/info":
+            state = next(states)
+            return 200, {"clusterInfo": {"haState": state}}
+        return (200, {"app": app()}) if state == "ACTIVE" else (404, "")
+
+    with serving(answer) as server, ResourceManager([server.address()], user="ada", timeout_s=5) as manager:
+        assert manager.application(APPLICATION).user == app()["user"]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        pytest.param(["stopping", "stopping", "stopping", "starting", "active"], id="it stops"),
+        pytest.param(["starting", "active", "stopping", "stopping", "active"], id="it starts and stops"),
+    ],
+)
+def test_a_resource_manager_that_stops_and_knows_no_page_any_more_has_not_forgotten(answers: list[str]) -> None:
+    """For some ms before its port closes it answers 404 to everything (seen with 3.5.0)."""
+    states = iter(answers)
+
+    def answer(path: str, _parameters: dict[str, str]) -> tuple[int, Any]:
+        state = next(states, "active")
+        if path == f"{CLUSTER}/info" and state != "stopping":
+            return 200, {"clusterInfo": {"haState": "ACTIVE" if state == "active" else "INITIALIZING"}}
+        return (200, {"app": app()}) if state == "active" else (404, "")
+
+    with serving(answer) as server, ResourceManager([server.address()], user="ada", timeout_s=5) as manager:
+        assert manager.application(APPLICATION).user == app()["user"]
+
+
+def test_a_resource_manager_that_never_becomes_active_is_not_believed() -> None:
+    info = {"clusterInfo": {"haState": "INITIALIZING"}}
+    with (
+        documents({f"{CLUSTER}/info": info}) as server,
+        ResourceManager([server.address()], user="ada", timeout_s=0.3) as manager,
+        pytest.raises(ClusterUnreachable, match="did not become active"),
+    ):
+        manager.application(APPLICATION)
+
+
+def test_applications_are_filtered_by_the_resource_manager() -> None:
+    with rm({f"{CLUSTER}/apps": {"apps": {"app": [app()]}}}) as (manager, server):
+        (found,) = manager.applications(user="ada", types=("yarnspec",), states=("FINISHED", "KILLED"))
+    assert found.id == APPLICATION
+    assert server.requests[0][1] == {
+        "user": "ada",
+        "applicationTypes": "yarnspec",
+        "states": "FINISHED,KILLED",
+        "user.name": "ada",
+    }
+    assert rm_documents.applications({"apps": None}) == ()
+
+
+def test_how_an_attempt_ended() -> None:
+    """The list of attempts does not say it, and 3.5.0 has the single one as XML only."""
+    attempt = "appattempt_1795230379752_0002_000001"
+    text = "AM Container exited with  exitCode: -102&#10;Diagnostics: preempted"
+    document = (
+        f"<appAttempt><appAttemptId>{attempt}</appAttemptId><diagnosticsInfo>{text}</diagnosticsInfo></appAttempt>"
+    )
+
+    def answer(path: str, _parameters: dict[str, str]) -> tuple[int, Any]:
+        return (200, document) if path == f"{CLUSTER}/apps/{APPLICATION}/appattempts/{attempt}" else (404, "")
+
+    with serving(answer) as server, ResourceManager([server.address()], user="ada", timeout_s=5) as manager:
+        assert manager.diagnostics(attempt).splitlines()[1] == "Diagnostics: preempted"
+    assert rm_documents.diagnostics("<html>") == ""
+
+
+def test_attempts_and_containers() -> None:
+    attempt = "appattempt_1795230379752_0002_000002"
+    first = {
+        **{"appAttemptId": attempt[:-1] + "1", "containerId": "c1", "nodeId": "h1:1", "nodeHttpAddress": "h1:2"},
+        **{"startTime": 1_000, "finishedTime": 2_000},
+    }
+    container = {
+        "containerId": "container_1795230379752_0002_02_000003", "assignedNodeId": "h2:1", "allocatedMB": 256,
+        "nodeHttpAddress": "http://h2:2", "containerState": "RUNNING", "containerExitStatus": 0,
+    }  # fmt: skip
+    with rm(
+        {
+            f"{CLUSTER}/apps/{APPLICATION}/appattempts": {
+                "appAttempts": {"appAttempt": [{**first, "appAttemptId": attempt, "finishedTime": 0}, first]}
+            },
+            f"{CLUSTER}/apps/{APPLICATION}/appattempts/{attempt}/containers": {"container": [container]},
+        }
+    ) as (manager, _):
+        assert [(item.number, item.finished_ms) for item in manager.attempts(APPLICATION)] == [(1, 2_000), (2, 0)]
+        (found,) = manager.containers(attempt)
+    assert (found.host, found.http_address, found.memory_mb) == ("h2", "h2:2", 256)
+
+
+def test_why_pending_is_the_schedulers_own_words() -> None:
+    activities = {
+        "appActivities": {
+            "diagnostic": "waiting for display",
+            "allocations": [
+                {"children": [{"diagnostic": "Queue does not have enough headroom"}]},
+                {"children": [{"diagnostic": "Queue does not have enough headroom"}, {"diagnostic": "Node is full"}]},
+            ],
+        }
+    }
+    running = {
+        f"{CLUSTER}/apps/{APPLICATION}": {"app": app()},
+        f"{CLUSTER}/scheduler/app-activities/{APPLICATION}": activities,
+    }
+    with rm(running) as (manager, _):
+        assert manager.why_pending(APPLICATION) == "Queue does not have enough headroom; Node is full"
+    waiting = app(state="ACCEPTED", diagnostics="Queue's AM resource limit exceeded. ")
+    with rm({f"{CLUSTER}/apps/{APPLICATION}": {"app": waiting}}) as (manager, _):
+        assert manager.why_pending(APPLICATION) == "Queue's AM resource limit exceeded."
+    # What changes with every look would be a new reason each time.
+    passing = (
+        "[Sat Nov 21 04:24:12 +0000 2026] Application is Activated, waiting for resources to be assigned for AM.  "
+        "Last Node which was processed for the application : 127.0.0.3:16846 ( Partition : [], Total resource : "
+        "<memory:8192, vCores:8>, Available resource : <memory:8192, vCores:8> ). Details : AM Partition = x ;"
+    )
+    waiting = app(state="ACCEPTED", diagnostics=passing)
+    with rm({f"{CLUSTER}/apps/{APPLICATION}": {"app": waiting}}) as (manager, _):
+        assert manager.why_pending(APPLICATION) == (
+            "Application is Activated, waiting for resources to be assigned for AM. Details : AM Partition = x ;"
+        )
+    with rm({f"{CLUSTER}/apps/{APPLICATION}": {"app": app(state="FINISHED")}}) as (manager, _):
+        assert manager.why_pending(APPLICATION) == ""
+
+
+class Cluster:
+    """What placement_mode asks, with these answers."""
+
+    def __init__(self, handler: str | None, scheduler: str, hosts: list[dict[str, Any]]) -> None:
+        self._values = {
+            "yarn.resourcemanager.placement-constraints.handler": handler,
+            "yarn.resourcemanager.scheduler.class": scheduler,
+        }
+        self._hosts = tuple(rm_documents.hosts({"nodes": {"node": hosts}}))
+
+    def configuration(self, name: str) -> str | None:
+        return self._values[name]
+
+    def hosts(self, states: object = ()) -> tuple[Host, ...]:  # noqa: ARG002 - as the ResourceManager has it
+        return self._hosts
+
+
+CAPACITY = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "mode", "reason"),
+    [
+        (Cluster("scheduler", CAPACITY, [node("a"), node("b")]), "constraints", "all hosts publish"),
+        (Cluster("scheduler", CAPACITY, [node("a"), node("b", state="LOST", attribute=False)]), "constraints", "all"),
+        (Cluster("scheduler", CAPACITY, [node("a"), node("b", attribute=False)]), "blacklist", "1 of 2 hosts"),
+        (Cluster("disabled", CAPACITY, [node("a")]), "blacklist", "is disabled"),
+        (Cluster(None, CAPACITY, [node("a")]), "blacklist", "is disabled"),
+        (Cluster("placement-processor", CAPACITY, [node("a")]), "blacklist", "only `scheduler`"),
+        (Cluster("scheduler", "x.FairScheduler", [node("a")]), "blacklist", "FairScheduler"),
+        (Cluster("scheduler", CAPACITY, []), "blacklist", "no host is RUNNING"),
+    ],
+)
+def test_auto_takes_constraints_only_where_they_work(cluster: Cluster, mode: str, reason: str) -> None:
+    resolved = resolve("auto", cluster)
+    assert resolved.mode == mode
+    assert reason in resolved.reason
+    assert resolve("blacklist", cluster).mode == "blacklist"
+    if mode == "blacklist":
+        with pytest.raises(UsageError, match=r"placement\.mode is constraints, but"):
+            resolve("constraints", cluster)
+
+
+def test_unknown_hosts_are_not_found_with_what_was_meant() -> None:
+    hosts = tuple(rm_documents.hosts({"nodes": {"node": [node("worker-1"), node("node-2")]}}))
+    check_known(["worker-1"], hosts)
+    with pytest.raises(NotFound, match="Did you mean worker-1"):
+        check_known(["worker-l"], hosts)
+
+
+def test_more_than_any_host_has_is_a_usage_error() -> None:
+    hosts = tuple(rm_documents.hosts({"nodes": {"node": [node("a")]}}))
+    check_fits("An executor", Size(8192, 8), hosts, Size(8192, 8))
+    with pytest.raises(UsageError, match="largest container here is 8192 MiB"):
+        check_fits("An executor", Size(8193, 1), hosts, Size(8192, 8))
+    with pytest.raises(UsageError, match="no host has that much"):
+        check_fits("An executor", Size(9000, 1), hosts, Size(16384, 8))
+    check_fits("An executor", Size(9000, 1), (), Size(16384, 8))
+
+
+def test_ids_and_addresses() -> None:
+    assert application_of("container_e12_1795230379752_0002_02_000003") == APPLICATION
+    assert application_of("appattempt_1795230379752_0002_000002") == APPLICATION
+    with pytest.raises(NotFound):
+        application_of("../x")
+    assert check_container_id("container_e12_1795230379752_0002_02_000003")
+    assert host_of("127.0.0.2:33") == "127.0.0.2"
+    assert host_of("http://a.b:1/x") == "a.b"

@@ -1,0 +1,86 @@
+"""What the events of earlier attempts tell the next one: which hosts users blocked, and what came too late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from yarnspec.core.blocking.blocklist import SUBMIT
+from yarnspec.core.messages.commands import BlockHost, UnblockHost
+from yarnspec.core.messages.events import BlockRequested
+from yarnspec.core.messages.recoveryevents import EpochRefused
+from yarnspec.errors import ClusterUnreachable
+from yarnspec.observe.forms.records import Record, UnreadableRecordError
+
+
+class Earlier(msgspec.Struct, frozen=True, kw_only=True):
+    """What users blocked and still holds, as wishes for the next attempt, and the hosts whose blocks are over.
+
+    Hosts excluded at submit are no wishes: every attempt knows them, and needs to know which of them were lifted.
+    ``refused`` is what came in the name of epochs that were over, the last that was told of each kind. ``problem``: why
+    not all is known; empty: all is.
+    """
+
+    wishes: tuple[BlockRequested, ...] = ()
+    lifted: frozenset[str] = frozenset()
+    refused: tuple[EpochRefused, ...] = ()
+    problem: str = ""
+
+
+def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> Earlier:
+    """Fold the records of all earlier attempts, first to last; an error stands where some cannot be read.
+
+    What was blocked before those is no wish: it may have been lifted in them, and the journal may know it. A slow host
+    is found again by the tasks of this attempt if it still is; stages and tasks are other ones now, and the cluster's
+    list is read anew.
+    """
+    asked: dict[str, BlockRequested] = {}
+    blocks: dict[str, BlockHost] = {}
+    lifted: set[str] = set()
+    refused: dict[int, dict[str, int]] = {}
+    problem = ""
+    for record in records:
+        if isinstance(record, ClusterUnreachable):
+            problem = record.message
+            blocks.clear()
+            asked.clear()
+            continue
+        if record.type not in {"BlockRequested", "BlockHost", "UnblockHost", "EpochRefused"}:
+            continue
+        try:
+            message = record.message()
+        except UnreadableRecordError:
+            continue
+        match message:
+            case BlockRequested(level="application", executor_id="") as wish:
+                asked[wish.host] = wish
+            case BlockHost(level="application") as block:
+                blocks[block.host] = block
+                lifted.discard(block.host)
+            case UnblockHost(level="application", host=host):
+                blocks.pop(host, None)
+                lifted.add(host)
+            case EpochRefused(epoch=epoch, refused=counts):
+                refused.setdefault(epoch, {}).update(counts)
+    over = {host for host, block in blocks.items() if block.until_ms is not None and block.until_ms <= now_ms}
+    wishes = tuple(
+        _again(block, asked.get(host), now_ms)
+        for host, block in sorted(blocks.items())
+        if host not in over and block.by != SUBMIT and block.cause != "slow"
+    )
+    told = tuple(EpochRefused(epoch=epoch, refused=counts) for epoch, counts in refused.items())
+    return Earlier(wishes=wishes, lifted=frozenset(lifted | over), refused=told, problem=problem)
+
+
+def _again(block: BlockHost, wish: BlockRequested | None, now_ms: int) -> BlockRequested:
+    return BlockRequested(
+        host=block.host,
+        reason=wish.reason if wish is not None else block.reason,
+        by=block.by,
+        duration_ms=None if block.until_ms is None else block.until_ms - now_ms,
+        # It was granted before, by force or not.
+        force=True,
+        automatic=wish is not None and wish.automatic,
+        earlier=True,
+    )

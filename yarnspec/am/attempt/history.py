@@ -1,0 +1,152 @@
+"""What the AM writes to the cluster's file system: where it listens, its events, how the application ended."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+import msgspec
+import structlog
+
+from yarnspec.am.attempt.am_container import AmContainer
+from yarnspec.am.attempt.earlier import Earlier, earlier_of
+from yarnspec.core.journal.journalrecords import EpochBegan
+from yarnspec.core.messages.commands import FinishApplication
+from yarnspec.errors import ClusterUnreachable
+from yarnspec.journal.directory import JOURNAL_DIRECTORY, JournalDirectory
+from yarnspec.journal.replay import Past
+from yarnspec.journal.stores import Store
+from yarnspec.journal.writer import Journal, JournalOptions, Stopped
+from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.records import Record
+from yarnspec.observe.http.rest import ENDPOINT_FILE, Endpoint
+from yarnspec.observe.log.eventlog import LineWriter
+from yarnspec.observe.log.history import ApplicationRecord, History, Result
+from yarnspec.plan import Plan
+from yarnspec.yarn.files.cluster_files import Files, open_files, path_of
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
+from yarnspec.yarn.skein.staging import staging_directory
+
+_log = structlog.get_logger()
+
+
+class ApplicationHistory:
+    """The application's directory in the history, and its endpoint in the staging directory."""
+
+    def __init__(self, conf: HadoopConf, plan: Plan, place: AmContainer) -> None:
+        self._files: Files = open_files(conf)
+        self._history = History(self._files, path_of(plan.history_directory))
+        self._plan = plan
+        self._place = place
+
+    def announce(self, endpoint: Endpoint) -> None:
+        """Tell the gateway where the negotiator of this attempt listens, unless a later one has said so already."""
+        with contextlib.suppress(Exception):  # what cannot be read is replaced
+            if self.announced_attempt() > endpoint.attempt:
+                return
+        self._files.write(self._endpoint_file, msgspec.json.encode(endpoint))
+
+    def announced_attempt(self) -> int:
+        """The attempt that has told so last: a later one, when YARN has replaced this one."""
+        return msgspec.json.decode(self._files.read(self._endpoint_file), type=Endpoint).attempt
+
+    def newest_epoch(self) -> int:
+        """The last epoch that has begun, as far as the journal tells; 0 where there is none."""
+        return max(self._journal().epochs(), default=0)
+
+    @property
+    def _endpoint_file(self) -> str:
+        return f"{staging_directory(self._files.home, self._place.application_id)}/{ENDPOINT_FILE}"
+
+    def ended_before(self, first_epoch: Callable[[int], int]) -> Result | None:
+        """How an attempt before this one has ended the application; None when it has not.
+
+        What an attempt says that another has followed does not count: that one has run the program again, as it had
+        to. One that ended before it began an epoch has not. Said once more in this attempt's name, for the next.
+        Raises what the file system does: to go on without an answer may be to run a program again that has ended.
+
+        Args:
+            first_epoch: the number of an attempt's first epoch.
+        """
+        result = self._history.result(self._place.application_id)
+        if result is None or result.attempt >= self._place.attempt:
+            return None
+        newest = max((self.newest_epoch(), *self._history.epochs(self._place.application_id)))
+        if newest >= first_epoch(result.attempt + 1):
+            return None
+        self._history.say_again(
+            self._place.application_id, msgspec.structs.replace(result, attempt=self._place.attempt)
+        )
+        return result
+
+    def earlier(self, before_epoch: int) -> Earlier:
+        """What earlier attempts leave to this one, as far as it can be read; unknown records are passed over."""
+        return earlier_of(self._events_before(before_epoch), int(time.time() * 1000))
+
+    def _events_before(self, epoch: int) -> Iterator[Record | ClusterUnreachable]:
+        try:
+            yield from self._history.all_events(self._place.application_id, before=epoch, task_ends=False)
+        except Exception as error:  # whatever it is, the application goes on
+            _log.exception("the events of earlier attempts cannot be read")
+            yield ClusterUnreachable(str(error))
+
+    def open_events(self, epoch: int) -> LineWriter:
+        """The event log of an epoch; the epoch before may have died with its file open."""
+        application_id = self._place.application_id
+        self._history.begin(
+            ApplicationRecord(
+                application_id=application_id,
+                name=self._plan.name,
+                user=self._plan.user,
+                queue=self._plan.queue,
+                started_ms=int(time.time() * 1000),
+                placement_mode=self._plan.placement_mode,
+                options=msgspec.to_builtins(self._plan.options),
+            )
+        )
+        return self._history.open_events(application_id, epoch)
+
+    def begin_journal(
+        self,
+        began: EpochBegan,
+        options: JournalOptions,
+        store: Store,
+        *,
+        on_stopped: Callable[[Stopped], None],
+        on_written: Callable[[int], None],
+    ) -> tuple[Journal, Past]:
+        """Begin this epoch's journal (``JournalDirectory.begin``); takes some seconds."""
+        return self._journal(store).begin(began, options=options, on_stopped=on_stopped, on_written=on_written)
+
+    def look_for_later_epoch(self, epoch: int) -> None:
+        """Fenced when one has begun; what the file system raises when that cannot be told."""
+        self._journal().check(epoch)
+
+    def say_unrecorded(self, epoch: int, why: str) -> None:
+        """Tell later epochs that the journal has not all of this one; what the file system raises when that fails."""
+        self._journal().say_stopped(epoch, why)
+
+    def say_refused(self, epoch: int, refused: dict[str, int]) -> None:
+        """Tell the later epochs how often the application master of this one was refused something, by kind."""
+        self._journal().say_refused(epoch, refused)
+
+    def refused(self, before_epoch: int) -> dict[int, dict[str, int]]:
+        """What the application masters of earlier epochs have told of that."""
+        return self._journal().refused(before_epoch)
+
+    def _journal(self, store: Store | None = None) -> JournalDirectory:
+        path = f"{self._history.path(self._place.application_id)}/{JOURNAL_DIRECTORY}"
+        return JournalDirectory(self._files, path, store, scratch=self._place.directory)
+
+    def finish(self, command: FinishApplication, document: StatusDocument) -> None:
+        """Write how the application ended and its last status."""
+        result = Result(
+            attempt=self._place.attempt,
+            status=command.status,
+            exit_code=command.exit_code,
+            reason=command.reason,
+            diagnostics=command.diagnostics,
+            finished_ms=int(time.time() * 1000),
+        )
+        self._history.finish(self._place.application_id, result, document)

@@ -1,0 +1,103 @@
+"""One life of the driver in this container: its port, its properties, and what becomes of its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from yarnspec.am.attempt.am_container import AmContainer
+from yarnspec.am.driver.gate import Gate
+from yarnspec.core.messages import events
+from yarnspec.core.messages.events import Event
+from yarnspec.plan import OWN_NAMES, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE, Plan
+from yarnspec.spark import properties
+from yarnspec.spark.driver import PLANNED, DriverExit, DriverProcess
+from yarnspec.spark.last_words import exception_line
+
+
+class DriverEpoch:
+    """Starts and ends the driver of one epoch. Its address is known before it listens.
+
+    ``saved`` gives the file with what earlier epochs left, if any; ``not_ports`` are those at which executors of the
+    lives before may still look for their driver.
+    """
+
+    def __init__(self, plan: Plan, place: AmContainer, epoch: int, *, not_ports: Collection[int] = ()) -> None:
+        self._plan = plan
+        self._place = place
+        self.epoch = epoch
+        self._gate = Gate(place.host)
+        self.gate = self._gate.address
+        """``host:port`` that is open when executors may look for the driver."""
+        self.port = next(port for port in iter(lambda: properties.free_port(place.host), 0) if port not in not_ports)
+        self._address = f"{place.host}:{self.port}"
+        self._properties = place.directory / f"{OWN_NAMES}spark.properties"
+        self._driver = DriverProcess(
+            plan, directory=place.directory, log_directory=place.log_directory, properties=self._properties
+        )
+        self._stopping = False
+        self.ended_ms = 0
+        """When it ended by itself; 0: it has not, or was never started."""
+        self.saved: Callable[[], Path | None] = lambda: None
+        self.post: Callable[[Event], None] = lambda event: None  # noqa: ARG005 - replaced by the shell's
+
+    @property
+    def address(self) -> str:
+        """``host:port`` at which executors find the driver; the planned port until it is known to listen."""
+        return self._address
+
+    def listens_at(self, address: str) -> None:
+        """It is ready, and really listens there: Spark takes the next ports when the planned one is taken."""
+        self._address = address
+        self._gate.open()
+
+    def start(self) -> int:
+        """Start it; returns its process id."""
+        secret_file = self._place.directory / SPARK_SECRET_FILE
+        complete = properties.complete(
+            properties.read_shipped(self._place.directory / SPARK_PROPERTIES_FILE),
+            application_id=self._place.application_id,
+            epoch=self.epoch,
+            host=self._place.host,
+            driver_port=self.port,
+            executors=self._plan.initial_executors,
+            directory=self._place.directory,
+            secret=secret_file.read_text(encoding="utf-8").strip() if secret_file.exists() else None,
+            saved=self.saved(),
+        )
+        properties.write(self._properties, complete)
+        owned = (*self._plan.owned_keys, *self._plan.sized_properties)
+        self._driver.owned = {key: complete[key] for key in owned if key in complete}
+        self._driver.sized = tuple(self._plan.sized_properties)
+        self._driver.planned = {key: value for key, value in complete.items() if key.startswith(PLANNED)}
+        return self._driver.start(self._ended)
+
+    def stop(self, grace_s: float = 5.0) -> None:
+        """End it and everything below it."""
+        self._stopping = True
+        self.shut()
+        self._driver.stop(grace_s)
+
+    def shut(self) -> None:
+        """No executor of this life may come any more."""
+        self._gate.close()
+
+    def _ended(self, end: DriverExit) -> None:
+        if self._stopping:
+            return
+        self.ended_ms = int(time.time() * 1000)
+        self.shut()
+        if end.crashed:
+            self.post(events.DriverLost(exit_code=end.exit_code, reason=_why(end), killed=end.killed))
+        else:
+            reason = exception_line(end.traceback)
+            self.post(events.DriverFinished(exit_code=end.exit_code, reason=reason, traceback=end.traceback))
+
+
+def _why(end: DriverExit) -> str:
+    if end.out_of_memory:
+        return "its JVM ran out of memory"
+    if end.exit_code < 0:
+        return f"its process was ended by signal {-end.exit_code}"
+    return f"its process ended with {end.exit_code}, by a signal or for lack of memory"

@@ -1,0 +1,84 @@
+"""What the ResourceManager says while an application runs: its hosts, and why containers do not come."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import structlog
+
+from yarnspec.am.sources.watcher import Watcher
+from yarnspec.core.messages import events
+from yarnspec.core.messages.events import Event, HostReport
+from yarnspec.errors import YarnspecError
+from yarnspec.yarn.rm.resource_manager import ResourceManager
+
+_log = structlog.get_logger()
+
+_LOOK_S = 10.0
+_PENDING_LOOK_S = 3.0
+_HOST_STATES = ("NEW", "RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN")
+
+
+class ClusterWatch:
+    """Asks the ResourceManager now and then, and posts what changed.
+
+    ``waiting`` tells whether containers are still to come.
+    """
+
+    def __init__(
+        self,
+        rm: ResourceManager,
+        application_id: str,
+        post: Callable[[Event], None],
+        waiting: Callable[[], bool],
+    ) -> None:
+        self._rm = rm
+        self._application_id = application_id
+        self._post = post
+        self._waiting = waiting
+        self._hosts: tuple[HostReport, ...] = ()
+        self._soon = threading.Event()
+        self._soon.set()
+        self._next_look_s = 0.0
+        self._next_pending_look_s = time.monotonic() + _PENDING_LOOK_S
+        self._pending_reason = ""
+        self.watcher = Watcher("cluster-watch", self._step, 0.1)
+
+    @property
+    def hosts(self) -> tuple[HostReport, ...]:
+        """The cluster's hosts as last heard."""
+        return self._hosts
+
+    def look_soon(self) -> None:
+        """Something about the hosts has changed: ask now. From any thread."""
+        self._soon.set()
+
+    def _step(self) -> None:
+        now_s = time.monotonic()
+        try:
+            if self._soon.is_set() or now_s >= self._next_look_s:
+                self._soon.clear()
+                self._next_look_s = now_s + _LOOK_S
+                self._look_at_hosts()
+            if now_s >= self._next_pending_look_s:
+                self._next_pending_look_s = now_s + _PENDING_LOOK_S
+                self._look_at_pending()
+        except YarnspecError as error:
+            _log.warning("the ResourceManager does not answer", why=str(error))
+
+    def _look_at_hosts(self) -> None:
+        hosts = tuple(
+            HostReport(host=one.host, rack=one.rack, state=one.state, memory_mb=one.memory_mb, vcores=one.vcores)
+            for one in self._rm.hosts(_HOST_STATES)
+        )
+        if hosts != self._hosts:
+            self._hosts = hosts
+            self._post(events.HostsReported(hosts=hosts))
+
+    def _look_at_pending(self) -> None:
+        reason = self._rm.why_pending(self._application_id) if self._waiting() else ""
+        if reason != self._pending_reason:
+            self._pending_reason = reason
+            self._post(events.PendingExplained(reason=reason))

@@ -1,0 +1,42 @@
+"""The cluster's hosts as the ResourceManager last reported them."""
+
+from __future__ import annotations
+
+import difflib
+
+from yarnspec.core.messages.events import HostReport
+
+GONE_STATES = frozenset({"LOST", "SHUTDOWN", "DECOMMISSIONED", "REBOOTED"})
+
+
+class Hosts:
+    """The known hosts; empty until the first report."""
+
+    def __init__(self) -> None:
+        self._reports: dict[str, HostReport] = {}
+        self.reported = False
+        self.running: frozenset[str] = frozenset()
+        """The hosts that take containers."""
+
+    def replace(self, reports: tuple[HostReport, ...]) -> None:
+        """Take a new report, which holds all hosts."""
+        self._reports = {report.host: report for report in reports}
+        self.running = frozenset(host for host, report in self._reports.items() if report.state == "RUNNING")
+        self.reported = True
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Every host in the last report, whatever its state."""
+        return frozenset(self._reports)
+
+    def gone(self, host: str) -> str:
+        """The state of a host that went away, or an empty string when it is there (or nothing is known of it)."""
+        report = self._reports.get(host)
+        return report.state if report is not None and report.state in GONE_STATES else ""
+
+    def near(self, name: str) -> list[str]:
+        """Known hosts that a user who wrote ``name`` may have meant, the likeliest first."""
+        known = sorted(self._reports)
+        longer = [host for host in known if host.startswith(f"{name}.") or name.startswith((f"{host}.", f"{host}:"))]
+        alike = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+        return list(dict.fromkeys(longer + alike))[:3]

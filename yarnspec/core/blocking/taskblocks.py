@@ -1,0 +1,66 @@
+"""Where Spark is to start no task: the blocklist as Spark's scheduler needs it, whole with each change.
+
+Beside the blocks there are executors that are about to be given back: they are to take no new task either.
+"""
+
+from __future__ import annotations
+
+from yarnspec.core.blocking.blocks import WIDE, Block, Key
+from yarnspec.core.messages.commands import TaskBlock, UpdateTaskBlocks
+
+
+class TaskBlocks:
+    """Listens to the blocklist; says what is new for Spark since it was asked last."""
+
+    def __init__(self) -> None:
+        self._keys: set[Key] = set()
+        self._leaving: set[str] = set()
+        self._sent = UpdateTaskBlocks(hosts=(), reason="")
+        self._changed = False
+
+    def blocks_changed(self, added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
+        """Take a change of the blocklist."""
+        self._keys.difference_update(block.key for block in lifted)
+        self._keys.update(block.key for block in added)
+        self._changed = True
+
+    def leave(self, executor_id: str) -> None:
+        """No new task for an executor that is about to be given back."""
+        self._leaving.add(executor_id)
+        self._changed = True
+
+    def stay(self, executor_id: str) -> None:
+        """It is not given back after all, or it is gone."""
+        self._leaving.discard(executor_id)
+        self._changed = True
+
+    def update(self, why: str) -> list[UpdateTaskBlocks]:
+        """The new whole list, when it differs from the one that was sent last."""
+        if not self._changed:
+            return []
+        self._changed = False
+        narrow: dict[tuple[int, int], tuple[set[str], set[str]]] = {}
+        for key in self._keys:
+            if key.level not in WIDE:
+                hosts, executors = narrow.setdefault(key.scope, (set(), set()))
+                (executors if key.executor_id else hosts).add(key.target)
+        hosts = {key.host for key in self._keys if key.level in WIDE and key.host}
+        executors = {key.executor_id for key in self._keys if key.level in WIDE and key.executor_id} | self._leaving
+        stages = tuple(
+            TaskBlock(
+                stage=stage,
+                index=None if index < 0 else index,
+                hosts=tuple(sorted(of[0])),
+                executors=tuple(sorted(of[1])),
+            )
+            for (stage, index), of in sorted(narrow.items())
+        )
+        said = f"{why}; {len(hosts)} hosts and {len(executors)} executors take no task, {len(stages)} narrower blocks"
+        new = UpdateTaskBlocks(
+            hosts=tuple(sorted(hosts)), executors=tuple(sorted(executors)), stages=stages, reason=said
+        )
+        old = self._sent
+        if (new.hosts, new.executors, new.stages) == (old.hosts, old.executors, old.stages):
+            return []
+        self._sent = new
+        return [new]

@@ -1,0 +1,362 @@
+"""How many containers are wanted, and what became of each.
+
+One row an executor. Its states, and who moves it:
+
+    wanted ──allocated──▶ allocated ──registered──▶ running ──▶ (lost: the row goes)
+       │                      │                        │
+       └── withdrawn          └──────── unwanted ──────┴──▶ releasing ──▶ (lost: the row goes)
+
+A row counts towards the target until it is releasing or lost. What is missing is asked for again with new executor
+ids, except what is held back: replacements that wait for a back-off or for the driver.
+
+Beside the target there may be *extra* containers, for copies of slow tasks: they have a number of their own and are
+kept off certain hosts. One that has a container takes the place of an ordinary one that is missing.
+
+While map outputs of an earlier driver are waited for, each *home*, a host that holds some of them, gets one container
+of its own, wherever the others go: whoever runs there can take the outputs over. There are at least as many containers
+as homes then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from yarnspec.core.messages.commands import WantedContainer
+from yarnspec.core.messages.events import ContainerAllocated, ContainerLost, ContainerStarted
+from yarnspec.core.messages.settings import Settings
+
+IDS_PER_EPOCH = 10_000
+
+State = Literal["wanted", "allocated", "running", "releasing"]
+
+
+@dataclass(slots=True)
+class Executor:
+    """One executor and its container."""
+
+    executor_id: str
+    state: State
+    container_id: str = ""
+    host: str = ""
+    cores: int = 0
+    registered_ms: int | None = None
+    why: str = ""
+    of_earlier_context: bool = False
+    """It served a SparkContext that has stopped: the one that runs now never knew it."""
+    preemption_announced: bool = False
+    extra: bool = False
+
+    def healthy(self, now_ms: int, young_ms: int) -> bool:
+        """Whether it has been registered for so long that its start cannot be called a failure."""
+        return self.registered_ms is not None and now_ms - self.registered_ms >= young_ms
+
+
+class ExecutorTable:
+    """The table of executors of one attempt; it decides nothing about time."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._rows: dict[str, Executor] = {}
+        self._placements: dict[str, WantedContainer] = {}
+        self._withdrawn: set[str] = set()
+        self._first_id = 0
+        self._issued = 0
+        self.target = settings.initial_executors
+        self.held = 0
+        self._extra_target = 0
+        self._extra_not_hosts: tuple[str, ...] = ()
+        self._homes: tuple[str, ...] = ()
+        self.unknown = 0
+        self.placements_changed = False  # since the last version that was sent
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Number executors from this epoch's range on."""
+        self._first_id = (epoch - 1) * IDS_PER_EPOCH
+        self._issued = 0
+
+    # what there is
+
+    @property
+    def rows(self) -> tuple[Executor, ...]:
+        """All executors in the order in which they were asked for."""
+        return tuple(self._rows.values())
+
+    @property
+    def placements(self) -> tuple[WantedContainer, ...]:
+        """The placements of containers that are still to come, in the order in which they were asked for."""
+        return tuple(self._placements.values())
+
+    def count(self, *states: State) -> int:
+        """How many executors are in one of these states."""
+        return sum(row.state in states for row in self._rows.values())
+
+    @property
+    def live(self) -> int:
+        """How many executors count towards the target."""
+        return sum(row.state != "releasing" and not row.extra for row in self._rows.values())
+
+    @property
+    def extras(self) -> tuple[Executor, ...]:
+        """The extra executors that are there or to come."""
+        return tuple(row for row in self._rows.values() if row.extra and row.state != "releasing")
+
+    @property
+    def ids_left(self) -> int:
+        """How many executors this epoch can still ask for."""
+        return IDS_PER_EPOCH - 1 - self._issued
+
+    @property
+    def missing(self) -> int:
+        """How many containers are to be asked for now."""
+        return max(0, self.wanted - self.live - self.held)
+
+    @property
+    def wanted(self) -> int:
+        """How many executors there shall be: Spark's target, and while homes wait at least one for each of them."""
+        return max(self.target, len(self._homes))
+
+    def row(self, executor_id: str) -> Executor | None:
+        """One executor."""
+        return self._rows.get(executor_id)
+
+    @property
+    def left_over(self) -> tuple[str, ...]:
+        """The executors of SparkContexts that are gone whose containers have not ended yet."""
+        return tuple(row.executor_id for row in self._rows.values() if row.of_earlier_context)
+
+    def running(self) -> dict[str, str]:
+        """The executors that are registered and stay, with their hosts."""
+        return {row.executor_id: row.host for row in self._rows.values() if row.state == "running"}
+
+    def healthy(self, now_ms: int) -> int:
+        """How many running executors have outlived the time in which an end counts as a failed start."""
+        young_ms = self._settings.executor.young_age_ms
+        return sum(row.state == "running" and row.healthy(now_ms, young_ms) for row in self._rows.values())
+
+    def has_container(self, executor_id: str) -> bool:
+        """Whether the executor is known, has a container and is not being released."""
+        row = self._rows.get(executor_id)
+        return row is not None and row.state in ("allocated", "running")
+
+    def summary(self) -> str:
+        """The counts, for reasons."""
+        return (
+            f"target {self.target}: {self.count('running')} running, {self.count('allocated')} starting, "
+            f"{self.count('wanted')} asked for"
+            + (f", {self.held} held back" if self.held else "")
+            + (f", {len(self.extras)} of them beside the target" if self.extras else "")
+        )
+
+    # what is wanted
+
+    def aim(self, target: int) -> None:
+        """Take a new target; what is held back never exceeds what the target leaves open."""
+        self.target = target
+        self.held = min(self.held, max(0, self.wanted - self.live))
+
+    def settle_at(self, homes: tuple[str, ...]) -> None:
+        """These hosts are homes now, the first one needs a container most; requests for others may go anywhere."""
+        if homes == self._homes:
+            return
+        self._homes = homes
+        for wanted_id, placement in self._placements.items():
+            if placement.strict and placement.hosts[0] not in homes:
+                self._placements[wanted_id] = msgspec.structs.replace(placement, hosts=(), strict=False)
+                self.placements_changed = True
+
+    def want_extra(self, count: int, not_hosts: tuple[str, ...] = ()) -> None:
+        """Want so many containers beside the target, on none of ``not_hosts``; those that came already stay."""
+        self._extra_target = count
+        for wanted_id, placement in self._placements.items():
+            row = self._rows.get(wanted_id)
+            if count and row is not None and row.extra and placement.not_hosts != not_hosts:
+                self._placements[wanted_id] = msgspec.structs.replace(placement, not_hosts=not_hosts)
+                self.placements_changed = True
+        self._extra_not_hosts = not_hosts
+
+    def ask(self) -> tuple[str, ...]:
+        """Make rows for what is missing, as far as ids are left, and give their new ids."""
+        self._absorb_extras()
+        ids = [self._ask_one() for _ in range(min(self.missing, self.ids_left))]
+        extra = max(0, self._extra_target - len(self.extras))
+        ids += [self._ask_one(extra=True) for _ in range(min(extra, self.ids_left))]
+        self.placements_changed |= bool(ids)
+        return tuple(ids)
+
+    def _ask_one(self, *, extra: bool = False) -> str:
+        self._issued += 1
+        executor_id = str(self._first_id + self._issued)
+        home = () if extra else self._empty_homes()[:1]
+        self._rows[executor_id] = Executor(executor_id=executor_id, state="wanted", extra=extra)
+        self._placements[executor_id] = WantedContainer(
+            id=executor_id,
+            memory_mb=self._settings.executor_memory_mb,
+            vcores=self._settings.executor_vcores,
+            label=self._settings.executor_label,
+            hosts=home,
+            not_hosts=self._extra_not_hosts if extra else (),
+            strict=bool(home),
+        )
+        return executor_id
+
+    @property
+    def occupied(self) -> frozenset[str]:
+        """The hosts on which an executor runs or starts."""
+        return frozenset(row.host for row in self._rows.values() if row.state in ("allocated", "running"))
+
+    def _empty_homes(self) -> tuple[str, ...]:
+        """The homes for which no container runs and none is asked for."""
+        if not self._homes:
+            return ()
+        taken = {row.host for row in self._rows.values() if row.state != "releasing"}
+        taken.update(placement.hosts[0] for placement in self._placements.values() if placement.strict)
+        return tuple(home for home in self._homes if home not in taken)
+
+    def _absorb_extras(self) -> None:
+        for row in self.extras:
+            if self.missing and row.state != "wanted":
+                row.extra = False
+                self._extra_target = max(0, self._extra_target - 1)
+
+    def withdraw_surplus(self) -> tuple[str, ...]:
+        """Take back requests beyond what is wanted, the newest first; executors that have a container stay."""
+        surplus = {False: self.live - self.wanted, True: len(self.extras) - self._extra_target}
+        withdrawn = []
+        for row in self.rows[::-1]:
+            if row.state == "wanted" and surplus[row.extra] > 0:
+                surplus[row.extra] -= 1
+                withdrawn.append(self._withdraw(row.executor_id))
+        return tuple(withdrawn)
+
+    def release(self, executor_id: str, why: str) -> bool:
+        """Give up an executor that Spark does not want any more; False when there is nothing to give up."""
+        row = self._rows.get(executor_id)
+        if row is None:
+            self.unknown += 1
+            return False
+        if row.state == "releasing":
+            return False
+        self._forget_extra(row)
+        if row.state == "wanted":
+            self._withdraw(executor_id)
+        else:
+            row.state = "releasing"
+            row.why = why
+        return True
+
+    def retire(self, why: str) -> tuple[str, ...]:
+        """Give up every executor; gives those whose containers or requests have to be taken back.
+
+        An executor that is registered is not among them: its SparkContext ends it. A second call names those of them
+        that are still there.
+        """
+        given_back = []
+        self._extra_target = 0
+        for row in self.rows:
+            if row.state == "running":
+                row.state = "releasing"
+                row.why = why
+                row.of_earlier_context = True
+            elif row.of_earlier_context or self.release(row.executor_id, why):
+                given_back.append(row.executor_id)
+        return tuple(given_back)
+
+    # what happened
+
+    def preemption_announced(self, container_ids: tuple[str, ...]) -> None:
+        """YARN will take these containers, or would like to."""
+        for row in self._rows.values():
+            row.preemption_announced |= row.container_id in container_ids
+
+    def request_failed(self, executor_id: str) -> bool:
+        """A request did not reach YARN, as far as is known; a container that comes all the same is given back."""
+        row = self._rows.get(executor_id)
+        if row is None or row.state != "wanted":
+            self.unknown += row is None
+            return False
+        self._forget_extra(row)
+        self._withdraw(executor_id)
+        return True
+
+    def allocated(self, event: ContainerAllocated) -> Literal["taken", "unwanted", "ignored"]:
+        """A container came: for a request that stands, for one that was withdrawn, or for none that is known."""
+        row = self._rows.get(event.executor_id)
+        if row is None:
+            return self._late(event.executor_id, event.container_id, event.host)
+        if row.state != "wanted":
+            self.unknown += not self._same(row, event.container_id)
+            return "ignored"
+        # No new version for this alone: the provider knows what it was given, and a version for each allocation would
+        # make it look at its bindings again for nothing. The next version leaves the placement out.
+        row.state = "allocated"
+        row.container_id = event.container_id
+        row.host = event.host
+        self._drop_placement(event.wanted_id or event.executor_id)
+        return "taken"
+
+    def started(self, event: ContainerStarted, now_ms: int) -> Literal["taken", "unwanted", "ignored"]:
+        """An executor registered, perhaps before its allocation was heard of."""
+        row = self._rows.get(event.executor_id)
+        if row is None:
+            return self._late(event.executor_id, event.container_id, event.host)
+        if row.state not in ("wanted", "allocated") or not self._same(row, event.container_id):
+            self.unknown += not self._same(row, event.container_id)
+            return "ignored"
+        if row.state == "wanted":
+            self._drop_placement(event.executor_id)
+        row.state = "running"
+        row.container_id = event.container_id or row.container_id
+        row.host = event.host
+        row.cores = event.cores
+        row.registered_ms = now_ms
+        return "taken"
+
+    def lost(self, event: ContainerLost) -> Executor | None:
+        """Take an ended executor out of the table; None when it is not known (any more)."""
+        row = self._rows.get(event.executor_id)
+        if row is None or not self._same(row, event.container_id):
+            self.unknown += 1
+            return None
+        del self._rows[event.executor_id]
+        if row.state != "releasing":
+            self._forget_extra(row)
+        if row.state == "wanted":
+            self._drop_placement(event.executor_id)
+            self.placements_changed = True
+        return row
+
+    def _forget_extra(self, row: Executor) -> None:
+        # One that goes is not replaced by itself: whoever wanted it looks whether it is still needed.
+        if row.extra:
+            self._extra_target = max(0, self._extra_target - 1)
+
+    def _late(self, executor_id: str, container_id: str, host: str) -> Literal["unwanted", "ignored"]:
+        if executor_id not in self._withdrawn:
+            self.unknown += 1
+            return "ignored"
+        self._withdrawn.discard(executor_id)
+        self._rows[executor_id] = Executor(
+            executor_id=executor_id, state="releasing", container_id=container_id, host=host, why="withdrawn"
+        )
+        return "unwanted"
+
+    def _withdraw(self, executor_id: str) -> str:
+        del self._rows[executor_id]
+        self._withdrawn.add(executor_id)
+        self._drop_placement(executor_id)
+        self.placements_changed = True
+        return executor_id
+
+    def _drop_placement(self, wanted_id: str) -> None:
+        # YARN's answer to one request may have been placed as another one of the same kind: when the named placement
+        # is gone already, the newest one goes, so that there are as many placements as requests.
+        if wanted_id not in self._placements:
+            wanted_id = next(reversed(self._placements))
+        del self._placements[wanted_id]
+
+    @staticmethod
+    def _same(row: Executor, container_id: str) -> bool:
+        return not container_id or not row.container_id or row.container_id == container_id

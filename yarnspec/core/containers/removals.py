@@ -1,0 +1,46 @@
+"""Executors that Spark gave up while YARN says nothing of their containers.
+
+Usually the end of the container is heard of within a second or two, and says why. Where it is not (a process that
+hangs, a host that is cut off), the container is of no use to anybody: it is released, and so replaced.
+"""
+
+from __future__ import annotations
+
+from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.messages.commands import Command, ReleaseContainer
+from yarnspec.core.messages.events import ExecutorRemoved
+from yarnspec.core.messages.timers import Timers
+
+REMOVED_TIMER_FAMILY = "removed"
+
+
+class Removals:
+    """Waits for the ends of containers whose executors Spark gave up."""
+
+    def __init__(self, containers: ExecutorTable, timers: Timers, wait_ms: int) -> None:
+        self._containers = containers
+        self._timers = timers
+        self._wait_ms = wait_ms
+        self._reasons: dict[str, str] = {}
+
+    def removed(self, event: ExecutorRemoved, now_ms: int) -> list[Command]:
+        """Spark gave an executor up, or lost its connection to it."""
+        executor_id = event.executor_id
+        if executor_id in self._reasons or not self._containers.has_container(executor_id):
+            return []
+        self._reasons[executor_id] = event.reason
+        said = f"Spark gave up executor {executor_id} ({event.reason}), and its container has not ended yet"
+        return [self._timers.set(f"{REMOVED_TIMER_FAMILY}:{executor_id}", now_ms + self._wait_ms, said)]
+
+    def ended(self, executor_id: str) -> None:
+        """The end of its container was heard of."""
+        if self._reasons.pop(executor_id, None) is not None:
+            self._timers.cancel(f"{REMOVED_TIMER_FAMILY}:{executor_id}")
+
+    def overdue(self, executor_id: str) -> list[Command]:
+        """The wait for the end of its container is over."""
+        why = f"Spark gave it up ({self._reasons.pop(executor_id, '')})"
+        if not self._containers.has_container(executor_id) or not self._containers.release(executor_id, why):
+            return []
+        said = f"executor {executor_id}: {why}, and YARN has not told of its end within {self._wait_ms / 1000:g} s"
+        return [ReleaseContainer(executor_id=executor_id, reason=said)]

@@ -1,0 +1,74 @@
+"""Gives the extra containers back once speculation has stopped for good.
+
+What it knew of tasks is not kept up any more, so jobs alone decide: an extra executor takes no new task, and is
+released when the jobs have ended that ran at the stop. One on which the driver then finds anything that may still be
+read (cached or locally checkpointed data, map outputs that Spark has not forgotten) is kept for good and takes tasks
+again. One that has not registered yet goes at once.
+"""
+
+from __future__ import annotations
+
+from yarnspec.core.blocking.taskblocks import TaskBlocks
+from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.messages.commands import AskHeldBlocks, Command, ReleaseContainer
+from yarnspec.core.messages.events import HeldBlocksTold
+from yarnspec.core.tasks.running_jobs import Jobs
+
+
+class Handback:
+    """The extra containers after the stop."""
+
+    def __init__(self, containers: ExecutorTable, task_blocks: TaskBlocks, jobs: Jobs) -> None:
+        self._containers = containers
+        self._task_blocks = task_blocks
+        self._jobs = jobs
+        self._awaited: set[int] = set()
+        self._leaving: set[str] = set()
+        self._asked: set[str] = set()
+
+    def begin(self) -> list[Command]:
+        """Speculation has stopped."""
+        self._containers.want_extra(0)
+        self._awaited = set(self._jobs.running)
+        for row in self._containers.extras:
+            if row.state == "running":
+                self._leaving.add(row.executor_id)
+                self._task_blocks.leave(row.executor_id)
+        # Before the driver is asked what they hold: it must not become more afterwards.
+        return [*self._task_blocks.update("speculation has stopped"), *self._release()]
+
+    def job_ended(self, job: int) -> list[Command]:
+        """A job has ended since."""
+        self._awaited.discard(job)
+        return self._release()
+
+    def held_told(self, event: HeldBlocksTold) -> list[Command]:
+        """The driver said what an executor holds."""
+        if event.executor_id not in self._asked:
+            return []
+        self._asked.discard(event.executor_id)
+        if event.count:
+            self._task_blocks.stay(event.executor_id)
+            return []
+        return self._let_go(event.executor_id)
+
+    def _release(self) -> list[Command]:
+        commands: list[Command] = []
+        for row in self._containers.extras:
+            executor_id = row.executor_id
+            if row.state == "running":
+                if not self._awaited and executor_id in self._leaving:
+                    self._leaving.discard(executor_id)
+                    self._asked.add(executor_id)
+                    said = f"extra executor {executor_id} is not needed any more: does it hold data?"
+                    commands.append(AskHeldBlocks(executor_id=executor_id, reason=said))
+            elif row.state != "wanted":
+                commands += self._let_go(executor_id)
+        return commands
+
+    def _let_go(self, executor_id: str) -> list[Command]:
+        said = "speculation has stopped, and no copy needs it"
+        if not self._containers.release(executor_id, said):
+            return []
+        self._task_blocks.stay(executor_id)
+        return [ReleaseContainer(executor_id=executor_id, reason=f"extra executor {executor_id}: {said}")]

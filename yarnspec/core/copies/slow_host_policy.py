@@ -1,0 +1,171 @@
+"""Which hosts are blocked for slowness, and how widely: as far as the evidence reaches.
+
+Seed 000 blocks the node of every slow task for a minute. Taken by itself that loses hosts to skewed data and to bad
+luck, which users of the peers complain of ("do not lose a host on one guess"), so the block's level follows what the
+tasks prove:
+
+* slow tasks by themselves: proof against nobody, be they one or several. Each is copied, and only it is kept off the
+  host for that time;
+* a host that is proven slow by all its tasks, of whatever stages (``HostSpeeds``): kept off for the application, for a
+  minute.
+
+In each case the host keeps what runs there (MARK_BLOCKED), and no host is blocked while the work that is left would end
+sooner with it. A host that comes back is blocked again only for what tasks show there now. One whose tasks prove
+healthy comes back before its time.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from yarnspec.core.blocking.blocklist import Blocklist
+from yarnspec.core.blocking.blocks import WIDE, Block, Key
+from yarnspec.core.containers.capacity import Comparison, Slots, compare
+from yarnspec.core.copies.notes import Notes, topic_of
+from yarnspec.core.detectors import SlowAttempt
+from yarnspec.core.messages.commands import Command, SpareHost, Verdict
+from yarnspec.core.messages.events import BlockRequested
+from yarnspec.core.slowness.host_speed import HostSpeeds
+from yarnspec.core.tasks.task_table import StageKey, TaskTable
+
+BY = "slow-task detector"
+
+_ASK_AGAIN_MS = 60_000
+
+
+class SlowHostPolicy:
+    """Weighs the evidence against hosts; listens to the blocklist to know which came back."""
+
+    def __init__(
+        self, blocklist: Blocklist, slots: Slots, table: TaskTable, speeds: HostSpeeds, notes: Notes[str]
+    ) -> None:
+        self._blocklist = blocklist
+        self._slots = slots
+        self._table = table
+        self._speeds = speeds
+        self._notes = notes
+        self._slow: defaultdict[StageKey, dict[str, set[int]]] = defaultdict(dict)  # slow tasks so far by host
+        self._lifted: set[str] = set()
+        self._came_back_ms: dict[str, int] = {}
+        self._asked_ms: dict[Key, int] = {}
+        self._spared: defaultdict[str, set[str]] = defaultdict(set)  # which reasons to keep a host were told
+
+    def blocks_changed(self, _added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
+        """Remember hosts that came back from a block for slowness; what was refused may be asked for again."""
+        if lifted:
+            self._asked_ms.clear()
+        self._lifted.update(block.host for block in lifted if block.cause == "slow" and block.level in WIDE)
+
+    def stage_ended(self, key: StageKey) -> None:
+        """What its slow tasks said is over."""
+        self._slow.pop(key, None)
+
+    def forget(self) -> None:
+        """The SparkContext is gone; what is known of hosts stays."""
+        self._slow.clear()
+
+    def forget_host(self, host: str) -> None:
+        """Somebody vouches for a host: what its tasks showed so far does not count."""
+        self._lifted.discard(host)
+        self._came_back_ms.pop(host, None)
+        self._spared.pop(host, None)
+        for by_host in self._slow.values():
+            by_host.pop(host, None)
+        self._asked_ms = {key: at_ms for key, at_ms in self._asked_ms.items() if key.host != host}
+
+    def when_back(self, now_ms: int) -> dict[str, int]:
+        """When each host came back from a block for slowness."""
+        return self._came_back_ms | dict.fromkeys(self._lifted, now_ms)
+
+    def came_back(self, host: str, at_ms: int) -> None:
+        """A block for slowness ended in an earlier attempt, or between the attempts."""
+        self._came_back_ms[host] = max(self._came_back_ms.get(host, at_ms), at_ms)
+
+    def explain(self, host: str) -> str:
+        """How many slow tasks of running stages ran on a host, in a sentence."""
+        counts = {key[0]: len(by_host[host]) for key, by_host in self._slow.items() if host in by_host}
+        named = ", ".join(f"{count} of stage {stage}" for stage, count in sorted(counts.items())) or "none"
+        return f"slow tasks of running stages there: {named}; by themselves they are no proof against their host"
+
+    def weigh(self, worst: Iterable[SlowAttempt], now_ms: int) -> tuple[list[BlockRequested], list[SpareHost]]:
+        """The blocks that the slow tasks and what is learnt of hosts call for now, and which slow hosts are kept."""
+        self._came_back_ms.update(dict.fromkeys(self._lifted, now_ms))
+        self._lifted.clear()
+        for one in worst:
+            self._slow[one.stage.key].setdefault(one.host, set()).add(one.index)
+        return self._by_speed(now_ms)
+
+    def of_task(self, verdict: Verdict) -> BlockRequested | None:
+        """Keep one slow task off its host, unless a block does already."""
+        if self._blocklist.keeping_off(verdict.host, verdict.executor_id, verdict.stage, verdict.index):
+            return None
+        return BlockRequested(
+            host=verdict.host,
+            reason=verdict.reason,
+            by=BY,
+            automatic=True,
+            cause="slow",
+            level="task",
+            stage=verdict.stage,
+            index=verdict.index,
+        )
+
+    def cleared(self, now_ms: int) -> list[Command]:
+        """End blocks of hosts whose tasks have proved healthy since."""
+        done: list[Command] = []
+        for block in self._blocklist.wide:
+            if block.cause != "slow" or not block.automatic or block.executor_id:
+                continue
+            proof = self._speeds.healthy(block.host, block.since_ms)
+            if proof is not None:
+                self._notes.add(block.host, "healthy", f"unblocked before its time: {proof.reason}", now_ms)
+                done.append(self._blocklist.lift(block.key, f"proved healthy: {proof.reason}"))
+        return done
+
+    def _by_speed(self, now_ms: int) -> tuple[list[BlockRequested], list[SpareHost]]:
+        wishes: list[BlockRequested] = []
+        spared: list[SpareHost] = []
+        tasks_left = sum(stage.left for stage in self._table.stages.values())
+        for slow in self._speeds.slow():
+            key = Key("application", slow.host)
+            if slow.host in self._blocklist or slow.latest_ms <= self._came_back_ms.get(slow.host, -1):
+                continue
+            # What is wished for at the same time may be blocked by then: its slots carry nothing for this one.
+            slots = self._slots_elsewhere(slow.host, {wish.host for wish in wishes})
+            comparison = compare(tasks_left, *slots, slow.factor)
+            if comparison.sooner_without:
+                wishes += self._wish(key, slow.reason, comparison, now_ms)
+            else:
+                spared += self._spare(key, slow.reason, comparison, now_ms)
+        return wishes, spared
+
+    def _slots_elsewhere(self, here: str, wished: set[str]) -> tuple[int, int]:
+        """The slots of other hosts that stay in use, and those of the host itself."""
+        slots = self._slots.by_host()
+        out = {here, *wished}
+        return sum(slots[host] for host in slots if host not in out and host not in self._blocklist), slots[here]
+
+    def _spare(self, key: Key, said: str, comparison: Comparison, now_ms: int) -> list[SpareHost]:
+        self._notes.add(key.host, f"kept{key.reach}", f"slow, but not blocked: {comparison.text}", now_ms)
+        topic = topic_of(comparison.text)
+        if topic in self._spared[key.host]:
+            return []
+        self._spared[key.host].add(topic)
+        return [SpareHost(host=key.host, reason=f"{said}; {comparison.text}")]
+
+    def _wish(self, key: Key, said: str, comparison: Comparison, now_ms: int) -> list[BlockRequested]:
+        if now_ms - self._asked_ms.get(key, now_ms - _ASK_AGAIN_MS) < _ASK_AGAIN_MS:
+            return []
+        self._asked_ms[key] = now_ms
+        self._spared.pop(key.host, None)
+        self._notes.add(key.host, f"blocked{key.reach}", f"to be blocked{key.reach}: {said}; {comparison.text}", now_ms)
+        wish = BlockRequested(
+            host=key.host,
+            reason=f"{said}; {comparison.text}",
+            by=BY,
+            automatic=True,
+            cause="slow",
+            level=key.level,
+        )
+        return [wish]

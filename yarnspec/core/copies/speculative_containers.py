@@ -1,0 +1,267 @@
+"""Containers beside Spark's target: for copies that find no slot, and for executors that blocks have put out of work.
+
+One is asked for when a copy has waited for a while and no task waits for a slot: else every container would help, and
+how many there are is Spark's decision; one of another stage might get the slot before the copy, which would ask for
+the next container, and so on. It is kept off the hosts where the tasks run that are to be copied; blocked hosts are out
+of the question anyway. Where no host is left then, only the oldest copy is cared for, and those of others that can
+start wherever it can. Where tasks wait for slots while executors stand idle on blocked
+hosts (all of them may be there), as many are asked for in their place.
+
+An extra container is given back when no copy waits that could start there, it has been without a task for a while, and
+it holds nothing that may still be read. First it takes no new tasks; only when it still has none a moment later the
+driver is asked what it holds. With nothing it is released, so that neither a task that was on its way nor data is lost;
+else it takes tasks again, and the driver is asked once more after a while.
+
+Cached or locally checkpointed data keeps it as long as it is there: only the program knows an end of it. Map outputs
+keep it as long as Spark has not forgotten their shuffles, whose attempts and jobs ended how they may: the next job may
+be the next part of the same query, or what a failed attempt of a stage has left to do. But when no job has run for some
+minutes it goes with them, for in a session a shuffle may be remembered as long as somebody holds its DataFrame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from yarnspec.core.blocking.blocklist import Blocklist
+from yarnspec.core.blocking.blocks import WIDE
+from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.blocking.taskblocks import TaskBlocks
+from yarnspec.core.containers.capacity import Slots
+from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, Executor, ExecutorTable
+from yarnspec.core.copies.task_copies import CopiedTask, TaskKey
+from yarnspec.core.messages.commands import AskHeldBlocks, Command, ReleaseContainer
+from yarnspec.core.messages.events import ONLY_MAP_OUTPUTS, HeldBlocksTold
+from yarnspec.core.messages.settings import Settings
+from yarnspec.core.tasks.running_jobs import Jobs
+from yarnspec.core.tasks.stagetasks import StageTasks
+from yarnspec.core.tasks.task_table import TaskTable
+
+_MOST_PER_EPOCH = IDS_PER_EPOCH // 10
+"""Executor ids are limited, and the ordinary executors need them more."""
+_LOOKED_AT = 100
+"""So many waiting copies are looked at in one pass, the oldest: their containers serve the later ones, too."""
+_ASK_AGAIN_MS = 60_000
+"""So long after an executor was found to hold data the driver is asked again."""
+OUTPUTS_KEPT_MS = 5 * 60_000
+"""Map outputs keep an executor so long after the last job: as long as Spark lets one query broadcast between jobs."""
+
+_Needy = tuple[CopiedTask, StageTasks]
+"""A task with a copy that has found no slot, and its stage."""
+
+
+class SpeculativeContainers:
+    """The extra containers: how many are wanted, where not, and which can be given back."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        containers: ExecutorTable,
+        slots: Slots,
+        table: TaskTable,
+        hosts: Hosts,
+        blocklist: Blocklist,
+        task_blocks: TaskBlocks,
+        jobs: Jobs,
+    ) -> None:
+        self._settings = settings
+        self._containers = containers
+        self._slots = slots
+        self._table = table
+        self._hosts = hosts
+        self._blocklist = blocklist
+        self._task_blocks = task_blocks
+        self._jobs = jobs
+        self._idle_since_ms: dict[str, int] = {}
+        self._leaving_since_ms: dict[str, int] = {}
+        self._asked_ms: dict[str, int] = {}
+        self._ask_again_ms: dict[str, int] = {}
+        self._not_before_ms = 0
+        self._out_of_work_since_ms: int | None = None
+        self.total = 0
+        self.why_not: dict[TaskKey, str] = {}
+        """Why no container is asked for although a copy waits."""
+
+    # asking
+
+    def plan(self, waiting: list[CopiedTask], now_ms: int) -> None:
+        """Want as many extra containers as the waiting copies need."""
+        self.why_not = {}
+        needy = self._without_slot(waiting, now_ms)
+        needy, not_hosts = self._not_hosts(needy)
+        states = [row.state for row in self._containers.extras]
+        running, allocated = states.count("running"), states.count("allocated")
+        needed = math.ceil(len(needy) / self._slots.of_new_executor)
+        needed = max(needed, self._stand_ins(now_ms) - running)
+        if needed and now_ms < self._not_before_ms:
+            wait_s = (self._not_before_ms - now_ms) / 1000
+            self._explain(needy, f"an extra container ended badly; the next one is asked for in {wait_s:.0f} s")
+            needed = 0
+        new = max(0, needed - len(states) + running)
+        if new > _MOST_PER_EPOCH - self.total:
+            self._explain(needy, f"{self.total} extra containers were asked for already")
+            new = max(0, _MOST_PER_EPOCH - self.total)
+            needed = min(needed, len(states) - running + new)
+        self.total += new
+        self._containers.want_extra(running + max(needed, allocated), not_hosts)
+
+    def lost(self, row: Executor, now_ms: int, *, asked: bool) -> None:
+        """An executor is gone; ``asked``: as it was asked to."""
+        self._forget(row.executor_id)
+        if row.extra and not asked:
+            self._not_before_ms = now_ms + self._settings.executor.backoff_max_ms
+
+    def _stand_ins(self, now_ms: int) -> int:
+        """How many executors are of no use, as they or their hosts are blocked, while tasks wait for slots.
+
+        A block for slowness is not counted: it is short, and was made because the others are enough.
+        """
+        waiting = sum(stage.unlaunched for stage in self._table.stages.values())
+        blocks = [block for block in self._blocklist.blocks if block.level in WIDE and block.cause != "slow"]
+        hosts = {block.host for block in blocks if not block.executor_id}
+        executors = {block.executor_id for block in blocks if block.executor_id}
+        kept_off = [row for row in self._slots.running() if row.host in hosts or row.executor_id in executors]
+        idle = [row for row in kept_off if not self._table.running_on(row.executor_id)]
+        if not idle or not waiting:
+            self._out_of_work_since_ms = None
+            return 0
+        if self._out_of_work_since_ms is None:
+            self._out_of_work_since_ms = now_ms
+        if now_ms - self._out_of_work_since_ms < self._settings.speculation.slot_patience_ms:
+            return 0
+        return min(len(idle), math.ceil(waiting / self._slots.of_new_executor))
+
+    def _without_slot(self, waiting: list[CopiedTask], now_ms: int) -> list[_Needy]:
+        free = self._slots.free()
+        rows = [row for row in self._slots.running() if row.executor_id not in self._leaving_since_ms]
+        rows = [row for row in rows if free[row.executor_id]]
+        unlaunched = sum(stage.unlaunched for stage in self._table.stages.values())
+        needy = []
+        for task in waiting[:_LOOKED_AT]:
+            stage = self._table.stages.get(task.key[:2])
+            if stage is None:
+                continue
+            taken = stage.hosts_of(task.key[2]) if rows else ()
+            found = next((row for row in rows if self._fits(row, task.key, taken)), None)
+            if found is not None:
+                free[found.executor_id] -= 1
+                if not free[found.executor_id]:
+                    rows.remove(found)
+            elif unlaunched:
+                self.why_not[task.key] = f"{unlaunched} tasks wait for slots, and might get a new one before it"
+            elif now_ms - (task.asked_ms or 0) < self._settings.speculation.slot_patience_ms:
+                patience_s = self._settings.speculation.slot_patience_ms / 1000
+                self.why_not[task.key] = f"it has not waited for a slot for {patience_s:g} s yet"
+            else:
+                needy.append((task, stage))
+        return needy
+
+    def _fits(self, row: Executor, key: TaskKey, taken: tuple[str, ...]) -> bool:
+        stage, _, index = key
+        return row.host not in taken and self._blocklist.keeping_off(row.host, row.executor_id, stage, index) is None
+
+    def _not_hosts(self, needy: list[_Needy]) -> tuple[list[_Needy], tuple[str, ...]]:
+        """For which copies new containers are, and where these may not be.
+
+        For all, where a host is left; else for the oldest, and for those that can start on any host where it can.
+        """
+        if not needy:
+            return [], ()
+        usable = self._hosts.running - set(self._blocklist.hosts)
+        each = [set(stage.hosts_of(task.key[2])) for task, stage in needy]
+        for taken in (set().union(*each), each[0]):
+            left = usable - taken
+            if left:
+                served = [one for one, hosts in zip(needy, each, strict=True) if not hosts & left]
+                others = [one for one, hosts in zip(needy, each, strict=True) if hosts & left]
+                self._explain(others, "a container is asked for that serves an older copy, and may be where it runs")
+                return served, tuple(sorted(taken))
+        self._explain(needy, f"none of the {len(usable)} hosts that are not blocked is without an attempt of it")
+        return [], ()
+
+    def _explain(self, needy: Iterable[_Needy], why: str) -> None:
+        self.why_not.update((task.key, why) for task, _ in needy)
+
+    # giving back
+
+    def look(self, waiting: list[CopiedTask], now_ms: int) -> list[Command]:
+        """Let go of extra containers that are not needed any more, nor by the copies that wait."""
+        done: list[Command] = []
+        here = {row.executor_id for row in self._containers.extras}
+        for executor_id in [one for one in self._idle_since_ms if one not in here]:
+            self._forget(executor_id)
+        stages = [(task.key, self._table.stages.get(task.key[:2])) for task in waiting[:_LOOKED_AT]]
+        copies = [(key, stage.hosts_of(key[2])) for key, stage in stages if stage is not None]
+        for row in self._containers.extras:
+            if row.state == "running":
+                done += self._look_at(row, now_ms, copies)
+        return done
+
+    def next_look_ms(self, now_ms: int) -> int | None:
+        """When to look again although nothing happens; None when nothing can change by itself."""
+        idle_ms = self._settings.speculation.container_idle_ms
+        due_ms = [
+            max(since_ms + idle_ms, self._ask_again_ms.get(one, 0))
+            for one, since_ms in self._idle_since_ms.items()
+            if one not in self._asked_ms
+        ]
+        return max(min(due_ms), now_ms + self._settings.detector.check_interval_ms) if due_ms else None
+
+    def _look_at(self, row: Executor, now_ms: int, copies: list[tuple[TaskKey, tuple[str, ...]]]) -> list[Command]:
+        executor_id = row.executor_id
+        if self._table.running_on(executor_id) or any(self._fits(row, key, taken) for key, taken in copies):
+            self._idle_since_ms.pop(executor_id, None)
+            self._stay(executor_id)
+            return []
+        idle_ms = now_ms - self._idle_since_ms.setdefault(executor_id, now_ms)
+        if idle_ms < self._settings.speculation.container_idle_ms or now_ms < self._ask_again_ms.get(executor_id, 0):
+            return []
+        if executor_id in self._asked_ms:
+            return []
+        since_ms = self._leaving_since_ms.get(executor_id)
+        if since_ms is None:
+            self._leaving_since_ms[executor_id] = now_ms
+            self._task_blocks.leave(executor_id)
+            return []
+        if now_ms - since_ms < self._settings.detector.check_interval_ms:
+            return []
+        self._asked_ms[executor_id] = now_ms
+        said = f"extra executor {executor_id} had no task for {idle_ms / 1000:.1f} s: does it hold data?"
+        return [AskHeldBlocks(executor_id=executor_id, reason=said)]
+
+    def held_told(self, event: HeldBlocksTold, now_ms: int) -> list[Command]:
+        """The driver's answer: let go of an executor that nothing keeps, as long as nothing happened since."""
+        executor_id = event.executor_id
+        asked_ms, since_ms = self._asked_ms.pop(executor_id, None), self._leaving_since_ms.get(executor_id)
+        if asked_ms is None or since_ms is None or since_ms > asked_ms:
+            return []
+        if self._keeps(event.count, now_ms):
+            self._ask_again_ms[executor_id] = now_ms + _ASK_AGAIN_MS
+            self._stay(executor_id)
+            return []
+        idle_s = (now_ms - self._idle_since_ms.get(executor_id, now_ms)) / 1000
+        self._forget(executor_id)
+        held = "nothing that may still be read"
+        if event.count == ONLY_MAP_OUTPUTS:
+            held = f"but map outputs, and no job has run for {OUTPUTS_KEPT_MS // 60_000} min"
+        said = f"no copy needs it: it had no task for {idle_s:.1f} s and holds {held}"
+        if not self._containers.release(executor_id, said):
+            return []
+        return [ReleaseContainer(executor_id=executor_id, reason=f"extra executor {executor_id}: {said}")]
+
+    def _keeps(self, held: int, now_ms: int) -> bool:
+        """Whether an executor stays for what it holds, by the driver's answer."""
+        if held == ONLY_MAP_OUTPUTS:
+            return bool(self._table.stages) or self._jobs.none_for_ms(now_ms) < OUTPUTS_KEPT_MS
+        return held != 0
+
+    def _stay(self, executor_id: str) -> None:
+        if self._leaving_since_ms.pop(executor_id, None) is not None:
+            self._task_blocks.stay(executor_id)
+
+    def _forget(self, executor_id: str) -> None:
+        self._idle_since_ms.pop(executor_id, None)
+        self._asked_ms.pop(executor_id, None)
+        self._ask_again_ms.pop(executor_id, None)
+        self._stay(executor_id)

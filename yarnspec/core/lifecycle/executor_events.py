@@ -1,0 +1,207 @@
+"""What becomes of containers and their executors, one event at a time: allocated, registered, lost and replaced.
+
+``ExecutorTable`` is the table; here is what follows from its changes: whose fault an end was, what Spark is told of it,
+how long a replacement waits, and when there is no use in further ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.containers.blame import blame, shorten
+from yarnspec.core.containers.deaths import YoungDeath, YoungDeaths
+from yarnspec.core.containers.executor_table import Executor, ExecutorTable
+from yarnspec.core.containers.removals import Removals
+from yarnspec.core.lifecycle.driver import Route
+from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages.commands import Command, ReleaseContainer, RemoveExecutor, Warn
+from yarnspec.core.messages.settings import Settings
+from yarnspec.core.messages.timers import Timers
+
+BACKOFF_TIMER = "replacement-backoff"
+LEFT_OVER_TIMER = "left-over-executors"
+
+
+class Executors:
+    """Follows the executors of one attempt.
+
+    ``came`` is called when one has registered, ``gone`` with every row that leaves the table, ``died_young`` with every
+    death that counts as a failed start, each for the commands that follow from it elsewhere.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        lifecycle: Lifecycle,
+        containers: ExecutorTable,
+        hosts: Hosts,
+        timers: Timers,
+        *,
+        came: Callable[[int], list[Command]],
+        gone: Callable[[Executor, int], list[Command]],
+        died_young: Callable[[YoungDeath, int], list[Command]],
+    ) -> None:
+        self._settings = settings
+        self._lifecycle = lifecycle
+        self._containers = containers
+        self._hosts = hosts
+        self._timers = timers
+        self._came = came
+        self._gone = gone
+        self._told_young = died_young
+        self._removals = Removals(containers, timers, settings.removed_wait_ms)
+        self._deaths = YoungDeaths(settings)
+
+    @property
+    def routes(self) -> dict[type[ev.Event], Route]:
+        """What it takes."""
+        return {
+            ev.TargetExecutorsChanged: self._target_changed,
+            ev.ExecutorsUnwanted: self._unwanted,
+            ev.RequestFailed: self._request_failed,
+            ev.ContainerAllocated: self._allocated,
+            ev.ContainerStarted: self._started,
+            ev.ContainerLost: self._lost,
+            ev.ExecutorRemoved: self._removed,
+            ev.ContainersPreempted: self._preempted,
+        }
+
+    @property
+    def young_deaths(self) -> int:
+        """How many died young, in all."""
+        return self._deaths.total
+
+    def removal_overdue(self, executor_id: str) -> list[Command]:
+        """YARN has not told of the end of a container whose executor Spark gave up."""
+        return self._removals.overdue(executor_id)
+
+    def driver_lost(self, now_ms: int) -> list[Command]:
+        """The driver died and gets another life: nothing that its executors did counts against those of the next one.
+
+        They end by themselves when their connection breaks; whoever has not after a while is made to.
+        """
+        self._containers.held = 0
+        self._timers.cancel(BACKOFF_TIMER)
+        self._deaths.forget()
+        left = self._containers.left_over
+        if not left:
+            return []
+        wait_ms = self._settings.removed_wait_ms
+        said = f"{len(left)} executors of the driver that was lost have to end within {wait_ms / 1000:g} s"
+        return [self._timers.set(LEFT_OVER_TIMER, now_ms + wait_ms, said)]
+
+    def left_over_overdue(self) -> list[Command]:
+        """Executors of a driver that was lost ought to have ended by now."""
+        return [
+            ReleaseContainer(executor_id=one, reason=f"executor {one} has not ended although its driver was lost")
+            for one in self._containers.left_over
+        ]
+
+    def release_held(self) -> None:
+        """Ask for what was held back for want of a driver."""
+        if not self._timers.wanted(BACKOFF_TIMER):
+            self._containers.held = 0
+
+    def _target_changed(self, event: ev.TargetExecutorsChanged, _now_ms: int) -> list[Command]:
+        self._containers.aim(max(0, event.count))
+        return []
+
+    def _unwanted(self, event: ev.ExecutorsUnwanted, _now_ms: int) -> list[Command]:
+        said = f"Spark wants executors {', '.join(event.executor_ids)} ended ({self._containers.summary()})"
+        return [
+            ReleaseContainer(executor_id=executor_id, reason=said)
+            for executor_id in event.executor_ids
+            if self._containers.release(executor_id, "Spark wanted it ended")
+        ]
+
+    def _request_failed(self, event: ev.RequestFailed, now_ms: int) -> list[Command]:
+        failed = sum(self._containers.request_failed(executor_id) for executor_id in event.executor_ids)
+        warned = Warn(reason=f"asking for containers failed: {shorten(event.message)}", about="asking for containers")
+        return [warned, *self._hold_back(failed, f"{failed} requests failed: {shorten(event.message)}", now_ms)]
+
+    def _allocated(self, event: ev.ContainerAllocated, _now_ms: int) -> list[Command]:
+        outcome = self._containers.allocated(event)
+        return self._send_back(event.executor_id, event.container_id) if outcome == "unwanted" else []
+
+    def _started(self, event: ev.ContainerStarted, now_ms: int) -> list[Command]:
+        outcome = self._containers.started(event, now_ms)
+        if outcome == "unwanted":
+            return self._send_back(event.executor_id, event.container_id)
+        return self._came(now_ms) if outcome == "taken" else []
+
+    def _send_back(self, executor_id: str, container_id: str) -> list[Command]:
+        said = f"container {container_id} came for executor {executor_id} after its request was withdrawn"
+        return [ReleaseContainer(executor_id=executor_id, reason=said)]
+
+    def _removed(self, event: ev.ExecutorRemoved, now_ms: int) -> list[Command]:
+        return self._removals.removed(event, now_ms) if self._lifecycle.ready else []
+
+    def _preempted(self, event: ev.ContainersPreempted, _now_ms: int) -> list[Command]:
+        self._containers.preemption_announced(event.container_ids)
+        return []
+
+    def _lost(self, event: ev.ContainerLost, now_ms: int) -> list[Command]:
+        self._removals.ended(event.executor_id)
+        row = self._containers.lost(event)
+        if row is None:
+            return []
+        commands = self._gone(row, now_ms)
+        if self._lifecycle.stopping or row.of_earlier_context:
+            return commands
+        host = event.host or row.host
+        if row.state == "releasing":
+            said = f"executor {row.executor_id} ended on {host} as asked: {row.why} (exit code {event.exit_code})"
+            return commands + self._tell_spark(row.executor_id, event.exit_code, said, caused_by_app=False)
+        verdict = blame(
+            exit_code=event.exit_code,
+            diagnostics=event.diagnostics,
+            host=host,
+            host_state=self._hosts.gone(host),
+            memory_mb=self._settings.executor_memory_mb,
+            preemption_announced=row.preemption_announced,
+            registered=row.state == "running",
+        )
+        said = f"executor {row.executor_id} on {host or 'an unknown host'}: {verdict.text}"
+        commands += self._tell_spark(row.executor_id, event.exit_code, said, caused_by_app=verdict.caused_by_app)
+        was_healthy = row.healthy(now_ms, self._settings.executor.young_age_ms)
+        others_healthy = bool(self._containers.healthy(now_ms))
+        if was_healthy or others_healthy:
+            self._deaths.saw_healthy(now_ms)
+        if was_healthy or not verdict.repeats:
+            return commands
+        death = YoungDeath(now_ms, row.executor_id, host, event.exit_code, verdict.text)
+        return commands + self._died_young(death, event.diagnostics, now_ms, extra=row.extra)
+
+    def _tell_spark(self, executor_id: str, exit_code: int, reason: str, *, caused_by_app: bool) -> list[Command]:
+        if not self._lifecycle.ready:
+            return []
+        return [
+            RemoveExecutor(executor_id=executor_id, exit_code=exit_code, caused_by_app=caused_by_app, reason=reason)
+        ]
+
+    def _died_young(self, death: YoungDeath, diagnostics: str, now_ms: int, *, extra: bool) -> list[Command]:
+        if not self._lifecycle.ready:
+            # Where no driver listens yet every executor ends like this: ask again when there is one.
+            self._containers.held += min(1, self._containers.missing)
+            return []
+        self._deaths.record(death)
+        commands = self._told_young(death, now_ms)
+        verdict = self._deaths.verdict(self._containers.target)
+        if verdict:
+            return commands + self._lifecycle.fail(EXIT_FAILED, verdict, diagnostics)
+        if extra:
+            return commands
+        counted, limit = len(self._deaths.counted), self._deaths.limit(self._containers.target)
+        said = f"executor {death.executor_id} died young ({counted} such deaths, {limit} may be)"
+        return commands + self._hold_back(1, said, now_ms)
+
+    def _hold_back(self, count: int, why: str, now_ms: int) -> list[Command]:
+        count = min(count, self._containers.missing)
+        self._containers.held += count
+        if not count or self._timers.wanted(BACKOFF_TIMER):
+            return []
+        delay_ms = self._deaths.backoff_ms()
+        said = f"{why}: replacements wait {delay_ms / 1000:g} s"
+        return [self._timers.set(BACKOFF_TIMER, now_ms + delay_ms, said)]

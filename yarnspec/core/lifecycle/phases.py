@@ -1,0 +1,136 @@
+"""The phases of one attempt, and the wait for resources.
+
+    new ──▶ waiting ──first executor──▶ executing ──Spark stops──▶ finishing ──program ends──▶ finished
+               ▲                           │
+               └────── all executors lost ─┘        anything ──driver lost──▶ abandoned, or new again
+
+*Desired* is Spark's target; *sufficient*, at this level, is one registered executor. While resources are
+insufficient a deadline runs.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from yarnspec.core.containers.blame import shorten
+from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.messages.commands import AbandonAttempt, Command, FinishApplication, SetTimer, StopDriver
+from yarnspec.core.messages.settings import Settings
+from yarnspec.core.messages.timers import Timers
+
+WAIT_TIMER = "resource-wait"
+
+EXIT_FAILED = 1
+EXIT_NO_RESOURCES = 6
+
+Driver = Literal["none", "starting", "ready", "stopping", "lost"]
+Phase = Literal["new", "waiting", "executing", "finishing", "finished", "abandoned"]
+
+
+class Lifecycle:
+    """Where the attempt is, what the driver is doing, and since when resources are insufficient."""
+
+    def __init__(self, settings: Settings, timers: Timers) -> None:
+        self._settings = settings
+        self._timers = timers
+        self._waiting_since_ms: int | None = None
+        self.epoch = 0
+        self.address = ""  # where executors look for the driver, as host:port; empty: not known
+        self.driver: Driver = "none"
+        self.over: Literal["", "finished", "abandoned"] = ""
+        self.pending_reason = ""
+
+    def begin(self, epoch: int) -> None:
+        """Begin an epoch: a new driver starts."""
+        self.epoch = epoch
+        self.driver = "starting"
+
+    @property
+    def started(self) -> bool:
+        """Whether the attempt has begun."""
+        return self.driver != "none"
+
+    @property
+    def lives(self) -> bool:
+        """Whether there is a driver, or one is about to be started."""
+        return self.driver not in ("none", "lost")
+
+    def hears(self, epoch: int) -> bool:
+        """Whether the driver of this epoch is the one that lives: what another one told is of no meaning any more."""
+        return epoch == self.epoch and self.lives
+
+    @property
+    def ready(self) -> bool:
+        """Whether executors can register with the driver."""
+        return self.driver == "ready"
+
+    @property
+    def stopping(self) -> bool:
+        """Whether Spark's context is stopping or has stopped."""
+        return self.driver == "stopping"
+
+    def fail(self, exit_code: int, reason: str, diagnostics: str = "") -> list[Command]:
+        """End the application for good."""
+        self.over = "finished"
+        text = f"{reason}\n{shorten(diagnostics, 2000)}" if diagnostics.strip() else reason
+        return [
+            StopDriver(reason=reason),
+            FinishApplication(status="FAILED", exit_code=exit_code, reason=reason, diagnostics=text),
+        ]
+
+    def abandon(self, reason: str) -> list[Command]:
+        """End this attempt and its driver; the application goes on, or will, in another one."""
+        self.over = "abandoned"
+        return [StopDriver(reason=reason), AbandonAttempt(exit_code=EXIT_FAILED, reason=reason, diagnostics=reason)]
+
+    def phase(self, containers: ExecutorTable) -> Phase:
+        """The phase's name."""
+        if self.over:
+            return self.over
+        if not self.lives:
+            return "new"
+        if self.stopping:
+            return "finishing"
+        return "executing" if self.sufficient(containers) else "waiting"
+
+    @staticmethod
+    def sufficient(containers: ExecutorTable) -> bool:
+        """Whether the job can make progress."""
+        return containers.count("running") > 0
+
+    def watch(self, containers: ExecutorTable, now_ms: int) -> list[Command]:
+        """Start or end the wait for resources, as the table now stands."""
+        if not self._insufficient(containers):
+            self._waiting_since_ms = None
+            self._timers.cancel(WAIT_TIMER)
+            return []
+        if self._waiting_since_ms is not None or self._settings.resources.wait_timeout_ms <= 0:
+            return []
+        self._waiting_since_ms = now_ms
+        return [self._deadline(now_ms, containers)]
+
+    def timed_out(self, containers: ExecutorTable, now_ms: int, blocked: tuple[str, ...]) -> str:
+        """Why the wait for resources is over without success, or an empty string when resources came."""
+        since_ms = self._waiting_since_ms
+        if since_ms is None or not self._insufficient(containers):
+            return ""
+        starting = containers.count("allocated")
+        hint = f"; {starting} containers started but did not register, see their logs" if starting else ""
+        avoided = f"; blocked hosts: {', '.join(blocked)}" if blocked else ""
+        said = self.pending_reason or "no reason given"
+        return (
+            f"no executor came within {(now_ms - since_ms) // 1000} s ({containers.summary()}){hint}{avoided}; "
+            f"the ResourceManager says: {said}"
+        )
+
+    def _deadline(self, now_ms: int, containers: ExecutorTable) -> SetTimer:
+        limit_ms = self._settings.resources.wait_timeout_ms
+        reason = f"an executor must register within {limit_ms // 1000} s ({containers.summary()})"
+        return self._timers.set(WAIT_TIMER, now_ms + limit_ms, reason)
+
+    def _insufficient(self, containers: ExecutorTable) -> bool:
+        if not self.lives or self.stopping or self.over or containers.target <= 0 or self.sufficient(containers):
+            return False
+        # Before the driver listens no executor can register, however long the program takes to get there: until then
+        # only containers that YARN does not give are waited for.
+        return self.ready or (containers.count("allocated") == 0 and containers.held == 0)

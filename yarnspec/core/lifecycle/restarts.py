@@ -1,0 +1,39 @@
+"""How often a driver that died is started again within an attempt, and how its lives are numbered.
+
+An epoch is one life of the driver. Each attempt has a range of numbers of its own, large enough for all the lives that
+the driver may have in it, so that nobody has to ask anybody which number is the next; most are never used.
+"""
+
+from __future__ import annotations
+
+from yarnspec.core.messages.settings import RecoverySettings
+
+RESTART_TIMER = "driver-restart"
+
+
+def first_epoch(attempt: int, driver_restarts: int) -> int:
+    """The number of the driver's first life in an attempt; those that follow in the same attempt count on from it."""
+    return (attempt - 1) * (driver_restarts + 1) + 1
+
+
+def restarts_in_each(attempts: int, wanted: int, lives: int) -> int:
+    """How often a driver may be started again in each of these attempts, with numbers for so many ``lives`` in all."""
+    return max(0, min(wanted, lives // attempts - 1))
+
+
+class Restarts:
+    """The budget of restarts of one attempt."""
+
+    def __init__(self, settings: RecoverySettings) -> None:
+        self._settings = settings
+        self.limit = settings.driver_restarts if settings.enabled else 0
+        self.count = 0
+
+    def next(self) -> int | None:
+        """Take one restart: how many milliseconds it waits; None when there is none left."""
+        if self.count >= self.limit:
+            return None
+        self.count += 1
+        if self.count == 1:
+            return 0
+        return min(self._settings.restart_first_ms << min(self.count - 2, 20), self._settings.restart_max_ms)

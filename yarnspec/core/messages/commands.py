@@ -1,0 +1,453 @@
+"""What is to be done, in the imperative: the only things that the core answers.
+
+Every command carries its ``reason``: the facts and numbers that led to it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from yarnspec.core.journal.journalrecords import Determinism, WriteMode
+from yarnspec.core.messages.carried import CarriedPart
+from yarnspec.core.messages.events import Cause, Level
+from yarnspec.core.messages.figures import LedgerFigures, StageSpeculation
+from yarnspec.core.messages.recoveryevents import Unrecoverable
+from yarnspec.core.messages.writeevents import SavedWrite
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Base of everything that ``Negotiator.handle`` returns."""
+
+    reason: str
+
+
+class WantedContainer(msgspec.Struct, frozen=True, kw_only=True):
+    """One container that is still to come: its size and where it may, must or must not be placed."""
+
+    id: str
+    memory_mb: int
+    vcores: int
+    label: str = ""
+    hosts: tuple[str, ...] = ()
+    not_hosts: tuple[str, ...] = ()
+    strict: bool = False
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """A task attempt that a detector found slow, with the numbers that it was judged by."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+    attempt: int
+    task_id: int
+    host: str
+    executor_id: str
+    detector: str
+    elapsed_ms: int
+    numbers: dict[str, float]
+    reason: str
+
+
+class BeginEpoch(Command, frozen=True):
+    """The driver died and gets another life in this attempt, its ``restart``-th.
+
+    Whatever belongs to one life begins anew: the epoch's events and journal, the driver's address and its bridge. The
+    driver itself is started by ``StartDriver``, when it is known what is saved.
+    """
+
+    epoch: int
+    restart: int
+
+
+class StartDriver(Command, frozen=True):
+    """Start the user's program and its JVM for this epoch."""
+
+    epoch: int
+
+
+class StopDriver(Command, frozen=True):
+    """End the driver's processes in order, by force after a grace period."""
+
+
+class RequestContainers(Command, frozen=True):
+    """Ask Skein for one container per executor id; the ids are new, and never used again in this application."""
+
+    executor_ids: tuple[str, ...]
+
+
+class ReleaseContainer(Command, frozen=True):
+    """Give back an executor's container, or withdraw the request when none was allocated yet."""
+
+    executor_id: str
+
+
+class UpdatePlacement(Command, frozen=True):
+    """The whole desired placement, replacing what was there: blocked hosts and containers still to come."""
+
+    version: int
+    blocked_hosts: tuple[str, ...]
+    wanted: tuple[WantedContainer, ...]
+
+
+class BlockHost(Command, frozen=True):
+    """Keep new tasks, and at a level of application or cluster new containers, off a host until ``until_ms``.
+
+    None: until it is unblocked. ``stage`` and ``index`` say what the block is about when ``level`` is stage or task.
+    """
+
+    host: str
+    until_ms: int | None
+    by: str
+    cause: Cause = "asked"
+    level: Level = "application"
+    stage: int | None = None
+    index: int | None = None
+
+
+class UnblockHost(Command, frozen=True):
+    """Let containers and tasks onto a host again."""
+
+    host: str
+    level: Level = "application"
+    stage: int | None = None
+    index: int | None = None
+
+
+class BlockExecutor(Command, frozen=True):
+    """Keep new tasks off one executor until ``until_ms`` (None: until it is unblocked)."""
+
+    executor_id: str
+    host: str
+    until_ms: int | None
+    by: str
+    cause: Cause = "asked"
+    level: Level = "application"
+    stage: int | None = None
+    index: int | None = None
+
+
+class UnblockExecutor(Command, frozen=True):
+    """Let tasks onto an executor again."""
+
+    executor_id: str
+    level: Level = "application"
+    stage: int | None = None
+    index: int | None = None
+
+
+class TaskBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """Hosts and executors on which no task of this stage starts, or only not this one task (``index``)."""
+
+    stage: int
+    index: int | None = None
+    hosts: tuple[str, ...] = ()
+    executors: tuple[str, ...] = ()
+
+
+class UpdateTaskBlocks(Command, frozen=True):
+    """The whole list of where Spark shall start no task; replaces the one before it.
+
+    ``hosts`` and ``executors`` take no task at all, ``stages`` says what holds for a stage or a task only.
+    """
+
+    hosts: tuple[str, ...]
+    executors: tuple[str, ...] = ()
+    stages: tuple[TaskBlock, ...] = ()
+
+
+class LaunchCopy(Command, frozen=True):
+    """Start another attempt of a running task, on none of ``not_hosts``.
+
+    ``attempts_max``: how many attempts of the task may run at once, the new one included.
+    """
+
+    stage: int
+    stage_attempt: int
+    index: int
+    not_hosts: tuple[str, ...]
+    attempts_max: int = 2
+
+
+class WithdrawCopy(Command, frozen=True):
+    """Forget a copy that was asked for and has not started."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+
+
+class AskHeldBlocks(Command, frozen=True):
+    """Ask the driver what data an executor holds that takes no new task; ``HeldBlocksTold`` answers."""
+
+    executor_id: str
+
+
+class KillAttempt(Command, frozen=True):
+    """End one attempt of a task; it costs the task no failure."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+    task_id: int
+
+
+class JudgeTasks(Command, frozen=True):
+    """A detector's verdicts on running tasks, for the event log: nothing is to be done.
+
+    ``untold``: how many tasks of the stages that run are slow at this moment beside these and those of earlier records,
+    at most.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    untold: int = 0
+
+
+class WithholdCopies(Command, frozen=True):
+    """Copy none of these slow tasks of a stage for now; ``reason`` says why. For the event log: nothing is to be done.
+
+    Told once for each task and reason, with the numbers of then: what goes on to hold is not told again, nor what comes
+    back.
+    """
+
+    stage: int
+    stage_attempt: int
+    indexes: tuple[int, ...]
+
+
+class Summarize(Command, frozen=True):
+    """What speculation did so far, for the log; ``reason`` is the text.
+
+    Now and then while stages run (``stages`` has their metrics as they are then), at the end of each stage (with its
+    last ones; without a ``ledger`` when it had neither slow tasks nor copies), and when the SparkContext or the program
+    ends.
+    """
+
+    stages: tuple[StageSpeculation, ...] = ()
+    ledger: LedgerFigures | None = None
+
+
+class RefuseBlock(Command, frozen=True):
+    """A request to block (or unblock) a host was refused; ``reason`` says why."""
+
+    host: str
+    kind: Literal["block", "unblock"] = "block"
+
+
+class SpareHost(Command, frozen=True):
+    """Leave a slow host in use, as ``reason`` says; for the event log: nothing is to be done.
+
+    Told once for each host and reason, with the numbers of then, and again when it was to be blocked in between.
+    """
+
+    host: str
+
+
+class RemoveExecutor(Command, frozen=True):
+    """Tell Spark that an executor is gone and whether the application is to blame (a task failure) or not."""
+
+    executor_id: str
+    exit_code: int
+    caused_by_app: bool
+
+
+class OfferSaved(Command, frozen=True):
+    """Let the next driver have what is saved of these shuffles: it asks for each of them before it uses it.
+
+    None of them: it knows that nothing is of use, and its executors delete what they find of earlier epochs.
+    """
+
+    shuffles: tuple[int, ...]
+
+
+class RecordProgram(Command, frozen=True):
+    """Write to the journal which program this is: what follows in it was made by this one."""
+
+
+class RecordShuffle(Command, frozen=True):
+    """Write to the journal that the map outputs of a shuffle are recorded from now on."""
+
+    shuffle: int
+    signature: str
+    maps: int
+    reduces: int
+    determinism: Determinism
+    description: str = ""
+    parents: tuple[int, ...] = ()
+
+
+class RefuseShuffles(Command, frozen=True):
+    """Write to the journal that nothing of these shuffles may be used again; ``reason`` says why."""
+
+    shuffles: tuple[int, ...]
+
+
+class ForgetShuffle(Command, frozen=True):
+    """Write to the journal that nothing of a shuffle is of use any more."""
+
+    shuffle: int
+
+
+class RecordProgress(Command, frozen=True):
+    """Write to the journal that this epoch was not fruitless; ``jobs`` have ended in all epochs together.
+
+    The epoch has finished something new, or somebody outside has ended its driver.
+    """
+
+    epoch: int
+    jobs: int
+
+
+class RecordState(Command, frozen=True):
+    """Write to the journal what the next attempt's negotiator is to know; the event log does without the ``parts``."""
+
+    parts: tuple[CarriedPart, ...] = ()
+
+
+class CarryOver(Command, frozen=True):
+    """What this attempt goes on with of what those before knew, for the log and the status: nothing is to be done.
+
+    ``ledger``: what copies did in all epochs before; None: it began anew. ``failed``: something is not carried over.
+    """
+
+    ledger: LedgerFigures | None = None
+    failed: bool = False
+
+
+class AnswerShuffle(Command, frozen=True):
+    """Answer the driver's question about a shuffle, once everything before this is durable in the journal.
+
+    ``shuffle``: use this saved one (None: Spark's own id, nothing is saved). ``restore``: wait for its map outputs;
+    ``whole``: all of them or none. ``record``: tell of those that finish. ``declared``: Spark's own id.
+    ``waited_ms``: so long ago it was asked. ``unused``: saved ones of the same computation that are not used, and why,
+    in the words of ``shuffles.Objection.short``.
+    """
+
+    question: int
+    shuffle: int | None
+    restore: bool = False
+    whole: bool = False
+    record: bool = False
+    declared: int = 0
+    waited_ms: int = 0
+    unused: tuple[tuple[int, str], ...] = ()
+
+
+class RecordWrite(Command, frozen=True):
+    """Write to the journal that the program is about to change a path; see ``journalrecords.WriteBegan``."""
+
+    ordinal: int
+    signature: str
+    path: str
+    mode: WriteMode
+    job: str
+    epoch: int
+    existed: bool
+    instead: bool = False
+    defers: bool = False
+
+
+class RecordCommitting(Command, frozen=True):
+    """Write to the journal that the files of a write are about to be shown, and what has been read until now.
+
+    ``earliest``: of the writes that are under way; ``made`` and ``done_before``: as of a ``SavedWrite``.
+    """
+
+    ordinal: int
+    files: int
+    digest: str
+    epoch: int
+    earliest: int
+    made: dict[str, int]
+    done_before: int = 0
+    read: tuple[str, ...] = ()
+
+
+class RecordCommit(Command, frozen=True):
+    """Write to the journal that a write is complete."""
+
+    ordinal: int
+    signature: str
+    path: str
+
+
+class ForgetWrites(Command, frozen=True):
+    """Write to the journal that nothing is left of these writes at their paths; ``moved``: of which elsewhere."""
+
+    ordinals: tuple[int, ...]
+    moved: tuple[int, ...] = ()
+
+
+class RecordLost(Command, frozen=True):
+    """Write to the journal that it does not have all that earlier epochs wrote to files, and why."""
+
+
+class AnswerWrite(Command, frozen=True):
+    """Answer the driver's question about what it writes or reads, once everything before this is durable.
+
+    ``action``: go on, take what is there for it, or end. ``fenced``: go on only when the journal shows that no later
+    epoch has begun; ``unrecorded``: and, as it takes nothing, when a later epoch can know that. ``saved``: the write
+    that is there, whose files have to be compared when ``check``. ``unfinished``: the writes that are to be looked at;
+    ``pending``: whether to ask about inputs.
+    """
+
+    question: int
+    action: Literal["run", "skip", "stop"] = "run"
+    fenced: bool = False
+    unrecorded: bool = False
+    check: bool = False
+    saved: SavedWrite | None = None
+    unfinished: tuple[SavedWrite, ...] = ()
+    pending: bool = False
+
+
+class GiveUpHost(Command, frozen=True):
+    """Tell the driver that what is saved on a host will not come back; nobody waits for it any more."""
+
+    host: str
+
+
+class AdmitLimit(Command, frozen=True):
+    """What of finished work is not kept or not used again, for the log and the status: nothing is to be done.
+
+    ``recording``: whether what finishes from now on is kept for a next driver. ``about``: what the program does that
+    alone is not kept, or what earlier epochs left ("past"); empty where it is about all that is recorded.
+    """
+
+    recording: bool
+    about: Unrecoverable | Literal["past", ""] = ""
+
+
+class Warn(Command, frozen=True):
+    """Tell people of a problem; ``reason`` is the text. For the log and the status: nothing is to be done.
+
+    Warnings ``about`` the same are one, whatever their words; empty: those with the same text are. ``times``: how often
+    it happened since it was last told.
+    """
+
+    about: str = ""
+    times: int = 1
+
+
+class SetTimer(Command, frozen=True):
+    """Send ``TimerFired`` with this name at ``at_ms``; a timer of the same name is replaced."""
+
+    name: str
+    at_ms: int
+
+
+class FinishApplication(Command, frozen=True):
+    """End the application for good, without another attempt, with this exit code for ``submit --wait``."""
+
+    status: Literal["SUCCEEDED", "FAILED", "KILLED"]
+    exit_code: int
+    diagnostics: str = ""
+
+
+class AbandonAttempt(Command, frozen=True):
+    """End this attempt as crashed, so that YARN starts the next one while attempts are left."""
+
+    exit_code: int
+    diagnostics: str = ""

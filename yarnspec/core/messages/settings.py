@@ -1,0 +1,77 @@
+"""What the core is told once, before the first event: the options that it decides by, and what an attempt adds."""
+
+from __future__ import annotations
+
+import msgspec
+
+from yarnspec.core.options.blocklist import BlockSettings
+from yarnspec.core.options.detection import CommonDetectorSettings
+from yarnspec.core.options.placement import ExecutorSettings, PlacementSettings, ResourcesSettings
+from yarnspec.core.options.recovery import RecoveryOptions
+from yarnspec.core.options.speculation import SpeculationSettings
+
+__all__ = [
+    "BlockSettings",
+    "CommonDetectorSettings",
+    "ExecutorSettings",
+    "PlacementSettings",
+    "RecoverySettings",
+    "ResourcesSettings",
+    "Settings",
+    "SpeculationSettings",
+]
+
+
+class RecoverySettings(RecoveryOptions, frozen=True, kw_only=True):
+    """The options of recovery as an attempt has them, and what it adds to them.
+
+    ``enabled`` and ``driver_restarts`` may be less than a user asked for. ``off`` says why finished work is not kept
+    although that was wanted, ``refused`` why a later epoch must not run without it. ``replay_wait_ms``: how long a
+    driver with a past waits for the journal, ``question_wait_ms``: any driver with a question about a shuffle;
+    ``recorded_maps``: how many maps the shuffles may have that are recorded at a time; ``fruitless_epochs``: how many
+    in a row may end with nothing new finished, beside ``taken_away``: those of attempts
+    that somebody outside ended; ``lives``: how many numbers of epochs each attempt has. A driver that died is started
+    again at once the first time, the second time after ``restart_first_ms``, each further time after twice as long, at
+    most ``restart_max_ms``.
+    """
+
+    enabled: bool = False
+    driver_restarts: int = 0
+    off: str = ""
+    refused: str = ""
+    replay_wait_ms: int = 90_000
+    question_wait_ms: int = 25_000
+    recorded_maps: int = 1_000_000
+    fruitless_epochs: int = 2
+    lives: int = 1
+    taken_away: tuple[int, ...] = ()
+    restart_first_ms: int = 1_000
+    restart_max_ms: int = 30_000
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The options that the core's decisions depend on; the shell fills it from the plan and the options file.
+
+    ``excluded_hosts`` are blocked before the first container is asked for, so no container can slip onto one while
+    the negotiator starts. ``max_executor_failures`` of None means max(3, 2 x target), Spark's own rule. ``task_cpus``
+    is ``spark.task.cpus``: an executor has as many slots as that goes into its cores.
+    """
+
+    initial_executors: int
+    executor_memory_mb: int
+    executor_vcores: int = 1
+    executor_label: str = ""
+    task_cpus: int = 1
+
+    excluded_hosts: tuple[str, ...] = ()
+    force_excluded: bool = False
+    removed_wait_ms: int = 10_000
+    max_executor_failures: int | None = None
+
+    placement: PlacementSettings = PlacementSettings()
+    resources: ResourcesSettings = ResourcesSettings()
+    executor: ExecutorSettings = ExecutorSettings()
+    speculation: SpeculationSettings = SpeculationSettings()
+    detector: CommonDetectorSettings = CommonDetectorSettings()
+    blocks: BlockSettings = BlockSettings()
+    recovery: RecoverySettings = RecoverySettings()

@@ -1,0 +1,54 @@
+"""What proves a blocked host healthy: the tasks that ended there last, once they are enough.
+
+What a host suffered from may be over during its block, and the tasks that were late by it end first. So they are taken
+in the order of their ends, whenever they were launched, and what counts is the best run of them up to the last one (the
+cumulative sum of ``likelihood``, for the other question). A task that was launched before the block counts as well: one
+that takes no longer than others although it ran through the time in which the host was slow did not feel it, or has
+felt it for a moment only; it would have to have been all but done then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from yarnspec.core.tasks.columns import Column
+
+
+@dataclass(slots=True)
+class Seen:
+    """The single observations of a stage: ``told`` is what each says for its host's being slow."""
+
+    host: Column
+    end_ms: Column
+    """Now for what still runs, because it is late or at a normal rate."""
+    told: Column
+
+
+class HealthyRun(NamedTuple):
+    """The best run up to the last task: what it says in logarithms of odds, and of how many tasks of either kind."""
+
+    told: float
+    normal: int
+    late: int
+    latest_ms: int
+
+
+def best_run(seen: Iterable[Seen], host: int, since_ms: int) -> HealthyRun:
+    """Of a host's tasks that ended since then; of none when there is none."""
+    of_host = [(each, (each.host == host) & (each.end_ms >= since_ms)) for each in seen]
+    if not any(here.any() for _, here in of_host):
+        return HealthyRun(0.0, 0, 0, 0)
+    end_ms = np.concatenate([each.end_ms[here] for each, here in of_host])
+    told = np.concatenate([each.told[here] for each, here in of_host])
+    # Of those that ended at once the late ones count as the last: no run leaves them out.
+    backwards = np.lexsort((told, end_ms))[::-1]
+    sums = np.cumsum(told[backwards])
+    best = int(np.argmin(sums))
+    run = told[backwards[: best + 1]]
+    return HealthyRun(
+        float(sums[best]), int(np.count_nonzero(run < 0)), int(np.count_nonzero(run > 0)), int(end_ms.max())
+    )

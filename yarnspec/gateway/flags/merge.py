@@ -1,0 +1,182 @@
+"""Spark's properties from everywhere, merged as spark-submit merges them, each with where it came from."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from yarnspec.aliases import ALIASES
+from yarnspec.errors import UsageError
+from yarnspec.gateway.flags import javaproperties
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from yarnspec.gateway.flags.request import SubmitRequest
+
+DEFAULTS_FILE = "spark-defaults.conf"
+
+# The property that a flag of spark-submit is another way to write.
+FLAG_PROPERTIES = {
+    "master": "spark.master",
+    "deploy_mode": "spark.submit.deployMode",
+    "name": "spark.app.name",
+    "queue": "spark.yarn.queue",
+    "num_executors": "spark.executor.instances",
+    "executor_memory": "spark.executor.memory",
+    "executor_cores": "spark.executor.cores",
+    "driver_memory": "spark.driver.memory",
+    "driver_cores": "spark.driver.cores",
+    "driver_class_path": "spark.driver.extraClassPath",
+    "driver_default_class_path": "spark.driver.defaultExtraClassPath",
+    "driver_java_options": "spark.driver.extraJavaOptions",
+    "driver_library_path": "spark.driver.extraLibraryPath",
+    "py_files": "spark.submit.pyFiles",
+    "files": "spark.files",
+    "archives": "spark.archives",
+    "jars": "spark.jars",
+    "packages": "spark.jars.packages",
+    "exclude_packages": "spark.jars.excludes",
+    "repositories": "spark.jars.repositories",
+    "principal": "spark.kerberos.principal",
+    "keytab": "spark.kerberos.keytab",
+}
+
+# Variables that spark-submit reads for what nothing else sets.
+ENVIRONMENT_PROPERTIES = {
+    "MASTER": "spark.master",
+    "DEPLOY_MODE": "spark.submit.deployMode",
+    "SPARK_EXECUTOR_MEMORY": "spark.executor.memory",
+    "SPARK_EXECUTOR_CORES": "spark.executor.cores",
+    "SPARK_DRIVER_MEMORY": "spark.driver.memory",
+    "SPARK_YARN_APP_NAME": "spark.app.name",
+}
+
+# Names that Spark gave up; the present name wins when both are set, and of several the first one here.
+OLD_NAMES = (
+    ("spark.yarn.driver.memoryOverhead", "spark.driver.memoryOverhead"),
+    ("spark.yarn.executor.memoryOverhead", "spark.executor.memoryOverhead"),
+    ("spark.yarn.executor.failuresValidityInterval", "spark.executor.failuresValidityInterval"),
+    ("spark.yarn.max.executor.failures", "spark.executor.maxNumFailures"),
+    ("spark.yarn.max.worker.failures", "spark.executor.maxNumFailures"),
+    ("spark.yarn.principal", "spark.kerberos.principal"),
+    ("spark.yarn.keytab", "spark.kerberos.keytab"),
+    ("spark.yarn.user.classpath.first", "spark.driver.userClassPathFirst"),
+    ("spark.yarn.user.classpath.first", "spark.executor.userClassPathFirst"),
+)
+
+# Masters of Spark 1 and 2 that say the deploy mode as well.
+OLD_MASTERS = {"yarn-client": "client", "yarn-cluster": "cluster"}
+
+# Spark's default of spark.redaction.regex.
+_REDACTED = "*********(redacted)"
+_USER_OF_ADDRESS = re.compile(r"(?<=://)[^/@,\s]+@")
+_SECRET = re.compile(r"(?i)secret|password|token|access[.]?key|credential")
+
+
+class Merged(msgspec.Struct, frozen=True, kw_only=True):
+    """The merged properties, and for each one the flag, file or variable that it comes from."""
+
+    properties: dict[str, str]
+    origins: dict[str, str]
+    warnings: tuple[str, ...] = ()
+
+
+def merge(request: SubmitRequest, environ: Mapping[str, str]) -> Merged:
+    """Merge: flags win over ``--conf``, that over files of properties, those over the environment's variables."""
+    properties: dict[str, str] = {}
+    origins: dict[str, str] = {}
+
+    def add(values: Mapping[str, str], origin: str | Mapping[str, str]) -> None:
+        for key, value in values.items():
+            properties[key] = value
+            origins[key] = origin if isinstance(origin, str) else origin[key]
+
+    for variable, key in reversed(ENVIRONMENT_PROPERTIES.items()):
+        if environ.get(variable):
+            add({key: environ[variable]}, f"environment {variable}")
+    defaults = defaults_file(environ)
+    if defaults is not None and (request.properties_file is None or request.load_spark_defaults):
+        add(read_properties(defaults, DEFAULTS_FILE), f"file {defaults}")
+    if request.properties_file is not None:
+        path = Path(request.properties_file)
+        add(read_properties(path, "--properties-file"), f"file {path}")
+    for name in request.extra_properties_files:
+        add(read_properties(Path(name), "--extra-properties-file"), f"file {name}")
+    add(request.conf, "--conf")
+    for field, key in FLAG_PROPERTIES.items():
+        value = getattr(request, field)
+        if value is not None and value != ():
+            text = ",".join(value) if isinstance(value, tuple) else str(value)
+            add({key: text}, "--" + field.replace("_", "-"))
+    foreign = [key for key in properties if not key.startswith("spark.")]
+    warnings = [
+        f"{key} ({origins[key]}) is ignored: a Spark property begins with 'spark.'"
+        + (f"; as an option of yarnspec's it takes effect: --set {key}={properties[key]}" if key in ALIASES else "")
+        for key in foreign
+    ]
+    for key in foreign:
+        del properties[key], origins[key]
+    for old, new in OLD_NAMES:
+        if old in properties and new not in properties:
+            add({new: properties[old]}, f"{origins[old]}, as {old}")
+    mode = OLD_MASTERS.get(properties.get("spark.master", ""))
+    if mode is not None:
+        origin = f"{origins['spark.master']} {properties['spark.master']}"
+        given = properties.get("spark.submit.deployMode", mode)
+        if given != mode:
+            raise UsageError(
+                f"{given.capitalize()} deploy mode ({origins['spark.submit.deployMode']}) is not compatible with "
+                f"{origin}; write --master yarn and one --deploy-mode"
+            )
+        warnings.append(f"{origin} is Spark 2's word; it is taken as --master yarn --deploy-mode {mode}: write that")
+        add({"spark.master": "yarn", "spark.submit.deployMode": mode}, origin)
+    return Merged(properties=properties, origins=origins, warnings=tuple(warnings))
+
+
+def conf_directory(environ: Mapping[str, str]) -> Path | None:
+    """Find Spark's configuration directory as spark-submit does, or None when it is not there."""
+    if environ.get("SPARK_CONF_DIR"):
+        found = Path(environ["SPARK_CONF_DIR"])
+    elif environ.get("SPARK_HOME"):
+        found = Path(environ["SPARK_HOME"]) / "conf"
+    else:
+        package = importlib.util.find_spec("pyspark")
+        places = package.submodule_search_locations if package else None
+        if not places:
+            return None
+        found = Path(places[0]) / "conf"
+    return found if found.is_dir() else None
+
+
+def defaults_file(environ: Mapping[str, str]) -> Path | None:
+    """Find ``spark-defaults.conf``, or None when there is none."""
+    directory = conf_directory(environ)
+    if directory is None or not (directory / DEFAULTS_FILE).is_file():
+        return None
+    return directory / DEFAULTS_FILE
+
+
+def read_properties(path: Path, flag: str) -> dict[str, str]:
+    """Read one file of properties; raise UsageError when it cannot be read."""
+    try:
+        return javaproperties.parse(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise UsageError(f"{flag} {path}: cannot be read: {error}") from error
+
+
+def is_secret(key: str, value: str = "") -> bool:
+    """Tell whether a property or variable looks like a secret, by Spark's own rule."""
+    return _SECRET.search(key) is not None or _SECRET.search(value) is not None
+
+
+def redact(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the values as they may be printed: what looks like a secret is replaced, passwords in addresses too."""
+    return {
+        key: _REDACTED if is_secret(key, value) else _USER_OF_ADDRESS.sub(f"{_REDACTED}@", value)
+        for key, value in values.items()
+    }

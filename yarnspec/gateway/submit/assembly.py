@@ -1,0 +1,119 @@
+"""Puts an application together: the files that are shipped, and what Skein is told."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import msgspec
+
+from yarnspec.gateway.flags.merge import is_secret
+from yarnspec.jvm import jar_path
+from yarnspec.plan import (
+    EXECUTOR_VARIABLES_FILE,
+    HADOOP_CONF_JAR_FILE,
+    JAR_FILE,
+    PLAN_FILE,
+    SPARK_PROPERTIES_FILE,
+    SPARK_SECRET_FILE,
+    Plan,
+)
+from yarnspec.spark.executor import launch_script
+from yarnspec.spark.variables import export_script
+from yarnspec.yarn.skein.skein_application import LocalizedFile, SkeinApplication, SkeinContainer
+
+# Skein fixes its AM's command line; the java program itself reads this variable. The JVM works little and holds up the
+# driver while it starts: quick to start and small matters, the best machine code does not (0.6 s of 2 on two cores).
+_SKEIN_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+
+
+class AmSize(msgspec.Struct, frozen=True, kw_only=True):
+    """The AM container: Skein's JVM, the negotiator and the driver together."""
+
+    memory_mb: int
+    vcores: int
+    label: str = ""
+
+
+class Shipment(msgspec.Struct, frozen=True, kw_only=True):
+    """What belongs to one application and is not in the plan."""
+
+    properties: dict[str, str]
+    secret: str | None
+    conf_jar: Path
+    am_files: dict[str, LocalizedFile] = {}
+    everywhere_files: dict[str, LocalizedFile] = {}
+    executor_variables: dict[str, str] = {}
+    am: AmSize
+    queue: str
+    tags: tuple[str, ...] = ()
+    max_attempts: int
+    proxy_user: str = ""
+
+
+def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplication:
+    """Write the application's own files into ``directory`` (0700) and describe it to Skein."""
+    written = {
+        PLAN_FILE: msgspec.json.encode(plan),
+        SPARK_PROPERTIES_FILE: msgspec.json.encode(shipment.properties),
+        EXECUTOR_VARIABLES_FILE: export_script(shipment.executor_variables).encode(),
+    }
+    if shipment.secret is not None:
+        written[SPARK_SECRET_FILE] = shipment.secret.encode()
+    for name, content in written.items():
+        descriptor = os.open(directory / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+    shared = {HADOOP_CONF_JAR_FILE: LocalizedFile(str(shipment.conf_jar)), **shipment.everywhere_files}
+    if shipment.secret is not None:
+        shared[SPARK_SECRET_FILE] = LocalizedFile(str(directory / SPARK_SECRET_FILE))
+    own = {
+        JAR_FILE: LocalizedFile(str(jar_path())),
+        PLAN_FILE: LocalizedFile(str(directory / PLAN_FILE)),
+        SPARK_PROPERTIES_FILE: LocalizedFile(str(directory / SPARK_PROPERTIES_FILE)),
+    }
+    authenticate = shipment.secret is not None
+    return SkeinApplication(
+        name=plan.name,
+        queue=shipment.queue,
+        tags=shipment.tags,
+        max_attempts=shipment.max_attempts,
+        proxy_user=shipment.proxy_user,
+        master=SkeinContainer(
+            memory_mb=shipment.am.memory_mb,
+            vcores=shipment.am.vcores,
+            label=shipment.am.label,
+            script="\n".join(filter(None, [plan.activate, f"exec {shlex.quote(plan.python)} -m yarnspec.am"])),
+            files=shared | own | shipment.am_files,
+            environment=_SKEIN_JVM,
+        ),
+        executor=SkeinContainer(
+            memory_mb=plan.executors.container_memory_mb,
+            vcores=plan.executors.cores,
+            label=plan.executors.label,
+            script=launch_script(
+                plan, authenticate=authenticate, network_options=_network_options(shipment.properties)
+            ),
+            files=shared | _executor_files(plan, directory),
+        ),
+    )
+
+
+def _executor_files(plan: Plan, directory: Path) -> dict[str, LocalizedFile]:
+    files = {EXECUTOR_VARIABLES_FILE: LocalizedFile(str(directory / EXECUTOR_VARIABLES_FILE))}
+    if plan.options.recovery.enabled:
+        # What keeps an executor's files for a next driver, and finds them again, is in it.
+        files[JAR_FILE] = LocalizedFile(str(jar_path()))
+    return files
+
+
+def _network_options(properties: dict[str, str]) -> tuple[str, ...]:
+    """What an executor must know before it can fetch the driver's configuration, by Spark's rule; no secrets."""
+    early = ("spark.auth", "spark.rpc", "spark.network", "spark.ssl", "spark.port.")
+
+    def needed(key: str) -> bool:
+        port = key.startswith("spark.") and key.endswith(".port")
+        return (key.startswith(early) or port) and not is_secret(key)
+
+    return tuple(f"-D{key}={value}" for key, value in sorted(properties.items()) if needed(key))

@@ -1,0 +1,270 @@
+"""Prepares a submit: every check that can be made beforehand, then the plan and what is shipped. Submits nothing."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from pathlib import Path
+
+import msgspec
+
+from yarnspec import options as yarnspec_options
+from yarnspec.core.blocking.blockedshare import blocked_limit
+from yarnspec.errors import UsageError
+from yarnspec.gateway.cluster.access import Cluster, history_path
+from yarnspec.gateway.flags.merge import redact
+from yarnspec.gateway.flags.request import SubmitRequest, check_text
+from yarnspec.gateway.submit.assembly import AmSize, Shipment, assemble
+from yarnspec.gateway.submit.listedhosts import listed_hosts
+from yarnspec.gateway.submit.sparkarchive import spark_jars_file
+from yarnspec.gateway.translation import recovery, shuffleservice, speculation
+from yarnspec.gateway.translation.packing import as_archive
+from yarnspec.gateway.translation.shipping import ShippedFile
+from yarnspec.gateway.translation.sizes import Sizes, plan_sizes
+from yarnspec.gateway.translation.sparkconf import OWNED_KEYS, Translation, translate
+from yarnspec.options import Loaded
+from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, Plan, Program
+from yarnspec.spark.runtime import MASTER
+from yarnspec.yarn.hadoop.hadoop_conf import ATTEMPTS_KEY, GLOBAL_ATTEMPTS_KEY, write_conf_jar
+from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known
+from yarnspec.yarn.rm.placement_mode import ResolvedMode, resolve
+from yarnspec.yarn.rm.reports import Host, Size
+from yarnspec.yarn.skein.skein_application import LocalizedFile, SkeinApplication
+from yarnspec.yarn.skein.skein_submission import AmHost, RolledLogs, SubmissionHook
+
+_SECRET_BYTES = 32
+_YARN_ATTEMPTS = 2
+# More than there will be: where YARN forgets old failures, only the ResourceManager knows which attempt is the last.
+_UNCOUNTED_ATTEMPTS = 1_000_000
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A submit that is ready to go."""
+
+    translation: Translation
+    sizes: Sizes
+    plan: Plan
+    placement: ResolvedMode
+    application: SkeinApplication
+    hook: SubmissionHook
+    warnings: tuple[str, ...]
+
+
+class Read(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request means, as far as this machine can tell."""
+
+    loaded: Loaded
+    translation: Translation
+    sizes: Sizes
+
+
+def read_request(request: SubmitRequest) -> Read:
+    """What can be told without asking the cluster: options, translation and sizes; UsageError for what is wrong."""
+    check_text(request)
+    loaded = yarnspec_options.load(Path(request.config_file) if request.config_file else None, request.settings)
+    translation = translate(request, loaded.options, asked=loaded.asked)
+    sizes = plan_sizes(translation.properties, translation.options, translation.yarn.executor_node_label)
+    return Read(loaded=loaded, translation=translation, sizes=sizes)
+
+
+def prepare(
+    request: SubmitRequest, cluster: Cluster, read: Read, directory: Path, *, streams: bool = False
+) -> Prepared:
+    """Ask the cluster whether it can take the application, and put it together in ``directory`` (0700).
+
+    ``streams``: whoever submits will follow the driver's output.
+
+    Raises:
+        UsageError, NotFound, ClusterUnreachable: what a user can mend, before anything is submitted.
+    """
+    translation, sizes = read.translation, read.sizes
+    rm = cluster.rm
+    hosts = rm.hosts(ALL_STATES)
+    queue = rm.queue(translation.yarn.queue)
+    maximum = rm.maximum_allocation(queue.path)
+    check_fits(
+        "--executor-memory/--executor-cores: an executor",
+        Size(sizes.executor.container_memory_mb, sizes.executor.cores),
+        hosts,
+        maximum,
+    )
+    check_fits(
+        "--driver-memory/--driver-cores: the AM container", Size(sizes.am_memory_mb, sizes.am_vcores), hosts, maximum
+    )
+    _check_exclusions(translation, hosts, force=request.force)
+    placement = resolve(translation.options.placement.mode, rm, translation.options.placement.host_attribute)
+    # Asks HDFS whether it answers and lets this user in.
+    home = cluster.files.home
+    cluster.files.exists(home)
+    # Only then the list in HDFS, whose absence is no error: nobody shall wait for a dead HDFS twice.
+    running = [host.host for host in hosts if host.state == "RUNNING"]
+    listed, list_trouble = listed_hosts(cluster, translation.options, running, translation.exclude_hosts)
+    plan = msgspec.structs.replace(
+        _plan(request, cluster, translation, sizes, placement),
+        streams=streams,
+        max_attempts=granted_attempts(cluster, translation.yarn.max_attempts),
+    )
+    everywhere = _localized(translation.files, directory, executors=True)
+    if plan.spark_jars == SPARK_JARS_LINK and translation.spark_jars is not None:
+        everywhere[SPARK_JARS_LINK] = spark_jars_file(translation.spark_jars.location, cluster, dry=request.dry_run)
+    # Skein's AM gives the application up by itself at its last attempt: it has to know the same one as we do.
+    attempts = _UNCOUNTED_ATTEMPTS if plan.attempts_are_forgotten else plan.max_attempts
+    service = shuffleservice.properties(translation.properties, cluster.conf)
+    shipment = Shipment(
+        properties=translation.properties | sizes.properties | service,
+        secret=secrets.token_hex(_SECRET_BYTES)
+        if shuffleservice.authenticates(translation.properties, cluster.conf)
+        else None,
+        conf_jar=write_conf_jar(
+            cluster.conf,
+            directory / HADOOP_CONF_JAR_FILE,
+            cluster.conf.master_overrides(attempts) | shuffleservice.master_overrides(translation.properties),
+        ),
+        am_files=_localized(translation.files, directory, executors=False),
+        everywhere_files=everywhere,
+        executor_variables=translation.executor_environment,
+        am=AmSize(memory_mb=sizes.am_memory_mb, vcores=sizes.am_vcores, label=translation.yarn.am_node_label),
+        queue=translation.yarn.queue,
+        tags=translation.yarn.tags,
+        max_attempts=attempts,
+        proxy_user=cluster.user if cluster.user != cluster.login else "",
+    )
+    return Prepared(
+        translation=translation,
+        sizes=sizes,
+        plan=plan,
+        placement=placement,
+        application=assemble(plan, shipment, directory),
+        hook=_hook(translation, hosts, listed),
+        warnings=(
+            *read.loaded.warnings,
+            *translation.warnings,
+            *recovery.fewer_attempts(translation.yarn.max_attempts, read.loaded.asked, plan.max_attempts),
+            *recovery.fewer_restarts(translation.options, read.loaded.asked, plan.max_attempts),
+            *shuffleservice.warnings(translation.properties, cluster.conf, cluster.rm.configuration),
+            *list_trouble,
+        ),
+    )
+
+
+def _plan(
+    request: SubmitRequest, cluster: Cluster, translation: Translation, sizes: Sizes, placement: ResolvedMode
+) -> Plan:
+    environment = translation.python.environment
+    python = environment.python if environment is not None else sys.executable
+    spark_jars = translation.spark_jars
+    return Plan(
+        name=translation.yarn.name,
+        user=cluster.user,
+        queue=translation.yarn.queue,
+        program=Program(
+            primary=translation.program,
+            arguments=tuple(argument.encode("utf-8", "surrogateescape") for argument in request.arguments),
+        ),
+        executors=sizes.executor,
+        initial_executors=sizes.initial_executors,
+        placement_mode=placement.mode,
+        host_attribute=translation.options.placement.host_attribute,
+        excluded_hosts=translation.exclude_hosts,
+        force_excluded=request.force,
+        python=python,
+        driver_python=translation.python.driver or python,
+        worker_python=translation.python.workers or python,
+        activate=environment.activate if environment is not None else None,
+        spark_jars=None
+        if spark_jars is None
+        else (SPARK_JARS_LINK if spark_jars.kind == "archive" else spark_jars.location),
+        driver_heap_mb=sizes.driver_heap_mb,
+        driver_java_options=translation.driver_java_options,
+        driver_class_path=translation.driver_class_path,
+        driver_environment=translation.driver_environment,
+        executor_java_options=translation.executor_java_options,
+        executor_class_path=translation.executor_class_path,
+        owned_keys=(
+            *OWNED_KEYS,
+            *speculation.owned_keys(translation.options),
+            *recovery.owned_keys(translation.options),
+        ),
+        sized_properties=sizes.properties,
+        history_directory=cluster.files.url(history_path(translation.options.history.directory, cluster.files.home)),
+        options=translation.options,
+        max_executor_failures=translation.max_executor_failures,
+        recovery_off=translation.recovery_off,
+        attempts_are_forgotten=translation.yarn.attempt_failures_validity_interval_ms > 0,
+    )
+
+
+def granted_attempts(cluster: Cluster, wanted: int) -> int:
+    """How many attempts the ResourceManager will grant: it caps them by its own configuration, not by ours."""
+    own_cap = cluster.conf.get_int(GLOBAL_ATTEMPTS_KEY, cluster.conf.get_int(ATTEMPTS_KEY, _YARN_ATTEMPTS))
+    told = cluster.rm.configuration(GLOBAL_ATTEMPTS_KEY) or cluster.rm.configuration(ATTEMPTS_KEY)
+    try:
+        return min(wanted, int(told) if told else own_cap)
+    except ValueError:
+        return min(wanted, own_cap)
+
+
+def _localized(files: tuple[ShippedFile, ...], directory: Path, *, executors: bool) -> dict[str, LocalizedFile]:
+    return {file.link: _for_yarn(file, directory) for file in files if file.executors == executors}
+
+
+def _for_yarn(file: ShippedFile, directory: Path) -> LocalizedFile:
+    source = file.source
+    if file.kind == "ARCHIVE" and source.startswith("/"):
+        source = str(as_archive(Path(source), directory))
+    return LocalizedFile(source, kind=file.kind)
+
+
+def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, force: bool) -> None:
+    excluded = translation.exclude_hosts
+    check_known(excluded, hosts)
+    running = {host.host for host in hosts if host.state == "RUNNING"}
+    if running and running <= set(excluded):
+        raise UsageError(f"--exclude-hosts: all {len(running)} running hosts are excluded; leave at least one")
+    share = translation.options.placement.max_blocked_share
+    limit = blocked_limit(share, len(running))
+    blocked = len(running & set(excluded))
+    if blocked > limit and not force:
+        message = (
+            f"--exclude-hosts: {blocked} of {len(running)} running hosts are more than placement.max_blocked_share "
+            f"({share:g}: {limit}) allows; add --force to exclude them all the same"
+        )
+        raise UsageError(message)
+
+
+def _hook(translation: Translation, hosts: tuple[Host, ...], listed: tuple[str, ...]) -> SubmissionHook:
+    yarn = translation.yarn
+    return SubmissionHook(
+        priority=yarn.priority,
+        tags=yarn.tags or None,
+        am_excluded_hosts=(*translation.exclude_hosts, *listed),
+        all_hosts=tuple(AmHost(host.host, host.rack) for host in hosts if host.state == "RUNNING"),
+        max_attempts=yarn.max_attempts,
+        attempt_failures_validity_interval_ms=yarn.attempt_failures_validity_interval_ms,
+        am_node_label=yarn.am_node_label or None,
+        log_aggregation=RolledLogs(yarn.log_include_pattern, yarn.log_exclude_pattern or "")
+        if yarn.log_include_pattern
+        else None,
+    )
+
+
+def dry_run_document(prepared: Prepared, spec: dict[str, object]) -> dict[str, object]:
+    """What ``--dry-run`` prints: Skein's specification, the placement and Spark's configuration, without secrets."""
+    return {
+        "schema": 1,
+        "name": prepared.plan.name,
+        "deploy_mode": prepared.translation.deploy_mode,
+        "placement": {
+            "mode": prepared.placement.mode,
+            "reason": prepared.placement.reason,
+            "excluded_hosts": list(prepared.plan.excluded_hosts),
+        },
+        "spark": {
+            "master": MASTER,
+            "program": prepared.plan.program.primary,
+            "arguments": [argument.decode(errors="replace") for argument in prepared.plan.program.arguments],
+            "properties": redact(prepared.translation.properties | prepared.sizes.properties),
+        },
+        "skein": spec,
+        "warnings": list(prepared.warnings),
+    }

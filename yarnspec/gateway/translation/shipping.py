@@ -1,0 +1,218 @@
+"""The user's files: which are uploaded or fetched by YARN, under which names, and which Spark fetches by itself."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import re
+from pathlib import Path, PurePosixPath
+from typing import Literal
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from yarnspec import plan
+from yarnspec.errors import UsageError
+
+Place = Literal["gateway", "cluster", "host", "web"]
+Kind = Literal["FILE", "ARCHIVE"]
+
+# Spark's driver downloads these, YARN cannot.
+_WEB_SCHEMES = frozenset({"http", "https", "ftp", "ivy"})
+_ARCHIVE_ENDINGS = (".zip", ".jar", ".tar", ".tar.gz", ".tgz")
+_WHEEL_ENDING = ".whl"
+# What the NodeManager writes into a shell script between double quotes must not be able to leave them. It takes the
+# name for a path of Hadoop's, where a colon ends a scheme.
+_UNSAFE_LINK = re.compile(r"[\"$`\\/:\n\r\0]")
+# Spark takes names in its lists for URIs and for patterns: '#', '%', '[', '*' and their like mean something else there.
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_+=@~.][A-Za-z0-9_+=@~.-]*")
+# The name of a module is that of its file, so that only names that no module can have are replaced.
+_MODULE_NAME = re.compile(r"[^-,:#%*?\[\]{}\\][^,:#%*?\[\]{}\\]*\.py")
+# The program stands in no list.
+_PROGRAM_NAME = re.compile(r"[^-:#?][^:#?]*")
+_IMPORTED_ENDINGS = (".py", ".zip", ".egg", ".whl", ".jar")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+_RESERVED_NAMES = frozenset({plan.JAR_FILE, "tmp"})
+_RESERVED_BEGINNINGS = (plan.OWN_NAMES, ".skein")
+_OWN_PYTHON = f"{plan.OWN_NAMES}py-"
+
+
+class ShippedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that YARN puts into the containers' working directories as ``link``.
+
+    ``source`` is an absolute path on this machine or a URL of the cluster's file systems, without percent-escapes. An
+    ARCHIVE is unpacked; a directory or a wheel of this machine is packed for that (``packing``). The AM container gets
+    all of them, executors those with ``executors``.
+    """
+
+    link: str
+    source: str
+    kind: Kind = "FILE"
+    executors: bool = False
+
+
+class Named(msgspec.Struct, frozen=True):
+    """One file as a user names it: where it is, its path or URI, and the link asked for after ``#``.
+
+    The URL of a file of the cluster has no percent-escapes any more; what Spark fetches itself keeps them.
+    """
+
+    place: Place
+    location: str
+    link: str | None
+
+    def file_name(self) -> str:
+        """Return the last part of its path."""
+        if self.place in ("gateway", "cluster"):
+            return PurePosixPath(self.location).name
+        return PurePosixPath(unquote(urlsplit(self.location).path)).name
+
+    def is_wheel(self) -> bool:
+        """Tell whether it is a Python wheel."""
+        return self.file_name().lower().endswith(_WHEEL_ENDING)
+
+
+def resolve(entry: str, flag: str, *, directories: bool = False) -> list[Named]:
+    """Find out what an entry of a flag's list means; a local pattern (``*.jar``) can mean several files.
+
+    Raise UsageError when it names a file of this machine that is not there, or a directory where that makes no sense.
+    """
+    location, _, fragment = entry.partition("#")
+    link = unquote(fragment) or None
+    if link is not None and not _SCHEME.match(location) and Path(entry).expanduser().exists():
+        location, link = entry, None  # a file with '#' in its name
+    scheme = location.split(":", 1)[0].lower() if _SCHEME.match(location) else ""
+    if scheme in _WEB_SCHEMES:
+        return [Named("web", entry, link)]
+    if scheme == "local":
+        return [Named("host", location, link)]
+    if scheme not in ("", "file"):
+        if re.search(r"[*?\[{]", urlsplit(location).path):
+            raise UsageError(f"{flag} {entry}: patterns work for files of this machine only; name each file")
+        return [Named("cluster", unquote(location), link)]
+    path = unquote(urlsplit(location).path) if scheme else str(Path(location).expanduser())
+    return [Named("gateway", found, link) for found in _local(path, entry, flag, directories=directories)]
+
+
+def _local(path: str, entry: str, flag: str, *, directories: bool) -> list[str]:
+    found = [path] if Path(path).exists() else sorted(glob.glob(path))  # noqa: PTH207 - absolute patterns too
+    if not found:
+        raise UsageError(f"{flag} {entry}: there is no such file")
+    for each in found:
+        if Path(each).is_dir():
+            if directories:
+                continue
+            raise UsageError(f"{flag} {entry}: {each} is a directory; pack it and use --archives")
+        try:
+            with Path(each).open("rb"):
+                pass
+        except OSError as error:
+            raise UsageError(f"{flag} {entry}: {each} cannot be read: {error.strerror}") from error
+    return [str(Path(each).absolute()) for each in found]
+
+
+class Hold:
+    """Collects the files of one application; two files cannot have one link, so the first one keeps it."""
+
+    def __init__(self) -> None:
+        self._by_link: dict[str, ShippedFile] = {}
+        self.warnings: list[str] = []
+        self._python_path: list[str] = []
+
+    def python_path(self) -> str:
+        """Return what the PYTHONPATH in the containers begins with: the unpacked wheels and directories."""
+        return ":".join(self._python_path)
+
+    def files(self) -> tuple[ShippedFile, ...]:
+        """Return everything that was loaded so far."""
+        return tuple(self._by_link.values())
+
+    def program(self, program: str) -> str:
+        """Load the program; return its name for spark-submit in the AM container."""
+        if not program.endswith(".py"):
+            raise UsageError(f"{program}: yarnspec runs PySpark programs, files that end in .py")
+        (named,) = resolve(program, "program")[:1]
+        return self._submit_argument(named, "program", _PROGRAM_NAME)
+
+    def submit_list(self, entries: tuple[str, ...], flag: str) -> tuple[str, ...]:
+        """Load jars, which the driver serves; return their names for spark-submit there."""
+        names = [self._submit_argument(named, flag) for entry in entries for named in resolve(entry, flag)]
+        return tuple(dict.fromkeys(names))
+
+    def python_list(self, entries: tuple[str, ...], flag: str) -> tuple[str, ...]:
+        """Load Python files; return the names of those that the driver serves for spark-submit there.
+
+        Python imports neither compiled modules nor directories of data from an archive. What is meant to be a directory
+        is unpacked in every container and found there by the PYTHONPATH.
+        """
+        names: list[str] = []
+        for entry in entries:
+            for named in resolve(entry, flag, directories=True):
+                if named.place == "gateway" and (named.is_wheel() or Path(named.location).is_dir()):
+                    self._unpacked(named, flag)
+                    continue
+                name = named.file_name()
+                if not name.lower().endswith(_IMPORTED_ENDINGS):
+                    self.warnings.append(
+                        f"{flag} {entry}: Python imports nothing from it; name files that end in "
+                        f"{', '.join(_IMPORTED_ENDINGS)}, or directories of this machine"
+                    )
+                names.append(self._submit_argument(named, flag, _MODULE_NAME if name.endswith(".py") else _PLAIN_NAME))
+        return tuple(dict.fromkeys(names))
+
+    def _unpacked(self, named: Named, flag: str) -> None:
+        # Two directories of one name, as 'src', are no clash.
+        link = f"{_OWN_PYTHON}{_made_plain(named.file_name(), named.location)}"
+        self.load(named, flag, "ARCHIVE", executors=True, link=link)
+        if link not in self._python_path:
+            self._python_path.append(link)
+
+    def container_list(self, entries: tuple[str, ...], flag: str, kind: Kind) -> tuple[str, ...]:
+        """Load files or archives for every container; return those that only Spark can fetch, for spark-submit."""
+        left: list[str] = []
+        for entry in entries:
+            for named in resolve(entry, flag):
+                if named.place == "web":
+                    left.append(named.location)
+                elif named.place == "host":
+                    self.warnings.append(f"{flag} {entry}: every host has it already; no link to it is made")
+                else:
+                    if kind == "ARCHIVE" and not named.file_name().lower().endswith(_ARCHIVE_ENDINGS):
+                        raise UsageError(f"{flag} {entry}: YARN unpacks only {', '.join(_ARCHIVE_ENDINGS)}")
+                    self.load(named, flag, kind, executors=True)
+        return tuple(left)
+
+    def load(self, named: Named, flag: str, kind: Kind = "FILE", *, executors: bool, link: str | None = None) -> str:
+        """Take one file under ``link`` (by default the one asked for, or its own name); return the link."""
+        name = link or named.link or named.file_name()
+        if link is None and (name in _RESERVED_NAMES or name.startswith(_RESERVED_BEGINNINGS)):
+            raise UsageError(
+                f"{flag}: yarnspec keeps a file named '{name}' in the containers; add '#' and another name"
+            )
+        if not name or name in (".", "..") or _UNSAFE_LINK.search(name):
+            raise UsageError(f"{flag}: '{name}' cannot be the name of a file in a container; add '#' and another name")
+        file = ShippedFile(link=name, source=named.location, kind=kind, executors=executors)
+        earlier = self._by_link.get(name)
+        if earlier is None:
+            self._by_link[name] = file
+        elif (earlier.source, earlier.kind) == (file.source, file.kind):
+            self._by_link[name] = msgspec.structs.replace(file, executors=executors or earlier.executors)
+        else:
+            self.warnings.append(f"{flag} {named.location}: ignored, since '{name}' is {earlier.source} already")
+        return name
+
+    def _submit_argument(self, named: Named, flag: str, kept: re.Pattern[str] = _PLAIN_NAME) -> str:
+        if named.place in ("web", "host"):
+            return named.location
+        # A link is for the containers' directories; what the driver serves keeps its own name, as in spark-submit.
+        named = msgspec.structs.replace(named, link=None)
+        name = named.file_name()
+        link = None if kept.fullmatch(name) else _made_plain(name, named.location)
+        return self.load(named, flag, executors=False, link=link)
+
+
+def _made_plain(name: str, location: str) -> str:
+    """Return a name of plain letters that ends as this one does; another one for a file of this name elsewhere."""
+    letters = re.sub(r"[^A-Za-z0-9_+=@~.]+", "-", name).lstrip("-")
+    return f"{hashlib.sha256(location.encode(errors='surrogateescape')).hexdigest()[:8]}-{letters}"

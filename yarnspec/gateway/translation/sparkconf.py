@@ -1,0 +1,407 @@
+"""From a spark-submit line to what an application needs: properties, YARN's settings, files, environments.
+
+Nothing is ignored in silence: each ``spark.yarn.*`` property has a row in ``yarn_keys``, each property that yarnspec
+keeps for itself one in ``OWNED_KEYS``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from yarnspec.errors import UsageError
+from yarnspec.gateway.flags.merge import conf_directory, merge, redact
+from yarnspec.gateway.translation import python_choice, recovery, shuffleservice, speculation, yarn_keys
+from yarnspec.gateway.translation.cluster_paths import SparkJars, class_path, cluster_paths, left_to_a_shell, spark_jars
+from yarnspec.gateway.translation.python_choice import PythonChoice
+from yarnspec.gateway.translation.shipping import Hold, Named, ShippedFile, resolve
+from yarnspec.gateway.translation.sizes import duration_ms, truth, whole_number
+from yarnspec.options import Options, suggest
+from yarnspec.spark.runtime import MASTER
+from yarnspec.spark.variables import beside_the_container
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from yarnspec.gateway.flags.request import SubmitRequest
+
+OWNED_KEYS: dict[str, str] = {
+    "spark.master": "the program runs on YARN, under yarnspec's own cluster manager",
+    "spark.submit.deployMode": "the driver always runs in the AM container",
+    "spark.app.id": "it is YARN's application id",
+    "spark.driver.host": "it is the host of the AM container",
+    "spark.driver.bindAddress": "it is the host of the AM container",
+    "spark.driver.port": "executors are told the port before the driver listens",
+    "spark.authenticate": "it is always on, unless a shuffle service is asked for that wants no secret",
+    "spark.authenticate.secret": "each application gets a secret of its own",
+    "spark.ui.proxyBase": "Spark's pages are reached through the ResourceManager's proxy",
+    "spark.hadoop.mapreduce.job.application.attempt.id": "what one driver left uncommitted must not reach the next",
+}
+"""Properties whose values yarnspec sets, and why; so are all that begin with ``spark.yarnspec.``."""
+
+OWNED_PREFIX = "spark.yarnspec."
+
+# Become files of the containers, settings of YARN, or the lists that spark-submit gets in the AM container.
+_CONSUMED = frozenset(
+    {
+        "spark.submit.pyFiles",
+        "spark.files",
+        "spark.archives",
+        "spark.jars",
+        "spark.kerberos.principal",
+        "spark.kerberos.keytab",
+        "spark.yarn.dist.files",
+        "spark.yarn.dist.archives",
+        "spark.yarn.dist.jars",
+        "spark.yarn.dist.pyFiles",
+    }
+)
+# Files of Spark's configuration directory that driver and executors look for on their class path.
+_CONF_FILES = ("log4j2.properties", "log4j2.xml", "metrics.properties", "hive-site.xml", "fairscheduler.xml")
+# Spark's "never forgotten".
+_TEN_YEARS_MS = 3650 * 86_400_000
+_AM_ENVIRONMENT = "spark.yarn.appMasterEnv."
+_EXECUTOR_ENVIRONMENT = "spark.executorEnv."
+# What a shell can export.
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class YarnSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What YARN is told about the application beside its containers' sizes."""
+
+    name: str
+    queue: str = "default"
+    tags: tuple[str, ...] = ()
+    priority: int | None = None
+    max_attempts: int
+    attempt_failures_validity_interval_ms: int = -1
+    am_node_label: str = ""
+    executor_node_label: str = ""
+    log_include_pattern: str | None = None
+    log_exclude_pattern: str | None = None
+    proxy_user: str | None = None
+    principal: str | None = None
+    keytab: str | None = None
+
+
+class Translation(msgspec.Struct, frozen=True, kw_only=True):
+    """A submit, translated.
+
+    ``properties`` go to the driver in a file that only its user can read; they may hold secrets, nothing else here
+    does (but for what the user puts into an environment or into a JVM's options). The lists of files among them and
+    ``program`` are for stock spark-submit in the AM container, and name files by their links there. ``options`` are
+    yarnspec's options with those of Spark's properties that mean the same in effect. ``recovery_off`` says why
+    finished work is not kept although that was wanted. ``report`` is what ``--verbose`` says: each property with its
+    origin, secrets replaced.
+    """
+
+    properties: dict[str, str]
+    origins: dict[str, str]
+    warnings: tuple[str, ...]
+    yarn: YarnSettings
+    options: Options
+    deploy_mode: Literal["client", "cluster"]
+    wait: bool
+    exclude_hosts: tuple[str, ...]
+    program: str
+    files: tuple[ShippedFile, ...]
+    spark_jars: SparkJars | None
+    python: PythonChoice
+    driver_environment: dict[str, str]
+    executor_environment: dict[str, str]
+    driver_java_options: tuple[str, ...]
+    executor_java_options: tuple[str, ...]
+    driver_class_path: tuple[str, ...]
+    executor_class_path: tuple[str, ...]
+    max_executor_failures: int | None = None
+    recovery_off: str = ""
+    report: tuple[str, ...] = ()
+
+
+def translate(
+    request: SubmitRequest,
+    options: Options,
+    environ: Mapping[str, str] | None = None,
+    *,
+    asked: Collection[str] = (),
+) -> Translation:
+    """Translate a request; raise UsageError for what is wrong in it. Reads local files, asks nobody.
+
+    ``asked``: the options that somebody set, so that not only the default holds.
+    """
+    environ = os.environ if environ is None else environ
+    merged = merge(request, environ)
+    given = merged.properties
+    warnings = [*merged.warnings, *_warn(request, given, merged.origins, environ)]
+    _check_master(given, merged.origins, warnings)
+    if request.proxy_user and "spark.kerberos.principal" in given:
+        raise UsageError("--proxy-user and --principal: only one of them can be given")
+    if ("spark.kerberos.principal" in given) != ("spark.kerberos.keytab" in given):
+        raise UsageError("--principal and --keytab: they belong together, give both")
+
+    hold = Hold()
+    program = hold.program(request.program)
+    lists = _load_files(given, hold)
+    _load_conf_files(environ, hold)
+    environment = python_choice.read_environment(request.environment, hold) if request.environment else None
+    driver_environment = _with_prefix(given, _AM_ENVIRONMENT)
+    for name in {"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"} & driver_environment.keys():
+        # The driver and every executor use it, each in a directory of its own.
+        driver_environment[name] = beside_the_container(driver_environment[name])
+    deploy_mode = _deploy_mode(given)
+    python = python_choice.choose(
+        environment, given, driver_environment, environ, client_mode=deploy_mode == "client", warnings=warnings
+    )
+    executor_environment = _with_prefix(given, _EXECUTOR_ENVIRONMENT)
+    for prefix, variables in ((_AM_ENVIRONMENT, driver_environment), (_EXECUTOR_ENVIRONMENT, executor_environment)):
+        for name in variables:
+            if not _VARIABLE.fullmatch(name):
+                raise UsageError(f"{prefix}{name}: '{name}' cannot be the name of an environment variable")
+    warnings += left_to_a_shell(given, (_AM_ENVIRONMENT, _EXECUTOR_ENVIRONMENT))
+    for role, variables in (("driver", driver_environment), ("executor", executor_environment)):
+        library_path = cluster_paths(given, f"spark.{role}.extraLibraryPath")
+        if library_path:
+            entries = [*library_path, *filter(None, [variables.get("LD_LIBRARY_PATH")])]
+            variables["LD_LIBRARY_PATH"] = ":".join(entries)
+        if hold.python_path():
+            variables["PYTHONPATH"] = ":".join(filter(None, [hold.python_path(), variables.get("PYTHONPATH")]))
+    jars = spark_jars(request.spark_jars, given, warnings)
+    translated = apply_to_options(given, options, asked)
+    recovery_off = recovery.why_off(given, translated, asked)
+    if recovery_off:
+        warnings.append(f"finished work is not kept for a next driver: {recovery_off}")
+        translated = recovery.switched_off(translated)
+    properties = {key: given[key] for key in given if key not in _CONSUMED and not is_owned(key, given)} | lists
+    ours = speculation.properties(given, translated, asked="speculation.enabled" in asked)
+    ours |= recovery.properties(translated, given)
+    properties |= ours
+    warnings += speculation.warnings(given, merged.origins, translated)
+    warnings += recovery.warnings(program, properties, translated)
+    _ship_ivy_settings(properties, hold)
+    properties["spark.app.name"] = _name(request, given)
+    for key, value in (("spark.pyspark.python", python.workers), ("spark.pyspark.driver.python", python.driver)):
+        if value is not None:
+            properties[key] = value
+    origins = {key: "yarnspec" if key in ours else merged.origins.get(key, "yarnspec") for key in properties}
+    return Translation(
+        properties=properties,
+        origins=origins,
+        warnings=(*warnings, *hold.warnings),
+        yarn=_yarn_settings(request, given, translated),
+        options=translated,
+        deploy_mode=deploy_mode,
+        wait=_wait(request, given, options),
+        exclude_hosts=_exclude_hosts(request, given),
+        program=program,
+        files=hold.files(),
+        spark_jars=jars,
+        python=python,
+        driver_environment=driver_environment,
+        executor_environment=executor_environment,
+        driver_java_options=java_options(given, "driver"),
+        executor_java_options=java_options(given, "executor"),
+        driver_class_path=class_path(given, "driver"),
+        executor_class_path=class_path(given, "executor"),
+        max_executor_failures=(
+            whole_number(given["spark.executor.maxNumFailures"], "spark.executor.maxNumFailures")
+            if "spark.executor.maxNumFailures" in given
+            else None
+        ),
+        recovery_off=recovery_off,
+        report=_report(properties, origins) if request.verbose else (),
+    )
+
+
+def _report(properties: Mapping[str, str], origins: Mapping[str, str]) -> tuple[str, ...]:
+    shown = sorted(redact(properties).items())
+    return tuple(f"{key}={value} ({origins.get(key, 'yarnspec')})" for key, value in shown)
+
+
+def is_owned(key: str, given: Mapping[str, str]) -> bool:
+    """Tell whether yarnspec sets this property itself, with these from the user."""
+    if key == shuffleservice.AUTHENTICATE and shuffleservice.wanted(given):
+        return False
+    return key in OWNED_KEYS or key.startswith(OWNED_PREFIX)
+
+
+def apply_to_options(given: Mapping[str, str], options: Options, asked: Collection[str] = ()) -> Options:
+    """Fold the Spark properties that mean the same as one of yarnspec's options into these; Spark's name wins.
+
+    Who wants one attempt has a program that must not run twice: its driver is not started again either, unless that is
+    ``asked`` for, which has the options that somebody set.
+    """
+    am, submit, executor = options.am, options.submit, options.executor
+    again = options.recovery
+    key = "spark.yarn.maxAppAttempts"
+    if key in given:
+        am = msgspec.structs.replace(am, max_attempts=whole_number(given[key], key))
+    if am.max_attempts == 1 and "recovery.driver_restarts" not in asked:
+        again = msgspec.structs.replace(again, driver_restarts=0)
+    key = "spark.yarn.report.interval"
+    if key in given:
+        submit = msgspec.structs.replace(submit, poll_interval_ms=_positive_ms(given, key))
+    key = "spark.executor.failuresValidityInterval"
+    if key in given:
+        window_ms = duration_ms(given[key], key)
+        executor = msgspec.structs.replace(executor, failure_window_ms=window_ms if window_ms > 0 else _TEN_YEARS_MS)
+    return msgspec.structs.replace(options, am=am, submit=submit, executor=executor, recovery=again)
+
+
+def java_options(given: Mapping[str, str], role: Literal["driver", "executor"]) -> tuple[str, ...]:
+    """Split a JVM's default and extra options; raise UsageError for those that Spark refuses too."""
+    options: list[str] = []
+    for name in (f"spark.{role}.defaultJavaOptions", f"spark.{role}.extraJavaOptions"):
+        try:
+            words = shlex.split(given.get(name, ""))
+        except ValueError as error:
+            raise UsageError(f"{name}: '{given[name]}' cannot be split into options: {error}") from error
+        for word in words:
+            if word.startswith("-Xmx"):
+                raise UsageError(f"{name}: '{word}' is not allowed here; use --{role}-memory")
+            if role == "executor" and word.startswith("-Dspark"):
+                raise UsageError(f"{name}: '{word}' is not allowed here; use --conf {word[2:]}")
+        options += words
+    limit = f"spark.{role}.limitActiveProcessorCount.enabled"
+    if truth(given.get(limit, "false"), limit):
+        options.append(f"-XX:ActiveProcessorCount={given.get(f'spark.{role}.cores', '1')}")
+    return tuple(options)
+
+
+def _warn(
+    request: SubmitRequest, given: Mapping[str, str], origins: Mapping[str, str], environ: Mapping[str, str]
+) -> list[str]:
+    """Name everything that is set and has no effect."""
+    warnings: list[str] = []
+    if request.supervise:
+        warnings.append("--supervise has no effect on YARN: attempts are set by spark.yarn.maxAppAttempts")
+    if request.total_executor_cores is not None:
+        warnings.append("--total-executor-cores has no effect on YARN: use --num-executors and --executor-cores")
+    for key in given:
+        if key.startswith("spark.yarn."):
+            row = yarn_keys.find(key)
+            if row is None:
+                hint = suggest(key, yarn_keys.known())
+                warnings.append(f"{key} ({origins[key]}) has no effect: Spark has no such property.{hint}")
+            elif row.treatment == "warned":
+                warnings.append(f"{key} ({origins[key]}) {row.note}")
+        elif is_owned(key, given) and key not in ("spark.master", "spark.submit.deployMode"):
+            reason = OWNED_KEYS.get(key, "it is between yarnspec's own parts")
+            warnings.append(f"{key} ({origins[key]}) is ignored: yarnspec sets it, since {reason}")
+    if "spark.remote" in given or given.get("spark.api.mode", "classic").lower() == "connect":
+        raise UsageError("spark.remote, spark.api.mode: yarnspec runs classic PySpark programs, not Spark Connect")
+    directory = conf_directory(environ)
+    if directory is not None and (directory / "spark-env.sh").is_file():
+        warnings.append(f"{directory / 'spark-env.sh'} is not read: export what it sets before the submit")
+    if "spark.kerberos.keytab" in given:
+        warnings.append("--principal and --keytab have no effect yet: log in with kinit before the submit")
+    return warnings
+
+
+def _check_master(given: Mapping[str, str], origins: Mapping[str, str], warnings: list[str]) -> None:
+    master = given.get("spark.master", "yarn")
+    if master == MASTER:
+        return
+    if origins["spark.master"].startswith("--"):
+        raise UsageError(f"--master {master}: yarnspec runs programs on YARN; leave it out or say yarn")
+    warnings.append(f"spark.master ({origins['spark.master']}) is ignored: the program runs on YARN")
+
+
+def _load_files(given: Mapping[str, str], hold: Hold) -> dict[str, str]:
+    """Load everything that flags and properties name; return the lists for spark-submit in the AM container.
+
+    They travel as properties, never as arguments: an address in them may hold a password.
+    """
+
+    def entries(*keys: str) -> tuple[str, ...]:
+        return tuple(entry.strip() for key in keys for entry in given.get(key, "").split(",") if entry.strip())
+
+    lists = {
+        "spark.submit.pyFiles": hold.python_list(
+            entries("spark.yarn.dist.pyFiles", "spark.submit.pyFiles"), "--py-files"
+        ),
+        "spark.jars": hold.submit_list(entries("spark.yarn.dist.jars", "spark.jars"), "--jars"),
+        "spark.files": hold.container_list(entries("spark.yarn.dist.files", "spark.files"), "--files", "FILE"),
+        "spark.archives": hold.container_list(
+            entries("spark.yarn.dist.archives", "spark.archives"), "--archives", "ARCHIVE"
+        ),
+    }
+    if "spark.kerberos.keytab" in given:
+        resolve(given["spark.kerberos.keytab"], "--keytab")
+    return {key: ",".join(names) for key, names in lists.items() if names}
+
+
+def _ship_ivy_settings(properties: dict[str, str], hold: Hold) -> None:
+    """``--packages`` are resolved by the driver, so a settings file for them has to travel."""
+    key = "spark.jars.ivySettings"
+    if key in properties:
+        for named in resolve(properties[key], key)[:1]:
+            if named.place == "gateway":
+                properties[key] = hold.load(named, key, executors=False)
+
+
+def _load_conf_files(environ: Mapping[str, str], hold: Hold) -> None:
+    """Ship Spark's own configuration files, as Spark does."""
+    directory = conf_directory(environ)
+    found = [directory / name for name in _CONF_FILES if (directory / name).is_file()] if directory else []
+    for path in found:
+        hold.load(Named("gateway", str(path.absolute()), None), str(path), executors=True)
+
+
+def _yarn_settings(request: SubmitRequest, given: Mapping[str, str], options: Options) -> YarnSettings:
+    interval = "spark.yarn.am.attemptFailuresValidityInterval"
+    priority = "spark.yarn.priority"
+    return YarnSettings(
+        name=_name(request, given),
+        queue=given.get("spark.yarn.queue", "default"),
+        tags=tuple(tag.strip() for tag in given.get("spark.yarn.tags", "").split(",") if tag.strip()),
+        priority=whole_number(given[priority], priority, least=0) if priority in given else None,
+        max_attempts=options.am.max_attempts,
+        attempt_failures_validity_interval_ms=duration_ms(given[interval], interval) if interval in given else -1,
+        am_node_label=given.get("spark.yarn.am.nodeLabelExpression", ""),
+        executor_node_label=given.get("spark.yarn.executor.nodeLabelExpression", ""),
+        log_include_pattern=given.get("spark.yarn.rolledLog.includePattern"),
+        log_exclude_pattern=given.get("spark.yarn.rolledLog.excludePattern"),
+        proxy_user=request.proxy_user,
+        principal=given.get("spark.kerberos.principal"),
+        keytab=given.get("spark.kerberos.keytab"),
+    )
+
+
+def _name(request: SubmitRequest, given: Mapping[str, str]) -> str:
+    return given.get("spark.app.name") or request.program.rstrip("/").rsplit("/", 1)[-1]
+
+
+def _deploy_mode(given: Mapping[str, str]) -> Literal["client", "cluster"]:
+    mode = given.get("spark.submit.deployMode", "client")
+    if mode == "client":
+        return "client"
+    if mode == "cluster":
+        return "cluster"
+    raise UsageError(f"--deploy-mode {mode}: it is client or cluster.{suggest(mode, ['client', 'cluster'])}")
+
+
+def _wait(request: SubmitRequest, given: Mapping[str, str], options: Options) -> bool:
+    if request.wait is not None:
+        return request.wait
+    key = "spark.yarn.submit.waitAppCompletion"
+    return truth(given[key], key) if key in given else options.submit.wait
+
+
+def _exclude_hosts(request: SubmitRequest, given: Mapping[str, str]) -> tuple[str, ...]:
+    named = [*request.exclude_hosts, *given.get("spark.yarn.exclude.nodes", "").split(",")]
+    return tuple(dict.fromkeys(host.strip() for host in named if host.strip()))
+
+
+def _with_prefix(given: Mapping[str, str], prefix: str) -> dict[str, str]:
+    return {key[len(prefix) :]: value for key, value in given.items() if key.startswith(prefix) and key != prefix}
+
+
+def _positive_ms(given: Mapping[str, str], key: str) -> int:
+    value = duration_ms(given[key], key)
+    if value <= 0:
+        raise UsageError(f"{key}: '{given[key]}' must be more than nothing")
+    return value

@@ -1,0 +1,67 @@
+package org.yarnspec.driver;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkUserAppException;
+import org.apache.spark.deploy.SparkSubmit;
+import org.apache.spark.deploy.SparkSubmitArguments;
+import scala.Option;
+import scala.Tuple4;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The driver's main class: Spark's spark-submit, but the program sees the master {@code yarn}.
+ *
+ * <p>With {@code --master yarn} spark-submit would ask for the classes of Spark's own YARN client, and would hand files to
+ * them. The command line therefore names another master, and this class sets the name afterwards.
+ */
+public final class ProgramSubmit {
+    static final String MASTER = "yarn";
+    /** A directory that is to come first on the program's PYTHONPATH, before the files of {@code --py-files}. */
+    static final String HOOK_VARIABLE = "YARNSPEC_PROGRAM_HOOK";
+
+    private static final String PYTHON_RUNNER = "org.apache.spark.deploy.PythonRunner";
+    private static final int PY_FILES = 1;
+
+    private ProgramSubmit() {}
+
+    /** Ends like spark-submit: with the exit code of the program. */
+    public static void main(String[] arguments) throws Exception {
+        try {
+            new Submit().doSubmit(arguments);
+        } catch (Exception e) { // Scala does not declare what it throws
+            if (e instanceof SparkUserAppException ended) {
+                System.exit(ended.exitCode());
+            }
+            throw e;
+        }
+    }
+
+    /** The arguments of Spark's PythonRunner (program, comma-separated Python files, …) with the hook before the files. */
+    static List<String> withHook(List<String> arguments, String hook) {
+        List<String> words = new ArrayList<>(arguments);
+        String files = words.get(PY_FILES);
+        words.set(PY_FILES, files == null || files.isEmpty() ? hook : hook + "," + files);
+        return words;
+    }
+
+    private static final class Submit extends SparkSubmit {
+        @Override
+        public Tuple4<Seq<String>, Seq<String>, SparkConf, String> prepareSubmitEnvironment(
+                SparkSubmitArguments arguments, Option<Configuration> hadoop) {
+            Tuple4<Seq<String>, Seq<String>, SparkConf, String> prepared =
+                    super.prepareSubmitEnvironment(arguments, hadoop);
+            prepared._3().set("spark.master", MASTER);
+            String hook = System.getenv(HOOK_VARIABLE);
+            if (hook == null || !PYTHON_RUNNER.equals(prepared._4())) {
+                return prepared;
+            }
+            List<String> words = withHook(CollectionConverters.asJava(prepared._1()), hook);
+            return new Tuple4<>(
+                    CollectionConverters.asScala(words).toSeq(), prepared._2(), prepared._3(), prepared._4());
+        }
+    }
+}

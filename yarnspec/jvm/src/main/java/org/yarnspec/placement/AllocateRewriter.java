@@ -1,0 +1,278 @@
+package org.yarnspec.placement;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.apache.hadoop.yarn.api.protocolrecords.AllocateRequest;
+import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.ResourceBlacklistRequest;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.yarnspec.placement.DesiredPlacement.Wanted;
+
+/**
+ * Turns Skein's allocate calls into calls that express the desired placement, and Skein's view of the answers likewise.
+ *
+ * <p>It keeps books of what the ResourceManager was told and sends the difference. The books change only when a call
+ * has succeeded, and a call that is repeated (Hadoop's retry policies sit above) is repeated word for word: the
+ * ResourceManager answers a repeated call from memory and does not look at what it says.
+ */
+public final class AllocateRewriter {
+
+    /** A call as it goes out, with the books as they will be once it has succeeded. */
+    private record Plan(
+            AllocateRequest received,
+            AllocateRequest sent,
+            long version,
+            TreeMap<Integer, RmAsk> told,
+            ResourceBlacklistRequest blacklist,
+            String trackingUrl,
+            Set<ContainerId> releases) {}
+
+    private final RmEvents events;
+    private final Asks asks = new Asks();
+    private final Bindings bindings;
+    private final Blacklist blacklist = new Blacklist();
+    private final Map<String, String> racks = new HashMap<>();
+    private final Set<ContainerId> dropped = new TreeSet<>();
+    private Set<ContainerId> released = new TreeSet<>();
+    private TreeMap<Integer, RmAsk> told = new TreeMap<>();
+    private String registeredUrl;
+    private String toldUrl;
+    private long nextId = 1;
+    private long acknowledged;
+    private Plan plan;
+
+    public AllocateRewriter(RmEvents events) {
+        this.events = events;
+        this.bindings = new Bindings(events);
+    }
+
+    /** A registration succeeded: the ResourceManager knows nothing of this attempt's asks, hosts and releases. */
+    public void registered(String trackingUrl, org.apache.hadoop.yarn.api.records.Resource largest) {
+        asks.forget();
+        told = new TreeMap<>();
+        blacklist.forget();
+        released = new TreeSet<>();
+        registeredUrl = trackingUrl;
+        toldUrl = trackingUrl;
+        plan = null;
+        bindings.limits(largest);
+    }
+
+    /** The call to make in the place of this one. */
+    public AllocateRequest rewrite(AllocateRequest request, DesiredPlacement placement) {
+        if (plan != null && plan.received == request) {
+            return plan.sent;
+        }
+        plan = null;
+        asks.learn(request.getAskList());
+        racks.putAll(placement.racks());
+        bindings.match(placement.wanted(), asks);
+        plan = plan(request, placement);
+        return plan.sent;
+    }
+
+    private Plan plan(AllocateRequest request, DesiredPlacement placement) {
+        TreeMap<Integer, RmAsk> after = new TreeMap<>();
+        RmAsk.Lines lines = new RmAsk.Lines();
+        AskForm form = new AskForm(placement, racks);
+        told.forEach((priority, before) -> {
+            if (asks.get(priority) == null) {
+                before.withdraw(lines);
+            }
+        });
+        for (Asks.Ask ask : asks.standing().values()) {
+            RmAsk wish = form.of(ask, bindings.at(ask.priority()), nextId);
+            RmAsk before = told.get(ask.priority());
+            if (before != null && before.says(wish)) {
+                after.put(ask.priority(), before);
+                continue;
+            }
+            nextId++;
+            if (before == null) {
+                wish.ask(lines);
+            } else {
+                wish.replace(before, lines);
+            }
+            after.put(ask.priority(), wish);
+        }
+
+        Set<String> blacklisted =
+                placement.mode() == DesiredPlacement.Mode.BLACKLIST ? placement.blockedHosts() : Set.of();
+        ResourceBlacklistRequest difference = blacklist.difference(blacklisted, racks.keySet());
+        String url = placement.trackingUrl() == null ? registeredUrl : placement.trackingUrl();
+        Set<ContainerId> releases = new TreeSet<>(dropped);
+        releases.removeAll(released);
+        List<ContainerId> allReleases = new ArrayList<>(request.getReleaseList());
+        releases.stream().filter(id -> !allReleases.contains(id)).forEach(allReleases::add);
+
+        AllocateRequest sent = AllocateRequest.newBuilder()
+                .responseId(request.getResponseId())
+                .progress(request.getProgress())
+                .askList(lines.requests())
+                .releaseList(allReleases)
+                .resourceBlacklistRequest(merged(difference, request.getResourceBlacklistRequest()))
+                .updateRequests(request.getUpdateRequests())
+                .schedulingRequests(lines.constrained())
+                .build();
+        if (!Objects.equals(url, toldUrl)) {
+            sent.setTrackingUrl(url);
+        } else if (request.getTrackingUrl() != null) {
+            sent.setTrackingUrl(request.getTrackingUrl());
+        }
+        return new Plan(request, sent, placement.version(), after, difference, url, releases);
+    }
+
+    /** Skein's own blacklist is always empty; whatever a future one says stays in, ours goes before it. */
+    private static ResourceBlacklistRequest merged(ResourceBlacklistRequest ours, ResourceBlacklistRequest theirs) {
+        if (theirs == null) {
+            return ours;
+        }
+        Set<String> additions = new LinkedHashSet<>(ours.getBlacklistAdditions());
+        additions.addAll(theirs.getBlacklistAdditions());
+        Set<String> removals = new LinkedHashSet<>(ours.getBlacklistRemovals());
+        removals.addAll(theirs.getBlacklistRemovals());
+        removals.removeAll(additions);
+        return ResourceBlacklistRequest.newInstance(new ArrayList<>(additions), new ArrayList<>(removals));
+    }
+
+    /** Nothing could be made of this call, and it goes out as it is: note what the ResourceManager is told by it. */
+    public void passedThrough(AllocateRequest request) {
+        plan = null;
+        asks.learn(request.getAskList());
+        for (ResourceRequest any : request.getAskList()) {
+            Asks.Ask ask = asks.get(any.getPriority().getPriority());
+            if (ask != null && !(told.get(ask.priority()) instanceof RmAsk.Constrained)) {
+                told.put(
+                        ask.priority(), new RmAsk.ByName(List.copyOf(ask.parts().values()), false));
+            }
+        }
+    }
+
+    /**
+     * The ResourceManager found something wrong with what the call asks for (a label that does not exist, say).
+     *
+     * @return whether the call should be made again without the wishes that were new in it
+     */
+    public boolean refused(String why) {
+        if (plan == null) {
+            return false;
+        }
+        Set<Integer> suspects = new TreeSet<>();
+        for (Map.Entry<Integer, RmAsk> ask : plan.told.entrySet()) {
+            if (told.get(ask.getKey()) != ask.getValue() && bindings.at(ask.getKey()) != null) {
+                suspects.add(ask.getKey());
+            }
+        }
+        // Sizes were checked before, so a label is the likely cause; the others only fall under suspicion without one.
+        if (suspects.stream().anyMatch(this::hasLabel)) {
+            suspects.removeIf(priority -> !hasLabel(priority));
+        }
+        suspects.forEach(priority -> bindings.unacceptable(priority, why));
+        plan = null;
+        return !suspects.isEmpty();
+    }
+
+    private boolean hasLabel(int priority) {
+        return !bindings.at(priority).label().isEmpty();
+    }
+
+    /** The call that {@link #rewrite} made has succeeded. */
+    public void succeeded() {
+        if (plan == null) {
+            return;
+        }
+        told = plan.told;
+        blacklist.told(plan.blacklist);
+        toldUrl = plan.trackingUrl;
+        released.addAll(plan.releases);
+        if (plan.version > acknowledged) {
+            acknowledged = plan.version;
+            events.acknowledged(acknowledged);
+        }
+        plan = null;
+    }
+
+    /**
+     * Takes containers on blocked hosts out of the answer, to be released and asked for again with the next call.
+     *
+     * @param placement the state in force now, which may be newer than the one that the call carried
+     */
+    public void filter(AllocateResponse response, DesiredPlacement placement) {
+        List<Container> kept = new ArrayList<>();
+        List<Container> arrived = List.copyOf(response.getAllocatedContainers());
+        for (Container container : arrived) {
+            if (accept(container, placement)) {
+                kept.add(container);
+            }
+        }
+        if (kept.size() < arrived.size()) {
+            response.setAllocatedContainers(kept);
+        }
+        for (ContainerStatus status : response.getCompletedContainersStatuses()) {
+            dropped.remove(status.getContainerId());
+            released.remove(status.getContainerId());
+        }
+    }
+
+    private boolean accept(Container container, DesiredPlacement placement) {
+        int priority = container.getPriority().getPriority();
+        String host = container.getNodeId().getHost();
+        long memoryMb = container.getResource().getMemorySize();
+        Asks.Ask ask = asks.get(priority);
+        Wanted wanted = bindings.at(priority);
+        String wantedId = wanted == null ? null : wanted.id();
+        // Skein gives a container that is too small back without asking again, so it must not see one.
+        boolean welcome = !placement.blockedHosts().contains(host)
+                && (ask == null || memoryMb >= ask.capability().getMemorySize())
+                && (wanted == null || wanted.accepts(host, memoryMb));
+        spend(priority, container.getAllocationRequestId());
+        if (!welcome) {
+            dropped.add(container.getId());
+            events.dropped(container, wantedId);
+            return false;
+        }
+        if (ask != null) {
+            asks.satisfied(priority);
+            bindings.served(priority);
+            events.allocated(container, wantedId);
+        }
+        // One too many (an ask was changed while its container was on the way): Skein gives it back by itself.
+        return true;
+    }
+
+    /** The ResourceManager counts one container less for this ask than the books say. */
+    private void spend(int priority, long allocationRequestId) {
+        RmAsk ask = told.get(priority);
+        if (ask instanceof RmAsk.ByName names) {
+            told.put(priority, new RmAsk.ByName(names.parts(), true));
+        } else if (ask instanceof RmAsk.Constrained constrained && constrained.id() == allocationRequestId) {
+            if (constrained.count() <= 1) {
+                told.remove(priority);
+            } else {
+                told.put(
+                        priority,
+                        new RmAsk.Constrained(
+                                constrained.id(),
+                                priority,
+                                constrained.capability(),
+                                constrained.count() - 1,
+                                constrained.constraint()));
+            }
+        }
+    }
+
+    /** A host that the ResourceManager reported. */
+    public void learnHost(String host, String rack) {
+        racks.put(host, rack);
+    }
+}

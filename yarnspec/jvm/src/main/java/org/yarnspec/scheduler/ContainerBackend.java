@@ -1,0 +1,281 @@
+package org.yarnspec.scheduler;
+
+import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.apache.spark.deploy.security.HadoopDelegationTokenManager;
+import org.apache.spark.resource.ResourceProfile;
+import org.apache.spark.rpc.RpcAddress;
+import org.apache.spark.rpc.RpcEndpointAddress;
+import org.apache.spark.scheduler.ExecutorExited;
+import org.apache.spark.scheduler.ExecutorProcessLost;
+import org.apache.spark.scheduler.cluster.CoarseGrainedClusterMessages.IsExecutorAlive;
+import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend;
+import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend$;
+import org.apache.spark.scheduler.cluster.SchedulerBackendUtils$;
+import org.yarnspec.channel.Outbox;
+import org.yarnspec.feed.TaskFeed;
+import org.yarnspec.mapoutputs.Adoption;
+import org.yarnspec.recovery.Recovery;
+import org.yarnspec.spark.Scala;
+import scala.Option;
+import scala.collection.immutable.Seq;
+import scala.concurrent.Future;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.reflect.ClassTag$;
+
+/**
+ * The driver's side of executors that somebody else starts: it tells the negotiator what Spark wants, and Spark why an
+ * executor ended.
+ */
+public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
+    private static final double MIN_REGISTERED_RATIO = 0.8; // as Spark on YARN: begin when most executors are there
+    private static final long LOSS_REASON_TIMEOUT_MS = 10_000;
+
+    private final SparkContext context;
+    private final Outbox outbox;
+    private final TaskFeed tasks;
+    private final int contextNumber;
+    private final Adoption adoption;
+    private final long lossReasonTimeoutMs;
+    private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(task -> {
+        Thread thread = new Thread(task, "yarnspec-loss-reasons");
+        thread.setDaemon(true);
+        return thread;
+    });
+    private final int initialExecutors;
+    private final int fixedParallelism;
+    private int toldExecutors = -1;
+    private volatile boolean stopping;
+
+    /**
+     * @param adoption what speaks to the executors about map outputs; null when those end with their executors
+     */
+    public ContainerBackend(
+            HostBlockingScheduler scheduler,
+            SparkContext context,
+            Outbox outbox,
+            TaskFeed tasks,
+            int contextNumber,
+            Adoption adoption) {
+        super(scheduler, context.env().rpcEnv());
+        this.context = context;
+        this.outbox = outbox;
+        this.tasks = tasks;
+        this.contextNumber = contextNumber;
+        this.adoption = adoption;
+        if (adoption != null) {
+            adoption.dismissedBy(this::isDismissed);
+        }
+        this.lossReasonTimeoutMs =
+                context.conf().getTimeAsMs("spark.yarnspec.lossReason.timeoutMs", LOSS_REASON_TIMEOUT_MS + "ms");
+        this.initialExecutors = initialExecutors(context.conf());
+        this.fixedParallelism = fixedParallelism(context.conf(), initialExecutors);
+    }
+
+    /** The fixed number of executors, or the number that dynamic allocation begins with. */
+    private static int initialExecutors(SparkConf conf) {
+        int planned =
+                conf.getInt("spark.yarnspec.executors", SchedulerBackendUtils$.MODULE$.DEFAULT_NUMBER_EXECUTORS());
+        return SchedulerBackendUtils$.MODULE$.getInitialTargetExecutorNumber(conf, planned);
+    }
+
+    /**
+     * With recovery on the cores of all executors, be they there yet or not: Spark splits files and merges partitions
+     * of shuffles by this number, and what the next driver computes would not be the same with another one. 0: as
+     * Spark has it, by the cores that are registered at that moment.
+     */
+    private static int fixedParallelism(SparkConf conf, int executors) {
+        boolean fixed = conf.getBoolean("spark.yarnspec.recovery.enabled", false)
+                && !conf.getBoolean("spark.dynamicAllocation.enabled", false);
+        return fixed ? Math.max(2, executors * conf.getInt("spark.executor.cores", 1)) : 0;
+    }
+
+    @Override
+    public void start() {
+        super.start();
+        outbox.add("backend_started", event -> {
+            event.put("driver_url", driverUrl());
+            event.put("ui_url", Scala.orNull(context.uiWebUrl()));
+            event.put("context", contextNumber);
+            event.put("feed_rows", tasks.rows());
+        });
+        // Seeds Spark's own count of what it asked for: without it a first sc.killExecutors() would count down from 0.
+        int profile = ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID();
+        requestTotalExecutors(Scala.mapOf(profile, initialExecutors), Scala.mapOf(profile, 0), hostCounts(profile));
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static scala.collection.immutable.Map<Object, scala.collection.immutable.Map<String, Object>> hostCounts(
+            int profile) {
+        return (scala.collection.immutable.Map) Scala.mapOf(profile, Scala.emptyMap());
+    }
+
+    private String driverUrl() {
+        SparkConf conf = context.conf();
+        return new RpcEndpointAddress(
+                        conf.get("spark.driver.host"),
+                        conf.getInt("spark.driver.port", 0),
+                        CoarseGrainedSchedulerBackend$.MODULE$.ENDPOINT_NAME())
+                .toString();
+    }
+
+    @Override
+    public void stop() {
+        stopping = true;
+        if (Recovery.current() != null) {
+            Recovery.current().contextEnds(context);
+        }
+        timer.shutdownNow();
+        if (adoption != null) {
+            adoption.contextStops();
+        }
+        super.stop(); // tells the executors to end
+        if (adoption != null) {
+            adoption.awaitLeaving();
+        }
+    }
+
+    /** Whether Spark itself wants this executor to end. */
+    private synchronized boolean isDismissed(String executorId) {
+        return executorsPendingToRemove().contains(executorId);
+    }
+
+    public boolean stopping() {
+        return stopping || context.isStopped();
+    }
+
+    @Override
+    public String applicationId() {
+        return context.conf().get("spark.yarnspec.app.id");
+    }
+
+    /** The epoch; a second SparkContext of the same program adds its number, or its event log would clash. */
+    @Override
+    public Option<String> applicationAttemptId() {
+        String epoch = context.conf().get("spark.yarnspec.epoch");
+        return Option.apply(contextNumber == 1 ? epoch : epoch + "-" + contextNumber);
+    }
+
+    @Override
+    public int defaultParallelism() {
+        return fixedParallelism == 0
+                ? super.defaultParallelism()
+                : context.conf().getInt("spark.default.parallelism", fixedParallelism);
+    }
+
+    @Override
+    public double minRegisteredRatio() {
+        return context.conf().contains("spark.scheduler.minRegisteredResourcesRatio")
+                ? super.minRegisteredRatio()
+                : MIN_REGISTERED_RATIO;
+    }
+
+    @Override
+    public boolean sufficientResourcesRegistered() {
+        return totalRegisteredExecutors().get() >= initialExecutors * minRegisteredRatio();
+    }
+
+    @Override
+    public Future<Object> doRequestTotalExecutors(scala.collection.immutable.Map<ResourceProfile, Object> wanted) {
+        int count = 0;
+        for (Map.Entry<ResourceProfile, Object> entry :
+                CollectionConverters.asJava(wanted).entrySet()) {
+            // Stages of other profiles never reach us: HostBlockingScheduler fails their job.
+            if (entry.getKey().id() == ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID()) {
+                count = (Integer) entry.getValue();
+            }
+        }
+        int total = count;
+        synchronized (this) {
+            if (total == toldExecutors) {
+                return Scala.done();
+            }
+            toldExecutors = total;
+        }
+        outbox.add("target_executors", event -> event.put("count", total));
+        return Scala.done();
+    }
+
+    @Override
+    public Future<Object> doKillExecutors(Seq<String> executorIds) {
+        outbox.add("kill_executors", event -> {
+            var ids = event.putArray("ids");
+            CollectionConverters.asJava(executorIds).forEach(ids::add);
+        });
+        return Scala.done();
+    }
+
+    /** The seam for Kerberos, as on YARN: collects delegation tokens and hands them to executors when security is on. */
+    @Override
+    public Option<HadoopDelegationTokenManager> createTokenManager() {
+        return Option.apply(
+                new HadoopDelegationTokenManager(context.conf(), context.hadoopConfiguration(), driverEndpoint()));
+    }
+
+    /** The negotiator knows how a container ended. {@code causedByApp=false} costs the running tasks no failure. */
+    public void containerEnded(String executorId, int exitCode, boolean causedByApp, String reason) {
+        if (Recovery.current() != null) {
+            Recovery.current().executorLost(executorId); // Spark may not have known it yet
+        }
+        removeExecutor(executorId, new ExecutorExited(exitCode, causedByApp, reason));
+    }
+
+    /** Returns when every task launch that was decided before the call has been sent. */
+    public void awaitLaunches() {
+        // The endpoint works through its messages one at a time: once it answers, its last round of offers is over.
+        driverEndpoint().askSync(new IsExecutorAlive(""), ClassTag$.MODULE$.Boolean());
+    }
+
+    @Override
+    public DriverEndpoint createDriverEndpoint() {
+        return new ReasonAwaitingEndpoint();
+    }
+
+    /**
+     * Holds a vanished executor's tasks back until the negotiator says why it vanished.
+     *
+     * <p>Stock Spark counts a broken connection as the application's fault at once, and a container's exit status
+     * arrives a second or two later: a preempted container would cost its tasks a failure each.
+     */
+    private final class ReasonAwaitingEndpoint extends DriverEndpoint {
+        @Override
+        public void onDisconnected(RpcAddress address) {
+            String executorId = Scala.orNull(addressToExecutorId().get(address));
+            if (executorId == null || ContainerBackend.this.stopping()) {
+                return;
+            }
+            boolean killedBySpark;
+            synchronized (ContainerBackend.this) {
+                killedBySpark = executorsPendingToRemove().contains(executorId);
+            }
+            if (killedBySpark) {
+                // Spark itself asked for this end and says so to its tasks; nobody needs to be asked.
+                forget(executorId, "It ended as Spark asked.");
+            } else if (disableExecutor(executorId)) {
+                outbox.add("executor_disconnected", event -> event.put("executor_id", executorId));
+                timer.schedule(
+                        () -> forget(
+                                executorId,
+                                "The connection broke, and YARN did not say why within " + lossReasonTimeoutMs
+                                        + " ms."),
+                        lossReasonTimeoutMs,
+                        TimeUnit.MILLISECONDS);
+            }
+        }
+
+        private void forget(String executorId, String reason) {
+            boolean known;
+            synchronized (ContainerBackend.this) {
+                known = executorsPendingLossReason().contains(executorId)
+                        || executorsPendingToRemove().contains(executorId);
+            }
+            if (known) {
+                removeExecutor(executorId, new ExecutorProcessLost(reason, Option.empty(), true));
+            }
+        }
+    }
+}

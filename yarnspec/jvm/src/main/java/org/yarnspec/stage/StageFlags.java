@@ -1,0 +1,75 @@
+package org.yarnspec.stage;
+
+import java.util.Properties;
+import java.util.regex.Pattern;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.rdd.DeterministicLevel$;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.scheduler.ResultStage;
+import org.apache.spark.scheduler.Stage;
+import org.yarnspec.spark.Lineage;
+import org.yarnspec.spark.Streams;
+
+/** What has to be known of a stage before its tasks start: {@code StageFlag} of core/messages/observations.py. */
+public final class StageFlags {
+    public static final int MAP = 1;
+    static final int BARRIER = 2;
+    public static final int COMMITS = 4;
+    public static final int WRITES = 8;
+    public static final int PYTHON = 16;
+    public static final int INDETERMINATE = 32;
+    public static final int STREAM = 64;
+    public static final int CACHED = 128;
+
+    private static final String PYTHON_RDDS = "org.apache.spark.api.python.";
+    // How Spark names its operators that hand rows to Python workers: BatchEvalPython, MapInPandas, MapInArrow, …
+    private static final Pattern PYTHON_OPERATOR = Pattern.compile("Python|Pandas|InArrow|InBatch");
+
+    private StageFlags() {}
+
+    /**
+     * The flags of a stage, with the local properties of its job; one that cannot be looked at counts as writing, so that
+     * nothing is ever written twice.
+     */
+    public static int of(Stage stage, Properties ofJob) {
+        try {
+            return lookedAt(stage, ofJob);
+        } catch (RuntimeException | LinkageError e) {
+            return WRITES;
+        }
+    }
+
+    private static int lookedAt(Stage stage, Properties ofJob) {
+        int flags = stage instanceof ResultStage result ? Sinks.flagsOf(result, ofJob) : MAP;
+        if (Streams.own(ofJob)) {
+            flags |= STREAM;
+        }
+        if (stage.rdd().isBarrier()) {
+            flags |= BARRIER;
+        }
+        if (stage.rdd().outputDeterministicLevel() == DeterministicLevel$.MODULE$.INDETERMINATE()) {
+            flags |= INDETERMINATE;
+        }
+        boolean python = false;
+        for (RDD<?> rdd : Lineage.ofStage(stage.rdd())) {
+            python |= runsPython(rdd);
+            flags |= Lineage.isCached(rdd) || Lineage.isCheckpointed(rdd) ? CACHED : 0;
+        }
+        return python ? flags | PYTHON | (stage instanceof ResultStage && marksGoAstray() ? WRITES : 0) : flags;
+    }
+
+    /**
+     * Whether the program's marks of jobs that write (Sinks) may end up at other jobs: the program's threads share those
+     * of the JVM, and with them the local properties. Set by program_hook/sitecustomize.py.
+     */
+    static boolean marksGoAstray() {
+        return SparkEnv.get().conf().getBoolean("spark.yarnspec.sharedThreads", false);
+    }
+
+    /** Whether an RDD's own records go through a Python worker. */
+    private static boolean runsPython(RDD<?> rdd) {
+        return rdd.getClass().getName().startsWith(PYTHON_RDDS)
+                || rdd.scope().isDefined()
+                        && PYTHON_OPERATOR.matcher(rdd.scope().get().name()).find();
+    }
+}

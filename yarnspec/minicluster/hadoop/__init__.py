@@ -1,0 +1,4 @@
+"""The daemons of a mini cluster: their jars, configuration, start, addresses and scripts.
+
+This room must not know the cluster's life as a whole: which daemon starts when.
+"""

@@ -1,0 +1,277 @@
+"""The status document: what ``yarnspec status -o json`` and the negotiator's REST show of an application.
+
+``state`` is the ResourceManager's word while the application lives (NEW, NEW_SAVING, SUBMITTED, ACCEPTED, RUNNING) and
+how it ended afterwards (SUCCEEDED, FAILED, KILLED). ``phase`` is ours and says what a running one is at. Fields are
+only ever added. Times are milliseconds since the Unix epoch.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+ENDED_STATES = frozenset({"SUCCEEDED", "FAILED", "KILLED"})
+
+Phase = Literal["", "starting", "waiting", "executing", "finishing", "ended"]
+
+
+class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One container of the application; ALLOCATED until what runs in it has reported, then RUNNING, then COMPLETE."""
+
+    id: str
+    host: str
+    role: Literal["am", "executor"]
+    state: Literal["ALLOCATED", "RUNNING", "COMPLETE"]
+    executor_id: str | None = None
+    attempt: int = 1
+    exit_code: int | None = None
+    diagnostics: str = ""
+
+
+class BlockStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One block, of a host or (``executor_id``) of one executor.
+
+    ``level`` is how far it reaches: ``task``, ``stage``, ``application`` or ``cluster``; ``stage`` and ``index`` say of
+    which stage and task. ``cause`` is ``asked``, ``slow`` or ``faulty``.
+    """
+
+    level: str
+    cause: str
+    host: str
+    reason: str
+    by: str
+    since_ms: int
+    until_ms: int | None
+    executor_id: str | None = None
+    stage: int | None = None
+    index: int | None = None
+
+
+class BlockedHost(msgspec.Struct, frozen=True, kw_only=True):
+    """A host that gets no new containers and tasks until ``until_ms`` (None: until somebody unblocks it)."""
+
+    host: str
+    reason: str
+    until_ms: int | None
+    by: str = ""
+
+
+class StageMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The metrics of seeds 000 and 001 for one stage attempt, under their names (docs/internals/speculation.md).
+
+    Two that mean the same have two names: seed 000's, in Spark's words and in the seed's.
+    """
+
+    num_slow_tasks: int = 0
+    num_effective_copies: int = 0
+    min_finished_for_speculation_threshold_metrics: int = 0
+    finished_execution_count_metrics: int = 0
+    speculative_execution_count_metrics: int = 0
+    speculative_threshold_of_time: float | None = None
+    execution_index_to_running_timespan: dict[int, int] = msgspec.field(
+        name="executionIndex2RunningTimespan", default_factory=dict
+    )
+    speculative_execution_fastest_finished_count_metrics: int = 0
+    num_slow_execution_vertices: int = 0
+    num_effective_speculative_executions: int = 0
+
+
+class StageStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One stage attempt; ``finished`` counts tasks of the stage that are done, ``failed`` task attempts.
+
+    ``metrics`` is None where speculation is off or has not looked at the stage.
+    """
+
+    stage: int
+    stage_attempt: int
+    name: str
+    tasks: int
+    finished: int
+    failed: int
+    state: Literal["RUNNING", "SUCCEEDED", "FAILED"]
+    copies_running: int = 0
+    gained_ms: int | None = None
+    wasted_ms: int | None = None
+    metrics: StageMetrics | None = None
+
+
+class TaskCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """Tasks of all stages so far; ``launched`` and ``failed`` count their attempts.
+
+    ``launched`` is None where only events tell of the tasks: a launch is none.
+    """
+
+    launched: int | None = None
+    running: int = 0
+    finished: int = 0
+    total: int = 0
+    failed: int = 0
+
+
+class CopyTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """What copies did for the application, in counts of copies and in milliseconds of task time.
+
+    ``gained_ms``: how much earlier tasks ended than they would have without their copies, as estimated when each copy
+    won; None: not known. ``spent_ms``: time that copies ran; ``wasted_ms``: the part of it of copies that did not win.
+    """
+
+    copies_launched: int = 0
+    copies_running: int = 0
+    copies_won: int = 0
+    copies_failed: int = 0
+    copies_cancelled: int = 0
+    copies_refused: int = 0
+    copies_withdrawn: int = 0
+    gained_ms: int | None = None
+    spent_ms: int | None = None
+    wasted_ms: int | None = None
+
+
+class SpeculationStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Slow tasks and copies of the whole application.
+
+    ``stopped``: the fault of ours that ended the search for the rest of the attempt; empty while all is well.
+    """
+
+    enabled: bool
+    stopped: str = ""
+    detector: str = ""
+    slow_tasks: int = 0
+    waiting_copies: int = 0
+    extra_containers: int = 0
+    ledger: CopyTotals = CopyTotals()
+
+
+class ReusedShuffle(msgspec.Struct, frozen=True, kw_only=True):
+    """A shuffle of an earlier epoch that this one goes on with; ``restored`` of its ``maps`` need not run again."""
+
+    shuffle: int
+    description: str = ""
+    maps: int = 0
+    restored: int = 0
+    waited_ms: int = 0
+
+
+class KeptOnHost(msgspec.Struct, frozen=True, kw_only=True):
+    """Map outputs on a host whose executors are gone; ``dropped``: those for which there was no room or use."""
+
+    host: str
+    outputs: int = 0
+    bytes: int = 0
+    dropped: int = 0
+
+
+class LiveAdoption(msgspec.Struct, frozen=True, kw_only=True):
+    """An executor died while its driver lives: of its map outputs ``adopted`` were taken over, ``lost`` run again.
+
+    ``why`` it ended, empty while they are waited for.
+    """
+
+    executor_id: str
+    host: str
+    outputs: int
+    adopted: int = 0
+    lost: int = 0
+    waited_ms: int = 0
+    why: str = ""
+
+
+class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of finished work for a next driver, and what of earlier ones this driver goes on with.
+
+    ``why_not`` is why nothing of earlier epochs is used, and what has ended the recording, or was last told to be
+    impossible. ``done_again``: what the program does that no next driver can go on with, told as it begins: cached
+    data, streams, stages that write by themselves.
+    ``carried_over``: what this attempt knows of hosts and copies from earlier ones, or why it does not.
+    ``saved_outputs`` were recorded by earlier epochs, ``restored_outputs`` of them are used again,
+    ``not_restored`` says of the others how many, and why.
+    ``durable_outputs`` of this epoch are in the journal, on disk; one that was computed again counts again.
+    ``not_recorded``: how many shuffles of this epoch are not recorded, by the reason; those above by its one.
+    ``committed_writes`` of this epoch are recorded, ``skipped_writes`` of earlier ones are not done again.
+    ``live``: the newest executors whose outputs were waited for in this epoch, by ``recovery.live_adoption``.
+    """
+
+    recording: bool
+    why_not: str = ""
+    done_again: tuple[str, ...] = ()
+    carried_over: str = ""
+    recorded_shuffles: int = 0
+    durable_outputs: int = 0
+    not_recorded: dict[str, int] = {}
+    committed_writes: int = 0
+    skipped_writes: int = 0
+    saved_shuffles: int = 0
+    saved_outputs: int = 0
+    restored_outputs: int = 0
+    not_restored: dict[str, int] = {}
+    reused: tuple[ReusedShuffle, ...] = ()
+    lost_hosts: dict[str, str] = {}
+    kept: tuple[KeptOnHost, ...] = ()
+    live: tuple[LiveAdoption, ...] = ()
+
+
+class DriverRestarts(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a driver that had died was started again in this attempt, and why the last time."""
+
+    count: int
+    why: str
+
+
+class Links(msgspec.Struct, frozen=True, kw_only=True):
+    """Pages about the application; None when there is none (any more)."""
+
+    resource_manager: str | None = None
+    spark_ui: str | None = None
+
+
+class Final(msgspec.Struct, frozen=True, kw_only=True):
+    """How the application ended; ``exit_code`` is what ``yarnspec submit --wait`` answers."""
+
+    status: str
+    exit_code: int
+    reason: str
+    diagnostics: str = ""
+
+
+class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """An application at one moment; see the module.
+
+    ``warnings``: each once; ``warning_counts``: how often, of those that came more than once.
+    """
+
+    schema: int = 1
+    application_id: str
+    name: str = ""
+    user: str = ""
+    queue: str = ""
+    state: str
+    phase: Phase = ""
+    attempt: int = 0
+    epoch: int = 0
+    placement_mode: str = ""
+    started_ms: int | None = None
+    finished_ms: int | None = None
+    am_on_blocked_host: bool = False
+    containers: tuple[ContainerStatus, ...] = ()
+    dropped_containers: int = 0
+    blocked_hosts: tuple[BlockedHost, ...] = ()
+    blocks: tuple[BlockStatus, ...] = ()
+    wanted_containers: int = 0
+    running_containers: int = 0
+    pending_reason: str = ""
+    stages: tuple[StageStatus, ...] = ()
+    tasks: TaskCounts = TaskCounts()
+    speculation: SpeculationStatus | None = None
+    recovery: RecoveryStatus | None = None
+    driver_restarts: DriverRestarts | None = None
+    refused: dict[str, int] = {}
+    links: Links = Links()
+    warnings: tuple[str, ...] = ()
+    warning_counts: dict[str, int] = {}
+    final: Final | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will change any more."""
+        return self.state in ENDED_STATES

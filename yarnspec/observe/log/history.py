@@ -1,0 +1,314 @@
+"""What stays of applications after their end, in a directory of the cluster's file system.
+
+::
+
+    <history.directory>/<application id>/application.json      ApplicationRecord, written by the first attempt
+                                         epoch-<E>/events.jsonl  the records of one epoch (records.py); when they
+                                                   could not be written on, they go on in events-2.jsonl, and so on
+                                         result.json           Result, written once, before YARN is told of the end
+                                         status.json           the last status document
+
+An application that was killed, or whose AM was lost for good, has no result and no status: its events are all there is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from yarnspec.errors import ClusterUnreachable, YarnspecError
+from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.records import Record, UnreadableRecordError, decode
+from yarnspec.observe.log.eventlog import LineWriter
+
+APPLICATION_FILE = "application.json"
+EVENTS_FILE = "events.jsonl"
+RESULT_FILE = "result.json"
+STATUS_FILE = "status.json"
+
+_APPLICATION = re.compile(r"application_\d+_\d{4,}")
+_EPOCH = re.compile(r"epoch-([1-9]\d{0,8})")
+_TASK_END = b'"type":"TaskFinished"'
+_SEQ = re.compile(rb'"seq":(\d+)')
+_ENVELOPE_BYTES = 160
+_PIECE_BYTES = 4 * 1024 * 1024
+_Document = TypeVar("_Document")
+
+
+class HistoryEntry(Protocol):
+    """One file or directory in a listing."""
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether it is a directory."""
+
+    @property
+    def modified_ms(self) -> int:
+        """When it was last changed."""
+
+    @property
+    def owner(self) -> str:
+        """The user whose it is."""
+
+
+class HistoryFiles(Protocol):
+    """What the history needs of a file system; a missing file is FileNotFoundError."""
+
+    def list(self, path: str) -> Sequence[HistoryEntry]:
+        """What is in a directory."""
+
+    def read(self, path: str, *, offset: int = 0, size_bytes: int | None = None) -> bytes:
+        """Bytes of a file."""
+
+    def write(self, path: str, data: bytes, *, mode: int = 0o600) -> None:
+        """Replace a small file as a whole."""
+
+    def write_in_order(self, contents: Mapping[str, bytes], *, mode: int = 0o600) -> None:
+        """Replace small files, each as a whole and none before the one that stands before it."""
+
+    def make_directories(self, path: str, *, mode: int = 0o700) -> None:
+        """Make a directory and those above it."""
+
+    def delete(self, path: str) -> bool:
+        """Delete a directory with everything in it."""
+
+    def open_log(self, path: str, *, mode: int = 0o600) -> LineWriter:
+        """Begin a growing file."""
+
+    def info(self, path: str) -> HistoryEntry:
+        """One file or directory."""
+
+    def recover_log(self, path: str) -> None:
+        """Take a growing file from a writer that is gone, so that all of it can be read."""
+
+
+class ApplicationRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of an application from its start; ``options`` are yarnspec's, as it runs with them."""
+
+    schema: int = 1
+    application_id: str
+    name: str
+    user: str
+    queue: str
+    started_ms: int
+    placement_mode: str = ""
+    options: dict[str, dict[str, str | int | float | bool]] = {}
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """How an application ended; ``exit_code`` is what ``yarnspec submit --wait`` answers.
+
+    ``attempt``: which one says so; 0: nobody of them.
+    """
+
+    schema: int = 1
+    attempt: int = 0
+    status: str
+    exit_code: int
+    reason: str
+    diagnostics: str = ""
+    traceback: str = ""
+    finished_ms: int
+
+
+class History:
+    """The history directory, for those who write it (the AM) and those who read it (the gateway)."""
+
+    def __init__(self, files: HistoryFiles, directory: str) -> None:
+        self._files = files
+        self._directory = directory.rstrip("/")
+
+    def path(self, application_id: str) -> str:
+        """The directory of one application."""
+        if not _APPLICATION.fullmatch(application_id):
+            message = f"{application_id!r} is no application id"
+            raise ValueError(message)
+        return f"{self._directory}/{application_id}"
+
+    def begin(self, entry: ApplicationRecord) -> None:
+        """Write who the application is, unless an earlier attempt did."""
+        directory = self.path(entry.application_id)
+        self._files.make_directories(directory)
+        if self.application(entry.application_id) is None:
+            self._write(f"{directory}/{APPLICATION_FILE}", entry)
+
+    def open_events(self, application_id: str, epoch: int) -> LineWriter:
+        """The growing file for the records of a new epoch, or for its further ones when the last file failed.
+
+        Of that one all that was synced is kept, and its writer shut out.
+        """
+        directory = f"{self.path(application_id)}/epoch-{epoch}"
+        self._files.make_directories(directory)
+        before = None
+        for name in _events_files():
+            try:
+                self._files.info(f"{directory}/{name}")
+            except FileNotFoundError:
+                if before is not None:
+                    self._files.recover_log(f"{directory}/{before}")
+                return self._files.open_log(f"{directory}/{name}")
+            before = name
+        raise AssertionError("there is always a next name")
+
+    def finish(self, application_id: str, result: Result, document: StatusDocument) -> None:
+        """Write the end: the status first, since who sees a result expects a status."""
+        directory = self.path(application_id)
+        self._files.make_directories(directory)
+        self._files.write_in_order(
+            {f"{directory}/{STATUS_FILE}": _encoded(document), f"{directory}/{RESULT_FILE}": _encoded(result)}
+        )
+
+    def say_again(self, application_id: str, result: Result) -> None:
+        """Write once more how it ended, beside the status of then."""
+        self._write(f"{self.path(application_id)}/{RESULT_FILE}", result)
+
+    def application(self, application_id: str) -> ApplicationRecord | None:
+        """Who the application is; None when there is no history of it."""
+        return self._read(f"{self.path(application_id)}/{APPLICATION_FILE}", ApplicationRecord)
+
+    def result(self, application_id: str) -> Result | None:
+        """How it ended; None while it runs, and when nobody could write it."""
+        return self._read(f"{self.path(application_id)}/{RESULT_FILE}", Result)
+
+    def status(self, application_id: str) -> StatusDocument | None:
+        """Its last status; None as for ``result``."""
+        return self._read(f"{self.path(application_id)}/{STATUS_FILE}", StatusDocument)
+
+    def epochs(self, application_id: str) -> list[int]:
+        """The epochs that have a directory, first to last."""
+        try:
+            entries = self._files.list(self.path(application_id))
+        except FileNotFoundError:
+            return []
+        return sorted(int(found[1]) for entry in entries if (found := _EPOCH.fullmatch(entry.name)))
+
+    def all_events(
+        self, application_id: str, *, first: int = 1, before: int | None = None, task_ends: bool = True
+    ) -> Iterator[Record | ClusterUnreachable]:
+        """The records of all epochs from ``first`` on, or of those ``before`` one; their writers must be gone.
+
+        Of one with a file that cannot be closed or read, as a full disk may leave it, the error stands where the
+        records of that file and further ones would.
+        """
+        for epoch in self.epochs(application_id):
+            if epoch < first or (before is not None and epoch >= before):
+                continue
+            try:
+                yield from self.events(application_id, epoch, writer_gone=True, task_ends=task_ends)
+            except ClusterUnreachable as error:
+                yield error
+
+    def events(self, application_id: str, epoch: int, *, writer_gone: bool, task_ends: bool = True) -> Iterator[Record]:
+        """The records of an epoch, as far as its file has them; without ``task_ends`` reading is much faster.
+
+        ``writer_gone``: the application, or this attempt of it, has ended. Then the file is taken from a writer that
+        did not close it, which HDFS wants before it shows the last block. Never say so of a writer that lives.
+        """
+        for line in self.event_lines(application_id, epoch, writer_gone=writer_gone):
+            if not task_ends and _TASK_END in line[:_ENVELOPE_BYTES]:
+                continue
+            try:
+                yield decode(line)
+            except UnreadableRecordError:
+                if line.endswith(b"\n"):
+                    raise
+                return  # torn by the writer's end
+
+    def event_lines(self, application_id: str, epoch: int, *, writer_gone: bool) -> Iterator[bytes]:
+        """The same as lines of bytes; the last one has no line end when the writer was cut off in it."""
+        directory = f"{self.path(application_id)}/epoch-{epoch}"
+        last = torn = b""
+        for number, name in enumerate(_events_files()):
+            written = _seq(last)
+            unfinished, torn = torn, b""
+            try:
+                for line in self._lines(f"{directory}/{name}", writer_gone=writer_gone):
+                    if not line.endswith(b"\n"):
+                        torn = line
+                    elif not number or _seq(line) > written:  # else written again, as nobody knew that it was
+                        last = line
+                        yield line
+            except FileNotFoundError:
+                if unfinished:
+                    yield unfinished
+                return
+
+    def _lines(self, path: str, *, writer_gone: bool) -> Iterator[bytes]:
+        if writer_gone:
+            self._files.recover_log(path)
+        offset, rest = 0, b""
+        while piece := self._files.read(path, offset=offset, size_bytes=_PIECE_BYTES):
+            offset += len(piece)
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                yield line + b"\n"
+        if rest:
+            yield rest
+
+    def sweep(self, *, user: str, now_ms: int, retention_ms: int, may_be_alive: Callable[[str], bool]) -> list[str]:
+        """Delete what is older than ``retention_ms``; returns the ids of those applications.
+
+        Only entries of ``user`` that look like an application's are touched. An entry without a result is asked about
+        with ``may_be_alive`` first, however old it is. An entry that cannot be deleted does not keep the others; its
+        error is raised at the end.
+        """
+        try:
+            entries = self._files.list(self._directory)
+        except FileNotFoundError:
+            return []
+        deleted = []
+        errors: list[Exception] = []
+        for entry in entries:
+            if not (entry.is_directory and entry.owner == user and _APPLICATION.fullmatch(entry.name)):
+                continue
+            if now_ms - entry.modified_ms < retention_ms:
+                continue
+            try:
+                if self._is_over(entry.name, now_ms - retention_ms, may_be_alive) and self._files.delete(
+                    self.path(entry.name)
+                ):
+                    deleted.append(entry.name)
+            except ClusterUnreachable:
+                raise  # nor would it answer about the others
+            except (YarnspecError, OSError) as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+        return deleted
+
+    def _is_over(self, application_id: str, before_ms: int, may_be_alive: Callable[[str], bool]) -> bool:
+        result = self.result(application_id)
+        return not may_be_alive(application_id) if result is None else result.finished_ms <= before_ms
+
+    def _write(self, path: str, document: msgspec.Struct) -> None:
+        self._files.write(path, _encoded(document))
+
+    def _read(self, path: str, kind: type[_Document]) -> _Document | None:
+        try:
+            return msgspec.json.decode(self._files.read(path), type=kind)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+
+
+def _events_files() -> Iterator[str]:
+    yield EVENTS_FILE
+    stem, dot, ending = EVENTS_FILE.rpartition(".")
+    for number in itertools.count(2):
+        yield f"{stem}-{number}{dot}{ending}"
+
+
+def _seq(line: bytes) -> int:
+    found = _SEQ.search(line, 0, _ENVELOPE_BYTES)
+    return int(found[1]) if found else 0
+
+
+def _encoded(document: msgspec.Struct) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"

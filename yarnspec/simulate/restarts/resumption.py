@@ -1,0 +1,88 @@
+"""Lives of a driver that dies again and again, in which the real core decides what each life takes over from the last.
+
+A program is a list of shuffles, each computed from earlier ones. What a map gives is a number that follows from its
+inputs, and unless the shuffle is determinate from which run of it gave it. At the end every output must fit those that
+it was computed from: a mixture of two runs of something that varies is a wrong result.
+
+A crash comes after any command that was obeyed and before or after anything that the driver does, and cuts the journal
+somewhere behind the last record that was told to be durable. Hosts come and go between lives. One that dies alone has
+its next life under the same negotiator, to which it goes on to speak. One that is only taken for dead goes on with its
+negotiator, step by step between those of later lives (``beside.py``).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from yarnspec.core.messages.settings import Settings
+from yarnspec.core.negotiator import Negotiator
+from yarnspec.simulate.restarts.beside import Beside
+from yarnspec.simulate.restarts.driver import Life
+from yarnspec.simulate.restarts.masters import Masters
+from yarnspec.simulate.restarts.resumption_plan import Crash, Disk, ResumptionPlan, ResumptionResult, Steps
+
+
+def resume(
+    seed: int,
+    core: Callable[[Settings], Negotiator] = Negotiator,
+    crash: Crash | None = None,
+    disk: Disk | None = None,
+) -> ResumptionResult:
+    """Run the plan of a seed to the end of its program. Raises BrokenRule when its result would be wrong.
+
+    ``crash``: the only one, in place of those of the plan. ``disk``: is given what is left at the end.
+    """
+    plan = ResumptionPlan.draw(seed)
+    if crash is not None:
+        plan = crash.of(plan)
+    rng = random.Random(seed + (1 << 33))
+    disk = Disk() if disk is None else disk
+    masters = Masters(plan, rng, core)
+    beside = Beside(plan, disk, rng)
+    lives: list[Life] = []
+    while True:
+        life = Life(plan, masters.now, disk, rng)
+        lives.append(life)
+        steps = life.run()
+        end = None if len(lives) > plan.crashes else crash or _draw(plan, rng, alone=masters.now.dies_alone)
+        dead = _dies(steps, end, beside)
+        life.journal.seal(rng)
+        if end is None or not dead:
+            break
+        if end.lives_on:
+            beside.add(life, steps)
+        masters.next_life()
+        disk.suffer(plan, rng)
+    beside.end()
+    return ResumptionResult(
+        epochs=len(lives),
+        attempts=masters.now.attempt,
+        in_place=masters.in_place,
+        beside=beside.steps,
+        refused=sum(one.journal.refused for one in lives),
+        fenced=sum(one.fenced for one in lives),
+        refused_late=sum(one.master.late for one in lives),
+        ran=sum(one.ran for one in lives),
+        ideal=sum(one.maps for one in plan.shuffles),
+        restored=sum(one.restored for one in lives),
+        late=sum(one.late for one in lives),
+        durable=[one.saved for one in lives[1:]],
+    )
+
+
+def _dies(steps: Steps[None], end: Crash | None, beside: Beside) -> bool:
+    """Have a life go on until it dies, or is taken for dead; False when its program has ended before."""
+    for step, _ in enumerate(steps):
+        if end is not None and step == end.step:
+            return True
+        beside.go_on()
+    return False
+
+
+def _draw(plan: ResumptionPlan, rng: random.Random, *, alone: bool) -> Crash:
+    """A crash anywhere in a life, also before it has done anything."""
+    of_driver = 2 * (len(plan.shuffles) + sum(one.maps for one in plan.shuffles))
+    if alone:
+        return Crash(rng.randint(0, of_driver), "driver")
+    return Crash(rng.randint(0, of_driver * 3 // 2 + 8), "master", lives_on=rng.choice((False, False, True)))

@@ -1,0 +1,107 @@
+"""What a program said last, in a few kilobytes: the traceback of its error, else the end of its output."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import msgspec
+
+_HEADER = "Traceback (most recent call last)"
+# A line of Spark's log, of a Java stack, or what Python prints between two tracebacks.
+_AFTER_MESSAGE = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d |\t(at |\.\.\. )|Caused by: |Driver stacktrace:")
+_JAVA_STACK = re.compile(r"\t(at |\.\.\. )|Driver stacktrace:")
+
+_FRAME_LINES = 40
+_MESSAGE_LINES = 16
+_LAST_LINES = 15
+_LINE_BYTES = 1000
+_FRAMES_BYTES = 3500
+_MESSAGE_BYTES = 3000
+REASON_BYTES = 500
+SHOWN_BYTES = _FRAMES_BYTES + _MESSAGE_BYTES + 500
+"""No text of this module is longer, with the header and the marks of what is left out."""
+
+_READ_BYTES = 8 * 1024 * 1024
+"""How far back a log is looked through: an error's text may hold a query plan of megabytes."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """The error that ended the program, as the hook in the program notes it: each frame's lines, and type with text."""
+
+    frames: tuple[str, ...]
+    text: str
+
+
+def of_failure(failure: Failure) -> str:
+    """Python's traceback of an error, without the middle of what is long and without Java's stack."""
+    message = [line for line in failure.text.rstrip().splitlines() if not _JAVA_STACK.match(line)]
+    return _traceback("".join(failure.frames).splitlines(), message)
+
+
+def last_traceback(log: Path, begins: int = 0) -> str:
+    """The last Python traceback of a log, from its byte ``begins`` on; empty when there is none."""
+    lines = tail(log, begins)
+    starts = [number for number, line in enumerate(lines) if line.startswith(_HEADER)]
+    if not starts:
+        return ""
+    after = lines[starts[-1] + 1 :]
+    frames = list(itertools.takewhile(lambda line: line.startswith(" "), after))
+    message = list(itertools.takewhile(lambda line: not _AFTER_MESSAGE.match(line), after[len(frames) :]))
+    return _traceback(frames, message)
+
+
+def last_lines(log: Path, begins: int = 0, count: int = _LAST_LINES) -> str:
+    """The last lines of a log, none of those before its byte ``begins``."""
+    return without_middle("\n".join(_short_lines(tail(log, begins)[-count:])), SHOWN_BYTES)
+
+
+def exception_line(traceback: str) -> str:
+    """The line of a traceback that names the exception; the last line of anything else."""
+    lines = traceback.strip().splitlines()
+    if not lines:
+        return ""
+    starts = [number for number, line in enumerate(lines) if line.startswith(_HEADER)]
+    after = lines[starts[-1] + 1 :] if starts else []
+    return without_middle(next((line for line in after if not line.startswith(" ")), lines[-1]), REASON_BYTES)
+
+
+def tail(log: Path, begins: int = 0, limit_bytes: int = _READ_BYTES) -> list[str]:
+    """The last lines of a log, none of those before its byte ``begins``."""
+    try:
+        with log.open("rb") as stream:
+            stream.seek(max(begins, log.stat().st_size - limit_bytes))
+            return stream.read().decode("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def without_middle(text: str, limit_bytes: int) -> str:
+    """A text of about ``limit_bytes`` at most: of a longer one both ends, and how much is left out between them."""
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) <= limit_bytes:
+        return text
+    half = limit_bytes // 2
+    first, last = (part.decode("utf-8", "ignore") for part in (encoded[:half], encoded[-half:]))
+    return f"{first} … ({len(encoded) - 2 * half} bytes left out) … {last}"
+
+
+def _traceback(frames: list[str], message: list[str]) -> str:
+    lines = [
+        f"{_HEADER}:",
+        *_fewer_lines(frames, _FRAME_LINES, _FRAMES_BYTES),
+        *_fewer_lines(message, _MESSAGE_LINES, _MESSAGE_BYTES),
+    ]
+    return "\n".join(lines).rstrip()
+
+
+def _fewer_lines(lines: list[str], count: int, limit_bytes: int) -> list[str]:
+    if len(lines) > count:
+        half = count // 2
+        lines = [*lines[:half], f"  ({len(lines) - 2 * half} lines left out)", *lines[-half:]]
+    return without_middle("\n".join(_short_lines(lines)), limit_bytes).splitlines()
+
+
+def _short_lines(lines: list[str]) -> list[str]:
+    return [without_middle(line, _LINE_BYTES) for line in lines]

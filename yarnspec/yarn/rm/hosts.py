@@ -1,0 +1,40 @@
+"""The cluster's hosts by name: is there such a host, and is any of them large enough."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from yarnspec.errors import NotFound, UsageError
+from yarnspec.yarn.rm.reports import Host, Size
+
+ALL_STATES = ("NEW", "RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN")
+
+
+def check_known(names: Iterable[str], hosts: Sequence[Host]) -> None:
+    """NotFound, with what was probably meant, for a host name that the ResourceManager does not know."""
+    known = {host.host for host in hosts}
+    for name in names:
+        if name in known:
+            continue
+        close = difflib.get_close_matches(name, known, n=1)
+        meant = f" Did you mean {close[0]}?" if close else ""
+        shown = ", ".join(sorted(known)[:10]) or "none"
+        raise NotFound(f"The ResourceManager knows no host {name!r}.{meant} Its hosts: {shown}.")
+
+
+def check_fits(what: str, size: Size, hosts: Sequence[Host], maximum: Size) -> None:
+    """UsageError when a container is larger than the scheduler gives, or than any running host is."""
+    if size.memory_mb > maximum.memory_mb or size.vcores > maximum.vcores:
+        raise UsageError(
+            f"{what} needs {size.memory_mb} MiB and {size.vcores} cores, but YARN's largest container here is "
+            f"{maximum.memory_mb} MiB and {maximum.vcores} cores."
+        )
+    running = [host for host in hosts if host.state == "RUNNING"]
+    # No host at all is not the request's fault: the application waits for one.
+    if running and not any(host.memory_mb >= size.memory_mb and host.vcores >= size.vcores for host in running):
+        largest = max(running, key=lambda host: (host.memory_mb, host.vcores))
+        raise UsageError(
+            f"{what} needs {size.memory_mb} MiB and {size.vcores} cores, and no host has that much; the largest, "
+            f"{largest.host}, has {largest.memory_mb} MiB and {largest.vcores} cores."
+        )

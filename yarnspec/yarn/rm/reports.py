@@ -1,0 +1,121 @@
+"""What the ResourceManager tells about a cluster and its applications, as plain frozen values.
+
+``host`` is everywhere the host of YARN's node id, without its port.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+FINISHED_STATES = frozenset({"FINISHED", "FAILED", "KILLED"})
+
+
+class ClusterInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """The ResourceManager itself. ``id`` is the time of its start: application ids carry it."""
+
+    id: int
+    started_ms: int
+    state: str
+    ha_state: str
+    version: str
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """One NodeManager. ``attributes`` maps ``prefix/name`` to the value that the host publishes."""
+
+    host: str
+    node_id: str
+    rack: str
+    state: str
+    http_address: str
+    memory_mb: int
+    vcores: int
+    used_memory_mb: int
+    used_vcores: int
+    containers: int
+    labels: tuple[str, ...] = ()
+    attributes: dict[str, str] = {}
+    health_report: str = ""
+
+
+class Queue(msgspec.Struct, frozen=True, kw_only=True):
+    """One queue of the scheduler; numbers that its scheduler does not tell are None."""
+
+    name: str
+    path: str
+    leaf: bool
+    state: str
+    capacity_percent: float | None = None
+    max_capacity_percent: float | None = None
+    max_am_percent: float | None = None
+    am_limit_memory_mb: int | None = None
+    am_used_memory_mb: int | None = None
+    max_allocation_memory_mb: int | None = None
+    max_allocation_vcores: int | None = None
+
+
+class Size(msgspec.Struct, frozen=True):
+    """Memory and virtual cores of one container."""
+
+    memory_mb: int
+    vcores: int
+
+
+class ApplicationReport(msgspec.Struct, frozen=True, kw_only=True):
+    """YARN's report of one application. ``final_status`` is UNDEFINED until it ended; times are 0 when not yet."""
+
+    id: str
+    user: str
+    name: str
+    queue: str
+    type: str
+    state: str
+    final_status: str
+    diagnostics: str
+    tracking_url: str
+    started_ms: int
+    launched_ms: int
+    finished_ms: int
+    progress_percent: float
+    priority: int
+    tags: tuple[str, ...] = ()
+    am_host: str | None = None
+    am_http_address: str | None = None
+    allocated_memory_mb: int = 0
+    running_containers: int = 0
+    pending_containers: int = 0
+    log_aggregation_status: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the application reached a final state."""
+        return self.state in FINISHED_STATES
+
+
+class AttemptReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt of an application; ``number`` counts from 1."""
+
+    id: str
+    number: int
+    am_container_id: str
+    am_host: str | None
+    am_http_address: str | None
+    started_ms: int
+    finished_ms: int
+    state: str | None = None
+    diagnostics: str = ""
+
+
+class ContainerReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One container of an attempt as the ResourceManager knows it."""
+
+    id: str
+    host: str
+    http_address: str
+    state: str
+    memory_mb: int
+    vcores: int
+    started_ms: int
+    finished_ms: int
+    exit_status: int
+    diagnostics: str = ""
