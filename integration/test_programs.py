@@ -125,7 +125,7 @@ def test_arguments_variables_and_the_class_path(submit: Submit, yarnspec: Yarnsp
         assert seen["MINE"] == f"{seen['PWD']}/ü:{host} `date` $(date) $"
     here = report["task"]["PWD"]
     assert {f"{here}/a.zip", f"{here}/b.zip"} <= set(report["task"]["PYTHONPATH"].split(":"))
-    assert report["resource"] == f"file:{report['driver']['variables']['PWD']}/any.properties"
+    assert report["resource"] == f"file:{report['driver']['PWD']}/any.properties"
     assert report["hadoop"]["mine"] == "yes"
     assert report["hadoop"]["fs.defaultFS"].startswith("hdfs://")
     assert report["read"] == ["größe=3"]
