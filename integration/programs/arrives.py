@@ -24,7 +24,7 @@ def main() -> None:
     spark = SparkSession.builder.getOrCreate()
     context = spark.sparkContext
     there = context.parallelize([0], 1).map(look).collect()[0]
-    loader = context._jvm.Thread.currentThread().getContextClassLoader()  # type: ignore[union-attr]
+    loader = context._jvm.Thread.currentThread().getContextClassLoader()
     hadoop = context._jsc.hadoopConfiguration()
     document = {
         "arguments": [os.fsencode(argument).hex() for argument in sys.argv[1:]],
