@@ -412,10 +412,9 @@ def test_a_journal_that_ends_leaves_what_is_saved_usable() -> None:
 
 def test_an_attempt_that_another_has_taken_over_from_ends() -> None:
     world = second_epoch()
-    assert names(world.tell(rec.RecordingEnded(why="epoch 3 has begun", fenced=True))) == [
-        "StopDriver",
-        "AbandonAttempt",
-    ]
+    told = world.tell(rec.RecordingEnded(why="epoch 3 has begun", fenced=True))
+    assert names(told) == ["StopDriver", "AbandonAttempt"]
+    assert told[1].reason == "epoch 3 has begun, so epoch 2 may change nothing any more"
 
 
 def test_a_shuffle_that_cannot_be_told_of_any_more_is_refused_for_good() -> None:

@@ -139,7 +139,10 @@ def test_while_it_cannot_be_written_that_is_a_warning() -> None:
     log = EventLog(1, opened, pause_s=0.01)
     log.append(DriverStarted(pid=1), 1)
     assert failed.wait(5)
-    assert (log.problem, log.warning) == ("", "the event history waits to be written: OSError: no datanodes")
+    assert (log.problem, log.warning) == (
+        "",
+        "the event history is not written at the moment, and tried again: OSError: no datanodes",
+    )
     file.failure = None
     assert log.close(5)
     assert log.warning == ""

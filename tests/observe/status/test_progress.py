@@ -69,12 +69,29 @@ def test_each_change_is_a_line_and_nothing_else() -> None:
         [],
         [
             f"{APP}: RUNNING, executing",
-            "executors: 1 of 2 run; waiting: no room",
+            "executors: 1 of 2 run",
+            "waiting: no room",
             "blocked: h: slow",
             "stage 0 runs 4 tasks: count",
             "warning: careful",
         ],
         [f"{APP}: SUCCEEDED", "not blocked any more: h", "stage 0 is done: count"],
+    ]
+
+
+def test_what_yarn_says_again_with_other_numbers_is_said_once_and_without_details() -> None:
+    stderr = io.StringIO()
+    lines = Lines(stderr, io.BytesIO())
+    for free, running in ((512, 0), (256, 0), (128, 1)):
+        reason = f"Node has {free} MB. Details : Partition = <DEFAULT> ; Queue's capacity = 100.0 %"
+        lines.show(msgspec.structs.replace(RUNNING, running_containers=running, pending_reason=reason))
+        lines.show(msgspec.structs.replace(RUNNING, running_containers=running, warnings=("careful",)))
+    assert stderr.getvalue().splitlines() == [
+        f"{APP}: RUNNING, waiting",
+        "executors: 0 of 2 run",
+        "waiting: Node has 512 MB.",
+        "warning: careful",
+        "executors: 1 of 2 run",
     ]
 
 

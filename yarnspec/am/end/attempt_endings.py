@@ -25,6 +25,8 @@ _KILLED = _NOT_COUNTED | {137, 143}
 _TIMED_OUT = re.compile(r"ApplicationMaster for attempt \S+ timed out")
 _EXIT_CODE = re.compile(r"exitCode:\s*(-?\d+)")
 _DETAILS = re.compile(r"Diagnostics:\s*(?:\[[^\]]*\])?\s*(\S.*)")
+_ADVICE = "For more detailed output,"
+"""Here begins what YARN advises its own users to do; it stands behind the details without a blank."""
 _MOST_CHARACTERS = 300
 
 
@@ -55,7 +57,8 @@ def why_ended(attempt: AttemptReport) -> str:
     """How YARN says that an attempt's master ended: the exit code and the first line of the details."""
     code, details = _exit_code(attempt), _DETAILS.search(attempt.diagnostics)
     ended = "ended" if code is None else f"ended with exit code {code}"
-    why = details[1].strip() if details else " ".join(attempt.diagnostics.split()) or "YARN gives no reason"
+    why = details[1] if details else " ".join(attempt.diagnostics.split())
+    why = why.partition(_ADVICE)[0].strip() or "YARN gives no reason"
     return f"its application master {ended}: {why[:_MOST_CHARACTERS]}"
 
 

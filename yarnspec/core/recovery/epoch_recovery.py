@@ -217,7 +217,7 @@ class EpochRecovery:
 
     def _ended_too(self, event: rec.RecordingEnded, now_ms: int) -> list[Command]:
         if event.fenced:
-            return self._lifecycle.abandon(f"epoch {self._lifecycle.epoch} is over: {event.why}")
+            return self._lifecycle.abandon(f"{event.why}, so epoch {self._lifecycle.epoch} may change nothing any more")
         return self._guard.run(self._recording_ended, event, now_ms) + self._outputs.ended(event.why)
 
     def _journal_replayed(self, event: rec.JournalReplayed, now_ms: int) -> list[Command]:

@@ -22,6 +22,7 @@ from typing import NamedTuple, Protocol
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event, TaskFinished
 from yarnspec.core.messages.observations import Observations
+from yarnspec.errors import YarnspecError
 from yarnspec.observe.forms.records import Record, encode, record_of
 from yarnspec.observe.forms.taskrows import lines
 
@@ -113,7 +114,9 @@ class EventLog:
     def warning(self) -> str:
         """The same, or why it is not written just now."""
         error = self._error
-        return self._problem or (f"the event history waits to be written: {error}" if error else "")
+        return self._problem or (
+            f"the event history is not written at the moment, and tried again: {error}" if error else ""
+        )
 
     @property
     def last_seq(self) -> int:
@@ -192,7 +195,9 @@ class EventLog:
                 now_s = time.monotonic()
                 failing_since_s = now_s if failing_since_s is None else failing_since_s
                 with self._changed:
-                    self._error = f"{type(error).__name__}: {error}"
+                    self._error = (
+                        error.message if isinstance(error, YarnspecError) else f"{type(error).__name__}: {error}"
+                    )
                     if now_s - failing_since_s >= self._patience_s:
                         self._give_up(self._error)
                     self._changed.wait_for(lambda: self._problem, self._pause_s)

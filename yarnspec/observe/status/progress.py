@@ -24,6 +24,10 @@ from yarnspec.observe.forms.document import StatusDocument
 
 _SHOWN_STAGES = 4
 _SHOWN_NAME = 44
+_SHOWN_REASON = 160
+_WAITING = "waiting: "
+_WARNING = "warning: "
+_NUMBERS = re.compile(r"\d+")
 _DIRECTORIES = re.compile(r"(?<= at )/\S*/(?=[^/\s]+:\d+)")
 _BAR_WIDTH = 24
 _STYLES = {"SUCCEEDED": "green", "FAILED": "red", "KILLED": "red"}
@@ -65,6 +69,7 @@ class Lines:
         self._stdout = stdout
         self._lock = threading.Lock()
         self._before: StatusDocument | None = None
+        self._told: set[str] = set()
 
     def __enter__(self) -> Lines:
         return self
@@ -75,9 +80,15 @@ class Lines:
         pass
 
     def show(self, document: StatusDocument) -> None:
-        """Print what has changed."""
+        """Print what has changed; each warning, and each reason to wait, only once."""
         with self._lock:
             for line in changes(self._before, document):
+                # The next reason of the same kind has other numbers.
+                once = _NUMBERS.sub("", line) if line.startswith(_WAITING) else line
+                if line.startswith((_WAITING, _WARNING)):
+                    if once in self._told:
+                        continue
+                    self._told.add(once)
                 self._print(line)
             self._before = document
 
@@ -185,8 +196,8 @@ def changes(before: StatusDocument | None, now: StatusDocument) -> Iterator[str]
     was = before or StatusDocument(application_id=now.application_id, state="")
     if state_in_words(was) != state_in_words(now):
         yield f"{now.application_id}: {state_in_words(now)}"
-    if not now.ended and _need(was) != _need(now):
-        yield from _need_in_words(now)
+    if not now.ended:
+        yield from _needs(was, now)
     blocked_before = {one.host for one in was.blocked_hosts}
     blocked_now = {one.host: one.reason for one in now.blocked_hosts}
     for host in sorted(blocked_now.keys() - blocked_before):
@@ -201,7 +212,7 @@ def changes(before: StatusDocument | None, now: StatusDocument) -> Iterator[str]
         if known.get((stage.stage, stage.stage_attempt)) != stage.state:
             words = {"RUNNING": f"runs {stage.tasks} tasks", "SUCCEEDED": "is done", "FAILED": "failed"}
             yield f"stage {stage.stage} {words[stage.state]}: {short_stage(stage.name)}"
-    yield from (f"warning: {warning}" for warning in now.warnings if warning not in was.warnings)
+    yield from (f"{_WARNING}{warning}" for warning in now.warnings if warning not in was.warnings)
 
 
 def state_in_words(document: StatusDocument) -> str:
@@ -273,23 +284,26 @@ def visible(text: str) -> str:
     return "".join(one if one.isprintable() else "�" for one in " ".join(text.split()))
 
 
-def _need(document: StatusDocument) -> tuple[int, int, str]:
-    return document.wanted_containers, document.running_containers, document.pending_reason
+def _needs(was: StatusDocument, now: StatusDocument) -> Iterator[str]:
+    wanted, running = now.wanted_containers, now.running_containers
+    if (wanted or running) and (wanted, running) != (was.wanted_containers, was.running_containers):
+        yield f"executors: {running} of {wanted} run"
+    if now.pending_reason and now.pending_reason != was.pending_reason:
+        yield f"{_WAITING}{short_reason(now.pending_reason)}"
 
 
-def _need_in_words(document: StatusDocument) -> Iterator[str]:
-    wanted, running, reason = _need(document)
-    if wanted or running:
-        yield f"executors: {running} of {wanted} run" + (f"; waiting: {reason}" if reason else "")
-    elif reason:
-        yield f"waiting: {reason}"
+def short_reason(reason: str) -> str:
+    """What YARN says first of why a container does not come; ``yarnspec status`` has the rest."""
+    first = visible(reason).partition(" Details :")[0]
+    return first if len(first) <= _SHOWN_REASON else f"{first[: _SHOWN_REASON - 1]}…"
 
 
 def _executors(document: StatusDocument) -> Iterable[RenderableType]:
     if document.wanted_containers or document.running_containers:
         yield Text(f"  executors {document.running_containers}/{document.wanted_containers}")
     if document.pending_reason:
-        yield Text(f"  waiting: {visible(document.pending_reason)}", style="yellow", no_wrap=True, overflow="ellipsis")
+        reason = short_reason(document.pending_reason)
+        yield Text(f"  {_WAITING}{reason}", style="yellow", no_wrap=True, overflow="ellipsis")
 
 
 def _shortened(text: str) -> str:
