@@ -1,7 +1,7 @@
 """Shows what was shipped with a program, as the driver and a task see it, as one JSON line.
 
-Expects `--files words.txt`, `--py-files shipped_module.py`; optionally a `sitecustomize.py` and an archive with the
-link `box`.
+Expects `--files words.txt`, `--py-files shipped_module.py`, and optionally `sitecustomize.py` and an archive with the
+link `box`. The arguments are packages that have come by `--py-files` too, each with a file of data.
 """
 
 from __future__ import annotations
