@@ -30,7 +30,7 @@ _HEAD_PAGE = """\
 `make docs` renders this page and [conf/yarnspec.yaml](../conf/yarnspec.yaml) from the declarations in
 `yarnspec/core/options` and `yarnspec/core/detectors`.
 
-`--set GROUP.NAME=VALUE` wins over the environment, the environment over `--config FILE`, and that file over the
+`--set placement.mode=blacklist` wins over the environment, the environment over `--config FILE`, and that file over the
 defaults. The environment variable of `placement.mode` is `YARNSPEC_PLACEMENT__MODE`; the others are named alike.
 `yarnspec config show --origin` prints each option's value and where it comes from.
 

@@ -1,6 +1,6 @@
-"""What the journal of an application remembers: one record for each fact that the driver's next life needs.
+"""What the journal of an application remembers: one record for each fact that the next driver needs.
 
-An epoch is one life of the driver. *Summary* records are durable before what they tell of takes effect; *detail*
+An epoch is one run of the driver. *Summary* records are durable before what they tell of takes effect; *detail*
 records are written in batches, and losing the last of them only costs repeated work. The core asks for them to be
 written and reads them back; `yarnspec/journal` knows how they lie on disk, `docs/journal-format.md` tells it to others.
 Fields may be added with a default; a name or a meaning never changes.

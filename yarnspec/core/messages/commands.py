@@ -52,9 +52,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BeginEpoch(Command, frozen=True):
-    """The driver died and gets another life in this attempt, its ``restart``-th.
+    """The driver died and starts once more in this attempt, its ``restart``-th.
 
-    Whatever belongs to one life begins anew: the epoch's events and journal, the driver's address and its bridge. The
+    Whatever belongs to one epoch begins anew: the epoch's events and journal, the driver's address and its bridge. The
     driver itself is started by ``StartDriver``, when it is known what is saved.
     """
 

@@ -11,12 +11,12 @@ from yarnspec.core.options.types import MsOrZero
 
 class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Going on with what is left of the work after the driver or the application master died; docs/recovery.md says
-    how. Flink's names of these options (execution.batch.job-recovery.enabled and others, all in that page) are taken as
-    well, with a warning.
+    how. Flink's names of these options (execution.batch.job-recovery.enabled and others, all in docs/options.md) are
+    taken as well, with a warning.
     """
 
     enabled: bool = True
-    """Whether finished map outputs and written files are recorded, so that the driver's next life goes on from there.
+    """Whether finished map outputs and written files are recorded, so that the next driver goes on from there.
     Off: a driver that dies ends the attempt, and the next one runs the program from its first line, as in Spark. Off by
     itself, with a warning, where spark.yarn.am.attemptFailuresValidityInterval is set and this is not, and where it
     cannot work: with spark.io.encryption.enabled, spark.shuffle.service.fetch.rdd.enabled, spark.shuffle.push.enabled,
@@ -37,17 +37,17 @@ class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     a crash run again."""
 
     journal_appends: bool = True
-    """Whether the journal of a driver's life is one file that grows. `false`: one file for each time that something is
+    """Whether the journal of a driver epoch is one file that grows. `false`: one file for each time that something is
     written (once a flush_interval, and at each shuffle and step of a write), where what is written to an open file
     cannot be brought to the disk. The journal must be on HDFS, viewfs or local files."""
 
     repeatable: bool = False
-    """Whether a map that runs again gives the same rows, or rows whose order makes no difference, as Spark takes for
-    granted while a driver lives. `true` only for a program whose functions are deterministic (no random numbers, no
-    clock, nobody else asked), to which it does not matter which of two equal rows comes first, and in which no sum or
-    mean of fractions, whose last bits go by the order of rows, decides where a row goes (`docs/recovery.md`): then the
-    work computed from a shuffle is used again although some of its maps have to run again, after a lost host for
-    example. `false`: it runs again as well."""
+    """Whether a map that runs again gives the same rows, or rows whose order makes no difference. Spark takes this for
+    granted while a driver lives. `true` only for a program whose functions are deterministic: no random numbers, no
+    clock, nobody else asked. Nor may it matter which of two equal rows comes first. No sum or mean of fractions may
+    decide where a row goes, as their last bits go by the order of rows (`docs/internals/recovery.md`). `true`: the work
+    computed from a shuffle is used again although some of its maps have to run again, after a lost host for example.
+    `false`: that work runs again as well."""
 
     verify_checksums: bool = True
     """Whether a kept map output is read once and compared with its checksums before it is used again. Its size and its
@@ -66,7 +66,7 @@ class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How often a driver that was killed or ran out of memory is started again while its application master lives,
     before the attempt is given up (`am.max_attempts` says how many of those there are): the first time at once, then
     after 1 s, 2 s and so on, 30 s at most. Only with recovery on. 0: every such end gives up the attempt. At most 9,
-    and at most 6 of three attempts, 4 of four, 3 of five: all of them together have room for 21 lives. With
+    and at most 6 of three attempts, 4 of four, 3 of five: all of them together have room for 21 driver epochs. With
     am.max_attempts 1 it is 0 unless it is set: that is how one asks for a single run."""
 
     live_adoption: bool = False
