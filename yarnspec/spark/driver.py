@@ -186,12 +186,21 @@ class DriverProcess:
     def _expands(self, key: str) -> bool:
         return key.startswith(_EXECUTOR_ENVIRONMENT) and has_references(self.planned[key])
 
+    def _give_the_program_its_name(self) -> None:
+        """Copy the program to its link: Spark runs what the link leads to, which may be stored under a plainer name."""
+        program = self._directory / self._plan.program.primary
+        if program.is_symlink() and program.resolve().name != program.name:
+            content = program.read_bytes()
+            program.unlink()
+            program.write_bytes(content)
+
     def start(self, on_exit: Callable[[DriverExit], None]) -> int:
         """Start the JVM; ``on_exit`` is called once, from a thread of its own. Returns the process id.
 
         The JVM stays in the AM's process group on purpose: when YARN ends the container, it ends the whole group.
         """
         (self._directory / PROGRAM_END_FILE).unlink(missing_ok=True)
+        self._give_the_program_its_name()
         owned = os.open(self._directory / OWNED_KEYS_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(owned, "wb") as stream:
             told = {
