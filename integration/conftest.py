@@ -41,7 +41,7 @@ CLEAN_UP_TIMEOUT_S = 30
 PROPERTIES = {
     # The logs of containers that have ended stay on the hosts: a test that fails shows them.
     "yarn.nodemanager.delete.debug-delay-sec": "600",
-    # On a busy machine of two cores an application master may need more than 10 s to register.
+    # A frozen application master is given up sooner than the mini cluster's default says.
     "yarn.am.liveness-monitor.expiry-interval-ms": "30000",
     "yarn.scheduler.capacity.root.queues": "default,narrow,urgent",
     # It may take the whole cluster, and loses what is not its own when somebody comes to `urgent`.

@@ -21,7 +21,7 @@ HOSTS = 4
 PROPERTIES = {
     # The logs of containers that have ended stay on the hosts: a seed that fails shows them.
     "yarn.nodemanager.delete.debug-delay-sec": "300",
-    # On a busy machine of two cores an application master may need more than 10 s to register.
+    # A frozen application master is given up sooner than the mini cluster's default says.
     "yarn.am.liveness-monitor.expiry-interval-ms": "30000",
 }
 ENDS_WITHIN_S = 300.0

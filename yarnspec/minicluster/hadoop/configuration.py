@@ -26,6 +26,8 @@ DATA_NODE = "datanode"
 SLOW_HOSTS = "slowhosts"
 OWNER_WATCH = "ownerwatch"
 EXPIRY_MS = 10_000
+# An application master registers only when all its files are there: a large archive is unpacked first.
+_MASTER_EXPIRY_MS = 60_000
 _SLOWEST = 100
 _SCHEDULER_PREFIX = "yarn.scheduler.capacity."
 
@@ -175,7 +177,7 @@ def _yarn_site(shape: Shape, ports: Ports, jars: Path) -> dict[str, str]:
         "yarn.log-aggregation-enable": "true",
         "yarn.nodemanager.remote-app-log-dir": "/tmp/logs",  # noqa: S108 - in HDFS
         "yarn.nm.liveness-monitor.expiry-interval-ms": str(EXPIRY_MS),
-        "yarn.am.liveness-monitor.expiry-interval-ms": str(EXPIRY_MS),
+        "yarn.am.liveness-monitor.expiry-interval-ms": str(_MASTER_EXPIRY_MS),
         "yarn.scheduler.minimum-allocation-mb": "128",
         "yarn.scheduler.maximum-allocation-mb": str(shape.memory_mb),
         "yarn.scheduler.maximum-allocation-vcores": str(shape.vcores),
