@@ -66,6 +66,7 @@ soak: jar
 	$(BIN)/python -m integration.bench journal
 	$(BIN)/python -m pytest integration -m 'soak or turn'
 	$(BIN)/python -m integration.soak
+	$(BIN)/python -m integration.soak chaos --minutes 15
 
 bench: jar
 	$(BIN)/python -m integration.bench

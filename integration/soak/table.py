@@ -24,7 +24,8 @@ checked:
 Times are seconds from the submission. A fault in brackets did nothing: no victim was left, or it was denied.
 
 The parts before it: a journal cut at every byte and with its bits flipped (`integration.soak.journal`), a thousand
-simulated programs of shuffles (`integration.soak.everystep`), and the long tests on clusters.
+simulated programs of shuffles (`integration.soak.everystep`), and the long tests on clusters. The part after it is
+chaos (`integration.soak chaos`): for a quarter of an hour something is killed every half minute beside the jobs.
 
 In a simulated program the real core meets a driver, hosts and a journal that are played. The program's first epoch dies
 at each of its steps: the driver alone, with its application master, or only taken for dead. Then its journal is sealed,

@@ -469,7 +469,7 @@ def test_a_signal_is_no_orderly_end(program: Program, text: str) -> None:
         ("def f(): f()\nf()", "line 2", "RecursionError: maximum recursion depth exceeded\n"),
         ("class E(Exception):\n def __str__(self): return 1 / 0\nraise E", "line 3", "E: <exception str() failed>\n"),
         ("raise ValueError('\\ud800')", "line 1", "ValueError: \\ud800\n"),
-        ("raise ValueError(1) from ValueError(2)", "line 1", "ValueError: 1\n"),
+        ("raise ValueError(1) from ValueError(2)", "line 1", "ValueError: 1\nCaused by: ValueError: 2\n"),
     ],
 )
 def test_an_error_is_noted_with_its_frames(program: Program, text: str, frame: str, said: str) -> None:

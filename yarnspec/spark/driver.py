@@ -24,7 +24,7 @@ from yarnspec.spark.runtime import (
     driver_class_path,
     spark_home,
 )
-from yarnspec.spark.variables import expand, has_references, set_variables
+from yarnspec.spark.variables import expand, expand_option, has_references, set_variables
 
 STDOUT_FILE = "driver.stdout"
 STDERR_FILE = "driver.stderr"
@@ -148,7 +148,8 @@ class DriverProcess:
             f"-Xmx{plan.driver_heap_mb}m",
             "-XX:OnOutOfMemoryError=kill -9 %p",
             *MODULE_OPTIONS,
-            *plan.driver_java_options,
+            *(expand_option(option, environment) for option in plan.driver_java_options),
+            expand_option("-Dspark.yarn.app.container.log.dir=<LOG_DIR>", environment),
             "-cp",
             ":".join(class_path),
             DRIVER_MAIN,

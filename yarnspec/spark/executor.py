@@ -13,7 +13,7 @@ from yarnspec.plan import (
     Plan,
 )
 from yarnspec.spark.runtime import MODULE_OPTIONS, UTF_8_FOR_THE_JVM
-from yarnspec.spark.variables import shell_word
+from yarnspec.spark.variables import option_word, shell_word
 
 EXECUTOR_ID = "YARNSPEC_EXECUTOR_ID"
 DRIVER_ADDRESS = "YARNSPEC_DRIVER_ADDRESS"
@@ -57,14 +57,15 @@ done
 # Where YARN runs containers as a user of its own, HDFS still has to see the application's.
 export SPARK_USER={shlex.quote(plan.user)}
 {activate}
+if [ -z "${{SPARK_HOME:-}}" ]; then
+  # Before the user's variables are set: a PYTHONPATH among them may lead to another pyspark.
+  SPARK_HOME=$({shlex.quote(plan.python)} -c 'import importlib.util as u; print(u.find_spec("pyspark").submodule_search_locations[0])')
+fi
 . ./{EXECUTOR_VARIABLES_FILE}
 {secret}
 # Spark puts the modules of --py-files there before a task's Python starts, which looks for sitecustomize first of all.
 export PYTHONPATH="$PWD${{PYTHONPATH:+:$PYTHONPATH}}"
 python={shlex.quote(plan.worker_python)}
-if [ -z "${{SPARK_HOME:-}}" ]; then
-  SPARK_HOME=$({shlex.quote(plan.python)} -c 'import importlib.util as u; print(u.find_spec("pyspark").submodule_search_locations[0])')
-fi
 export SPARK_HOME PYSPARK_PYTHON="$python" SPARK_LOCAL_IP="$NM_HOST"
 spark_jars={jars or '""'}
 [ -n "$spark_jars" ] || spark_jars="$SPARK_HOME/jars"
@@ -79,7 +80,7 @@ until (exec 3<>"$gate" 4<>"$driver") 2>/dev/null; do
   sleep 0.1
 done
 {UTF_8_FOR_THE_JVM}
-exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" {" ".join(_word(option) for option in java_options)} \\
+exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" {" ".join(option_word(option, _OPTIONS_NAMES) for option in java_options)} \\
   -Djava.io.tmpdir="$PWD/tmp" \\
   -Dspark.yarn.app.container.log.dir="${{LOG_DIRS%%,*}}" \\
   -cp {users_class_path}"{class_path}:$spark_jars/*" \\
@@ -90,23 +91,8 @@ exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" {" ".join(_word(option) for option in
 """  # noqa: E501 - a command of the script stands on one line
 
 
-_PLACEHOLDERS = {
-    "<LOG_DIR>": '"${LOG_DIRS%%,*}"',
-    "{{PWD}}": '"$PWD"',
-    "{{APP_ID}}": '"$SKEIN_APPLICATION_ID"',
-    "{{EXECUTOR_ID}}": f'"${EXECUTOR_ID}"',
-}
-"""What Spark's documentation promises to replace in an executor's Java options."""
-
-
-def _word(option: str) -> str:
-    """A Java option as a word of the script, with Spark's placeholders filled in by the shell."""
-    word = shlex.quote(option)
-    for placeholder, value in _PLACEHOLDERS.items():
-        if placeholder in word:
-            # Out of the single quotes that the placeholder's own characters made necessary, and in again.
-            word = word.replace(placeholder, f"'{value}'")
-    return word
+_OPTIONS_NAMES = {"APP_ID": "SKEIN_APPLICATION_ID", "EXECUTOR_ID": EXECUTOR_ID}
+"""Spark's documentation promises these two for an executor's Java options, beside the container's variables."""
 
 
 def container_environment(executor_id: str, driver_address: str, gate: str, epoch: int) -> dict[str, str]:

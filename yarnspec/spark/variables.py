@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 _PIECE = re.compile(
     r"\{\{(?P<yarn>[A-Za-z_][A-Za-z0-9_]*)\}\}"
@@ -20,6 +20,9 @@ _PIECE = re.compile(
     r"|(?P<separator><CPS>)"
     r"|(?P<logs><LOG_DIR>)"
 )
+_PIECE_OF_AN_OPTION = re.compile(r"\{\{(?P<yarn>[A-Za-z_][A-Za-z0-9_]*)\}\}|(?P<separator><CPS>)|(?P<logs><LOG_DIR>)")
+"""A Java option's dollars are its own: ``-Dpattern=a$b``."""
+
 _ONLY_IN_A_SHELL = re.compile(r"(?<!\\)(?:`|\$\(|\$\{[A-Za-z_][A-Za-z0-9_]*[^A-Za-z0-9_}])")
 _LOG_DIRECTORIES = "LOG_DIRS"
 _WORKING_DIRECTORY = "PWD"
@@ -27,11 +30,12 @@ _WORKING_DIRECTORY = "PWD"
 
 def expand(value: str, environment: Mapping[str, str]) -> str:
     """The value with its references replaced; a variable that is not set becomes empty."""
-    words = []
-    for text, name in _pieces(value):
-        word = text if name is None else environment.get(name, "")
-        words.append(word.partition(",")[0] if name == _LOG_DIRECTORIES else word)
-    return "".join(words)
+    return _expand(_pieces(value), environment)
+
+
+def expand_option(option: str, environment: Mapping[str, str]) -> str:
+    """A Java option with YARN's own references replaced: ``{{NAME}}``, ``<CPS>`` and ``<LOG_DIR>``."""
+    return _expand(_pieces(option, _PIECE_OF_AN_OPTION), environment)
 
 
 def set_variables(variables: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
@@ -49,20 +53,23 @@ def export_script(variables: Mapping[str, str]) -> str:
 
 def shell_word(value: str) -> str:
     """The value as one word of a shell script, which replaces the references when it runs."""
-    words = []
-    for text, name in _pieces(value):
-        if name is None:
-            words.append(shlex.quote(text))
-        elif name == _LOG_DIRECTORIES:
-            words.append(f'"${{{name}%%,*}}"')
-        else:
-            words.append(f'"${{{name}-}}"')
-    return "".join(words) or "''"
+    return _shell_word(_pieces(value))
+
+
+def option_word(option: str, names: Mapping[str, str]) -> str:
+    """A Java option as a word of a shell script, as ``expand_option``. ``names``: variables that have another name."""
+    pieces = _pieces(option, _PIECE_OF_AN_OPTION)
+    return _shell_word((text, name and names.get(name, name)) for text, name in pieces)
 
 
 def has_references(value: str) -> bool:
     """Whether ``expand`` may change the value."""
     return _PIECE.search(value) is not None
+
+
+def named_by_a_dollar(value: str) -> set[str]:
+    """The variables that the value names as a shell does, and not as YARN does: the ``$`` may be meant as a letter."""
+    return {name for text, name in _pieces(value) if name is not None and text.startswith("$")}
 
 
 def needs_a_shell(value: str) -> bool:
@@ -79,26 +86,47 @@ def beside_the_container(path: str) -> str:
     )
 
 
-def _pieces(value: str) -> Iterator[tuple[str, str | None]]:
+def _named(value: str) -> set[str]:
+    return {name for _, name in _pieces(value) if name is not None}
+
+
+def _expand(pieces: Iterable[tuple[str, str | None]], environment: Mapping[str, str]) -> str:
+    words = []
+    for text, name in pieces:
+        word = text if name is None else environment.get(name, "")
+        words.append(word.partition(",")[0] if name == _LOG_DIRECTORIES else word)
+    return "".join(words)
+
+
+def _shell_word(pieces: Iterable[tuple[str, str | None]]) -> str:
+    words = []
+    for text, name in pieces:
+        if name is None:
+            words.append(shlex.quote(text))
+        elif name == _LOG_DIRECTORIES:
+            words.append(f'"${{{name}%%,*}}"')
+        else:
+            words.append(f'"${{{name}-}}"')
+    return "".join(words) or "''"
+
+
+def _pieces(value: str, pattern: re.Pattern[str] = _PIECE) -> Iterator[tuple[str, str | None]]:
     """Each piece of the value as it is written, and the variable that it stands for; None: it is plain text."""
     at = 0
-    for found in _PIECE.finditer(value):
+    for found in pattern.finditer(value):
         if found.start() > at:
             yield value[at : found.start()], None
         at = found.end()
-        if found["separator"]:
+        what = found.groupdict()
+        if what["separator"]:
             yield ":", None
-        elif found["literal"]:
-            yield found["literal"], None
+        elif what.get("literal"):
+            yield what["literal"], None
         else:
-            name = _LOG_DIRECTORIES if found["logs"] else found["yarn"] or found["braces"] or found["plain"]
+            name = _LOG_DIRECTORIES if what["logs"] else what["yarn"] or what.get("braces") or what["plain"]
             yield found.group(), name
     if at < len(value):
         yield value[at:], None
-
-
-def _named(value: str) -> set[str]:
-    return {name for _, name in _pieces(value) if name is not None}
 
 
 def _in_order(variables: Mapping[str, str]) -> list[str]:

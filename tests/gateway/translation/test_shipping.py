@@ -64,7 +64,7 @@ def test_wheels_and_directories_are_unpacked_on_the_python_path(here: Path) -> N
     unpacked = [file for file in result.files if file.kind == "ARCHIVE"]
     assert [file.source for file in unpacked] == [str(here / name) for name in ("w.whl", "sub", "sub/sub")]
     assert all(file.executors and file.link.startswith("yarnspec-py-") for file in unpacked)
-    path = ":".join(file.link for file in unpacked)
+    path = ":".join(f"{{{{PWD}}}}/{file.link}" for file in unpacked) + ":$PYTHONPATH"
     assert result.driver_environment["PYTHONPATH"] == result.executor_environment["PYTHONPATH"] == path
     assert result.properties["spark.submit.pyFiles"] == "b.py,v.whl"
 
@@ -81,6 +81,18 @@ def test_the_users_own_python_path_follows() -> None:
 def test_what_python_cannot_import_is_named() -> None:
     (warning,) = translated("--py-files", "f.txt", "app.py").warnings
     assert "--py-files f.txt: Python imports nothing" in warning
+    with pytest.raises(UsageError, match="directory of the cluster's file system"):
+        translated("--py-files", "hdfs:///libs/package", "app.py")
+    warnings = translated("--py-files", "sub,a.zip,b.py", "app.py").warnings
+    assert [("a.zip: a module that is in sub too" in one) for one in warnings] == [True]
+
+
+@pytest.mark.usefixtures("here")
+def test_the_clusters_own_configuration_is_not_hidden_from_the_master(here: Path) -> None:
+    (here / "yarn-site.xml").write_text("<configuration/>")
+    result = translated("--files", "yarn-site.xml,f.txt", "app.py")
+    assert [file.link for file in result.files if file.executors] == ["f.txt"]
+    assert "yarn-site.xml: left out" in result.warnings[0]
 
 
 STRANGE = "report (v2) número [a]"

@@ -235,17 +235,25 @@ def test_environments_and_library_paths() -> None:
         *("--driver-library-path", "/gw/native", "--driver-class-path", "/gw/a.jar:/b.jar"),
         "app.py",
     )
-    assert result.driver_environment == {"A": "1", "LD_LIBRARY_PATH": "/cluster/native"}
+    assert result.driver_environment == {"A": "1", "LD_LIBRARY_PATH": "/cluster/native:$LD_LIBRARY_PATH"}
     assert result.executor_environment == {"B": "2", "LD_LIBRARY_PATH": "/cluster/lib:/own"}
     assert result.driver_class_path == ("/cluster/a.jar", "/b.jar")
 
 
 def test_what_only_a_shell_would_do_is_named() -> None:
-    line = conf("spark.executorEnv.A=$(date)", "spark.yarn.appMasterEnv.B={{C}}", "spark.driver.extraClassPath=${D:-e}")
+    line = conf(
+        *("spark.executorEnv.A=$(date)", "spark.yarn.appMasterEnv.B={{C}}", "spark.driver.extraClassPath=${D:-e}"),
+        *(
+            "spark.executorEnv.PASSWORD=S3cr$et",
+            r"spark.executorEnv.PIN=1\$2a",
+            "spark.executorEnv.OF_ITS_OWN=$PIN:$HOME",
+        ),
+    )
     warnings = translated(*line, "app.py").warnings
     assert [warning.partition(":")[0] for warning in warnings] == [
-        *["spark.executorEnv.A", "spark.driver.extraClassPath"]
+        *["spark.executorEnv.PASSWORD", "spark.executorEnv.A", "spark.driver.extraClassPath"]
     ]
+    assert "S3cr" not in "".join(warnings)
 
 
 def test_java_options_are_split_with_the_default_ones_first() -> None:

@@ -27,7 +27,7 @@ from yarnspec.jvm import jar_path
 from yarnspec.options import Options
 from yarnspec.spark.runtime import spark_home
 from yarnspec.yarn.hadoop.clock import http_skew_ms, now_ms, skew_ms
-from yarnspec.yarn.hadoop.hadoop_conf import configuration_directories
+from yarnspec.yarn.hadoop.hadoop_conf import passed_over
 from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits
 from yarnspec.yarn.rm.placement_mode import resolve
 from yarnspec.yarn.rm.reports import Host, Queue, Size
@@ -182,8 +182,7 @@ def configuration(patient: Patient) -> Found:
         raise UsageError(f"{found}; Skein cannot stage an application's files there")
     if conf.secure:
         return Found(f"{found}, Kerberos", "this yarnspec is not tested with Kerberos; run kinit before a submit")
-    _, missing = configuration_directories(patient.environ)
-    return Found(found, f"{'; '.join(missing)}, which is not a directory and passed over" if missing else "")
+    return Found(found, passed_over(patient.environ))
 
 
 def hdfs(patient: Patient) -> Found:

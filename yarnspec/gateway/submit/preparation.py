@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
 from pathlib import Path
@@ -25,7 +26,7 @@ from yarnspec.gateway.translation.sparkconf import OWNED_KEYS, Translation, tran
 from yarnspec.options import Loaded
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, Plan, Program
 from yarnspec.spark.runtime import MASTER
-from yarnspec.yarn.hadoop.hadoop_conf import ATTEMPTS_KEY, GLOBAL_ATTEMPTS_KEY, write_conf_jar
+from yarnspec.yarn.hadoop.hadoop_conf import ATTEMPTS_KEY, GLOBAL_ATTEMPTS_KEY, passed_over, write_conf_jar
 from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known
 from yarnspec.yarn.rm.placement_mode import ResolvedMode, resolve
 from yarnspec.yarn.rm.reports import Host, Size
@@ -143,6 +144,7 @@ def prepare(
             *recovery.fewer_restarts(translation.options, read.loaded.asked, plan.max_attempts),
             *shuffleservice.warnings(translation.properties, cluster.conf, cluster.rm.configuration),
             *list_trouble,
+            *filter(None, [passed_over(os.environ)]),
         ),
     )
 

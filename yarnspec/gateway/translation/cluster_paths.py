@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from yarnspec.errors import UsageError
-from yarnspec.spark.variables import needs_a_shell
+from yarnspec.spark.variables import named_by_a_dollar, needs_a_shell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+# Variables that YARN, Skein, a login or a cluster's scripts give to a container.
+_OF_CONTAINERS = re.compile(
+    r"PWD|HOME|PATH|USER|LOGNAME|TMPDIR|LANG|LC_\w+|LOG_DIRS?|LOCAL_DIRS|CONTAINER_ID|NM_\w+|CLASSPATH|PYTHONPATH"
+    r"|LD_LIBRARY_PATH|LD_PRELOAD|JVM_PID|MALLOC_ARENA_MAX|(JAVA|HADOOP|YARN|SPARK|PYSPARK|HIVE|CONDA|SKEIN)_\w+|\w+_HOME"
+)
 
 
 class SparkJars(msgspec.Struct, frozen=True):
@@ -67,6 +74,16 @@ def left_to_a_shell(given: Mapping[str, str], environments: tuple[str, ...]) -> 
         "<LOG_DIR> are replaced"
         for key, value in given.items()
         if key.startswith((*environments, *paths)) and needs_a_shell(value)
+    ]
+
+
+def unusual_references(prefix: str, variables: Mapping[str, str]) -> list[str]:
+    """Name the variables whose values refer to one that containers hardly have: a password with a ``$``, perhaps."""
+    return [
+        f"{prefix}{name}: '$' and the letters behind it become a variable of the container, which may be empty; "
+        r"write \$ for a dollar"
+        for name, value in variables.items()
+        if not all(other in variables or _OF_CONTAINERS.fullmatch(other) for other in named_by_a_dollar(value))
     ]
 
 

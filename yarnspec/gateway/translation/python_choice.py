@@ -112,8 +112,8 @@ def choose(
         if asked != otherwise:
             warnings.append(
                 f"{name}={asked} is not used: it names this machine's Python, and the driver runs in a container, with "
-                f"{otherwise or 'the Python that runs yarnspec'}. To use it on the container's host: "
-                "--deploy-mode cluster"
+                f"{otherwise or 'the Python that runs yarnspec'}. Set PYSPARK_PYTHON to "
+                "choose another one. To use this one on the container's host: --deploy-mode cluster"
             )
         asked = None
     return PythonChoice(driver=asked or otherwise, workers=workers, environment=environment)

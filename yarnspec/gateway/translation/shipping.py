@@ -30,11 +30,14 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_+=@~.][A-Za-z0-9_+=@~.-]*")
 _MODULE_NAME = re.compile(r"[^-,:#%*?\[\]{}\\][^,:#%*?\[\]{}\\]*\.py")
 # The program stands in no list.
 _PROGRAM_NAME = re.compile(r"[^-:#?][^:#?]*")
+_IMPORTED_ARCHIVES = (".zip", ".egg", ".jar")
 _IMPORTED_ENDINGS = (".py", ".zip", ".egg", ".whl", ".jar")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 _RESERVED_NAMES = frozenset({plan.JAR_FILE, "tmp"})
 _RESERVED_BEGINNINGS = (plan.OWN_NAMES, ".skein")
+# Skein's application master looks into its working directory first: a file of this name would hide ours.
+_CLUSTERS_FILE = "yarn-site.xml"
 _OWN_PYTHON = f"{plan.OWN_NAMES}py-"
 
 
@@ -122,7 +125,7 @@ class Hold:
 
     def python_path(self) -> str:
         """Return what the PYTHONPATH in the containers begins with: the unpacked wheels and directories."""
-        return ":".join(self._python_path)
+        return ":".join(f"{{{{PWD}}}}/{link}" for link in self._python_path)
 
     def files(self) -> tuple[ShippedFile, ...]:
         """Return everything that was loaded so far."""
@@ -147,12 +150,24 @@ class Hold:
         is unpacked in every container and found there by the PYTHONPATH.
         """
         names: list[str] = []
+        behind = ""
         for entry in entries:
             for named in resolve(entry, flag, directories=True):
                 if named.place == "gateway" and (named.is_wheel() or Path(named.location).is_dir()):
                     self._unpacked(named, flag)
+                    behind = behind or entry
                     continue
                 name = named.file_name()
+                if named.place == "cluster" and not PurePosixPath(name).suffix:
+                    raise UsageError(
+                        f"{flag} {entry}: Python imports nothing from a directory of the cluster's file system; copy "
+                        "it to this machine, or name an archive"
+                    )
+                if behind and name.lower().endswith(_IMPORTED_ARCHIVES):
+                    self.warnings.append(
+                        f"{flag} {entry}: a module that is in {behind} too is taken from here, though it comes later: "
+                        "archives come before wheels and directories"
+                    )
                 if not name.lower().endswith(_IMPORTED_ENDINGS):
                     self.warnings.append(
                         f"{flag} {entry}: Python imports nothing from it; name files that end in "
@@ -177,6 +192,11 @@ class Hold:
                     left.append(named.location)
                 elif named.place == "host":
                     self.warnings.append(f"{flag} {entry}: every host has it already; no link to it is made")
+                elif (named.link or named.file_name()) == _CLUSTERS_FILE:
+                    self.warnings.append(
+                        f"{flag} {entry}: left out; every container has the cluster's {_CLUSTERS_FILE}, with what the "
+                        "application master needs"
+                    )
                 else:
                     if kind == "ARCHIVE" and not named.file_name().lower().endswith(_ARCHIVE_ENDINGS):
                         raise UsageError(f"{flag} {entry}: YARN unpacks only {', '.join(_ARCHIVE_ENDINGS)}")

@@ -16,7 +16,14 @@ import msgspec
 from yarnspec.errors import UsageError
 from yarnspec.gateway.flags.merge import conf_directory, merge, redact
 from yarnspec.gateway.translation import python_choice, recovery, shuffleservice, speculation, yarn_keys
-from yarnspec.gateway.translation.cluster_paths import SparkJars, class_path, cluster_paths, left_to_a_shell, spark_jars
+from yarnspec.gateway.translation.cluster_paths import (
+    SparkJars,
+    class_path,
+    cluster_paths,
+    left_to_a_shell,
+    spark_jars,
+    unusual_references,
+)
 from yarnspec.gateway.translation.python_choice import PythonChoice
 from yarnspec.gateway.translation.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.translation.sizes import duration_ms, truth, whole_number
@@ -148,7 +155,7 @@ def translate(
     lists = _load_files(given, hold)
     _load_conf_files(environ, hold)
     environment = python_choice.read_environment(request.environment, hold) if request.environment else None
-    driver_environment = _with_prefix(given, _AM_ENVIRONMENT)
+    driver_environment = _variables(given, _AM_ENVIRONMENT, warnings)
     for name in {"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"} & driver_environment.keys():
         # The driver and every executor use it, each in a directory of its own.
         driver_environment[name] = beside_the_container(driver_environment[name])
@@ -156,19 +163,15 @@ def translate(
     python = python_choice.choose(
         environment, given, driver_environment, environ, client_mode=deploy_mode == "client", warnings=warnings
     )
-    executor_environment = _with_prefix(given, _EXECUTOR_ENVIRONMENT)
-    for prefix, variables in ((_AM_ENVIRONMENT, driver_environment), (_EXECUTOR_ENVIRONMENT, executor_environment)):
-        for name in variables:
-            if not _VARIABLE.fullmatch(name):
-                raise UsageError(f"{prefix}{name}: '{name}' cannot be the name of an environment variable")
+    executor_environment = _variables(given, _EXECUTOR_ENVIRONMENT, warnings)
     warnings += left_to_a_shell(given, (_AM_ENVIRONMENT, _EXECUTOR_ENVIRONMENT))
     for role, variables in (("driver", driver_environment), ("executor", executor_environment)):
         library_path = cluster_paths(given, f"spark.{role}.extraLibraryPath")
         if library_path:
-            entries = [*library_path, *filter(None, [variables.get("LD_LIBRARY_PATH")])]
+            entries = [*library_path, variables.get("LD_LIBRARY_PATH", "$LD_LIBRARY_PATH")]
             variables["LD_LIBRARY_PATH"] = ":".join(entries)
         if hold.python_path():
-            variables["PYTHONPATH"] = ":".join(filter(None, [hold.python_path(), variables.get("PYTHONPATH")]))
+            variables["PYTHONPATH"] = f"{hold.python_path()}:{variables.get('PYTHONPATH', '$PYTHONPATH')}"
     jars = spark_jars(request.spark_jars, given, warnings)
     translated = apply_to_options(given, options, asked)
     recovery_off = recovery.why_off(given, translated, asked)
@@ -394,6 +397,16 @@ def _wait(request: SubmitRequest, given: Mapping[str, str], options: Options) ->
 def _exclude_hosts(request: SubmitRequest, given: Mapping[str, str]) -> tuple[str, ...]:
     named = [*request.exclude_hosts, *given.get("spark.yarn.exclude.nodes", "").split(",")]
     return tuple(dict.fromkeys(host.strip() for host in named if host.strip()))
+
+
+def _variables(given: Mapping[str, str], prefix: str, warnings: list[str]) -> dict[str, str]:
+    """The variables that properties with a prefix set; warns of references that may be meant as text."""
+    variables = _with_prefix(given, prefix)
+    for name in variables:
+        if not _VARIABLE.fullmatch(name):
+            raise UsageError(f"{prefix}{name}: '{name}' cannot be the name of an environment variable")
+    warnings += unusual_references(prefix, variables)
+    return variables
 
 
 def _with_prefix(given: Mapping[str, str], prefix: str) -> dict[str, str]:

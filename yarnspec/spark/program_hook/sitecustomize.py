@@ -32,6 +32,7 @@ _MASTER = "yarn"
 _PROGRAM = "YARNSPEC_PROGRAM"
 _PR_SET_PDEATHSIG = 1
 _KEPT_FRAMES = 20
+_KEPT_OF_A_CAUSE = 300
 _KEPT_CHARACTERS = 4 * 1024 * 1024
 _WRITES = "spark.yarnspec.writes"  # read by Sinks.java
 _BYTES = "yarnspec-bytes:"  # written by spark/driver.py
@@ -106,6 +107,9 @@ def _text(error: BaseException) -> str:
     text = "".join(traceback.format_exception_only(error))
     if len(text) > _KEPT_CHARACTERS:
         text = text[: _KEPT_CHARACTERS // 2] + "…" + text[-_KEPT_CHARACTERS // 2 :]
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if cause is not None:
+        text += "Caused by: " + "".join(traceback.format_exception_only(cause))[:_KEPT_OF_A_CAUSE].rstrip() + "\n"
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -351,7 +355,7 @@ def _guard(
 
     def tell(key: str, value: Any, text: str) -> None:
         # Not to stderr: spark-submit sends a program's stderr the way of its stdout, which is data.
-        shown = "hidden" if "secret" in key or key.startswith("spark.executorEnv.") else str(value)
+        shown = "hidden" if "secret" in key or key.startswith(planned_keys) else str(value)
         with report.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps({"key": key, "value": shown, "message": text}) + "\n")
 

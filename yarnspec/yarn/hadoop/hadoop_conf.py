@@ -296,6 +296,12 @@ class HadoopConf:
         return self._values.get(name, _DEFAULTS.get(name))
 
 
+def passed_over(environ: Mapping[str, str]) -> str:
+    """A sentence about entries of the two variables that are no directories; empty when there are none."""
+    _, missing = configuration_directories(environ)
+    return f"{'; '.join(missing)}, which is not a directory and passed over" if missing else ""
+
+
 def configuration_directories(environ: Mapping[str, str]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """The directories of the Hadoop configuration, the first first, and in words which entries are none.
 
