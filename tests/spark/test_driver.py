@@ -126,7 +126,11 @@ def test_references_to_the_containers_variables_are_replaced(
         "LITERAL": r"pa\$word \"q\" $1 $(date) `date` ${A:-b} $",
         "JAVA_HOME": "{{PWD}}/jdk",
     }
-    driver = container.driver(driver_environment=mine, driver_class_path=("$PWD/x<CPS>/$(y)",))
+    monkeypatch.setenv("LOG_DIRS", "/logs/1,/logs/2")
+    options = ("-Xlog:gc*:file=<LOG_DIR>/gc.log", "-Da={{PWD}}$PWD")
+    driver = container.driver(
+        driver_environment=mine, driver_class_path=("$PWD/x<CPS>/$(y)",), driver_java_options=options
+    )
     found = driver.environment()
     assert found["PYTHONPATH"] == "/container/a.zip:/container/b.zip:"
     assert found["FIRST"] == found["SECOND"] == found["MINE"] == "outer+{{ other }}}}"
@@ -134,6 +138,9 @@ def test_references_to_the_containers_variables_are_replaced(
     command = driver.command()
     assert command[0] == "/container/jdk/bin/java"
     assert command[command.index("-cp") + 1].startswith("/container/x:/$(y):")
+    assert "-Xlog:gc*:file=/logs/1/gc.log" in command
+    assert "-Da=/container$PWD" in command
+    assert "-Dspark.yarn.app.container.log.dir=/logs/1" in command
 
 
 @pytest.mark.parametrize("given", [{"LC_ALL": "C"}, {"LANG": "POSIX"}, {"LANG": "C.UTF-8"}])

@@ -27,6 +27,7 @@ from yarnspec.core.lifecycle.driver import Driver
 from yarnspec.core.lifecycle.executor_events import BACKOFF_TIMER, LEFT_OVER_TIMER, Executors
 from yarnspec.core.lifecycle.phases import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
 from yarnspec.core.lifecycle.refusals import Refusals
+from yarnspec.core.lifecycle.warnings import Warnings
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.commands import Command, ReleaseContainer, RequestContainers, Warn
@@ -46,6 +47,7 @@ class Negotiator:
         self._settings = settings
         self._out_of_order = 0
         self._timers = Timers()
+        self._warnings = Warnings()
         self._refusals = Refusals()
         self._hosts = Hosts()
         self._containers = ExecutorTable(settings)
@@ -153,7 +155,7 @@ class Negotiator:
             commands += self._settle(ev.after(event), now_ms)
         if not self._lifecycle.over:
             commands += self._carry.look(event, now_ms)
-        return commands
+        return self._warnings.paced(commands, now_ms)
 
     def speculation_view(self, now_ms: int) -> SpeculationView:
         """What there is to see of slow tasks, copies and blocks."""

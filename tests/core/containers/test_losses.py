@@ -400,3 +400,6 @@ def test_ends_of_tasks_that_nobody_heard_of_are_a_warning() -> None:
     told = only(Warn, world.tell(ev.FeedLagged(count=12)))
     assert "observations of tasks were lost" in told.reason
     assert told.times == 12
+    # What comes again soon is counted, and told a minute later.
+    assert names(world.tell(ev.FeedLagged(count=3), after_ms=1_000)) == []
+    assert only(Warn, world.tell(ev.FeedLagged(count=1), after_ms=60_000)).times == 4

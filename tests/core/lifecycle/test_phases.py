@@ -217,7 +217,7 @@ def test_the_view_tells_the_whole_state() -> None:
         (HOSTS[2], "slow", world.now_ms + 60_000)
     ]
     assert view.pending_reason == "no room"
-    assert world.warnings == ["placement: unreadable", "placement: unreadable", "spark.master is ours"]
+    assert world.warnings == ["placement: unreadable", "spark.master is ours"]
 
 
 def test_hosts_that_come_late_ask_for_nothing_again() -> None:
