@@ -243,7 +243,14 @@ class _Run:
     def _hook(self) -> dict[str, str]:
         """What has the program's Python run behind our hook, which owns no setting here."""
         owned = self._directory / "owned.json"
-        told = {"owned": {}, "sized": [], "planned": {}, "planned_keys": [], "recovery": self._application._recovery}
+        told = {
+            "owned": {},
+            "sized": [],
+            "planned": {},
+            "planned_keys": [],
+            "expanded": [],
+            "recovery": self._application._recovery,
+        }
         owned.write_text(json.dumps(told))
         return {
             "PYTHONPATH": str(ROOT),
