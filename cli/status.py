@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import click
 from rich.console import Console
@@ -256,12 +257,7 @@ def _stages(document: StatusDocument, width: int) -> Table:
     active = [one for one in document.stages if one.state == "RUNNING"]
     ended = [one for one in document.stages if one.state != "RUNNING"]
     shown = (*ended[-_SHOWN_ENDED_STAGES:], *active)
-    rows: list[tuple[str, ...]] = [("STAGE", "NAME", "TASKS", "STATE", "SLOW TASKS, COPIES")]
-    for one in shown:
-        number = str(one.stage) if one.stage_attempt == 0 else f"{one.stage}.{one.stage_attempt}"
-        failed = f", {one.failed} failed" if one.failed else ""
-        tasks = f"{one.finished}/{one.tasks}{failed}"
-        rows.append((number, short_stage(one.name), tasks, one.state, _stage_copies(one)))
+    rows = [tuple(_STAGE_COLUMNS), *(tuple(cell(one) for cell in _STAGE_COLUMNS.values()) for one in shown)]
     if not any(row[-1] for row in rows[1:]):
         rows = [row[:-1] for row in rows]
     table = columns(*rows[0])
@@ -284,3 +280,23 @@ def _stage_copies(stage: StageStatus) -> str:
     if metrics.speculative_execution_count_metrics:
         words.append(f"{metrics.num_effective_copies}/{metrics.speculative_execution_count_metrics} copies first")
     return ", ".join(words)
+
+
+def _stage_number(stage: StageStatus) -> str:
+    return str(stage.stage) if stage.stage_attempt == 0 else f"{stage.stage}.{stage.stage_attempt}"
+
+
+def _stage_tasks(stage: StageStatus) -> str:
+    failed = f", {stage.failed} failed" if stage.failed else ""
+    return f"{stage.finished}/{stage.tasks}{failed}"
+
+
+_STAGE_COLUMNS: dict[str, Callable[[StageStatus], str]] = {
+    "STAGE": _stage_number,
+    "NAME": lambda stage: short_stage(stage.name),
+    "TASKS": _stage_tasks,
+    "STATE": lambda stage: stage.state,
+    "SLOW TASKS, COPIES": _stage_copies,
+}
+"""The table of stages: a heading and what stands below it. The name is cut where it does not fit; the last column is
+left out where it says nothing."""

@@ -12,13 +12,13 @@ from yarnspec.am.sources.watcher import Watcher
 from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event, HostReport
 from yarnspec.errors import YarnspecError
+from yarnspec.yarn.rm.hosts import ALL_STATES
 from yarnspec.yarn.rm.resource_manager import ResourceManager
 
 _log = structlog.get_logger()
 
 _LOOK_S = 10.0
 _PENDING_LOOK_S = 3.0
-_HOST_STATES = ("NEW", "RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN")
 
 
 class ClusterWatch:
@@ -71,7 +71,7 @@ class ClusterWatch:
     def _look_at_hosts(self) -> None:
         hosts = tuple(
             HostReport(host=one.host, rack=one.rack, state=one.state, memory_mb=one.memory_mb, vcores=one.vcores)
-            for one in self._rm.hosts(_HOST_STATES)
+            for one in self._rm.hosts(ALL_STATES)
         )
         if hosts != self._hosts:
             self._hosts = hosts
