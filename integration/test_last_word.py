@@ -45,6 +45,7 @@ class Program:
         wait_for("nothing left", lambda: not leftovers(self._cluster, self.application), 20)
 
 
+@pytest.mark.one_a_day("the end is in the way")
 def test_a_program_that_fails_while_the_resource_manager_is_away_is_not_run_again(
     submit: Submit, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

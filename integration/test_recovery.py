@@ -107,7 +107,7 @@ def killed(
     return Run(application, ended.stdout.splitlines()[-1], ended.stderr, status, records)
 
 
-@pytest.mark.one_a_day("what is left of an RDD job")
+@pytest.mark.one_a_day("a killed master or driver")
 @pytest.mark.parametrize("victim", ["driver-jvm", "skein-am"])
 def test_what_is_left_of_an_rdd_job_is_not_computed_again(
     victim: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster

@@ -21,7 +21,7 @@ TAKEN = 5
 """Partitions that have been taken away when the driver is killed."""
 
 
-@pytest.mark.one_a_day("what a program added")
+@pytest.mark.one_a_day("written before")
 @pytest.mark.parametrize("case", ["others", "own", "second"])
 def test_what_a_program_added_is_not_added_again(
     case: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
@@ -53,7 +53,7 @@ def test_what_a_program_added_is_not_added_again(
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
-@pytest.mark.one_a_day("what was being overwritten")
+@pytest.mark.one_a_day("written before")
 @pytest.mark.parametrize("case", ["partitions", "all"])
 def test_what_was_being_overwritten_is_there_again(
     case: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path

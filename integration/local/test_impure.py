@@ -135,7 +135,7 @@ def test_what_was_written_goes_with_what_is_still_to_be_written(case: str, direc
     assert outcome(second) == [impure.ROWS, impure.ROWS]
 
 
-@pytest.mark.one_a_day("nothing goes with another")
+@pytest.mark.one_a_day("nothing is mixed")
 @pytest.mark.parametrize(
     ("case", "repeatable"),
     [

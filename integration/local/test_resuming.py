@@ -77,7 +77,7 @@ def test_the_next_driver_goes_on(name: str, inputs: Path, directory: Path) -> No
     assert second.tasks == undisturbed.tasks - second.restored
 
 
-@pytest.mark.one_a_day("the next driver computes the same")
+@pytest.mark.one_a_day("the next driver goes on")
 def test_which_partitions_are_put_together_does_not_go_by_where_outputs_are(inputs: Path, directory: Path) -> None:
     """The next driver knows those of the shuffle below from the start; the first one put partitions together before."""
     command = program("repartition", inputs, "true")
@@ -91,7 +91,7 @@ def test_which_partitions_are_put_together_does_not_go_by_where_outputs_are(inpu
     assert whole(application.run(command)).restored == recorded
 
 
-@pytest.mark.one_a_day("the next driver computes the same")
+@pytest.mark.one_a_day("the next driver goes on")
 @pytest.mark.parametrize(
     ("case", "at", "number", "adaptive"),
     [
@@ -146,7 +146,7 @@ def test_a_host_that_does_not_come_back(inputs: Path, directory: Path) -> None:
     assert second.tasks == undisturbed.tasks - second.restored
 
 
-@pytest.mark.one_a_day("the next driver computes the same")
+@pytest.mark.one_a_day("the next driver goes on")
 def test_fewer_executors_compute_the_same(inputs: Path, directory: Path) -> None:
     """Splits of files and merged partitions go by the number of cores: by those that are planned, not those there."""
     conf = {
