@@ -1,4 +1,4 @@
-"""Attempts at the partitions of an output, and the four sets of them that seed 001 keeps."""
+"""Attempts at the partitions of an output, and the four sets of them that the speculative execution proposal (FLINK-10644) keeps."""
 
 from __future__ import annotations
 

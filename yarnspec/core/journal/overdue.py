@@ -1,7 +1,8 @@
-"""How long what an epoch left on the hosts waits for the next one (seed 002: taskmanager.registration.timeout).
+"""How long the outputs that an epoch left on the hosts wait for the next epoch.
 
-Each epoch's first record says when it began and when the one before had ended, so that every later epoch comes to the
-same about what an earlier one was too late for, whatever else became of that one.
+The same is ``taskmanager.registration.timeout`` in the batch job recovery proposal (FLIP-383). Each epoch's first record
+says when it began and when the one before had ended. So every later epoch comes to the same result about which outputs
+an earlier epoch was too late for.
 """
 
 from __future__ import annotations

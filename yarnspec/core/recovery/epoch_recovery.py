@@ -1,4 +1,6 @@
-"""What becomes of finished work when the driver dies (seed 002): what is recorded of it, and what a next driver gets.
+"""Recovery in one epoch: which finished work is recorded, and which the next driver gets when this one dies.
+
+It follows the batch job recovery proposal (FLIP-383).
 
 An epoch is one life of the driver. The first one begins at once; each later one waits for the journal of those before,
 since its driver is told at its start what is saved. Then:
@@ -7,7 +9,7 @@ since its driver is told at its start what is saved. Then:
     shuffle declared ──▶ is it one that is saved? ──▶ record it (durable), then answer: take that one over, or run
     shuffle restored ──▶ how much came back; what did not runs again, and after nothing did the driver asks once more
 
-No answer goes out before what it says is durable in the journal. Where the journal cannot be written or read, or a
+No answer goes out before the journal holds its content durably. If the journal cannot be written or read, or a
 fault of ours turns up, the job goes on without it, and ``status`` says so.
 """
 

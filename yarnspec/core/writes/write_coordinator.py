@@ -1,13 +1,15 @@
-"""Looks after what a program writes to files, so that the next driver neither loses nor doubles it (seed 002).
+"""Coordinates a program's writes to files, so that the next driver neither loses nor doubles rows.
+
+It follows the batch job recovery proposal (FLIP-383).
 
     declared ──▶ is it there already? ──▶ skip, when its files are those that were committed
        │run
     beginning ──▶ in the journal ──▶ committing ──▶ in the journal, and is this still the newest epoch?
         ──▶ finished ──▶ in the journal ──▶ the program goes on
 
-Nothing that others can see happens before what it is has become durable. What may be applied twice ends the application
-(``core/writes/write_verdicts.py`` says when). Where nothing can be recorded the program goes on, and ``status`` says
-so.
+A write changes nothing that others can see before its record is durable. A write that might be applied twice ends the
+application (``core/writes/write_verdicts.py`` says when). If nothing can be recorded, the program goes on, and
+``status`` says so.
 """
 
 from __future__ import annotations

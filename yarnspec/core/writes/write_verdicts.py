@@ -1,4 +1,6 @@
-"""What of a program's writes is done again when the program begins anew, and what must not be (seed 002).
+"""Which of a program's writes are done again when the program begins anew, and which must not be.
+
+It follows the batch job recovery proposal (FLIP-383).
 
 The next driver runs the program from its first line over files that the last one changed. For each path the journal
 has the writes of earlier epochs in their order. A write of this epoch that is the same computation as one of them

@@ -58,9 +58,9 @@ class BlockedHost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StageMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The metrics of seeds 000 and 001 for one stage attempt, under their names (docs/internals/speculation.md).
+    """The metrics of one stage attempt (docs/internals/speculation.md).
 
-    Two that mean the same have two names: seed 000's, in Spark's words and in the seed's.
+    The names are those of the speculative execution proposal (FLINK-10644). Two of them are there in Spark's words too.
     """
 
     num_slow_tasks: int = 0
