@@ -1,4 +1,7 @@
-"""Attempts at the partitions of an output, and the four sets of them that the speculative execution proposal (FLINK-10644) keeps."""
+"""Attempts at the partitions of an output, and four sets of them.
+
+The sets are those of the speculative execution proposal (FLINK-10644).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The blocklist: which hosts are kept out of placement, why, and until when, with the rules for making and ending blocks.
+"""The blocklist: which hosts are kept out of placement, why, and until when.
 
 A block never touches what already runs: running executors and their tasks go on, new ones go elsewhere. (MARK_BLOCKED
 in the speculative execution proposal, FLINK-10644.) A newer block of the same target and level extends the one that is

@@ -7,11 +7,11 @@ A copied task's record, and what moves a copy along:
 
 Failures follow the three rules of the speculative execution proposal (FLINK-10644). While any attempt of a task can
 still finish, the others just go on. Spark restarts a task only when none can, and a copy's failure does not count
-against the task. A lost map output is restarted at its producer: the copies in all stages that consume it are cancelled,
-and only originals come back. Spark ends the attempt of the stage that could not fetch, and leaves the other consumers
-alone: a task that has fetched already goes on. A copy there would begin to fetch now, and its failure would end the
-attempt of that stage as well. A failed copy is taken off the record. This makes room for another one, up to a number of
-copies for each task.
+against the task. A lost map output is restarted at its producer: the copies in all stages that consume it are
+cancelled, and only originals come back. Spark ends the attempt of the stage that could not fetch, and leaves the other
+consumers alone: a task that has fetched already goes on. A copy there would begin to fetch now, and its failure would
+end the attempt of that stage as well. A failed copy is taken off the record. This makes room for another one, up to a
+number of copies for each task.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The tasks of a stage that finished first, and the median over them, as in the speculative execution proposal (FLINK-10644)."""
+"""The tasks of a stage that finished first, and the median over them.
+
+Both are as in the speculative execution proposal (FLINK-10644).
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """How long the outputs that an epoch left on the hosts wait for the next epoch.
 
-The same is ``taskmanager.registration.timeout`` in the batch job recovery proposal (FLIP-383). Each epoch's first record
-says when it began and when the one before had ended. So every later epoch comes to the same result about which outputs
-an earlier epoch was too late for.
+The same is ``taskmanager.registration.timeout`` in the batch job recovery proposal (FLIP-383). Each epoch's first
+record says when it began and when the one before had ended. So every later epoch comes to the same result about which
+outputs an earlier epoch was too late for.
 """
 
 from __future__ import annotations

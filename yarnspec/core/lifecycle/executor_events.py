@@ -68,11 +68,6 @@ class Executors:
             ev.ContainersPreempted: self._preempted,
         }
 
-    @property
-    def young_deaths(self) -> int:
-        """How many died young, in all."""
-        return self._deaths.total
-
     def removal_overdue(self, executor_id: str) -> list[Command]:
         """YARN has not told of the end of a container whose executor Spark gave up."""
         return self._removals.overdue(executor_id)

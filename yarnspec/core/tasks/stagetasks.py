@@ -188,10 +188,6 @@ class StageTasks:
         found: Column = self.rows["state"][rows] == _RUNNING
         return found
 
-    def running_rows(self) -> Column:
-        """The rows of attempts that run."""
-        return np.flatnonzero(self.is_running())
-
     def overdue(self, launched_until_ms: float, hosts: Column | None = None) -> Column:
         """The rows of running attempts launched then or before, whose tasks have not finished by another attempt.
 

@@ -15,7 +15,7 @@ and goes on with the fields of the class that ``type`` names (``yarnspec/core/me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -134,11 +134,6 @@ def decode_lines(data: bytes) -> Iterator[Record]:
             if number == len(lines):
                 return
             raise
-
-
-def encode_lines(records: Iterable[Record]) -> bytes:
-    """The bytes of a file with these records."""
-    return b"".join(encode(record) for record in records)
 
 
 def _classes() -> dict[tuple[str, str], type[Event] | type[Command]]:

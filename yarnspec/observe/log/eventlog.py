@@ -118,11 +118,6 @@ class EventLog:
             f"the event history is not written at the moment, and tried again: {error}" if error else ""
         )
 
-    @property
-    def last_seq(self) -> int:
-        """The number of the newest record; 0 before the first."""
-        return self._seq
-
     def append(self, message: Event | Command, time_ms: int) -> Record:
         """Log an event or a command; returns its record, for those who fold it."""
         with self._changed:
