@@ -49,7 +49,6 @@ def test_a_stage_s_metrics_have_the_names_that_status_has() -> None:
         stage=3, stage_attempt=0, name="s", tasks=8, state="SUCCESS", slow_tasks=1, effective_copies=2,
         min_finished_for_speculation=3, finished_executions=8, speculative_executions=4, speculative_threshold_ms=5.5,
         running_ms_by_index={7: 900}, fastest_copies=2, running_copies=0, gained_ms=10, wasted_ms=0,
-        slow_execution_vertices=1, effective_speculative_executions=2,
     )  # fmt: skip
     (stage,) = msgspec.convert(written(Summarize(stages=(figures,), reason="r"))["stages"], list[dict[str, object]])
     shared = {key: stage[key] for key in stage.keys() & msgspec.to_builtins(StageMetrics()).keys()}

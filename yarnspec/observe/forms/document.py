@@ -11,6 +11,8 @@ from typing import Literal
 
 import msgspec
 
+from yarnspec.core.messages.figures import set_twins
+
 ENDED_STATES = frozenset({"SUCCEEDED", "FAILED", "KILLED"})
 
 Phase = Literal["", "starting", "waiting", "executing", "finishing", "ended"]
@@ -75,6 +77,13 @@ class StageMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     speculative_execution_fastest_finished_count_metrics: int = 0
     num_slow_execution_vertices: int = 0
     num_effective_speculative_executions: int = 0
+
+    def __post_init__(self) -> None:
+        set_twins(
+            self,
+            num_slow_execution_vertices="num_slow_tasks",
+            num_effective_speculative_executions="num_effective_copies",
+        )
 
 
 class StageStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -106,9 +106,7 @@ class CopyCounts:
             wasted_ms=counts.wasted_ms,
             metrics=StageMetrics(
                 num_slow_tasks=slow,
-                num_slow_execution_vertices=slow,
                 num_effective_copies=counts.won,
-                num_effective_speculative_executions=counts.won,
                 finished_execution_count_metrics=stage.finished,
                 speculative_execution_count_metrics=max(0, counts.asked),
                 speculative_threshold_of_time=counts.threshold_ms,
