@@ -329,7 +329,7 @@ def _note_in_log(command: Command) -> None:
             _log.info(type(command).__name__, host=command.host, reason=command.reason)
         case commands.BlockExecutor() | commands.UnblockExecutor():
             _log.info(type(command).__name__, executor=command.executor_id, reason=command.reason)
-        case commands.AdmitLimit():
+        case commands.ReportRecoveryLimit():
             _log.warning("recovery", limit=command.reason)
         case commands.Warn(times=times):
             _log.warning("warning", said=command.reason, times=times)

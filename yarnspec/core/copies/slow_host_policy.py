@@ -24,7 +24,7 @@ from yarnspec.core.blocking.blocks import WIDE, Block, Key
 from yarnspec.core.containers.capacity import Comparison, Slots, compare
 from yarnspec.core.copies.notes import Notes, topic_of
 from yarnspec.core.detectors import SlowAttempt
-from yarnspec.core.messages.commands import Command, SpareHost, Verdict
+from yarnspec.core.messages.commands import Command, SlowHostNotBlocked, Verdict
 from yarnspec.core.messages.events import BlockRequested
 from yarnspec.core.slowness.host_speed import HostSpeeds
 from yarnspec.core.tasks.task_table import StageKey, TaskTable
@@ -88,7 +88,7 @@ class SlowHostPolicy:
         named = ", ".join(f"{count} of stage {stage}" for stage, count in sorted(counts.items())) or "none"
         return f"slow tasks of running stages there: {named}; by themselves they are no proof against their host"
 
-    def weigh(self, worst: Iterable[SlowAttempt], now_ms: int) -> tuple[list[BlockRequested], list[SpareHost]]:
+    def weigh(self, worst: Iterable[SlowAttempt], now_ms: int) -> tuple[list[BlockRequested], list[SlowHostNotBlocked]]:
         """The blocks that the slow tasks and what is learnt of hosts call for now, and which slow hosts are kept."""
         self._came_back_ms.update(dict.fromkeys(self._lifted, now_ms))
         self._lifted.clear()
@@ -123,9 +123,9 @@ class SlowHostPolicy:
                 done.append(self._blocklist.lift(block.key, f"proved healthy: {proof.reason}"))
         return done
 
-    def _by_speed(self, now_ms: int) -> tuple[list[BlockRequested], list[SpareHost]]:
+    def _by_speed(self, now_ms: int) -> tuple[list[BlockRequested], list[SlowHostNotBlocked]]:
         wishes: list[BlockRequested] = []
-        spared: list[SpareHost] = []
+        spared: list[SlowHostNotBlocked] = []
         tasks_left = sum(stage.left for stage in self._table.stages.values())
         for slow in self._speeds.slow():
             key = Key("application", slow.host)
@@ -146,13 +146,13 @@ class SlowHostPolicy:
         out = {here, *wished}
         return sum(slots[host] for host in slots if host not in out and host not in self._blocklist), slots[here]
 
-    def _spare(self, key: Key, said: str, comparison: Comparison, now_ms: int) -> list[SpareHost]:
+    def _spare(self, key: Key, said: str, comparison: Comparison, now_ms: int) -> list[SlowHostNotBlocked]:
         self._notes.add(key.host, f"kept{key.reach}", f"slow, but not blocked: {comparison.text}", now_ms)
         topic = topic_of(comparison.text)
         if topic in self._spared[key.host]:
             return []
         self._spared[key.host].add(topic)
-        return [SpareHost(host=key.host, reason=f"{said}; {comparison.text}")]
+        return [SlowHostNotBlocked(host=key.host, reason=f"{said}; {comparison.text}")]
 
     def _wish(self, key: Key, said: str, comparison: Comparison, now_ms: int) -> list[BlockRequested]:
         if now_ms - self._asked_ms.get(key, now_ms - _ASK_AGAIN_MS) < _ASK_AGAIN_MS:

@@ -21,7 +21,7 @@ writes that its driver wanted to go on to."""
 
 _REGISTRATIONS = (ev.DriverReady, ev.ContainerStarted, rec.ShuffleDeclared, rec.ShuffleRestored, rec.OutputsReported)
 _WRITES = (
-    wr.WritesAsked, wr.WriteResolved, wr.WriteDeclared, wr.WriteMissing, wr.WriteBeginning, wr.WriteCommitting,
+    wr.WritesAsked, wr.WriteResolved, wr.WriteDeclared, wr.WriteMissing, wr.WriteBeginning, wr.WriteCommitBeginning,
     wr.WriteClearing, wr.WriteDeleting, wr.WriteAborting, wr.WriteFinished,
 )  # fmt: skip
 _NOT_THE_DRIVERS = (

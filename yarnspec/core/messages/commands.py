@@ -236,7 +236,7 @@ class RefuseBlock(Command, frozen=True):
     kind: Literal["block", "unblock"] = "block"
 
 
-class SpareHost(Command, frozen=True):
+class SlowHostNotBlocked(Command, frozen=True, tag="SpareHost"):
     """Leave a slow host in use, as ``reason`` says; for the event log: nothing is to be done.
 
     Told once for each host and reason, with the numbers of then, and again when it was to be blocked in between.
@@ -409,7 +409,7 @@ class GiveUpHost(Command, frozen=True):
     host: str
 
 
-class AdmitLimit(Command, frozen=True):
+class ReportRecoveryLimit(Command, frozen=True, tag="AdmitLimit"):
     """What of finished work is not kept or not used again, for the log and the status: nothing is to be done.
 
     ``recording``: whether what finishes from now on is kept for a next driver. ``about``: what the program does that

@@ -141,7 +141,7 @@ class ShuffleRestored(Event, frozen=True):
     not_restored: dict[str, int]
 
 
-class ShuffleDropped(Event, frozen=True):
+class ShuffleForgotten(Event, frozen=True, tag="ShuffleDropped"):
     """Spark has forgotten a shuffle, and its files go."""
 
     shuffle: int

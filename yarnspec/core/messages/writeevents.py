@@ -113,7 +113,7 @@ class WriteClearing(Event, frozen=True):
     write: int
 
 
-class WriteCommitting(Event, frozen=True):
+class WriteCommitBeginning(Event, frozen=True, tag="WriteCommitting"):
     """Its files are written, and are about to be moved to where everybody sees them.
 
     ``read``: the places that the program has read since the last one, or since its beginning. ``made`` and

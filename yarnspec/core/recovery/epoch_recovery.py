@@ -26,7 +26,6 @@ from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.commands import (
-    AdmitLimit,
     AnswerShuffle,
     Command,
     ForgetShuffle,
@@ -35,6 +34,7 @@ from yarnspec.core.messages.commands import (
     RecordProgress,
     RecordShuffle,
     RefuseShuffles,
+    ReportRecoveryLimit,
     StartDriver,
 )
 from yarnspec.core.messages.guard import Guard
@@ -93,7 +93,7 @@ class EpochRecovery:
         guarded: dict[type[ev.Event], Route] = {
             rec.ShuffleDeclared: self._declared,
             rec.ShuffleRestored: self._restored,
-            rec.ShuffleDropped: self._dropped,
+            rec.ShuffleForgotten: self._dropped,
             rec.MapOutputsRecorded: self._map_outputs_recorded,
             rec.OutputsReported: self._outputs_reported,
             rec.AdoptionOff: self._adoption_off,
@@ -338,7 +338,7 @@ class EpochRecovery:
         return self._admit(f"finished work is not recorded for a next driver: {why}")
 
     def _admit(self, said: str, about: Literal["past", ""] = "") -> list[Command]:
-        return [AdmitLimit(recording=not self._off, about=about, reason=said)]
+        return [ReportRecoveryLimit(recording=not self._off, about=about, reason=said)]
 
     # shuffles
 
@@ -426,7 +426,7 @@ class EpochRecovery:
         above = "nothing came back of what it was computed from"
         return [ForgetShuffle(shuffle=one, reason=said.get(one, above)) for one in useless]
 
-    def _dropped(self, event: rec.ShuffleDropped, _now_ms: int) -> list[Command]:
+    def _dropped(self, event: rec.ShuffleForgotten, _now_ms: int) -> list[Command]:
         if not self._shuffles.forget(event.shuffle) or self._off:
             return []
         return [ForgetShuffle(shuffle=event.shuffle, reason="Spark has forgotten it, and its files go")]
@@ -484,7 +484,7 @@ class EpochRecovery:
 
     def _unrecorded(self, event: rec.Unrecorded, _now_ms: int) -> list[Command]:
         said = _UNRECORDED[event.kind].format(event.why)
-        return [AdmitLimit(recording=not self._off, about=event.kind, reason=said)]
+        return [ReportRecoveryLimit(recording=not self._off, about=event.kind, reason=said)]
 
     def _saved_unreadable(self, event: rec.SavedUnreadable, _now_ms: int) -> list[Command]:
         return self._admit(f"nothing of earlier epochs is used again: the driver cannot read it: {event.why}", "past")

@@ -75,7 +75,7 @@ class WriteCoordinator:
             wr.WriteBeginning: self._beginning,
             wr.WriteClearing: self._clearing,
             wr.WriteDeleting: lambda event, _now_ms: [self._go_on(event.question, "what is there may be removed")],
-            wr.WriteCommitting: self._committing,
+            wr.WriteCommitBeginning: self._committing,
             wr.WriteAborting: self._aborting,
             wr.WriteFinished: self._finished,
             wr.WriteRefused: lambda _event, _now_ms: [],
@@ -289,7 +289,7 @@ class WriteCoordinator:
             reason=declared.why_not or f"the program writes {declared.path}",
         )
 
-    def _committing(self, event: wr.WriteCommitting, _now_ms: int) -> list[Command]:
+    def _committing(self, event: wr.WriteCommitBeginning, _now_ms: int) -> list[Command]:
         self._read += event.read  # told once only, which may be before anything can be recorded
         commands: list[Command] = []
         if event.write in self._deferred:

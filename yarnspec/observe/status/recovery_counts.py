@@ -86,7 +86,7 @@ class Kept:
         match command:
             case commands.RecordProgram():
                 self._seen = self._recording = True
-            case commands.AdmitLimit():
+            case commands.ReportRecoveryLimit():
                 self._seen = True
                 self._admitted(command)
             case commands.CarryOver(reason=reason):
@@ -123,7 +123,7 @@ class Kept:
                 every[why] += self._saved[shuffle]
         return dict(every)
 
-    def _admitted(self, limit: commands.AdmitLimit) -> None:
+    def _admitted(self, limit: commands.ReportRecoveryLimit) -> None:
         if limit.about == "past":
             self._why_unused = limit.reason
             self._recording = self._recording and limit.recording
