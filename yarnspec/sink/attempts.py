@@ -50,7 +50,7 @@ class Task:
 
 @dataclass(frozen=True)
 class AttemptSets:
-    """Seed 001's four sets, of attempts' ids.
+    """The proposal's four sets, of attempts' ids.
 
     What is published is ``fast`` and ``finished``; everything else of ``all`` is deleted, and so is whatever turns up
     later.

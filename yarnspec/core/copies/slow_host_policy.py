@@ -1,8 +1,8 @@
 """Which hosts are blocked for slowness, and how widely: as far as the evidence reaches.
 
-Seed 000 blocks the node of every slow task for a minute. Taken by itself that loses hosts to skewed data and to bad
-luck, which users of the peers complain of ("do not lose a host on one guess"), so the block's level follows what the
-tasks prove:
+The speculative execution proposal (FLINK-10644) blocks the node of every slow task for a minute. Taken by itself that
+loses hosts to skewed data and to bad luck, which users of the peers complain of ("do not lose a host on one guess"), so
+the block's level follows what the tasks prove:
 
 * slow tasks by themselves: proof against nobody, be they one or several. Each is copied, and only it is kept off the
   host for that time;
