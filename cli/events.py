@@ -48,8 +48,8 @@ Examples:
 def command(*, application: str, follow: bool, types: tuple[str, ...], form: Form, settings: Options) -> None:
     """Print every event and decision of an application with its reason, oldest first.
 
-    With -o json one JSON object a line: schema, seq, time_ms, epoch, kind (event or command), type, reason, and the
-    fields of the type. After the end they come from the history directory.
+    With -o json each line is one JSON object: schema, seq, time_ms, epoch, kind (event or command), type, reason, and
+    the fields of the type. After the end the records come from the history directory.
     """
     _check(types)
     shown = 0
