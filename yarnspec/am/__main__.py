@@ -1,4 +1,4 @@
-"""The negotiator's process: what Skein's ``master.script`` starts in the AM container."""
+"""The negotiator's process, which Skein's ``master.script`` starts in the AM container."""
 
 from __future__ import annotations
 

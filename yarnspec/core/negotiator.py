@@ -1,9 +1,8 @@
 """The one door of the core: ``handle(event, now_ms) -> commands``.
 
-An event first goes to the part that it concerns, which answers with commands of its own. Then what there is is
-compared with what is wanted, and the difference becomes commands, always in this order: where Spark starts no task,
-containers withdrawn, the new placement, containers asked for, timers. After the command that ends the attempt there
-are no more.
+An event first goes to the part that it concerns, which answers with commands of its own. Then the state is compared
+with the wanted state, and the difference becomes commands, always in this order: places where Spark starts no task,
+containers withdrawn, the new placement, containers asked for, timers. No command follows the one that ends the attempt.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the events of earlier attempts tell the next one: which hosts users blocked, and what came too late."""
+"""The news of earlier attempts for this one, from their events: hosts that users blocked, and late messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the AM writes to the cluster's file system: where it listens, its events, how the application ended."""
+"""The AM's files on the cluster's file system: where it listens, its events, how the application ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which program this is: what must be the same for anything of an earlier attempt to be used again."""
+"""The identity of the program: the facts that must be the same for work of an earlier attempt to be used again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One life of the driver in this container: its port, its properties, and what becomes of its end."""
+"""One epoch of the driver in this container: its port, its properties, and the way it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lives of the driver in this container, one after the other, and what each of them has to itself."""
+"""The driver epochs in this container, one after the other, and the resources of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finished work that is kept for a next driver: the journal of this epoch, and who reads what goes into it."""
+"""Finished work that is kept for a next driver: the journal of this epoch, and the readers of what goes into it."""
 
 from __future__ import annotations
 

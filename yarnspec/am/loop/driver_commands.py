@@ -1,7 +1,7 @@
-"""What the driver's scheduler is told to do: over the bridge, by a thread of its own.
+"""The commands for the driver's scheduler: they go over the bridge, by a thread of its own.
 
-A driver's JVM may collect garbage for half a minute: the shell hands orders over and goes on. They are given in order,
-one call after the other.
+A driver's JVM may collect garbage for half a minute: the shell hands commands over and goes on. They are given in
+order, one call after the other.
 """
 
 from __future__ import annotations

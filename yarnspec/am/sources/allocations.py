@@ -1,4 +1,4 @@
-"""Containers that YARN gave and that Skein has not booked yet, and what was heard of them meanwhile."""
+"""Containers that YARN gave and that Skein has not booked yet, and their news meanwhile."""
 
 from __future__ import annotations
 

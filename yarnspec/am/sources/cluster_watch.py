@@ -1,4 +1,4 @@
-"""What the ResourceManager says while an application runs: its hosts, and why containers do not come."""
+"""Watches the ResourceManager while an application runs: its hosts, and why containers do not come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where events come from: threads that watch the provider, the driver and the ResourceManager."""
+"""The threads that events come from: they watch the provider, the driver and the ResourceManager."""
 
 from __future__ import annotations
 

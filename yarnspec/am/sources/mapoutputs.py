@@ -1,4 +1,4 @@
-"""Reads what the driver's JVM tells of finished map outputs, for as long as it lives."""
+"""Reads the news of finished map outputs from the driver's JVM, for as long as it lives."""
 
 from __future__ import annotations
 

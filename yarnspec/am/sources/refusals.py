@@ -1,4 +1,4 @@
-"""What application masters of earlier attempts, which YARN took for dead, were refused when they went on after all."""
+"""Refused steps of application masters of earlier attempts, which YARN took for dead and which went on after all."""
 
 from __future__ import annotations
 

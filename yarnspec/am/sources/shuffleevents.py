@@ -1,4 +1,4 @@
-"""What the driver tells of shuffles and of what the program writes, as the core's events."""
+"""The driver's messages about shuffles and about the program's writes, as the core's events."""
 
 from __future__ import annotations
 

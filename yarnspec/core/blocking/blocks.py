@@ -1,7 +1,7 @@
-"""One block: what is kept from where, why and until when; and the protocol of those who want to know of changes.
+"""One block: its target, its reach, its reason and its end; and the protocol of those who want to know of changes.
 
-A block has a target, a host or one executor, and a level that says how far it reaches (the speculative
-execution proposal, FLINK-10644, has the same four with two kinds of target, and one task more):
+A block has a target (a host or one executor) and a level that says how far it reaches. The speculative execution
+proposal (FLINK-10644) has the same four levels with two kinds of target, and one task more:
 
     level        new containers    tasks of
     cluster      not there         no application that reads the cluster's list

@@ -1,6 +1,6 @@
-"""Where Spark is to start no task: the blocklist as Spark's scheduler needs it, whole with each change.
+"""The places where Spark must start no task: the blocklist in the form of Spark's scheduler, whole with each change.
 
-Beside the blocks there are executors that are about to be given back: they are to take no new task either.
+Executors that are about to be given back are in it beside the blocks: they take no new task either.
 """
 
 from __future__ import annotations

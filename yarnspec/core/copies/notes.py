@@ -1,4 +1,4 @@
-"""Why tasks and hosts were acted on or not: the newest few notes about each, for ``explain``."""
+"""The newest few notes about each task and host, for ``explain``: why it was acted on, or was not."""
 
 from __future__ import annotations
 

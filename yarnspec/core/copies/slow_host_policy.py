@@ -1,17 +1,17 @@
-"""Which hosts are blocked for slowness, and how widely: as far as the evidence reaches.
+"""Decides which hosts are blocked for slowness, and how widely: as far as the evidence reaches.
 
-The speculative execution proposal (FLINK-10644) blocks the node of every slow task for a minute. Taken by itself that
-loses hosts to skewed data and to bad luck, which users of the peers complain of ("do not lose a host on one guess"), so
-the block's level follows what the tasks prove:
+The speculative execution proposal (FLINK-10644) blocks the node of every slow task for a minute. That alone loses hosts
+to skewed data and to bad luck, which users of similar systems complain about ("do not lose a host on one guess"). So
+the level of a block follows what the tasks prove:
 
-* slow tasks by themselves: proof against nobody, be they one or several. Each is copied, and only it is kept off the
-  host for that time;
-* a host that is proven slow by all its tasks, of whatever stages (``HostSpeeds``): kept off for the application, for a
-  minute.
+* Slow tasks by themselves, one or several, prove nothing against a host. Each is copied, and only that task is kept off
+  the host for that time.
+* A host may be proven slow by all its tasks, of any stages (``HostSpeeds``). It is then kept off for the application,
+  for a minute.
 
-In each case the host keeps what runs there (MARK_BLOCKED), and no host is blocked while the work that is left would end
-sooner with it. A host that comes back is blocked again only for what tasks show there now. One whose tasks prove
-healthy comes back before its time.
+In each case running executors and tasks stay on the host (MARK_BLOCKED). No host is blocked while the remaining work
+would end sooner with it. A host that comes back is blocked again only for what its tasks show from then on. A host
+whose tasks prove it healthy comes back before its time.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Slow tasks, from what is seen of them to what is done about it.
+"""Speculation: from observations of tasks to blocks, copies and containers for them.
 
     observations ──▶ task table ──▶ detector (each check interval) ──▶ verdicts ──▶ hosts blocked, copies asked for
                          └────────▶ what is learnt of hosts ──────────────┘          └──▶ containers for them
 
-A pass of the detector runs by a timer, and only while a stage runs. Of one pass the blocks go out first, then what
-Spark must know of them, then the copies, so that none can start on a host that the same pass has blocked.
+A pass of the detector runs by a timer, and only while a stage runs. The blocks of a pass go out first, then Spark's
+list of them, then the copies. So no copy can start on a host that the same pass has blocked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Why slow tasks get no copy, for the event log: what is noted of them is gone soon after their stage has ended.
+"""Records for the event log why slow tasks get no copy. The notes themselves go soon after their stage has ended.
 
-Most reasons hold for many passes, with other numbers each time. Each is told once for a task, and what holds for many
-tasks of a stage in one record, so that there are few, however long tasks are slow.
+Most reasons hold for many passes, with other numbers each time. Each reason is told once for a task, and one record
+tells it for many tasks of a stage. So there are few records, however long tasks are slow.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Where the tasks of a stage failed, and what became of them elsewhere.
+"""Where the tasks of a stage failed, and how they ended elsewhere.
 
-A failure alone says nothing of its host: bad data fails wherever it is read, and it may all lie on one host. What
-speaks against a host is a task that failed there and on no other host, and ended well elsewhere.
+A failure alone says nothing about its host: bad data fail wherever they are read, and they may all lie on one host. The
+evidence against a host is a task that failed there and on no other host, and ended well elsewhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What becomes of containers and their executors, one event at a time: allocated, registered, lost and replaced.
+"""Handles the events of containers and their executors: allocated, registered, lost and replaced.
 
-``ExecutorTable`` is the table; here is what follows from its changes: whose fault an end was, what Spark is told of it,
-how long a replacement waits, and when there is no use in further ones.
+``ExecutorTable`` is the table. This file decides what follows from its changes: whose fault an end was, what Spark is
+told about it, how long a replacement waits, and when further replacements are of no use.
 """
 
 from __future__ import annotations

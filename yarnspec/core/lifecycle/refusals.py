@@ -1,4 +1,4 @@
-"""What is told in the name of an epoch that is over: it changes nothing, and is counted."""
+"""Refuses messages in the name of an epoch that is over: they change nothing, and are counted."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How often a driver that died is started again within an attempt, and how its lives are numbered.
+"""How often a driver that died is started again within an attempt, and how its epochs are numbered.
 
-An epoch is one life of the driver. Each attempt has a range of numbers of its own, large enough for all the lives that
-the driver may have in it, so that nobody has to ask anybody which number is the next; most are never used.
+An epoch is one run of the driver. Each attempt has a range of numbers of its own, large enough for all epochs that the
+driver may have in it. So nobody has to ask anybody which number is the next. Most numbers are never used.
 """
 
 from __future__ import annotations

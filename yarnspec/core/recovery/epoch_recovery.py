@@ -1,9 +1,8 @@
 """Recovery in one epoch: which finished work is recorded, and which the next driver gets when this one dies.
 
-It follows the batch job recovery proposal (FLIP-383).
-
-An epoch is one life of the driver. The first one begins at once; each later one waits for the journal of those before,
-since its driver is told at its start what is saved. Then:
+The rules follow the batch job recovery proposal (FLIP-383). An epoch is one run of the driver. The first epoch begins
+at once. Each later one waits for the journal of those before, because its driver learns at its start what is saved.
+Then:
 
     journal replayed ──▶ is it the same program? ──▶ offer what is saved, wait for the hosts that hold it
     shuffle declared ──▶ is it one that is saved? ──▶ record it (durable), then answer: take that one over, or run

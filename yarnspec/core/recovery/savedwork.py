@@ -1,4 +1,4 @@
-"""What a journal's records mean for the next epoch, without the bytes; and what this epoch may add to them."""
+"""The saved work that a journal's records give the next epoch, without the bytes, and what this epoch may add."""
 
 from __future__ import annotations
 

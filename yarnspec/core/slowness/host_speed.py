@@ -1,9 +1,10 @@
-"""Which hosts are slow, learnt over stages from how long their tasks take in relation to others'.
+"""Finds slow hosts, over all stages, by how long their tasks take in relation to tasks on other hosts.
 
-Each stage gives each host evidence in logarithms of odds (see ``pace``). Here it is pooled: running stages as they are
-now, ended ones with half the weight after each half-life. The prior is that one host in twenty is slow. A host is
-slow when that is probable enough *and* its tasks take clearly longer; it is proven healthy when several tasks that
-ended last since a given moment were normal (see ``health``). A host that nothing is known of is neither.
+Each stage gives evidence about each host as logarithms of odds (see ``stage_evidence``). Here the evidence is pooled:
+that of running stages as it is now, that of ended ones with half the weight after each half-life. The prior is that one
+host in twenty is slow. A host is slow if that is probable enough *and* its tasks take clearly longer. A host is proven
+healthy if several tasks that ended last since a given moment were normal (see ``health``). A host without any evidence
+is neither.
 """
 
 from __future__ import annotations

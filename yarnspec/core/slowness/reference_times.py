@@ -1,4 +1,4 @@
-"""What a stage's tasks usually take: the ended attempts that a running one on another host can be compared with."""
+"""The usual times of a stage's tasks: the ended attempts with which a running one on another host is compared."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""How the hosts do in one stage: what each task took, or takes already, against what it was expected to take.
+"""The evidence of one stage about each host: the time of each task, so far or in all, against its expected time.
 
-Every attempt that ended well, that is late already, that was late when another one won, or whose counters tell its
-speed, is an observation of its host. ``likelihood`` weighs them: what they say for and against the host's being slow.
-Cold executors' tasks are compared with each other. What a copy ran is no observation: it was late elsewhere, and may
-well have more to do than others. An original that its copy has beaten is compared with the copy; one whose copy has run
-for long as well, and not won, says nothing of its host.
+An attempt is an observation of its host if it ended well, is late already, was late when another one won, or has
+counters that tell its speed. ``likelihood`` weighs the observations for and against a slow host. Tasks of cold
+executors are compared with each other. A copy's time is no observation: its task was late elsewhere, and may well have
+more to do than others. An original that its copy has beaten is compared with the copy. If the copy has run for long as
+well and has not won, the original says nothing about its host.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One stage attempt's task attempts, as columns: a row for each attempt, in the order in which they were heard of."""
+"""One stage attempt's task attempts, as columns: a row for each attempt, in the order of their first news."""
 
 from __future__ import annotations
 

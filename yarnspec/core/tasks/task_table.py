@@ -1,8 +1,8 @@
 """All task attempts of the application's running stages, kept up to date from batches of observations.
 
-Rows may come in surprising order: a task before its stage, an end before its start, the same row twice, counters after
-the end, anything after the end of the stage. Each is applied as far as it says something, and never counted twice.
-The columns of a stage are dropped once it has ended and its last attempt has too.
+Rows may come in surprising order: a task before its stage, an end before its start, the same row twice. Counters may
+come after the end, and anything after the end of the stage. Each row is applied as far as it is new, and never counted
+twice. The columns of a stage are dropped once the stage and its last attempt have ended.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Coordinates a program's writes to files, so that the next driver neither loses nor doubles rows.
 
-It follows the batch job recovery proposal (FLIP-383).
+The rules follow the batch job recovery proposal (FLIP-383).
 
     declared ──▶ is it there already? ──▶ skip, when its files are those that were committed
        │run

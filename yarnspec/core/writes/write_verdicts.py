@@ -1,11 +1,10 @@
 """Which of a program's writes are done again when the program begins anew, and which must not be.
 
-It follows the batch job recovery proposal (FLIP-383).
-
-The next driver runs the program from its first line over files that the last one changed. For each path the journal
-has the writes of earlier epochs in their order. A write of this epoch that is the same computation as one of them
-*takes its place*: it is not done again. What has not been replaced yet is *open*: to this program it lies in the
-future. From that follows what may be done:
+The rules follow the batch job recovery proposal (FLIP-383). The next driver runs the program from its first line over
+files that the last one changed. For each path the journal has the writes of earlier epochs in their order. A write of
+this epoch that is the same computation as one of them *takes its place*: it is not done again. A write of an earlier
+epoch whose place is not taken yet is *open*: for this program it lies in the future. From that follows what a write may
+do:
 
     reads a path with an open write    stop: it would read what it wrote later, and apply its change twice
     overwrites a path with one         run: nothing of the open ones is left afterwards, they are forgotten when it is
@@ -20,15 +19,15 @@ future. From that follows what may be done:
     writes where nothing is now        run: nothing of the open ones is left to be doubled, they are forgotten. Where
                                        one was cut off that had removed what was there, only an overwrite runs
 
-A write that began and was never committed was undone before the program began. Where it had overwritten something that
-could not be put back, that is lost: the write stays open, and the path can only be overwritten. Where nobody knows
-what earlier epochs wrote, only what replaces all of a path runs, or writes where nothing is; and nothing that was read
-before is overwritten.
+A write that began and was never committed was undone before the program began. If it had overwritten something that
+could not be put back, that is lost: the write stays open, and the path can only be overwritten. If nobody knows what
+earlier epochs wrote, only two kinds of writes run: those that replace all of a path, and those to a path where nothing
+is. And nothing that was read before is overwritten.
 
-A program may also write beside what it has read, and give that the name of what it read. Then the files of a write lie
-where others were read before it was committed: who reads them there would apply the change twice, so that stops it.
-That holds also for a write of which the journal has only that it was about to be committed: nothing is left of it at
-its path when it never was, and just so when it was and the program has moved it.
+A program may also write beside its input, and then give the output the name of the input. Then the files of a write lie
+where other files were read before the write was committed. A program that reads them there would apply the change
+twice, so this stops it. The same holds for a write that the journal has only as about to be committed. Nothing is left
+of such a write at its path in two cases: it was never committed, or the program has moved its files.
 """
 
 from __future__ import annotations

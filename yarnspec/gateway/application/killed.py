@@ -1,4 +1,4 @@
-"""What is left to do for an application that was killed: its AM could not clean up, nor write down how it ended."""
+"""Finishes an application that was killed: its AM could not clean up, nor write down how it ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Python runs the program and the workers: by ``--environment``, Spark's properties, or the shell's variables."""
+"""The Python that runs the program and the workers: by ``--environment``, Spark's properties, or the shell's variables."""
 
 from __future__ import annotations
 
