@@ -141,7 +141,7 @@ class Negotiator:
         return self._lifecycle.hears(epoch)
 
     def refuse(self, event: ev.Event, epoch: int) -> rec.EpochRefused | None:
-        """What is not heard changes nothing; it is counted when a driver told it."""
+        """An event that is not heard changes nothing. It is counted if a driver told it."""
         return self._refusals.refuse(event, epoch)
 
     def handle(self, event: ev.Event, now_ms: int) -> list[Command]:
@@ -157,7 +157,7 @@ class Negotiator:
         return self._warnings.paced(commands, now_ms)
 
     def speculation_view(self, now_ms: int) -> SpeculationView:
-        """What there is to see of slow tasks, copies and blocks."""
+        """A view of slow tasks, copies and blocks."""
         return explain.view_of(self._speculation, now_ms)
 
     def explain_task(self, stage: int, index: int, now_ms: int) -> Explanation | None:

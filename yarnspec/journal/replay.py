@@ -1,4 +1,4 @@
-"""What the epochs of a journal add up to."""
+"""Adds up the epochs of a journal."""
 
 from __future__ import annotations
 

@@ -15,11 +15,11 @@ from yarnspec.observe.forms.records import Record, UnreadableRecordError
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
-    """What users blocked and still holds, as wishes for the next attempt, and the hosts whose blocks are over.
+    """Blocks by users that still hold, as wishes for the next attempt, and the hosts whose blocks are over.
 
     Hosts excluded at submit are no wishes: every attempt knows them, and needs to know which of them were lifted.
-    ``refused`` is what came in the name of epochs that were over, the last that was told of each kind. ``problem``: why
-    not all is known; empty: all is.
+    ``refused``: the newest count of each kind of message in the name of epochs that were over. ``problem``: why not
+    everything is known; empty: everything is.
     """
 
     wishes: tuple[BlockRequested, ...] = ()

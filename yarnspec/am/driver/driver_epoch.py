@@ -48,7 +48,7 @@ class DriverEpoch:
         return self._address
 
     def listens_at(self, address: str) -> None:
-        """It is ready, and really listens there: Spark takes the next ports when the planned one is taken."""
+        """The driver is ready and listens there: if the planned port is taken, Spark takes one of the next."""
         self._address = address
         self._gate.open()
 

@@ -44,7 +44,7 @@ _WRITE_AGAIN_MS = 1_000
 
 
 class DriverLife(Protocol):
-    """What the shell needs of the driver."""
+    """The driver, as far as the shell needs it."""
 
     @property
     def address(self) -> str:
@@ -62,7 +62,7 @@ class DriverLife(Protocol):
         """Its next life begins; it is not started yet."""
 
     def listens_at(self, address: str) -> None:
-        """It really listens there: the planned port may have been taken."""
+        """The driver really listens there: the planned port may have been taken."""
 
     def start(self) -> int:
         """Start it; returns its process id."""
@@ -259,7 +259,7 @@ class Shell:
             self._fold.apply(record)
 
     def _changed_hosts(self, report: events.HostsReported) -> events.HostsReported:
-        """What the event log has not said yet of these hosts."""
+        """The news about these hosts that the event log does not have yet."""
         logged, self._logged_hosts = self._logged_hosts, {one.host: one for one in report.hosts}
         if logged is None:
             return report
@@ -321,7 +321,7 @@ class Shell:
 
 
 def _note_in_log(command: Command) -> None:
-    """What is to be read in the negotiator's log beside the events; nothing else is to be done for it."""
+    """Write commands that need nothing else into the negotiator's log, beside the events."""
     match command:
         case commands.CarryOver():
             _log.info("carried over", said=command.reason)

@@ -297,7 +297,7 @@ class Blocklist:
             yield from self._by_scope.get(each, ())
 
     def _scopes_reached(self, by: Key | None) -> list[Key]:
-        """What blocks are about, everything, stages and tasks: all of it, or as far as one block reaches."""
+        """The targets of blocks: everything, stages and tasks, either all of them or as far as one block reaches."""
         if by is not None and by.level == "task":
             return [Key("task", "", "", by.stage, by.task)]
         stage = None if by is None or by.level in WIDE else by.stage

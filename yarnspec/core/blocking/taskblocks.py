@@ -30,7 +30,7 @@ class TaskBlocks:
         self._changed = True
 
     def stay(self, executor_id: str) -> None:
-        """It is not given back after all, or it is gone."""
+        """The executor is not given back after all, or it is gone."""
         self._leaving.discard(executor_id)
         self._changed = True
 

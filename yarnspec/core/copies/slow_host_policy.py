@@ -58,7 +58,7 @@ class SlowHostPolicy:
         self._lifted.update(block.host for block in lifted if block.cause == "slow" and block.level in WIDE)
 
     def stage_ended(self, key: StageKey) -> None:
-        """What its slow tasks said is over."""
+        """Forget the evidence of its slow tasks."""
         self._slow.pop(key, None)
 
     def forget(self) -> None:

@@ -16,13 +16,13 @@ from yarnspec.core.tasks.task_table import StageKey
 
 
 class Withheld:
-    """Which reasons were told of which tasks of the running stages."""
+    """The reasons that were told, for each task of the running stages."""
 
     def __init__(self) -> None:
         self._told: defaultdict[StageKey, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
 
     def tell(self, found: Iterable[tuple[SlowAttempt, str]]) -> list[Command]:
-        """What is new of slow tasks that get no copy now, each with the reason."""
+        """The news about slow tasks that get no copy now, each with the reason."""
         new: defaultdict[tuple[StageKey, str], list[int]] = defaultdict(list)
         for one, why in found:
             told = self._told[one.stage.key][topic_of(why)]

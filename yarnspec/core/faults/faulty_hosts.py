@@ -116,7 +116,7 @@ class Faults:
                 self._stages[block.key] = block.host
 
     def ended_well(self, counts: Mapping[str, int], now_ms: int) -> None:
-        """So many tasks have ended well on these hosts; to be told before what of them is told one by one."""
+        """So many tasks have ended well on these hosts. Called before their ends are told one by one."""
         self._well.add(counts, now_ms)
 
     def attempt_ended(self, stage: StageTasks, attempt: TaskAttempt, now_ms: int) -> list[BlockRequested]:
@@ -198,7 +198,7 @@ class Faults:
         return self._narrow(stage.stage, None, host, found.executor_id, said) if said else None
 
     def _proof(self, stage: StageTasks, host: str, found: Evidence) -> str:
-        """What proves that a stage's tasks fail by their place; empty where that is not proven."""
+        """The proof that a stage's tasks fail because of their host; empty if there is none."""
         count = len(found.proven)
         if count < _TASKS_OF_STAGE or count <= _TIMES_THE_OTHERS * found.others:
             return ""
@@ -318,7 +318,7 @@ class Faults:
             faults.forget(host)
 
     def context_over(self) -> None:
-        """The SparkContext is gone: the tasks that failed will not succeed elsewhere. What is proven stays so."""
+        """The SparkContext is gone: the tasks that failed will not succeed elsewhere. Proven faults stay."""
         self._contexts += 1
         self._deaths.context_over()
         self._failed.clear()
@@ -326,7 +326,7 @@ class Faults:
         self._in_stage.clear()
 
     def explain(self, host: str, now_ms: int) -> str:
-        """What there is against a host, in a sentence."""
+        """The evidence against a host, in a sentence."""
         tasks = len(self._recent(host, now_ms))
         deaths = self._deaths.count(host, now_ms)
         return (

@@ -25,7 +25,7 @@ class _Death:
     executor_id: str
     text: str
     suspects: set[Task] = field(default_factory=set)
-    """What ran in it when it died, and may be what it died of."""
+    """The tasks that ran in it when it died, any of which may be the cause."""
 
 
 class HostDeaths:
@@ -80,11 +80,11 @@ class HostDeaths:
         return sorted(counts, key=lambda task: (-counts[task], -latest[task], task)) if len(suspected) > 1 else []
 
     def last(self, host: str) -> str:
-        """What is known of the latest of a host that had some."""
+        """The latest deaths on a host."""
         return self._deaths[host][-1].text
 
     def drop(self, host: str) -> None:
-        """What happened on a host so far says nothing any more."""
+        """Forget the deaths on a host so far."""
         self._deaths.pop(host, None)
 
     def context_over(self) -> None:

@@ -65,7 +65,7 @@ class Driver:
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
-        """What it takes."""
+        """The events that this part handles."""
         return {
             ev.DriverStarted: self._started,
             ev.DriverReady: self._ready,

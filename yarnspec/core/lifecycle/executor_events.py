@@ -56,7 +56,7 @@ class Executors:
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
-        """What it takes."""
+        """The events that this part handles."""
         return {
             ev.TargetExecutorsChanged: self._target_changed,
             ev.ExecutorsUnwanted: self._unwanted,

@@ -19,7 +19,7 @@ from yarnspec.core.messages.writeevents import SavedWrite
 ALL_SHUFFLES = -1
 
 Unrecoverable = Literal["writes", "cached", "stream"]
-"""What programs do that no next driver can go on with: write by themselves, use cached data, run a stream."""
+"""The kinds of work that no next driver can go on with: own ways of writing, cached data, streams."""
 
 
 class SavedShuffle(msgspec.Struct, frozen=True, kw_only=True):

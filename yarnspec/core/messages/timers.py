@@ -1,4 +1,4 @@
-"""Which timers are wanted: timers are data, set by a command and answered by an event.
+"""The wanted timers. Timers are data: a command sets one, and an event answers it.
 
 There is no command to cancel one: a timer that is no longer wanted fires, is dropped and counted.
 """

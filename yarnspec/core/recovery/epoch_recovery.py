@@ -88,7 +88,7 @@ class EpochRecovery:
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
-        """What it takes."""
+        """The events that this part handles."""
         guarded: dict[type[ev.Event], Route] = {
             rec.ShuffleDeclared: self._declared,
             rec.ShuffleRestored: self._restored,
@@ -174,15 +174,15 @@ class EpochRecovery:
         return self._guard.run(self._progress, "somebody outside ended the driver: the program is not to blame")
 
     def explain_host(self, host: str) -> str:
-        """What became of the map outputs of earlier epochs on a host; empty when there were none."""
+        """A sentence about the map outputs of earlier epochs on a host; empty when there were none."""
         return self._data_hosts.explain(host)
 
     def live_overdue(self, executor_id: str) -> list[Command]:
-        """What an executor had when it died has waited long enough."""
+        """The outputs of an executor that died have waited long enough."""
         return self._guard.run(self._data_hosts.live_overdue, executor_id)
 
     def settle(self) -> list[Command]:
-        """What follows for the hosts that are waited for, as things now stand."""
+        """The commands for the hosts that are waited for, as things now stand."""
         return self._guard.run(self._data_hosts.look)
 
     def _run(self, route: Route, event: ev.Event, now_ms: int) -> list[Command]:
@@ -404,7 +404,7 @@ class EpochRecovery:
         return f"the journal has room for the outputs of {most:,} maps"
 
     def _leave_out(self, declared: rec.ShuffleDeclared, why: str) -> list[Command]:
-        """What is computed from a shuffle of which nothing is recorded is of no use to a later epoch without it."""
+        """Without a shuffle that is not recorded, everything computed from it is of no use to a later epoch."""
         if self._off:
             return []
         if not self._replayed:
@@ -447,7 +447,7 @@ class EpochRecovery:
         return self._outputs_progress()
 
     def _outputs_progress(self) -> list[Command]:
-        """What is recorded is worth another life, unless this one could use nothing of what was recorded before."""
+        """Recorded work is worth another epoch, unless this one could use nothing of the work recorded before."""
         no_use = self._past == "offered" and not self._outputs.skips
         if self._progressed or not self._output_recorded or no_use:
             return []

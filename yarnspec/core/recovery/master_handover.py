@@ -44,7 +44,7 @@ _TELLS = (ev.Observed, ev.CopyRefused, ev.UnblockRequested, ev.DriverLost)
 
 
 class MasterHandover:
-    """What is recorded of the negotiator's state, and what becomes of that of the attempt before."""
+    """Records the negotiator's state, and takes over that of the attempt before."""
 
     def __init__(
         self, *, lifecycle: Lifecycle, timers: Timers, blocklist: Blocklist, speculation: Speculation, enabled: bool
@@ -91,7 +91,7 @@ class MasterHandover:
         return self._guard.run(self._replayed, event, now_ms)
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
-        """What of the state is to be recorded now, after an event."""
+        """The parts of the state that must be recorded now, after an event."""
         if not self._enabled:
             return []
         self._touched |= isinstance(event, _TELLS) or bool(self._speculation.table.stages)

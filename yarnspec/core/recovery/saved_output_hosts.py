@@ -25,7 +25,7 @@ LIVE_TIMER_FAMILY = "live-adoption"
 
 
 class SavedOutputHosts:
-    """Which hosts are waited for."""
+    """The hosts that are waited for."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class SavedOutputHosts:
         return commands
 
     def explain(self, host: str) -> str:
-        """What became of the map outputs of executors that are gone on a host; empty when there were none."""
+        """A sentence about the map outputs of gone executors on a host; empty when there were none."""
         return self._said.get(host, "")
 
     def look(self) -> list[Command]:

@@ -120,10 +120,11 @@ class Shuffles:
         return match
 
     def restored(self, event: ShuffleRestored) -> tuple[int, ...]:
-        """Take how much of a shuffle came back; the saved shuffles that are of no use to any epoch from now on.
+        """Take how much of a shuffle came back. Return the saved shuffles that are of no use to any epoch from now on.
 
-        One of which nothing came back is not used: the driver asks again, about the id that it goes on with. It is the
-        last of them, in case only some of that gets into the journal: it alone tells what is against those above it.
+        A shuffle of which nothing came back is not used: the driver asks again, about the id that it goes on with. This
+        shuffle is the last in the list, in case only some of them get into the journal: it alone tells what speaks
+        against those above it.
         """
         known = self._known.get(event.shuffle)
         if known is None or not known.reused:

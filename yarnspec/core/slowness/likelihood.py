@@ -127,7 +127,7 @@ class Sums(NamedTuple):
 
 
 def add_up(host: Column, hosts: int, told: Column, launch_ms: Column, end_ms: Column) -> Sums:
-    """What the evidence of single observations comes to; each of the hosts 0 to ``hosts`` - 1 must have one."""
+    """The sum of the evidence of single observations. Each of the hosts 0 to ``hosts`` - 1 must have one."""
     weight = _weights(host, hosts, launch_ms, end_ms)
     order = np.lexsort((launch_ms, host))
     sums = np.cumsum((told * weight[host])[order])

@@ -66,7 +66,7 @@ class WriteCoordinator:
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
-        """What it takes."""
+        """The events that this part handles."""
         routes: dict[type[ev.Event], Route] = {
             wr.WritesAsked: self._asked,
             wr.WriteResolved: self._resolved,
@@ -178,7 +178,7 @@ class WriteCoordinator:
         return [*recorded, self._go_on(event.question, f"write {event.ordinal} is settled: {event.outcome}")]
 
     def _resolution(self, event: wr.WriteResolved) -> list[Command]:
-        """What is recorded of it."""
+        """The commands that record the outcome."""
         if event.outcome == "committed":
             saved = self._writes.committed(event.ordinal)
             if saved is None or not self._recording:
@@ -247,12 +247,12 @@ class WriteCoordinator:
         return [*(commands or self._records_of(event.write)), self._go_on(event.question, "the write may begin")]
 
     def _records_of(self, write: int) -> list[Command]:
-        """That it has begun."""
+        """The record that the write has begun."""
         begun = self._begun.get(write)
         return [begun] if begun is not None and self._recording else []
 
     def _overwrite(self, write: int, declared: wr.WriteDeclared) -> tuple[tuple[wr.SavedWrite, ...], list[Command]]:
-        """It takes the place of these, if any, which is recorded."""
+        """The writes whose place this one takes, and the commands that record it."""
         self._deferred.discard(write)
         wiped = self._writes.begin(declared)
         begun = self._begun.get(write)

@@ -44,7 +44,7 @@ Action = Literal["run", "skip", "stop"]
 
 
 class WriteVerdict(NamedTuple):
-    """What becomes of a write. ``saved``: the one whose place it takes; ``check``: whether its files must be there."""
+    """The verdict on a write. ``saved``: the write whose place it takes. ``check``: whether its files must be there."""
 
     action: Action
     reason: str
@@ -146,7 +146,7 @@ class Writes:
         return again
 
     def declare(self, declared: WriteDeclared) -> WriteVerdict:
-        """What becomes of a write of this epoch."""
+        """The verdict on a write of this epoch."""
         if self._unknown:
             return self._declare_unknown(declared)
         touched = self._touching([declared.path])
@@ -180,7 +180,7 @@ class Writes:
         return WriteVerdict("run", f"what earlier epochs wrote is not known: {self._unknown}")
 
     def missing(self, declared: WriteDeclared, saved: SavedWrite) -> WriteVerdict:
-        """What becomes of a write whose output is not there as it was committed."""
+        """The verdict on a write whose output is not there as it was committed."""
         if declared.mode == "ignore":
             said = f"{_does(declared)} what an earlier life of it has written, but not all of it any more"
             return WriteVerdict(
@@ -216,7 +216,7 @@ class Writes:
         return wiped
 
     def _take_away(self, gone: Iterable[SavedWrite]) -> None:
-        """Of these nothing is left at their paths."""
+        """Nothing is left of these writes at their paths."""
         for one in gone:
             del self._open[one.ordinal]
             if one.may_be_moved:

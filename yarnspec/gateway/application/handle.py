@@ -118,7 +118,7 @@ class Application:
         self._cluster = as_owner
 
     def status(self) -> StatusDocument:
-        """What it is doing, or how it ended."""
+        """The status: what the application is doing, or how it ended."""
         warnings: tuple[str, ...] = ()
         report = self.report()
         if report is not None and report.state == "RUNNING":
@@ -210,7 +210,7 @@ class Application:
         tail_lines: int | None = None,
         follow: bool = False,
     ) -> Iterator[LogPiece]:
-        """What the driver, the negotiator, the executors or Skein's AM wrote, during the run and after the end.
+        """The logs of the driver, the negotiator, the executors or Skein's AM, during the run and after the end.
 
         Args:
             role: whose logs.
@@ -289,7 +289,7 @@ class Application:
     def block_host(self, host: str, duration: str | None = None, *, reason: str, force: bool = False) -> Answer:
         """Give a host no new containers and tasks for ``duration`` (``"10 min"``; None: until it is unblocked).
 
-        What runs there goes on.
+        Running containers and tasks go on.
 
         Raises:
             NotFound: the cluster has no such host.

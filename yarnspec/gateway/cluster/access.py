@@ -1,4 +1,4 @@
-"""The access to the cluster that HADOOP_CONF_DIR names, for commands about applications: each part opens at first use."""
+"""The access to the cluster that HADOOP_CONF_DIR names, for commands about applications. Parts open at first use."""
 
 from __future__ import annotations
 

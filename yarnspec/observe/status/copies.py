@@ -1,7 +1,7 @@
-"""What became of slow tasks and their copies, counted from records.
+"""Slow tasks and their copies, counted from records.
 
-It is what is known of an application that nobody can be asked about any more and that left no last status. What only
-the core can tell, such as how much time the copies gained, is as the last summary among the records has it.
+These counts serve for an application that left no last status and whose negotiator is gone. Numbers that only the core
+knows, such as the time that copies gained, come from the last summary among the records.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is kept of finished work, and what of earlier epochs is used again or not and why, counted from records."""
+"""Finished work that is kept, and work of earlier epochs that is used again or not and why, counted from records."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Kept:
             self._apply_event(message)
 
     def status(self) -> RecoveryStatus | None:
-        """What is known; None where recovery was never spoken of."""
+        """The counts, or None if no record spoke of recovery."""
         if not self._seen:
             return None
         return RecoveryStatus(

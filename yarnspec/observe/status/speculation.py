@@ -1,4 +1,4 @@
-"""What the core knows of slow tasks, copies and blocks, joined to the status document of the same moment."""
+"""Joins the core's knowledge of slow tasks, copies and blocks to the status document of the same moment."""
 
 from __future__ import annotations
 

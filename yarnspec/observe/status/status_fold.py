@@ -30,7 +30,7 @@ _WARNINGS = 100
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """What the records do not say and the caller knows about an application."""
+    """Facts about an application that the caller knows and the records do not say."""
 
     name: str = ""
     user: str = ""
