@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from yarnspec.am.journal.recording import records_of_write
+from yarnspec.am.journal.journal_recorder import records_of_write
 from yarnspec.core.journal.journalrecords import JournalRecord
 from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.core.lifecycle.phases import Lifecycle

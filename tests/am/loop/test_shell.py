@@ -13,7 +13,7 @@ import pytest
 from tests.am.world import APP, HandMadeBridge, HandMadeService
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.executors.placement_file import PlacementFile
-from yarnspec.am.journal.recording import RECORDS, Recording
+from yarnspec.am.journal.journal_recorder import RECORDS, Recording
 from yarnspec.am.loop.shell import Shell
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.carried import CarriedBlocks

@@ -26,7 +26,7 @@ from yarnspec.observe.log.history import ApplicationRecord, History, Result
 from yarnspec.plan import Plan
 from yarnspec.yarn.files.cluster_files import Files, open_files, path_of
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
-from yarnspec.yarn.skein.staging import staging_directory
+from yarnspec.yarn.skein.staging_directory import staging_directory
 
 _log = structlog.get_logger()
 

@@ -12,7 +12,7 @@ from yarnspec.am.attempt.history import ApplicationHistory
 from yarnspec.am.driver.driver_epoch import DriverEpoch
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.journal.epoch_journal import EpochJournal
-from yarnspec.am.journal.recording import Recording
+from yarnspec.am.journal.journal_recorder import Recording
 from yarnspec.am.sources.event_sources import DriverEvents, TaskFeed
 from yarnspec.core.messages.events import Event
 from yarnspec.plan import Plan

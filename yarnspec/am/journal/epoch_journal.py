@@ -11,7 +11,7 @@ import structlog
 from yarnspec.am.attempt.am_container import AmContainer
 from yarnspec.am.attempt.history import ApplicationHistory
 from yarnspec.am.attempt.program import identify
-from yarnspec.am.journal.recording import Recording
+from yarnspec.am.journal.journal_recorder import Recording
 from yarnspec.am.sources.mapoutputs import MapOutputs
 from yarnspec.core.journal.journalrecords import EpochBegan
 from yarnspec.core.messages.events import Event

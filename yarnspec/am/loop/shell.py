@@ -17,7 +17,7 @@ import structlog
 
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.executors.placement_file import PlacementFile
-from yarnspec.am.journal.recording import RECORDS, Recording
+from yarnspec.am.journal.journal_recorder import RECORDS, Recording
 from yarnspec.am.loop.driver_commands import ORDERS, DriverCommandQueue, grouped
 from yarnspec.am.loop.inbox import Inbox, Question
 from yarnspec.core.lifecycle.refusals import COMMANDS

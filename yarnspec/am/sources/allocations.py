@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from yarnspec.am.executors.executor_containers import ExecutorContainers
-from yarnspec.am.sources.watcher import Watcher
+from yarnspec.am.sources.repeating_thread import Watcher
 from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event
 

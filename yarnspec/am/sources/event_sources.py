@@ -15,9 +15,9 @@ import structlog
 
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.sources.allocations import Allocations
+from yarnspec.am.sources.repeating_thread import Watcher
 from yarnspec.am.sources.shuffleevents import shuffle_event
 from yarnspec.am.sources.tail import FileTail
-from yarnspec.am.sources.watcher import Watcher
 from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.observations import Observations

@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from yarnspec.am.sources.event_sources import is_alive
-from yarnspec.am.sources.watcher import Watcher
+from yarnspec.am.sources.repeating_thread import Watcher
 from yarnspec.feed.outputs import OUTPUTS_ERRORS, OutputsReader
 from yarnspec.spark.bridge import Announcement, DriverBridge
 

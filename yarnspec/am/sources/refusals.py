@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from yarnspec.am.sources.watcher import Watcher
+from yarnspec.am.sources.repeating_thread import Watcher
 from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.recoveryevents import EpochRefused
 

@@ -12,7 +12,7 @@ import msgspec
 from yarnspec.errors import ClusterUnreachable, YarnspecError
 from yarnspec.gateway.application.client import OutputCutOff, OutputPiece
 from yarnspec.gateway.application.handle import Application
-from yarnspec.gateway.application.killed import GivenUp
+from yarnspec.gateway.application.kill_cleanup import GivenUp
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.status.progress import ProgressView
 

@@ -16,7 +16,7 @@ from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError
 from yarnspec.gateway.application import ended_status as ended
 from yarnspec.gateway.application.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable, OutputPiece
 from yarnspec.gateway.application.eventstream import EventStream
-from yarnspec.gateway.application.killed import GivenUp, clean_up
+from yarnspec.gateway.application.kill_cleanup import GivenUp, clean_up
 from yarnspec.gateway.application.reasons import Explaining
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.logs.nodelogs import NodeLogs
@@ -33,7 +33,7 @@ from yarnspec.units import parse_duration_ms
 from yarnspec.yarn.rm.reports import ApplicationReport as Report
 from yarnspec.yarn.rm.resource_manager import attempt_of
 from yarnspec.yarn.rm.yarn_command import aggregated_logs, kill_application
-from yarnspec.yarn.skein.staging import staging_directory
+from yarnspec.yarn.skein.staging_directory import staging_directory
 
 _APPLICATION_ID = re.compile(r"application_\d+_\d{4,}")
 _OUR_TYPES = frozenset({"yarnspec", "skein"})

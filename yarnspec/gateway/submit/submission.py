@@ -20,7 +20,7 @@ from yarnspec.gateway.submit.interrupted import SubmissionInterrupted, clear_awa
 from yarnspec.gateway.submit.preparation import Prepared, dry_run_document, prepare, read_request
 from yarnspec.gateway.translation.sparkconf import Translation
 from yarnspec.jvm import jar_path
-from yarnspec.yarn.skein import staging
+from yarnspec.yarn.skein import staging_directory
 from yarnspec.yarn.skein.skein_application import as_document
 from yarnspec.yarn.skein.skein_submission import submit as submit_to_yarn
 
@@ -186,7 +186,7 @@ def sweep(cluster: Cluster) -> list[str]:
 
 
 def _sweep_staging(cluster: Cluster) -> list[str]:
-    return staging.sweep(cluster.files, cluster.rm)
+    return staging_directory.sweep(cluster.files, cluster.rm)
 
 
 def _sweep_history(cluster: Cluster) -> list[str]:
