@@ -80,7 +80,7 @@ class DriverEpoch:
         self._driver.stop(grace_s)
 
     def shut(self) -> None:
-        """No executor of this life may come any more."""
+        """No executor of this epoch may come any more."""
         self._gate.close()
 
     def _ended(self, end: DriverExit) -> None:

@@ -103,7 +103,7 @@ class EpochJournal:
             self._outputs.watcher.start()
 
     def finish(self) -> None:
-        """The driver has died, and another life of it begins: take the last that it told, and close the journal.
+        """The driver has died, and another epoch begins: take its last messages, and close the journal.
 
         Takes some seconds when the file system or the journal's own opening does.
         """

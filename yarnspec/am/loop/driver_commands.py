@@ -76,7 +76,7 @@ class DriverCommandQueue:
             self._wake()
 
     def driver_lost(self) -> int:
-        """The driver has died: what it was to do is of no use, least of all to its next life; returns how much it was.
+        """The driver has died: drop its commands, which are of no use to the next driver. Returns how many they were.
 
         Without what it is being told just now. From any thread.
         """

@@ -56,10 +56,10 @@ class DriverLife(Protocol):
 
     @property
     def recording(self) -> Recording | None:
-        """The journal of this life; None where nothing is recorded."""
+        """The journal of this epoch, or None if nothing is recorded."""
 
     def begin(self, epoch: int) -> None:
-        """Its next life begins; it is not started yet."""
+        """The next epoch begins. Its driver is not started yet."""
 
     def listens_at(self, address: str) -> None:
         """The driver really listens there: the planned port may have been taken."""
@@ -80,7 +80,7 @@ class Shell:
         fold: the status, kept up with the log.
         containers: the executors' containers.
         placement: the file that the provider reads.
-        driver: the driver, in the life that runs.
+        driver: the driver of the running epoch.
         executor_environment: the environment of a new executor's container, by executor id.
         clock_ms: milliseconds since the Unix epoch.
     """

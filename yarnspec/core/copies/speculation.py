@@ -224,7 +224,7 @@ class Speculation:
         return last
 
     def life_over(self) -> None:
-        """The driver died with its numbers of stages and tasks: in its next life they are of others."""
+        """The driver died with its numbers of stages and tasks: the next driver gives them to others."""
         # After a stop as well: what was known then would be told of the new ones.
         self.table.forget()
         self.metrics.forget()

@@ -73,7 +73,7 @@ class Executors:
         return self._removals.overdue(executor_id)
 
     def driver_lost(self, now_ms: int) -> list[Command]:
-        """The driver died and gets another life: nothing that its executors did counts against those of the next one.
+        """The driver died and is started again: nothing that its executors did counts against those of the next one.
 
         They end by themselves when their connection breaks; whoever has not after a while is made to.
         """

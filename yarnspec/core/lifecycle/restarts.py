@@ -12,7 +12,7 @@ RESTART_TIMER = "driver-restart"
 
 
 def first_epoch(attempt: int, driver_restarts: int) -> int:
-    """The number of the driver's first life in an attempt; those that follow in the same attempt count on from it."""
+    """The number of the driver's first epoch in an attempt. Later ones in the same attempt count on from it."""
     return (attempt - 1) * (driver_restarts + 1) + 1
 
 

@@ -152,7 +152,7 @@ class EpochRecovery:
         return self._outputs.lost
 
     def over(self) -> None:
-        """The driver has died, and another life of it will come, of which nothing is known yet: wait for nobody."""
+        """The driver has died, and another epoch will come, of which nothing is known yet: wait for nobody."""
         self._data_hosts.close()
         self._timers.cancel(REPLAY_TIMER)
         self._timers.cancel(QUESTION_TIMER)
@@ -168,7 +168,7 @@ class EpochRecovery:
         return self._guard.run(self._job_over, event, now_ms)
 
     def driver_lost(self, event: ev.DriverLost) -> list[Command]:
-        """The driver has died. If somebody outside ended it, that life was not fruitless: it proves nothing."""
+        """The driver has died. If somebody outside ended it, its epoch does not count as fruitless."""
         if not event.killed or not self._lifecycle.lives:
             return []
         return self._guard.run(self._progress, "somebody outside ended the driver: the program is not to blame")
@@ -463,7 +463,7 @@ class EpochRecovery:
         return self._progress(f"job {event.job} has ended, which no earlier epoch had come to")
 
     def _progress(self, why: str) -> list[Command]:
-        # Also where nothing is kept: that a life has done something is worth another one.
+        # Also if nothing is kept: an epoch that has done something is worth another one.
         if not self._settings.enabled or self._mute or not self._replayed:
             return []
         self._progressed = True

@@ -112,8 +112,8 @@ class Explaining:
             return msgspec.convert(told, DetectorSettings)
         except msgspec.ValidationError as error:
             message = (
-                f"the application's records were made with options for its detector that this yarnspec does not know "
-                f"({error}): explain it with the version that submitted it"
+                f"the application's detector had options that this yarnspec does not know ({error}): "
+                "explain it with the version that submitted it"
             )
             raise UsageError(message) from error
 

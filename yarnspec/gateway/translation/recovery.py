@@ -67,8 +67,8 @@ def fewer_restarts(options: Options, asked: Collection[str], attempts: int) -> l
     if not options.recovery.enabled or "recovery.driver_restarts" not in asked or restarts == wanted:
         return []
     return [
-        f"recovery.driver_restarts={wanted}: a driver is started again {restarts} times in each attempt, as {attempts} "
-        f"attempts have numbers for {EPOCH_MAX} lives together; fewer attempts (am.max_attempts) leave room for more"
+        f"recovery.driver_restarts={wanted}: a driver is started again {restarts} times in each attempt, because "
+        f"{attempts} attempts share {EPOCH_MAX} driver epochs. Fewer attempts (am.max_attempts) leave room for more"
     ]
 
 
