@@ -31,9 +31,9 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
 def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> Earlier:
     """Fold the records of all earlier attempts, first to last; an error stands where some cannot be read.
 
-    What was blocked before those is no wish: it may have been lifted in them, and the journal may know it. A slow host
-    is found again by the tasks of this attempt if it still is; stages and tasks are other ones now, and the cluster's
-    list is read anew.
+    What was blocked before those is no wish: it may have been lifted in them, and the journal may know it. If a host is
+    still slow, the tasks of this attempt show it again. Stages and tasks are other ones now. The cluster's list is read
+    anew.
     """
     asked: dict[str, BlockRequested] = {}
     blocks: dict[str, BlockHost] = {}

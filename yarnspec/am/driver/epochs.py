@@ -33,9 +33,9 @@ class Listener(Protocol):
 class DriverEpochs:
     """Begins one driver epoch after the other. Whatever is asked is about the newest one.
 
-    Each has a port, a bridge with a token, a feed and a journal of its own, and whoever reads them says of which epoch
-    it is, so that no late message is taken for one of the running epoch. ``listener`` is set before
-    the first one begins.
+    Each epoch has a port, a bridge with a token, a feed and a journal of its own. Whoever reads them says which epoch
+    it is of, so that no late message is taken for one of the running epoch. ``listener`` is set before the first one
+    begins.
     """
 
     def __init__(

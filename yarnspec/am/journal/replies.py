@@ -167,8 +167,8 @@ class Replies:
     def _why_stop(self, command: commands.AnswerWrite, waiting: _Waiting) -> str:
         """Why the driver must not go on. Fenced: because a later epoch has begun.
 
-        A record that gets durable now shows that there is no later epoch. Without a journal the job goes on, but not
-        beside the one of a later epoch, and not before a later one can know that the journal does not have it all.
+        A record that gets durable now shows that there is no later epoch. Without a journal the job goes on under two
+        conditions: no later epoch runs, and a later one can know that the journal lacks something.
         """
         if not command.fenced:
             return ""

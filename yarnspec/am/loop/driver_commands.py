@@ -38,9 +38,10 @@ _TELL_AGAIN_S = 1.0
 class DriverCommandQueue:
     """Gives the core's orders to the driver.
 
-    Where no task may start is told on each connection, and again until the driver has heard it; of several such lists
-    that wait the newest is told, and no copy is ordered before it is in force. A copy that could not be ordered is
-    refused, so that the core can decide anew; what ends something is kept and told on the next connection.
+    The list of places where no task may start is told on each connection, and again until the driver has heard it. If
+    several such lists wait, the newest is told. No copy is ordered before the list is in force. A copy that could not
+    be ordered is refused, so that the core can decide anew. Commands that end something are kept, and told on the next
+    connection.
     """
 
     def __init__(self, post: Callable[[Event], None]) -> None:

@@ -29,9 +29,9 @@ class _Unbooked:
 class Allocations:
     """Finds the executor of each container and posts, in order, that it came and that it ended.
 
-    Skein books a container right after the call in which the provider saw it, so it is asked again and again, by a
-    thread of its own: whoever reads the provider's records never waits for Skein. A container that Skein refused
-    stays unbooked and belongs to nobody. The same thread repeats releases that failed.
+    Skein books a container right after the call in which the provider saw it. So a thread of its own asks Skein again
+    and again, and the reader of the provider's records never waits for Skein. A container that Skein refused stays
+    unbooked and belongs to nobody. The same thread repeats releases that failed.
     """
 
     def __init__(

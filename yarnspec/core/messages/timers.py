@@ -32,8 +32,8 @@ class Timers:
     def take(self, event: TimerFired, now_ms: int) -> bool | SetTimer:
         """Whether the fired timer is due; it is forgotten then.
 
-        A timer that fires before its time by the clock that events carry (the machine's clock was set back) comes
-        back as the command that sets it again: dropping it would lose what it guards, a block's end for example.
+        A timer that fires before its time by the clock that events carry (the machine's clock was set back) is set
+        again by a command. Without that, what it guards would be lost: the end of a block, for example.
         """
         due_ms = self._due_ms.get(event.name)
         if due_ms is None or event.at_ms < due_ms:
