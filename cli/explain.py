@@ -27,9 +27,9 @@ Examples:
 def command(*, application: str, task: str | None, host: str | None, form: Form, settings: Options) -> None:
     """Tell why a task or a host was acted on, or was not, with the numbers.
 
-    While the application runs, its negotiator answers; of what it has forgotten, and after the end, the recorded
-    events do. They hold when tasks began and ended but not how far they were in between: a task that was never found
-    slow is judged again by time alone, without inputs, and so is a host's speed.
+    While the application runs, its negotiator answers. After the end, or if the negotiator has forgotten, the recorded
+    events answer. They hold when tasks began and ended, but not how far tasks were in between. So a task that was never
+    found slow is judged again by time alone, without inputs, and so is a host's speed.
     """
     if (task is None) == (host is None):
         message = "explain what? Give --task STAGE.INDEX or --host HOST"

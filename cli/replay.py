@@ -30,10 +30,10 @@ Examples:
 def command(*, log: Path, form: Form, settings: Options) -> None:
     """Tell which tasks and hosts would have been found slow in a job that is over.
 
-    LOG is Spark's own event log (spark.eventLog.dir), of whatever master: a file, or the directory of a rolled one,
-    compressed or not; copy one that is in HDFS with `hdfs dfs -get` first. It holds no counters of running tasks, so
-    they are judged by time, and by their inputs as read in the end, where known; and what copies and blocks would have
-    changed afterwards is not in it.
+    LOG is Spark's own event log (spark.eventLog.dir) of a job on any master: a file, or the directory of a rolled log,
+    compressed or not. If the log is in HDFS, copy it with `hdfs dfs -get` first. The log holds no counters of running
+    tasks. So tasks are judged by time, and by the input that they had read at their end, if it is known. The answer
+    does not say how copies and blocks would have changed the rest of the job.
     """
     detector = settings.detector
     try:

@@ -251,7 +251,7 @@ class TestHost:
 
     def test_one_that_was_slow_and_kept(self) -> None:
         why = "tasks on h4 take 2.0 x as long as on other hosts; 1000 tasks are left"
-        kept = commands.SpareHost(host="h4", reason=why)
+        kept = commands.SlowHostNotBlocked(host="h4", reason=why)
         found = explain_host(records(*stages(1, None), kept), "h4", SEED)
         assert found is not None
         assert found.verdict == f"it was never blocked, although it was slow: {why}"

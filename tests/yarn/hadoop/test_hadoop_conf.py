@@ -64,7 +64,9 @@ def test_both_variables_are_class_path_entries_of_which_the_first_file_of_a_name
     assert "YARN_CONF_DIR" not in conf.environ
     assert HadoopConf.from_directories([made]).default_fs == "hdfs://one"
     assert (made / "ssl-client.xml").read_text() == "first"
-    assert configuration_directories(environ)[1] == (f"HADOOP_CONF_DIR names {tmp_path}/nowhere",)
+    assert configuration_directories(environ)[1] == (
+        f"HADOOP_CONF_DIR names {tmp_path}/nowhere, which is not a directory",
+    )
 
 
 def test_yarn_conf_dir_alone_is_the_configuration(tmp_path: Path) -> None:

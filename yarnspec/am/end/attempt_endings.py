@@ -1,4 +1,4 @@
-"""What the end of an attempt means for the application: whether another attempt follows, or has begun already."""
+"""The end of an attempt, and what it means: whether another attempt follows, or has begun already."""
 
 from __future__ import annotations
 

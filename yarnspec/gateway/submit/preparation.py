@@ -52,7 +52,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Read(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request means, as far as this machine can tell."""
+    """A request as this machine understands it."""
 
     loaded: Loaded
     translation: Translation
@@ -60,7 +60,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_request(request: SubmitRequest) -> Read:
-    """What can be told without asking the cluster: options, translation and sizes; UsageError for what is wrong."""
+    """Options, translation and sizes, without asking the cluster. Raises UsageError for wrong values."""
     check_text(request)
     loaded = yarnspec_options.load(Path(request.config_file) if request.config_file else None, request.settings)
     translation = translate(request, loaded.options, asked=loaded.asked)
@@ -251,7 +251,7 @@ def _hook(translation: Translation, hosts: tuple[Host, ...], listed: tuple[str, 
 
 
 def dry_run_document(prepared: Prepared, spec: dict[str, object]) -> dict[str, object]:
-    """What ``--dry-run`` prints: Skein's specification, the placement and Spark's configuration, without secrets."""
+    """The output of ``--dry-run``: Skein's specification, the placement and Spark's configuration, without secrets."""
     return {
         "schema": 1,
         "name": prepared.plan.name,

@@ -277,7 +277,7 @@ class _HostStory:
                 self._note(time_ms, f"unblocked ({message.level}): {message.reason}")
             case commands.RefuseBlock():
                 self._note(time_ms, f"not {message.kind}ed: {message.reason}")
-            case commands.SpareHost():
+            case commands.SlowHostNotBlocked():
                 self._spared = message.reason
                 self._note(time_ms, f"slow, but not blocked: {message.reason}")
 

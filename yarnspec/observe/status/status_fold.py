@@ -30,7 +30,7 @@ _WARNINGS = 100
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """What the records do not say and the caller knows about an application."""
+    """Facts about an application that the caller knows and the records do not say."""
 
     name: str = ""
     user: str = ""
@@ -208,9 +208,9 @@ class StatusFold:
                 self._warn(
                     f"not {command.kind}ed: {command.host}: {command.reason}", about=f"{command.kind} {command.host}"
                 )
-            case commands.AdmitLimit(about="cached" | "stream"):
+            case commands.ReportRecoveryLimit(about="cached" | "stream"):
                 pass  # that is in order, and said of the kept work
-            case commands.AdmitLimit() | commands.CarryOver(failed=True):
+            case commands.ReportRecoveryLimit() | commands.CarryOver(failed=True):
                 self._warn(command.reason)
             case commands.BeginEpoch():
                 self._epoch = max(self._epoch, command.epoch)

@@ -18,7 +18,7 @@ from yarnspec.yarn.rm.resource_manager import APPLICATION_TYPE, CONNECT_TIMEOUT_
 from yarnspec.yarn.skein.client_driver import ClientDriver
 from yarnspec.yarn.skein.credential import new_credential
 from yarnspec.yarn.skein.skein_application import LocalizedFile, SkeinApplication, SkeinContainer, specification
-from yarnspec.yarn.skein.staging import staging_directory
+from yarnspec.yarn.skein.staging_directory import staging_directory
 
 HOOK_PROPERTY = "yarnspec.submission"
 # Files are uploaded inside of it: while data moves it may take long. What does not answer at all fails much earlier.
