@@ -162,6 +162,7 @@ def _plan(
         program=Program(
             primary=translation.program,
             arguments=tuple(argument.encode("utf-8", "surrogateescape") for argument in request.arguments),
+            python_files=translation.python_files,
         ),
         executors=sizes.executor,
         initial_executors=sizes.initial_executors,
