@@ -83,7 +83,7 @@ def resolve(entry: str, flag: str, *, directories: bool = False) -> list[Named]:
     """
     location, _, fragment = entry.partition("#")
     link = unquote(fragment) or None
-    if link is not None and not _SCHEME.match(location) and Path(entry).expanduser().exists():
+    if link is not None and not _SCHEME.match(location) and _exists(entry, entry, flag):
         location, link = entry, None  # a file with '#' in its name
     scheme = location.split(":", 1)[0].lower() if _SCHEME.match(location) else ""
     if scheme in _WEB_SCHEMES:
@@ -98,8 +98,15 @@ def resolve(entry: str, flag: str, *, directories: bool = False) -> list[Named]:
     return [Named("gateway", found, link) for found in _local(path, entry, flag, directories=directories)]
 
 
+def _exists(path: str, entry: str, flag: str) -> bool:
+    try:
+        return Path(path).expanduser().exists()
+    except OSError as error:  # a directory on the way
+        raise UsageError(f"{flag} {entry}: it cannot be read: {error.strerror}") from error
+
+
 def _local(path: str, entry: str, flag: str, *, directories: bool) -> list[str]:
-    found = [path] if Path(path).exists() else sorted(glob.glob(path))  # noqa: PTH207 - absolute patterns too
+    found = [path] if _exists(path, entry, flag) else sorted(glob.glob(path))  # noqa: PTH207 - absolute patterns too
     if not found:
         raise UsageError(f"{flag} {entry}: there is no such file")
     for each in found:
