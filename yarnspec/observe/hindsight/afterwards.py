@@ -12,6 +12,7 @@ from typing import Any
 
 from yarnspec.core.copies.speculationview import Explanation
 from yarnspec.core.detectors import SlownessExplanation as Judged
+from yarnspec.core.detectors.protocol import seconds
 from yarnspec.core.detectors.registry import DetectorSettings
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import Command, Verdict
@@ -324,7 +325,7 @@ def _message(record: Record) -> Event | Command | None:
 
 
 def _reach(block: commands.BlockHost | commands.BlockExecutor) -> str:
-    """The level of a block, and the stage or the task that it is for."""
+    """Return the level of a block, and the stage or the task that it is for; ``alike`` looks for the task."""
     named = ".".join(str(part) for part in (block.stage, block.index) if part is not None)
     return f"{block.level} {named}" if named else block.level
 
@@ -336,4 +337,4 @@ def _who(task: TaskFinished) -> str:
 
 def _how(task: TaskFinished) -> str:
     why = f", {task.failure.splitlines()[0][:200]}" if task.failure.strip() else ""
-    return f"{task.state.lower()} after {(task.finish_ms - task.launch_ms) / 1000:.1f} s{why}"
+    return f"{task.state.lower()} after {seconds(task.finish_ms - task.launch_ms)}{why}"

@@ -13,17 +13,19 @@ from yarnspec.observe.hindsight.offline import SlowTask
 _TASK = re.compile(r"\btask (\d+)\.\d+")
 _FACTOR = re.compile(r"([\d.]+) x the ")
 _AMOUNT = re.compile(r"\d[\d.]*( m?s\b)?")
-"""A number; a time in seconds and one in milliseconds are alike."""
+"""A number with its unit: a time in seconds and one in milliseconds are alike."""
 
 
 class AlikeTasks(msgspec.Struct, frozen=True, kw_only=True):
-    """The slow tasks of one stage on one host that one kind of verdict is about."""
+    """The slow tasks of one stage and one host with one kind of verdict.
+
+    ``least`` and ``most`` are the factors of the verdicts; None where the detector had nothing to compare with.
+    """
 
     stage: int
     host: str
     count: int
     least: float | None
-    """The smallest and the largest factor: None where there was nothing to compare with."""
     most: float | None
     first_ms: int
     worst: Verdict
@@ -40,9 +42,9 @@ def alike_tasks(tasks: Iterable[SlowTask]) -> list[AlikeTasks]:
 
 
 def alike_lines(lines: Sequence[str]) -> list[str]:
-    """Lines about tasks of one stage that differ in their numbers only become one line, the worst of them.
+    """Return lines of an explanation, of which those that differ only in the task of a stage and in numbers are one.
 
-    Those lines stand, worst first, where the first of them stood; all other lines stay as they are.
+    These lines stand together, the worst first, where the first of them stood. All others stay as they are.
     """
     groups: dict[tuple[str, ...], list[str]] = {}
     for at, line in enumerate(lines):
