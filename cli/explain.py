@@ -8,7 +8,11 @@ from rich.console import Console
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
 from yarnspec.core.copies.speculationview import Explanation
 from yarnspec.gateway.application.handle import Application
+from yarnspec.observe.hindsight.alike import alike_lines
 from yarnspec.options import Options
+
+_LINES = 52
+"""More are left out in the middle."""
 
 EXAMPLES = """
 \b
@@ -45,7 +49,10 @@ def command(*, application: str, task: str | None, host: str | None, form: Form,
 def print_explanation(explanation: Explanation, console: Console) -> None:
     """The sentence, the story and the numbers."""
     console.print(plain(f"{explanation.subject}: {explanation.verdict}", "bold"))
-    for line in explanation.lines:
+    lines = alike_lines(explanation.lines)
+    if len(lines) > _LINES:
+        lines = [*lines[: _LINES // 2], f"({len(lines) - _LINES} more)", *lines[-_LINES // 2 :]]
+    for line in lines:
         console.print(plain(f"  {line}"))
     if explanation.numbers:
         console.print()

@@ -213,7 +213,7 @@ class _Hold:
         """Nothing will be added any more."""
         seal = self._layout.seal(self._epoch, self._epoch, written)
         if seal.by != self._epoch:
-            raise Fenced(f"epoch {seal.by} has begun")
+            raise Fenced(f"driver epoch {seal.by} has begun")
 
     def say_stopped(self, why: str) -> None:
         """Leave word that the records are not all."""

@@ -73,7 +73,7 @@ class Layout:
         epochs = self.epochs()
         last = max(epochs, default=0)
         if last > epoch:
-            raise Fenced(f"epoch {last} has begun")
+            raise Fenced(f"driver epoch {last} has begun")
         if begun and epoch not in epochs:
             raise JournalGone(f"somebody has deleted {self.directory(epoch)}")
 

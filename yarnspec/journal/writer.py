@@ -279,7 +279,7 @@ class Journal:
             try:
                 self._hold.check()
             except Fenced as fenced:
-                self._stopped = Stopped(f"{fenced.message} ({why})", fenced=True)
+                self._stopped = Stopped(fenced.message, fenced=True)
             except Exception:  # noqa: S110 - the first error is the one to tell
                 pass
         self._end()

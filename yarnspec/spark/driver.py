@@ -167,7 +167,7 @@ class DriverProcess:
         environment.pop("JDK_JAVA_OPTIONS", None)
         environment = set_variables(plan.driver_environment, environment)
         environment |= {
-            # The JVM puts it first on the program's PYTHONPATH: files of --py-files come before what stands there now.
+            # The JVM puts it first on the program's PYTHONPATH, before Spark's own.
             "YARNSPEC_PROGRAM_HOOK": str(Path(__file__).parent / "program_hook"),
             "PYSPARK_PYTHON": plan.worker_python,
             "PYSPARK_DRIVER_PYTHON": plan.driver_python,

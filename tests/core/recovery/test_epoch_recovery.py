@@ -412,9 +412,12 @@ def test_a_journal_that_ends_leaves_what_is_saved_usable() -> None:
 
 def test_an_attempt_that_another_has_taken_over_from_ends() -> None:
     world = second_epoch()
-    told = world.tell(rec.RecordingEnded(why="epoch 3 has begun", fenced=True))
+    told = world.tell(rec.RecordingEnded(why="driver epoch 3 has begun", fenced=True))
     assert names(told) == ["StopDriver", "AbandonAttempt"]
-    assert told[1].reason == "epoch 3 has begun, so epoch 2 may change nothing any more"
+    assert told[1].reason == (
+        "driver epoch 3 has begun. Only the newest driver of an application may write, "
+        "so yarnspec stopped driver epoch 2"
+    )
 
 
 def test_a_shuffle_that_cannot_be_told_of_any_more_is_refused_for_good() -> None:

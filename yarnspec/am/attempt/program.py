@@ -40,7 +40,7 @@ def identify(plan: Plan, properties: dict[str, str], *, application_id: str, dir
         UnknownProgramError: a file of the program is where nobody can look, or the driver's Python does not answer.
     """
     program = hashlib.sha256()
-    for name in [plan.program.primary, *_listed(properties)]:
+    for name in [plan.program.primary, *plan.program.python_files, *_listed(properties)]:
         program.update(f"{name} {_digest(_path(name, directory))}\n".encode())
     arguments = msgspec.json.encode([plan.program.arguments, sorted(plan.driver_environment.items())])
     return ApplicationRegistered(

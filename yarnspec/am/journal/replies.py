@@ -33,7 +33,7 @@ _TELL_S = 3.0
 """So much of that is for telling."""
 _ENDING_S = 60.0
 _LOOK_PAUSE_S = 0.5
-_NOT_TOLD = f"within {_WRITE_S:g} s it could not be told whether a later epoch has begun"
+_NOT_TOLD = f"within {_WRITE_S:g} s it could not be told whether a later driver epoch has begun"
 _NO_WORD = f"within {_WRITE_S:g} s no word could be left for a next driver that what is written is not recorded"
 _TELL_PAUSE_S = 0.2
 

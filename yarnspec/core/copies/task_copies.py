@@ -27,6 +27,7 @@ import numpy as np
 
 from yarnspec.core.copies.ledger import Ledger, gained_ms
 from yarnspec.core.detectors import PutOff
+from yarnspec.core.detectors.protocol import seconds
 from yarnspec.core.messages.commands import Command, KillAttempt, LaunchCopy, Verdict, WithdrawCopy
 from yarnspec.core.messages.figures import LedgerFigures
 from yarnspec.core.messages.observations import Failure, StageFlag, State
@@ -381,7 +382,7 @@ class TaskCopies:
             factor = self._factor(original.host) if original is not None else 1.0
             gain_ms = gained_ms(original, attempt, task.original_end_ms, factor)
             self.ledger_of(stage.key).gained_ms += gain_ms
-            sooner = f"about {gain_ms / 1000:.1f} s before the original would have"
+            sooner = f"about {seconds(gain_ms)} before the original would have"
             said = f"the copy on {attempt.host} ended first, {sooner}"
         else:
             said = f"the original on {attempt.host} ended first"

@@ -17,6 +17,7 @@ from yarnspec.core.tasks.stagetasks import StageTasks
 from yarnspec.core.tasks.task_table import StageKey, TaskTable
 
 MB = 1 << 20
+_SHORT_MS = 95.0
 MAX_VERDICTS = 200
 """Most verdicts of one pass. The worst come first; the others come in a later pass if they are still slow then."""
 
@@ -211,5 +212,7 @@ def input_said(numbers: Mapping[str, float]) -> str:
 
 
 def seconds(value_ms: float) -> str:
-    """A time for a sentence."""
+    """A time for a sentence; a short one in milliseconds, as it would be 0.0 s."""
+    if value_ms < _SHORT_MS:
+        return f"{value_ms:.2g} ms"
     return f"{value_ms / 1000:.1f} s"

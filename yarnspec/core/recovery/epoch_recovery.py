@@ -218,7 +218,10 @@ class EpochRecovery:
 
     def _ended_too(self, event: rec.RecordingEnded, now_ms: int) -> list[Command]:
         if event.fenced:
-            return self._lifecycle.abandon(f"{event.why}, so epoch {self._lifecycle.epoch} may change nothing any more")
+            return self._lifecycle.abandon(
+                f"{event.why}. Only the newest driver of an application may write, so yarnspec stopped driver epoch "
+                f"{self._lifecycle.epoch}"
+            )
         return self._guard.run(self._recording_ended, event, now_ms) + self._outputs.ended(event.why)
 
     def _journal_replayed(self, event: rec.JournalReplayed, now_ms: int) -> list[Command]:

@@ -115,6 +115,7 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     wait: bool
     exclude_hosts: tuple[str, ...]
     program: str
+    python_files: tuple[str, ...]
     files: tuple[ShippedFile, ...]
     spark_jars: SparkJars | None
     python: PythonChoice
@@ -171,7 +172,9 @@ def translate(
             entries = [*library_path, variables.get("LD_LIBRARY_PATH", "$LD_LIBRARY_PATH")]
             variables["LD_LIBRARY_PATH"] = ":".join(entries)
         if hold.python_path():
-            variables["PYTHONPATH"] = f"{hold.python_path()}:{variables.get('PYTHONPATH', '$PYTHONPATH')}"
+            # The user's own first, as in Spark; what a container has by itself comes last.
+            own = [variables["PYTHONPATH"]] if "PYTHONPATH" in variables else []
+            variables["PYTHONPATH"] = ":".join([*own, *hold.python_path(), *([] if own else ["$PYTHONPATH"])])
     jars = spark_jars(request.spark_jars, given, warnings)
     translated = apply_to_options(given, options, asked)
     recovery_off = recovery.why_off(given, translated, asked)
@@ -200,6 +203,7 @@ def translate(
         wait=_wait(request, given, options),
         exclude_hosts=_exclude_hosts(request, given),
         program=program,
+        python_files=hold.python_files(),
         files=hold.files(),
         spark_jars=jars,
         python=python,

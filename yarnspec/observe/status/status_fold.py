@@ -222,7 +222,7 @@ class StatusFold:
             case commands.AbandonAttempt():
                 self._phase = "finishing"
                 self._given_up = self._attempt
-                self._warn(f"attempt {self._attempt} was given up: {command.reason}")
+                self._warn(f"application attempt {self._attempt} was given up: {command.reason}")
             case commands.FinishApplication():
                 self._finished_ms = time_ms
                 self._final = Final(
@@ -237,7 +237,7 @@ class StatusFold:
             self._end(container, None, "its attempt ended")
         self._attempt = max(self._attempt, event.attempt)
         if event.attempt_before and self._given_up != event.attempt - 1:
-            self._warn(f"attempt {event.attempt - 1} was lost: {event.attempt_before}")
+            self._warn(f"application attempt {event.attempt - 1} was lost: {event.attempt_before}")
         self._placement_mode = event.placement_mode
         self._phase = "starting"
         self._spark_ui = None

@@ -302,6 +302,13 @@ def passed_over(environ: Mapping[str, str]) -> str:
     return f"{'; '.join(missing)}: passed over" if missing else ""
 
 
+def check_the_cluster(environ: Mapping[str, str] = os.environ) -> str:
+    """What to do when the cluster does not answer, for the end of an error."""
+    wrong = passed_over(environ)
+    said = "Check that it runs and that HADOOP_CONF_DIR names the right cluster."
+    return f"{said} {wrong}." if wrong else said
+
+
 def configuration_directories(environ: Mapping[str, str]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """The directories of the Hadoop configuration in their order, and a clause for each entry that is none.
 

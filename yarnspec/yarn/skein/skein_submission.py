@@ -13,7 +13,7 @@ import skein
 
 from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError, YarnspecError
 from yarnspec.yarn.hadoop.deadlines import DeadlinePassed, RunningCall
-from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf, write_conf_dir
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf, check_the_cluster, write_conf_dir
 from yarnspec.yarn.rm.resource_manager import APPLICATION_TYPE, CONNECT_TIMEOUT_S
 from yarnspec.yarn.skein.client_driver import ClientDriver
 from yarnspec.yarn.skein.credential import new_credential
@@ -127,8 +127,8 @@ def _submitted(driver: ClientDriver, spec: skein.ApplicationSpec, timeout_s: flo
     # Hadoop's own patience is set to less than this; some of its retries multiply all the same.
     if not running.wait(timeout_s) and not driver.said(_UPLOAD_BEGINS):
         raise ClusterUnreachable(
-            f"The ResourceManager gave no application id within {timeout_s:g} s. Check that it runs and that "
-            f"HADOOP_CONF_DIR names the right cluster. Skein's client driver said:\n{driver.last_log_lines()}"
+            f"The ResourceManager gave no application id within {timeout_s:g} s. {check_the_cluster()} "
+            f"Skein's client driver said:\n{driver.last_log_lines()}"
         )
     try:
         return running.result(upload_timeout_s)
