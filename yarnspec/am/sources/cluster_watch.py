@@ -70,7 +70,15 @@ class ClusterWatch:
 
     def _look_at_hosts(self) -> None:
         hosts = tuple(
-            HostReport(host=one.host, rack=one.rack, state=one.state, memory_mb=one.memory_mb, vcores=one.vcores)
+            HostReport(
+                host=one.host,
+                rack=one.rack,
+                state=one.state,
+                memory_mb=one.memory_mb,
+                vcores=one.vcores,
+                free_memory_mb=max(0, one.memory_mb - one.used_memory_mb),
+                labels=one.labels,
+            )
             for one in self._rm.hosts(ALL_STATES)
         )
         if hosts != self._hosts:

@@ -26,13 +26,19 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class HostReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One NodeManager as the ResourceManager reports it; ``host`` is the node id without its port."""
+    """One NodeManager as the ResourceManager reports it; ``host`` is the node id without its port.
+
+    ``free_memory_mb`` is what no container of any application uses; None: it is not told. In the event log it stands as
+    it was when the host changed otherwise.
+    """
 
     host: str
     rack: str = "/default-rack"
     state: str = "RUNNING"
     memory_mb: int = 0
     vcores: int = 0
+    free_memory_mb: int | None = None
+    labels: tuple[str, ...] = ()
 
 
 class AttemptStarted(Event, frozen=True):

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from yarnspec.core.options.types import MsOrZero, Share
+from yarnspec.core.options.types import CountOrZero, MsOrZero, Share
 
 
 class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +27,18 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
     hosts_wait_ms: int = 15_000
     """How long to wait at the start for the ResourceManager's list of hosts; without it nobody can tell what share of
     them is blocked."""
+
+    spread: bool = True
+    """Whether containers are spread over the hosts: each is asked for on the host that has the fewest of this
+    application's. Off: the ResourceManager places them as it likes, and often many on one host."""
+
+    spread_wait_ms: int = 4_000
+    """How long a container is asked for on the one host that spreading gives it, then as long on a few of the emptiest
+    hosts; after that it may come anywhere."""
+
+    max_per_host: CountOrZero = 0
+    """Most executors of this application on one host; 0: no limit. The limit is never relaxed: a container that does
+    not fit is not asked for until a host is free for it."""
 
 
 class ResourcesSettings(msgspec.Struct, frozen=True, kw_only=True):

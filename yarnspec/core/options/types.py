@@ -10,5 +10,6 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Probability = Annotated[float, msgspec.Meta(gt=0, le=1)]
 Factor = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
+CountOrZero = Annotated[int, msgspec.Meta(ge=0)]
 MsOrZero = Annotated[int, msgspec.Meta(ge=0)]
 """A duration that may be 0; every other one must be longer."""

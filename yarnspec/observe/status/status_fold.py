@@ -20,6 +20,7 @@ from yarnspec.core.messages.observations import Observations
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.observe.forms.document import ContainerStatus, DriverRestarts, Final, Links, Phase, StatusDocument
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
+from yarnspec.observe.status.asks import Asks
 from yarnspec.observe.status.blocks import Blocks
 from yarnspec.observe.status.copies import CopyCounts
 from yarnspec.observe.status.recovery_counts import Kept
@@ -53,6 +54,7 @@ class StatusFold:
         self._live: dict[str, ContainerStatus] = {}
         self._ended: dict[str, ContainerStatus] = {}
         self._dropped = 0
+        self._asks = Asks()
         self._blocks = Blocks()
         self._copies = CopyCounts()
         self._kept = Kept()
@@ -77,6 +79,7 @@ class StatusFold:
         self._epoch = max(self._epoch, record.epoch)
         if self._started_ms is None:
             self._started_ms = record.time_ms
+        self._asks.apply(message, record.time_ms)
         self._copies.apply(message)
         self._kept.apply(message)
         if isinstance(message, commands.Command):
@@ -120,6 +123,8 @@ class StatusFold:
             wanted_containers=self._wanted,
             running_containers=running,
             pending_reason=self._pending_reason if running < self._wanted and not ended else "",
+            asks=self._asks.status(),
+            relaxations=self._asks.relaxations(),
             stages=tuple(self._copies.with_metrics(stage) for stage in self._stages.newest()),
             tasks=self._stages.counts(running_tasks),
             speculation=self._copies.status(ended=ended),

@@ -147,7 +147,8 @@ sealed interface RmAsk {
      * constraint when its size changes. Every host is different from a name that no host can have (RFC 6761).
      *
      * <p>The scheduler reads the node partition only from a constraint that is not composed, and takes all the targets of
-     * one such constraint together: so hosts to avoid and the partition make one constraint with many targets.
+     * one such constraint together: so hosts to avoid and the partition make one constraint with many targets. A single
+     * host to seek can stand beside the partition, too; of several the first is taken then.
      */
     static PlacementConstraint constraint(String attribute, List<String> hosts, Set<String> notHosts, String label) {
         List<TargetExpression> targets = new ArrayList<>();
@@ -164,6 +165,13 @@ sealed interface RmAsk {
                         PlacementConstraints.NODE, NodeAttributeOpCode.NE, targets.toArray(TargetExpression[]::new));
         if (hosts.isEmpty()) {
             return PlacementConstraints.build(avoid);
+        }
+        if (!label.isEmpty() && notHosts.isEmpty()) {
+            return PlacementConstraints.build(PlacementConstraints.targetNodeAttribute(
+                    PlacementConstraints.NODE,
+                    NodeAttributeOpCode.EQ,
+                    PlacementTargets.nodePartition(label),
+                    PlacementTargets.nodeAttribute(attribute, hosts.get(0))));
         }
         AbstractConstraint[] each = hosts.stream()
                 .map(host -> PlacementConstraints.targetNodeAttribute(
