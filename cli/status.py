@@ -104,7 +104,7 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
     if document.started_ms is not None:
         end_ms = document.finished_ms if document.finished_ms is not None else now_ms
         row("started", f"{at_time(document.started_ms)}, {_ran(document)} {span(end_ms - document.started_ms)}")
-    row("placement", document.placement_mode)
+    row("placement", ", ".join(filter(None, (document.placement_mode, document.placement_constraint))))
     if not document.ended:
         row("executors", f"{document.running_containers} of {document.wanted_containers} run")
         row("waiting for", document.pending_reason, "yellow")

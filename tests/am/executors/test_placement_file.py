@@ -32,6 +32,8 @@ def test_it_is_there_before_the_first_container_is_asked_for(tmp_path: Path) -> 
         "version": 0,
         "mode": "constraints",
         "host_attribute": "nm.yarn.io/host",
+        "constraint": "",
+        "tags": [],
         "all_hosts": [],
         "blocked_hosts": [],
         "wanted": [],

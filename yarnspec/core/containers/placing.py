@@ -137,8 +137,8 @@ class Placing:
         if seen[0] != self._seen[0]:
             self._at_report = self._there()
         self._seen = seen
-        labelled = {one.host for one in self._hosts.reports.values() if self._takes_label(one.labels)}
-        self._usable = (self._hosts.running & labelled) - set(seen[1])
+        suited = {one.host for one in self._hosts.reports.values() if one.suits and self._takes_label(one.labels)}
+        self._usable = (self._hosts.running & suited) - set(seen[1])
         if not self.spreads:
             return
         for ask in self._asks.place_again(lambda ask: not ask.required and self._misplaced(ask)):

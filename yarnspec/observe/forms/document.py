@@ -270,6 +270,7 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int = 0
     epoch: int = 0
     placement_mode: str = ""
+    placement_constraint: str = ""
     started_ms: int | None = None
     finished_ms: int | None = None
     am_on_blocked_host: bool = False

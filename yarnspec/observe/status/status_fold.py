@@ -47,6 +47,7 @@ class StatusFold:
         self._attempt = 0
         self._epoch = 0
         self._placement_mode = ""
+        self._placement_constraint = ""
         self._started_ms: int | None = None
         self._finished_ms: int | None = None
         self._phase: Phase = ""
@@ -113,6 +114,7 @@ class StatusFold:
             attempt=self._attempt,
             epoch=self._epoch,
             placement_mode=self._placement_mode,
+            placement_constraint=self._placement_constraint,
             started_ms=self._started_ms,
             finished_ms=self._finished_ms,
             am_on_blocked_host=on_blocked,
@@ -244,6 +246,7 @@ class StatusFold:
         if event.attempt_before and self._given_up != event.attempt - 1:
             self._warn(f"attempt {event.attempt - 1} was lost: {event.attempt_before}")
         self._placement_mode = event.placement_mode
+        self._placement_constraint = event.placement_constraint
         self._phase = "starting"
         self._spark_ui = None
         self._wanted = 0

@@ -73,7 +73,9 @@ final class AskForm {
                 ask.priority(),
                 capability(ask, wanted),
                 ask.any().getNumContainers(),
-                RmAsk.constraint(placement.hostAttribute(), hosts, notHosts, label(ask, wanted)));
+                placement.tags(),
+                RmAsk.constraint(
+                        placement.hostAttribute(), hosts, notHosts, label(ask, wanted), placement.constraint()));
     }
 
     /** Strict hosts as the capacity scheduler wants them: the hosts relaxed, their racks and {@code *} not. */
