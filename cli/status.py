@@ -29,6 +29,16 @@ _SHOWN_ENDED_STAGES = 10
 _SHORTEST_STAGE = 12
 _SHOWN_REASONS = 3
 _BETWEEN_COLUMNS = 2
+_SHOWN_ASKS = 4
+_SHOWN_NAMES = 4
+_PLACES: dict[str, str] = {
+    "": "anywhere",
+    "avoid": "anywhere but on certain hosts",
+    "spread": "to spread them, on",
+    "several": "on one of",
+    "limit": "below the limit, on one of",
+    "require": "for saved outputs, on",
+}
 _STATE_STYLES = {"SUCCEEDED": "green", "FAILED": "red", "KILLED": "red", "RUNNING": "cyan"}
 
 EXAMPLES = """
@@ -94,10 +104,13 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
     if document.started_ms is not None:
         end_ms = document.finished_ms if document.finished_ms is not None else now_ms
         row("started", f"{at_time(document.started_ms)}, {_ran(document)} {span(end_ms - document.started_ms)}")
-    row("placement", document.placement_mode)
+    row("placement", ", ".join(filter(None, (document.placement_mode, document.placement_constraint))))
     if not document.ended:
         row("executors", f"{document.running_containers} of {document.wanted_containers} run")
         row("waiting for", document.pending_reason, "yellow")
+        row("asked for", _asks(document))
+    if document.relaxations:
+        row("relaxed", document.relaxations[-1].reason, "yellow")
     if document.tasks.total:
         row("tasks", _tasks(document))
     if document.speculation is not None:
@@ -114,6 +127,16 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
     row("YARN", document.links.resource_manager)
     row("Spark", document.links.spark_ui)
     return table
+
+
+def _asks(document: StatusDocument) -> str:
+    words = [f"{one.containers} {_PLACES[one.rule]}{_named(one.hosts)}" for one in document.asks[:_SHOWN_ASKS]]
+    rest = sum(one.containers for one in document.asks[_SHOWN_ASKS:])
+    return "; ".join([*words, f"{rest} elsewhere (-o json)"] if rest else words)
+
+
+def _named(hosts: tuple[str, ...]) -> str:
+    return f" {', '.join(hosts[:_SHOWN_NAMES])}{', …' if len(hosts) > _SHOWN_NAMES else ''}" if hosts else ""
 
 
 def _state(document: StatusDocument) -> str:

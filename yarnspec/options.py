@@ -109,13 +109,18 @@ class Field:
         choices = typing.get_args(self.kind)
         if choices and text not in choices:
             raise ValueError(f"'{text}' is none of {', '.join(choices)}.{suggest(text, choices)}")
-        if not text:
+        if not text and not self.may_be_empty:
             raise ValueError("it must not be empty")
         return text
 
     def _read_duration(self, text: str) -> Value:
         value = 0 if text == "0" else parse_duration_ms(text)  # no time at all needs no unit
         return value if self.may_be_zero else _positive(value, text)
+
+    @property
+    def may_be_empty(self) -> bool:
+        """Whether it is a text that may be empty."""
+        return any(isinstance(bound, msgspec.Meta) and bound.min_length == 0 for bound in typing.get_args(self.bounds))
 
     @property
     def may_be_zero(self) -> bool:

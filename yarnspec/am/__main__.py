@@ -45,7 +45,7 @@ from yarnspec.am.sources.sharedblocks import SharedBlocks
 from yarnspec.core.lifecycle.restarts import first_epoch, restarts_in_each
 from yarnspec.core.messages import events
 from yarnspec.core.messages.commands import FinishApplication
-from yarnspec.core.messages.settings import RecoverySettings, Settings
+from yarnspec.core.messages.settings import PlacementSettings, RecoverySettings, Settings
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.observe.http.rest import Endpoint
 from yarnspec.observe.http.server import RestServer
@@ -55,6 +55,7 @@ from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, Plan
 from yarnspec.spark.executor import container_environment
 from yarnspec.spark.properties import EPOCH_MAX
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
+from yarnspec.yarn.rm.constraint import Constraint, follows_tags, parse
 from yarnspec.yarn.rm.reports import AttemptReport
 from yarnspec.yarn.rm.resource_manager import ResourceManager
 from yarnspec.yarn.skein.am_client import SkeinContainers
@@ -104,6 +105,31 @@ def epochs_of(plan: Plan, attempts: Iterable[int]) -> tuple[int, ...]:
     return tuple(epoch for each in attempts for epoch in range(epoch_of(plan, each), epoch_of(plan, each + 1)))
 
 
+def constraint_of(plan: Plan) -> Constraint | None:
+    """The user's placement constraint."""
+    return parse(plan.options.placement.constraint) if plan.options.placement.constraint else None
+
+
+def placement_of(plan: Plan) -> PlacementSettings:
+    """The options of placement; a constraint that ties executors to other containers leaves the hosts to YARN."""
+    constraint, options = constraint_of(plan), plan.options.placement
+    if constraint is not None and follows_tags(constraint):
+        return msgspec.structs.replace(options, spread=False)
+    return options
+
+
+def placement_file(plan: Plan, place: AmContainer) -> PlacementFile:
+    """The file that the provider reads."""
+    tags = tuple(tag.strip() for tag in plan.options.placement.tags.split(",") if tag.strip())
+    return PlacementFile(
+        place.directory,
+        plan.placement_mode,
+        plan.host_attribute,
+        constraint=plan.options.placement.constraint,
+        tags=tags,
+    )
+
+
 def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[int, ...] = ()) -> Settings:
     """The core's settings for the attempt whose first epoch this is; ``spared``: of attempts ended from outside."""
     options = plan.options
@@ -117,7 +143,7 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
         excluded_hosts=tuple(host for host in plan.excluded_hosts if host not in earlier.lifted),
         force_excluded=plan.force_excluded,
         max_executor_failures=plan.max_executor_failures,
-        placement=options.placement,
+        placement=placement_of(plan),
         resources=options.resources,
         executor=options.executor,
         speculation=options.speculation,
@@ -145,7 +171,7 @@ def negotiate(place: AmContainer) -> int:
     ended = _PERSISTENTLY(history.ended_before, partial(epoch_of, plan)) if place.attempt > 1 else None
     if ended is not None:
         _log.warning("an earlier attempt had ended the application", status=ended.status, reason=ended.reason)
-        placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
+        placement = placement_file(plan, place)
         return 0 if finish_again(ended, placement=placement, master=SkeinContainers.from_current()) else CRASHED
     return _run(plan, place, conf, history)
 
@@ -160,7 +186,7 @@ def _run(plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationH
     containers = ExecutorContainers(master)
     # Connected: from here on nothing in this container needs the key pair, and the program must not find it.
     place.remove_credentials()
-    placement = PlacementFile(place.directory, plan.placement_mode, plan.host_attribute)
+    placement = placement_file(plan, place)
     driver = DriverEpochs(plan, place, history, containers)
     shell = Shell(
         negotiator=Negotiator(settings_of(plan, earlier, epoch, spared=epochs_of(plan, killed(before)))),
@@ -179,7 +205,7 @@ def _run(plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationH
     shared = SharedBlocks.of(conf, plan.options, shell.post)
     _begin(shell, plan, place, epoch, shared=shared, earlier=earlier, before=before)
     driver.begin(epoch, ended_before(before, place.attempt))
-    watch = ClusterWatch(rm, place.application_id, shell.post, lambda: containers.waiting)
+    watch = ClusterWatch(rm, place.application_id, shell.post, lambda: containers.waiting, constraint_of(plan))
     allocations = Allocations(containers, shell.post)
     provider = ProviderEvents(place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon)
     reports = ProgramReports(place.directory / PROGRAM_REPORT_FILE, shell.post)
@@ -267,6 +293,7 @@ def _begin(
             container_id=place.container_id,
             host=place.host,
             placement_mode=plan.placement_mode,
+            placement_constraint=plan.options.placement.constraint,
             attempt_before=why_ended(before[-1]) if before else "",
         )
     )

@@ -18,6 +18,7 @@ from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.blocking.taskblocks import TaskBlocks
 from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, ExecutorTable
 from yarnspec.core.containers.placement_versions import PlacementVersions
+from yarnspec.core.containers.placing import SPREAD_TIMER, Placing
 from yarnspec.core.containers.removals import REMOVED_TIMER_FAMILY
 from yarnspec.core.copies import explain
 from yarnspec.core.copies.speculation import Speculation
@@ -37,6 +38,10 @@ from yarnspec.core.recovery.master_handover import CARRY_TIMER, MasterHandover
 from yarnspec.core.recovery.saved_output_hosts import LIVE_TIMER_FAMILY, SavedOutputHosts
 
 HOSTS_TIMER = "hosts-wait"
+SPREAD_HOSTS_TIMER = "hosts-wait-to-spread"
+
+_SPREAD_WAITS_MS = 1_000
+"""Spreading waits so long for the list of hosts: usually it is there before the driver."""
 
 
 class Negotiator:
@@ -64,6 +69,14 @@ class Negotiator:
             containers=self._containers,
             blocklist=self._blocklist,
             task_blocks=self._task_blocks,
+        )
+        self._placing = Placing(
+            settings,
+            containers=self._containers,
+            hosts=self._hosts,
+            timers=self._timers,
+            blocked=lambda: self._placement.blocked,
+            factor=self._speculation.speeds.factor,
         )
         self._executors = Executors(
             settings,
@@ -94,7 +107,9 @@ class Negotiator:
             life_over=self._life_over,
             life_begun=self._life_begun,
         )
-        # Blocks that wait for the first report of hosts; no container is asked for before they are decided.
+        # Blocks that wait for the first report of hosts; no container is asked for before they are decided. Spreading
+        # waits for the report too, but not for long.
+        self._spread_waits = self._placing.spreads
         self._exclusions = [
             ev.BlockRequested(host=host, reason="excluded at submit", by=SUBMIT, force=settings.force_excluded)
             for host in settings.excluded_hosts
@@ -128,12 +143,14 @@ class Negotiator:
         self._single_timers: dict[str, Callable[[int], list[Command]]] = {
             BACKOFF_TIMER: self._backoff_over,
             HOSTS_TIMER: self._hosts_unknown,
+            SPREAD_HOSTS_TIMER: self._spread_waited,
             WAIT_TIMER: self._wait_over,
             LEFT_OVER_TIMER: lambda _: self._executors.left_over_overdue(),
             **self._driver.timers,
             **self._recovery.timers,
             **self._speculation.timers,
             CARRY_TIMER: lambda _: [],
+            SPREAD_TIMER: lambda _: [],
         }
 
     def hears(self, epoch: int) -> bool:
@@ -167,8 +184,10 @@ class Negotiator:
     def explain_host(self, host: str, now_ms: int) -> Explanation | None:
         """Why a host is or is not blocked; None when nobody has heard of it."""
         found = explain.explain_host(self._speculation, host, now_ms, known=host in self._hosts.known)
-        kept = self._recovery.explain_host(host)
-        return msgspec.structs.replace(found, lines=(*found.lines, kept)) if found is not None and kept else found
+        if found is None:
+            return None
+        more = (*self._placing.explain(host), self._recovery.explain_host(host))
+        return msgspec.structs.replace(found, lines=(*found.lines, *filter(None, more)))
 
     # the attempt, the hosts and what is blocked
 
@@ -179,7 +198,7 @@ class Negotiator:
         self._containers.begin_epoch(event.epoch)
         said = f"attempt {event.attempt} runs on {event.host}; epoch {event.epoch} begins"
         begun = self._recovery.begin(event.epoch, said, now_ms)
-        return begun if self._lifecycle.over else begun + self._await_hosts(now_ms)
+        return begun if self._lifecycle.over else begun + self._await_hosts(now_ms) + self._await_spread(now_ms)
 
     def _recovery_of_an_epoch(self, lost_writes: str = "") -> EpochRecovery:
         data_hosts = SavedOutputHosts(
@@ -218,20 +237,36 @@ class Negotiator:
         return carried + self._recovery.routes[rec.JournalReplayed](event, now_ms)
 
     def _await_hosts(self, now_ms: int) -> list[Command]:
-        if not self._undecided or not self._lifecycle.started or self._timers.wanted(HOSTS_TIMER):
+        if not self._blocks_wait or not self._lifecycle.started or self._timers.wanted(HOSTS_TIMER):
             return []
         wait_ms = self._settings.placement.hosts_wait_ms
         what = f"{len(self._exclusions)} excluded hosts" if self._exclusions else "the hosts on the cluster's list"
         said = f"no container is asked for until {what} are blocked, {wait_ms / 1000:g} s at most"
         return [self._timers.set(HOSTS_TIMER, now_ms + wait_ms, said)]
 
+    def _await_spread(self, now_ms: int) -> list[Command]:
+        if not self._spread_waits:
+            return []
+        said = f"containers are spread over the hosts: these are waited for, {_SPREAD_WAITS_MS / 1000:g} s at most"
+        return [self._timers.set(SPREAD_HOSTS_TIMER, now_ms + _SPREAD_WAITS_MS, said)]
+
+    def _spread_waited(self, _now_ms: int) -> list[Command]:
+        self._spread_waits = False
+        return []
+
+    @property
+    def _blocks_wait(self) -> bool:
+        return bool(self._exclusions) or self._cluster_list_waits
+
     @property
     def _undecided(self) -> bool:
-        return bool(self._exclusions) or self._cluster_list_waits
+        return self._blocks_wait or self._spread_waits
 
     def _hosts_reported(self, event: ev.HostsReported, now_ms: int) -> list[Command]:
         self._hosts.replace(event.hosts)
         self._cluster_list.changed = True
+        self._spread_waits = False
+        self._timers.cancel(SPREAD_HOSTS_TIMER)
         return self._decide_exclusions(now_ms) + self._blocklist.keep_enough()
 
     def _decide_exclusions(self, now_ms: int) -> list[Command]:
@@ -308,6 +343,7 @@ class Negotiator:
             "the cluster's hosts could not be listed; the hosts excluded at submit are blocked unchecked, and the "
             "cluster's list is heeded as soon as they are known"
         )
+        self._spread_waits = False
         return [Warn(reason=said), *self._decide_exclusions(now_ms)]
 
     def _wait_over(self, now_ms: int) -> list[Command]:
@@ -321,20 +357,22 @@ class Negotiator:
         commands += [*self._task_blocks.update(why), *self._recovery.settle()]
         asked: tuple[str, ...] = ()
         containers = self._containers
-        waits = self._undecided or self._recovery.waits
+        waits = self._undecided or self._recovery.waits or self._placing.waits
         if self._lifecycle.lives and not self._lifecycle.stopping and not waits:
             before = containers.summary()
             commands += [
                 ReleaseContainer(executor_id=executor_id, reason=f"more asked for than wanted ({before})")
                 for executor_id in containers.withdraw_surplus()
             ]
-            asked = containers.ask()
-            if containers.missing and not containers.live:
+            asked, told = self._placing.ask()
+            commands += told
+            if containers.missing and not containers.live and not containers.ids_left:
                 said = f"epoch {self._lifecycle.epoch} has used up its {IDS_PER_EPOCH - 1} executor ids"
                 return commands + self._lifecycle.fail(EXIT_FAILED, said)
-        if containers.placements_changed or self._placement.changed:
-            containers.placements_changed = False
-            commands.append(self._placement.next(containers.placements, why))
+        commands += self._placing.settle(now_ms)
+        if containers.asks.changed or self._placement.changed:
+            containers.asks.changed = False
+            commands.append(self._placement.next(containers.asks.wanted, why))
         if asked:
             said = f"{len(asked)} containers are missing {why} ({containers.summary()})"
             commands.append(RequestContainers(executor_ids=asked, reason=said))

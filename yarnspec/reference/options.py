@@ -117,7 +117,9 @@ def _shown(option: Field) -> str:
     value: Value = option.write(option.get(default_options()))
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value) if value != "" else '""'
 
 
 def _comment(text: str, indent: str) -> list[str]:

@@ -32,6 +32,8 @@ def test_it_is_there_before_the_first_container_is_asked_for(tmp_path: Path) -> 
         "version": 0,
         "mode": "constraints",
         "host_attribute": "nm.yarn.io/host",
+        "constraint": "",
+        "tags": [],
         "all_hosts": [],
         "blocked_hosts": [],
         "wanted": [],
@@ -46,7 +48,16 @@ def test_an_update_replaces_what_was_there(tmp_path: Path) -> None:
     found = content(tmp_path)
     assert (found["version"], found["blocked_hosts"]) == (7, ["127.0.0.3"])
     assert found["wanted"] == [
-        {"id": "12", "memory_mb": 1408, "vcores": 1, "label": "", "hosts": [], "not_hosts": [], "strict": False}
+        {
+            "id": "12",
+            "memory_mb": 1408,
+            "vcores": 1,
+            "label": "",
+            "hosts": [],
+            "not_hosts": [],
+            "strict": False,
+            "rule": "",
+        }
     ]
     file.update(UpdatePlacement(reason="a test", version=8, blocked_hosts=(), wanted=()))
     found = content(tmp_path)

@@ -12,6 +12,7 @@ from yarnspec.core.messages.commands import (
     StartDriver,
     UpdatePlacement,
 )
+from yarnspec.core.messages.settings import PlacementSettings
 
 
 def started(**changes: object) -> World:
@@ -22,7 +23,8 @@ def started(**changes: object) -> World:
 
 
 def test_driver_and_containers_start_at_once() -> None:
-    answer = World(initial_executors=3, executor_label="fast").start(report=False)
+    unspread = PlacementSettings(spread=False)
+    answer = World(initial_executors=3, executor_label="fast", placement=unspread).start(report=False)
     assert names(answer) == ["StartDriver", "UpdatePlacement", "RequestContainers", "SetTimer"]
     assert only(StartDriver, answer).epoch == 1
     assert only(RequestContainers, answer).executor_ids == ("1", "2", "3")

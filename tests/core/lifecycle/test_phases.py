@@ -6,7 +6,15 @@ import pytest
 
 from tests.core.world import HOSTS, START_MS, World, hosts, names, of, only
 from yarnspec.core.messages import events as ev
-from yarnspec.core.messages.commands import AbandonAttempt, Command, FinishApplication, SetTimer, StopDriver
+from yarnspec.core.messages.commands import (
+    AbandonAttempt,
+    Command,
+    FinishApplication,
+    RequestContainers,
+    SetTimer,
+    StopDriver,
+)
+from yarnspec.core.negotiator import SPREAD_HOSTS_TIMER
 
 WAIT = "resource-wait"
 
@@ -102,7 +110,8 @@ def test_the_wait_can_be_turned_off() -> None:
 
 def test_nothing_is_waited_for_when_spark_wants_nothing() -> None:
     world = begun(initial_executors=0)
-    assert names(world.commands) == ["StartDriver"]
+    assert "RequestContainers" not in names(world.commands)
+    assert deadline(world.commands) is None
     world.driver_ready()
     assert deadline(world.tell(ev.TargetExecutorsChanged(count=1))) is not None
     world.tell(ev.TargetExecutorsChanged(count=0))
@@ -222,5 +231,6 @@ def test_the_view_tells_the_whole_state() -> None:
 
 def test_hosts_that_come_late_ask_for_nothing_again() -> None:
     world = World()
-    world.start(report=False)
+    timer = next(one for one in of(SetTimer, world.start(report=False)) if one.name == SPREAD_HOSTS_TIMER)
+    assert of(RequestContainers, world.fire(timer.name, timer.at_ms))
     assert world.tell(hosts()) == []

@@ -38,6 +38,8 @@ def test_a_plain_line() -> None:
         "spark.executor.heartbeatInterval": "1000ms",
         "spark.executor.heartbeat.maxFailures": "600",
         "spark.python.task.killTimeout": "200ms",
+        "spark.yarnspec.spreadTasks": "true",
+        "spark.yarnspec.taskSeed": "0",
     }
     assert result.origins["spark.executor.heartbeatInterval"] == "yarnspec"
 

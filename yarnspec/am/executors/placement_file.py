@@ -33,6 +33,8 @@ class PlacementDocument(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 0
     mode: Literal["blacklist", "constraints"]
     host_attribute: str
+    constraint: str = ""
+    tags: tuple[str, ...] = ()
     blocked_hosts: tuple[str, ...] = ()
     wanted: tuple[WantedContainer, ...] = ()
     all_hosts: tuple[HostAndRack, ...] = ()
@@ -43,9 +45,17 @@ class PlacementDocument(msgspec.Struct, frozen=True, kw_only=True):
 class PlacementFile:
     """Keeps ``placement.json`` equal to what was commanded last. For one thread."""
 
-    def __init__(self, directory: Path, mode: Literal["blacklist", "constraints"], host_attribute: str) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        mode: Literal["blacklist", "constraints"],
+        host_attribute: str,
+        *,
+        constraint: str = "",
+        tags: tuple[str, ...] = (),
+    ) -> None:
         self._path = directory / PLACEMENT_FILE
-        self._state = PlacementDocument(mode=mode, host_attribute=host_attribute)
+        self._state = PlacementDocument(mode=mode, host_attribute=host_attribute, constraint=constraint, tags=tags)
         self.problem = ""
         """Why the file is older than what was commanded last; empty while all is well."""
         self._write_whole()

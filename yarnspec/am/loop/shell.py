@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
+import msgspec
 import structlog
 
 from yarnspec.am.executors.executor_containers import ExecutorContainers
@@ -249,6 +250,8 @@ class Shell:
             return
         if isinstance(message, events.HostsReported):
             message = self._changed_hosts(message)
+            if not (message.whole or message.hosts or message.gone):
+                return
         if isinstance(message, commands.RecordState):
             message = commands.RecordState(reason=message.reason)  # what it holds was told when it happened
         if isinstance(message, commands.BeginEpoch):
@@ -259,12 +262,13 @@ class Shell:
             self._fold.apply(record)
 
     def _changed_hosts(self, report: events.HostsReported) -> events.HostsReported:
-        """The news about these hosts that the event log does not have yet."""
-        logged, self._logged_hosts = self._logged_hosts, {one.host: one for one in report.hosts}
+        """The news about these hosts that the event log does not have yet. Their free memory changes all the time and is none."""
+        now = {one.host: msgspec.structs.replace(one, free_memory_mb=None) for one in report.hosts}
+        logged, self._logged_hosts = self._logged_hosts, now
         if logged is None:
             return report
         return events.HostsReported(
-            hosts=tuple(one for one in report.hosts if logged.get(one.host) != one),
+            hosts=tuple(one for one in report.hosts if logged.get(one.host) != now[one.host]),
             whole=False,
             gone=tuple(sorted(logged.keys() - self._logged_hosts.keys())),
         )

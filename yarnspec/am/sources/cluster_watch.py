@@ -12,6 +12,7 @@ from yarnspec.am.sources.repeating_thread import Watcher
 from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event, HostReport
 from yarnspec.errors import YarnspecError
+from yarnspec.yarn.rm.constraint import Constraint
 from yarnspec.yarn.rm.hosts import ALL_STATES
 from yarnspec.yarn.rm.resource_manager import ResourceManager
 
@@ -24,7 +25,7 @@ _PENDING_LOOK_S = 3.0
 class ClusterWatch:
     """Asks the ResourceManager now and then, and posts what changed.
 
-    ``waiting`` tells whether containers are still to come.
+    ``waiting`` tells whether containers are still to come; ``constraint`` is the user's.
     """
 
     def __init__(
@@ -33,7 +34,9 @@ class ClusterWatch:
         application_id: str,
         post: Callable[[Event], None],
         waiting: Callable[[], bool],
+        constraint: Constraint | None = None,
     ) -> None:
+        self._constraint = constraint
         self._rm = rm
         self._application_id = application_id
         self._post = post
@@ -70,7 +73,16 @@ class ClusterWatch:
 
     def _look_at_hosts(self) -> None:
         hosts = tuple(
-            HostReport(host=one.host, rack=one.rack, state=one.state, memory_mb=one.memory_mb, vcores=one.vcores)
+            HostReport(
+                host=one.host,
+                rack=one.rack,
+                state=one.state,
+                memory_mb=one.memory_mb,
+                vcores=one.vcores,
+                free_memory_mb=max(0, one.memory_mb - one.used_memory_mb),
+                labels=one.labels,
+                suits=self._constraint is None or self._constraint.can_hold(one.attributes),
+            )
             for one in self._rm.hosts(ALL_STATES)
         )
         if hosts != self._hosts:

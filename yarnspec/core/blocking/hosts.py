@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 
 from yarnspec.core.messages.events import HostReport
 
@@ -14,7 +15,7 @@ class Hosts:
 
     def __init__(self) -> None:
         self._reports: dict[str, HostReport] = {}
-        self.reported = False
+        self.reports_taken = 0
         self.running: frozenset[str] = frozenset()
         """The hosts that take containers."""
 
@@ -22,7 +23,17 @@ class Hosts:
         """Take a new report, which holds all hosts."""
         self._reports = {report.host: report for report in reports}
         self.running = frozenset(host for host, report in self._reports.items() if report.state == "RUNNING")
-        self.reported = True
+        self.reports_taken += 1
+
+    @property
+    def reported(self) -> bool:
+        """Whether a report has come."""
+        return self.reports_taken > 0
+
+    @property
+    def reports(self) -> Mapping[str, HostReport]:
+        """The last report, by host."""
+        return self._reports
 
     @property
     def known(self) -> frozenset[str]:

@@ -15,6 +15,9 @@ kept off certain hosts. One that has a container takes the place of an ordinary 
 While map outputs of an earlier driver are waited for, each *home*, a host that holds some of them, gets one container
 of its own, wherever the others go: whoever runs there can take the outputs over. There are at least as many containers
 as homes then.
+
+The table says how many containers are asked for and by which rules (``asks.py``). Which host that means for each of
+them ``placing.py`` decides.
 """
 
 from __future__ import annotations
@@ -22,8 +25,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import msgspec
-
+from yarnspec.core.containers.asks import Ask, Asks
+from yarnspec.core.containers.placement_model import STEPS
 from yarnspec.core.messages.commands import WantedContainer
 from yarnspec.core.messages.events import ContainerAllocated, ContainerLost, ContainerStarted
 from yarnspec.core.messages.settings import Settings
@@ -60,7 +63,7 @@ class ExecutorTable:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._rows: dict[str, Executor] = {}
-        self._placements: dict[str, WantedContainer] = {}
+        self.asks = Asks()
         self._withdrawn: set[str] = set()
         self._first_id = 0
         self._issued = 0
@@ -70,7 +73,6 @@ class ExecutorTable:
         self._extra_not_hosts: tuple[str, ...] = ()
         self._homes: tuple[str, ...] = ()
         self.unknown = 0
-        self.placements_changed = False  # since the last version that was sent
 
     def begin_epoch(self, epoch: int) -> None:
         """Number executors from this epoch's range on."""
@@ -83,11 +85,6 @@ class ExecutorTable:
     def rows(self) -> tuple[Executor, ...]:
         """All executors in the order in which they were asked for."""
         return tuple(self._rows.values())
-
-    @property
-    def placements(self) -> tuple[WantedContainer, ...]:
-        """The placements of containers that are still to come, in the order in which they were asked for."""
-        return tuple(self._placements.values())
 
     def count(self, *states: State) -> int:
         """How many executors are in one of these states."""
@@ -162,28 +159,24 @@ class ExecutorTable:
         if homes == self._homes:
             return
         self._homes = homes
-        for wanted_id, placement in self._placements.items():
-            if placement.strict and placement.hosts[0] not in homes:
-                self._placements[wanted_id] = msgspec.structs.replace(placement, hosts=(), strict=False)
-                self.placements_changed = True
+        for ask in self.asks.place_again(lambda ask: bool(ask.required) and ask.required not in homes):
+            ask.required = ""
 
     def want_extra(self, count: int, not_hosts: tuple[str, ...] = ()) -> None:
         """Want so many containers beside the target, on none of ``not_hosts``; those that came already stay."""
         self._extra_target = count
-        for wanted_id, placement in self._placements.items():
-            row = self._rows.get(wanted_id)
-            if count and row is not None and row.extra and placement.not_hosts != not_hosts:
-                self._placements[wanted_id] = msgspec.structs.replace(placement, not_hosts=not_hosts)
-                self.placements_changed = True
+        if count:
+            for ask in self.asks.place_again(lambda ask: ask.extra and ask.avoid != not_hosts):
+                ask.avoid, ask.step = not_hosts, STEPS[0]
         self._extra_not_hosts = not_hosts
 
-    def ask(self) -> tuple[str, ...]:
-        """Make rows for what is missing, as far as ids are left, and give their new ids."""
+    def ask(self, most: int | None = None) -> tuple[str, ...]:
+        """Make rows for what is missing, ``most`` of them and as far as ids are left, and give their new ids."""
         self._absorb_extras()
-        ids = [self._ask_one() for _ in range(min(self.missing, self.ids_left))]
+        most = self.ids_left if most is None else min(most, self.ids_left)
+        ids = [self._ask_one() for _ in range(min(self.missing, most))]
         extra = max(0, self._extra_target - len(self.extras))
-        ids += [self._ask_one(extra=True) for _ in range(min(extra, self.ids_left))]
-        self.placements_changed |= bool(ids)
+        ids += [self._ask_one(extra=True) for _ in range(min(extra, most - len(ids)))]
         return tuple(ids)
 
     def _ask_one(self, *, extra: bool = False) -> str:
@@ -191,15 +184,14 @@ class ExecutorTable:
         executor_id = str(self._first_id + self._issued)
         home = () if extra else self._empty_homes()[:1]
         self._rows[executor_id] = Executor(executor_id=executor_id, state="wanted", extra=extra)
-        self._placements[executor_id] = WantedContainer(
+        wanted = WantedContainer(
             id=executor_id,
             memory_mb=self._settings.executor_memory_mb,
             vcores=self._settings.executor_vcores,
             label=self._settings.executor_label,
-            hosts=home,
-            not_hosts=self._extra_not_hosts if extra else (),
-            strict=bool(home),
         )
+        avoid = self._extra_not_hosts if extra else ()
+        self.asks.add(Ask(wanted=wanted, extra=extra, avoid=avoid, required=home[0] if home else ""))
         return executor_id
 
     @property
@@ -212,7 +204,7 @@ class ExecutorTable:
         if not self._homes:
             return ()
         taken = {row.host for row in self._rows.values() if row.state != "releasing"}
-        taken.update(placement.hosts[0] for placement in self._placements.values() if placement.strict)
+        taken |= self.asks.required
         return tuple(home for home in self._homes if home not in taken)
 
     def _absorb_extras(self) -> None:
@@ -294,7 +286,7 @@ class ExecutorTable:
         row.state = "allocated"
         row.container_id = event.container_id
         row.host = event.host
-        self._drop_placement(event.wanted_id or event.executor_id)
+        self.asks.drop(event.wanted_id or event.executor_id)
         return "taken"
 
     def started(self, event: ContainerStarted, now_ms: int) -> Literal["taken", "unwanted", "ignored"]:
@@ -306,7 +298,7 @@ class ExecutorTable:
             self.unknown += not self._same(row, event.container_id)
             return "ignored"
         if row.state == "wanted":
-            self._drop_placement(event.executor_id)
+            self.asks.drop(event.executor_id)
         row.state = "running"
         row.container_id = event.container_id or row.container_id
         row.host = event.host
@@ -324,8 +316,8 @@ class ExecutorTable:
         if row.state != "releasing":
             self._forget_extra(row)
         if row.state == "wanted":
-            self._drop_placement(event.executor_id)
-            self.placements_changed = True
+            self.asks.drop(event.executor_id)
+            self.asks.changed = True
         return row
 
     def _forget_extra(self, row: Executor) -> None:
@@ -346,16 +338,9 @@ class ExecutorTable:
     def _withdraw(self, executor_id: str) -> str:
         del self._rows[executor_id]
         self._withdrawn.add(executor_id)
-        self._drop_placement(executor_id)
-        self.placements_changed = True
+        self.asks.drop(executor_id)
+        self.asks.changed = True
         return executor_id
-
-    def _drop_placement(self, wanted_id: str) -> None:
-        # YARN's answer to one request may have been placed as another one of the same kind: when the named placement
-        # is gone already, the newest one goes, so that there are as many placements as requests.
-        if wanted_id not in self._placements:
-            wanted_id = next(reversed(self._placements))
-        del self._placements[wanted_id]
 
     @staticmethod
     def _same(row: Executor, container_id: str) -> bool:

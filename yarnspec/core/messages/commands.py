@@ -23,6 +23,14 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     reason: str
 
 
+PlacementRule = Literal["", "spread", "several", "require", "limit", "avoid"]
+"""The rule behind the place of a container that is asked for; empty: it may come anywhere.
+
+``spread``: the one host with the fewest of ours. ``several``: one of the emptiest hosts. ``require``: a host with saved
+outputs. ``limit``: as ``several``, because of ``placement.max_per_host``. ``avoid``: anywhere but on certain hosts.
+"""
+
+
 class WantedContainer(msgspec.Struct, frozen=True, kw_only=True):
     """One container that is still to come: its size and where it may, must or must not be placed."""
 
@@ -33,6 +41,7 @@ class WantedContainer(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()
     not_hosts: tuple[str, ...] = ()
     strict: bool = False
+    rule: PlacementRule = ""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +99,18 @@ class UpdatePlacement(Command, frozen=True):
     version: int
     blocked_hosts: tuple[str, ...]
     wanted: tuple[WantedContainer, ...]
+
+
+class RelaxPlacement(Command, frozen=True):
+    """Ask for containers under fewer rules than before, as ``reason`` says. For the event log: nothing is to be done.
+
+    ``rule`` gave way for the containers ``wanted``; ``hosts`` are those on which they did not come. The placement that
+    follows has the new rules.
+    """
+
+    rule: PlacementRule
+    wanted: tuple[str, ...]
+    hosts: tuple[str, ...] = ()
 
 
 class BlockHost(Command, frozen=True):

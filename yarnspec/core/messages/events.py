@@ -31,13 +31,20 @@ def type_name(kind: type[msgspec.Struct]) -> str:
 
 
 class HostReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One NodeManager as the ResourceManager reports it; ``host`` is the node id without its port."""
+    """One NodeManager as the ResourceManager reports it; ``host`` is the node id without its port.
+
+    ``free_memory_mb`` is what no container of any application uses; None: it is not told. In the event log it stands as
+    it was when the host changed otherwise. ``suits``: the user's constraint can hold there, by the host's attributes.
+    """
 
     host: str
     rack: str = "/default-rack"
     state: str = "RUNNING"
     memory_mb: int = 0
     vcores: int = 0
+    free_memory_mb: int | None = None
+    labels: tuple[str, ...] = ()
+    suits: bool = True
 
 
 class AttemptStarted(Event, frozen=True):
@@ -52,6 +59,7 @@ class AttemptStarted(Event, frozen=True):
     container_id: str
     host: str
     placement_mode: Literal["blacklist", "constraints"]
+    placement_constraint: str = ""
     attempt_before: str = ""
 
 

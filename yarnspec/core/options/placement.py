@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from yarnspec.core.options.types import MsOrZero, Share
+from yarnspec.core.options.types import CountOrZero, FactorOrZero, MsOrZero, Share, TextOrNone
 
 
 class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +27,36 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
     hosts_wait_ms: int = 15_000
     """How long yarnspec waits at the start for the ResourceManager's list of hosts. Without the list nobody can tell
     how large the share of blocked hosts is."""
+
+    spread: bool = True
+    """Whether containers are spread over the hosts: each is asked for on the host that has the fewest of this
+    application's. Off: the ResourceManager places them as it likes, and often many on one host."""
+
+    spread_wait_ms: int = 4_000
+    """How long a container is asked for on the one host that spreading gives it, then as long on a few of the emptiest
+    hosts; after that it may come anywhere."""
+
+    max_per_host: CountOrZero = 0
+    """Most executors of this application on one host; 0: no limit. The limit is never relaxed: a container that does
+    not fit is not asked for until a host is free for it."""
+
+    constraint: TextOrNone = ""
+    """A constraint on the hosts of executors, in YARN's syntax: `notin,node,all/hbase`, `python=3.11`, `and(…:…)`; only
+    in the mode `constraints`. `--placement-constraint` decides otherwise."""
+
+    tags: TextOrNone = ""
+    """Allocation tags of executors, separated by commas, for the constraints of this and other applications; only in
+    the mode `constraints`."""
+
+    spread_tasks: bool = True
+    """Whether tasks start on the executor, and then on the host, that has the fewest. Off: in Spark's random order."""
+
+    task_seed: CountOrZero = 0
+    """Decides between executors and hosts that are loaded alike; the same seed gives the same order."""
+
+    locality_weight: FactorOrZero = 1.0
+    """How much nearness to the data weighs against an even load: a task waits so many times spark.locality.wait for a
+    slot near its data. 0: it takes the first slot."""
 
 
 class ResourcesSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,10 @@ import msgspec
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Probability = Annotated[float, msgspec.Meta(gt=0, le=1)]
 Factor = Annotated[float, msgspec.Meta(gt=0)]
+FactorOrZero = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
+CountOrZero = Annotated[int, msgspec.Meta(ge=0)]
+TextOrNone = Annotated[str, msgspec.Meta(min_length=0)]
+"""A text that may be empty; every other one must not be."""
 MsOrZero = Annotated[int, msgspec.Meta(ge=0)]
 """A duration that may be 0; every other one must be longer."""

@@ -207,6 +207,13 @@ FLAGS: tuple[Flag, ...] = (
         help="Hosts on which no container of the application may run, separated by commas.",
     ),
     Flag(
+        names=("--placement-constraint",),
+        field="placement_constraint",
+        metavar="EXPR",
+        group="yarnspec",
+        help="A constraint on the hosts of executors in YARN's syntax, as notin,node,all/hbase or python=3.11.",
+    ),
+    Flag(
         names=("--force",),
         field="force",
         shape="switch",

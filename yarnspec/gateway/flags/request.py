@@ -54,6 +54,7 @@ class SubmitRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     total_executor_cores: Size = None
 
     exclude_hosts: tuple[str, ...] = ()
+    placement_constraint: str | None = None
     force: bool = False
     environment: str | None = None
     spark_jars: str | None = None

@@ -17,6 +17,7 @@ from yarnspec.gateway.cluster.access import Cluster, history_path
 from yarnspec.gateway.flags.merge import redact
 from yarnspec.gateway.flags.request import SubmitRequest, check_text
 from yarnspec.gateway.submit.assembly import AmSize, Shipment, assemble
+from yarnspec.gateway.submit.constraintcheck import check_constraint
 from yarnspec.gateway.submit.listedhosts import listed_hosts
 from yarnspec.gateway.submit.sparkarchive import spark_jars_file
 from yarnspec.gateway.translation import recovery, shuffleservice, speculation
@@ -63,7 +64,10 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
 def read_request(request: SubmitRequest) -> Read:
     """Options, translation and sizes, without asking the cluster. Raises UsageError for wrong values."""
     check_text(request)
-    loaded = yarnspec_options.load(Path(request.config_file) if request.config_file else None, request.settings)
+    own = () if request.placement_constraint is None else (f"placement.constraint={request.placement_constraint}",)
+    loaded = yarnspec_options.load(
+        Path(request.config_file) if request.config_file else None, (*request.settings, *own)
+    )
     translation = translate(request, loaded.options, asked=loaded.asked)
     sizes = plan_sizes(translation.properties, translation.options, translation.yarn.executor_node_label)
     return Read(loaded=loaded, translation=translation, sizes=sizes)
@@ -95,6 +99,7 @@ def prepare(
     )
     _check_exclusions(translation, hosts, force=request.force)
     placement = resolve(translation.options.placement.mode, rm, translation.options.placement.host_attribute)
+    check_constraint(translation.options.placement, placement, hosts, label=sizes.executor.label)
     # Asks HDFS whether it answers and lets this user in.
     home = cluster.files.home
     cluster.files.exists(home)

@@ -15,7 +15,7 @@ import msgspec
 
 from yarnspec.errors import UsageError
 from yarnspec.gateway.flags.merge import conf_directory, merge, redact
-from yarnspec.gateway.translation import python_choice, recovery, shuffleservice, speculation, yarn_keys
+from yarnspec.gateway.translation import python_choice, recovery, shuffleservice, speculation, taskplacing, yarn_keys
 from yarnspec.gateway.translation.cluster_paths import (
     SparkJars,
     class_path,
@@ -184,6 +184,7 @@ def translate(
     properties = {key: given[key] for key in given if key not in _CONSUMED and not is_owned(key, given)} | lists
     ours = speculation.properties(given, translated, asked="speculation.enabled" in asked)
     ours |= recovery.properties(translated, given)
+    ours |= taskplacing.properties(given, translated)
     properties |= ours
     warnings += speculation.warnings(given, merged.origins, translated)
     warnings += recovery.warnings(program, properties, translated)

@@ -243,6 +243,26 @@ class Final(msgspec.Struct, frozen=True, kw_only=True):
     diagnostics: str = ""
 
 
+class AskStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """So many containers are asked for by the same rule: on one of ``hosts``, or anywhere when there are none.
+
+    ``rule`` is ``spread``, ``several``, ``require``, ``limit``, ``avoid`` or empty (``commands.PlacementRule``).
+    """
+
+    rule: str
+    containers: int
+    hosts: tuple[str, ...] = ()
+
+
+class Relaxation(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule of placement gave way for so many containers, and why."""
+
+    time_ms: int
+    rule: str
+    containers: int
+    reason: str
+
+
 class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     """An application at one moment; see the module.
 
@@ -259,6 +279,7 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int = 0
     epoch: int = 0
     placement_mode: str = ""
+    placement_constraint: str = ""
     started_ms: int | None = None
     finished_ms: int | None = None
     am_on_blocked_host: bool = False
@@ -269,6 +290,8 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     wanted_containers: int = 0
     running_containers: int = 0
     pending_reason: str = ""
+    asks: tuple[AskStatus, ...] = ()
+    relaxations: tuple[Relaxation, ...] = ()
     stages: tuple[StageStatus, ...] = ()
     tasks: TaskCounts = TaskCounts()
     speculation: SpeculationStatus | None = None

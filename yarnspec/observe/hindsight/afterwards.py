@@ -252,6 +252,8 @@ class _HostStory:
                 self._before, self._blocked = self._before | self._blocked, {}
             case events.HostsReported():
                 self._known = self._known or any(one.host == self._host for one in message.hosts)
+            case commands.RelaxPlacement() if self._host in message.hosts:
+                self._note(time_ms, f"placement relaxed ({message.rule}): {message.reason}")
             case commands.JudgeTasks():
                 self._slow |= {
                     (self._epoch, one.stage, one.index) for one in message.verdicts if one.host == self._host

@@ -20,6 +20,7 @@ from yarnspec.core.messages.observations import Observations
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.observe.forms.document import ContainerStatus, DriverRestarts, Final, Links, Phase, StatusDocument
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
+from yarnspec.observe.status.asks import Asks
 from yarnspec.observe.status.blocks import Blocks
 from yarnspec.observe.status.copies import CopyCounts
 from yarnspec.observe.status.recovery_counts import Kept
@@ -46,6 +47,7 @@ class StatusFold:
         self._attempt = 0
         self._epoch = 0
         self._placement_mode = ""
+        self._placement_constraint = ""
         self._started_ms: int | None = None
         self._finished_ms: int | None = None
         self._phase: Phase = ""
@@ -53,6 +55,7 @@ class StatusFold:
         self._live: dict[str, ContainerStatus] = {}
         self._ended: dict[str, ContainerStatus] = {}
         self._dropped = 0
+        self._asks = Asks()
         self._blocks = Blocks()
         self._copies = CopyCounts()
         self._kept = Kept()
@@ -77,6 +80,7 @@ class StatusFold:
         self._epoch = max(self._epoch, record.epoch)
         if self._started_ms is None:
             self._started_ms = record.time_ms
+        self._asks.apply(message, record.time_ms)
         self._copies.apply(message)
         self._kept.apply(message)
         if isinstance(message, commands.Command):
@@ -110,6 +114,7 @@ class StatusFold:
             attempt=self._attempt,
             epoch=self._epoch,
             placement_mode=self._placement_mode,
+            placement_constraint=self._placement_constraint,
             started_ms=self._started_ms,
             finished_ms=self._finished_ms,
             am_on_blocked_host=on_blocked,
@@ -120,6 +125,8 @@ class StatusFold:
             wanted_containers=self._wanted,
             running_containers=running,
             pending_reason=self._pending_reason if running < self._wanted and not ended else "",
+            asks=self._asks.status(),
+            relaxations=self._asks.relaxations(),
             stages=tuple(self._copies.with_metrics(stage) for stage in self._stages.newest()),
             tasks=self._stages.counts(running_tasks),
             speculation=self._copies.status(ended=ended),
@@ -239,6 +246,7 @@ class StatusFold:
         if event.attempt_before and self._given_up != event.attempt - 1:
             self._warn(f"application attempt {event.attempt - 1} was lost: {event.attempt_before}")
         self._placement_mode = event.placement_mode
+        self._placement_constraint = event.placement_constraint
         self._phase = "starting"
         self._spark_ui = None
         self._wanted = 0

@@ -11,7 +11,7 @@ from yarnspec.core.lifecycle.refusals import MESSAGES
 from yarnspec.core.lifecycle.restarts import RESTART_TIMER, first_epoch
 from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
-from yarnspec.core.messages.settings import RecoverySettings, Settings
+from yarnspec.core.messages.settings import PlacementSettings, RecoverySettings, Settings
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.simulate.restarts.resumption_plan import ResumptionPlan, Steps
 from yarnspec.simulate.world.rules import BrokenRule
@@ -112,5 +112,6 @@ class Masters:
             initial_executors=2,
             executor_memory_mb=1024,
             # Whether it is worth going on is for others to judge.
+            placement=PlacementSettings(spread=False),  # it has no hosts to spread over
             recovery=RecoverySettings(enabled=True, fruitless_epochs=100, driver_restarts=self._plan.restarts),
         )

@@ -184,11 +184,19 @@ class SimulatedCluster:
         self._tell(
             ev.HostsReported(
                 hosts=tuple(
-                    ev.HostReport(host=host.name, state="LOST" if host.name in self._dead else "RUNNING")
+                    ev.HostReport(
+                        host=host.name,
+                        state="LOST" if host.name in self._dead else "RUNNING",
+                        free_memory_mb=self._free_mb(host.name),
+                    )
                     for host in self._scenario.hosts
                 )
             )
         )
+
+    def _free_mb(self, host: str) -> int:
+        taken = sum(one.host == host for one in self.containers.values())
+        return (self._scenario.executors_per_host - taken) * self._scenario.settings.executor_memory_mb
 
     def _die(self, host: HostPlan) -> None:
         self._dead.add(host.name)

@@ -136,7 +136,13 @@ class Scenario:
             lists=_lists(later, hosts) if later.random() < 0.15 else (),
             targets=_targets(later, executors) if later.random() < 0.15 else (),
         )._with_live_adoption(later)
-        return replace(drawn, forgets_ms=later.choice((None, 0, 1_000, 30_000)))
+        drawn = replace(drawn, forgets_ms=later.choice((None, 0, 1_000, 30_000)))
+        return drawn._with_spreading(on=random.Random(seed + (1 << 36)).random() < 0.5)
+
+    def _with_spreading(self, *, on: bool) -> Scenario:
+        """Containers are spread over the hosts in some scenarios."""
+        placement = msgspec.structs.replace(self.settings.placement, spread=on)
+        return replace(self, settings=msgspec.structs.replace(self.settings, placement=placement))
 
     def _with_live_adoption(self, rng: random.Random) -> Scenario:
         """The outputs of executors that die wait for others, in some scenarios; and more executors die in them."""

@@ -266,6 +266,7 @@ public final class AllocateRewriter {
                                 priority,
                                 constrained.capability(),
                                 constrained.count() - 1,
+                                constrained.tags(),
                                 constrained.constraint()));
             }
         }

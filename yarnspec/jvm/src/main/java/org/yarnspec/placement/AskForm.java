@@ -62,12 +62,20 @@ final class AskForm {
         } else if (!ask.any().getRelaxLocality()) {
             hosts = ask.hosts();
         }
+        List<String> open = hosts.stream().filter(host -> !notHosts.contains(host)).toList();
+        if (!open.isEmpty()) {
+            // Named hosts leave out the others by themselves: a change of the blocked hosts changes nothing here.
+            hosts = open;
+            notHosts.clear();
+        }
         return new RmAsk.Constrained(
                 id,
                 ask.priority(),
                 capability(ask, wanted),
                 ask.any().getNumContainers(),
-                RmAsk.constraint(placement.hostAttribute(), hosts, notHosts, label(ask, wanted)));
+                placement.tags(),
+                RmAsk.constraint(
+                        placement.hostAttribute(), hosts, notHosts, label(ask, wanted), placement.constraint()));
     }
 
     /** Strict hosts as the capacity scheduler wants them: the hosts relaxed, their racks and {@code *} not. */
@@ -107,7 +115,8 @@ final class AskForm {
                 .capability(capability(ask, wanted))
                 .numContainers(ask.any().getNumContainers())
                 .relaxLocality(relax)
-                .nodeLabelExpression(label.isEmpty() ? null : label)
+                // The ResourceManager takes a label for the name * only, and lets it hold for the others.
+                .nodeLabelExpression(label.isEmpty() || !name.equals(ResourceRequest.ANY) ? null : label)
                 .executionTypeRequest(
                         ask.any().getExecutionTypeRequest() == null
                                 ? ExecutionTypeRequest.newInstance()

@@ -11,6 +11,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
+import org.apache.hadoop.yarn.api.resource.PlacementConstraint.AbstractConstraint;
+import org.apache.hadoop.yarn.util.constraint.PlacementConstraintParseException;
+import org.apache.hadoop.yarn.util.constraint.PlacementConstraintParser;
 
 /**
  * The whole desired state of placement, as the negotiator wrote it to {@code placement.json}.
@@ -18,6 +21,8 @@ import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
  * @param version grows by one with each file the negotiator writes; 0 before the first
  * @param mode how hosts are kept out
  * @param hostAttribute the node attribute that holds a node's host name (constraint mode)
+ * @param constraint the user's own constraint in YARN's syntax, or null (constraint mode)
+ * @param tags allocation tags of every container (constraint mode)
  * @param blockedHosts hosts that get no container at all
  * @param wanted containers with wishes of their own, in the order in which they are to be served
  * @param trackingUrl where YARN's "application master" link leads, or null for what Skein registered
@@ -28,6 +33,8 @@ public record DesiredPlacement(
         long version,
         Mode mode,
         String hostAttribute,
+        AbstractConstraint constraint,
+        Set<String> tags,
         Set<String> blockedHosts,
         List<Wanted> wanted,
         String trackingUrl,
@@ -89,7 +96,17 @@ public record DesiredPlacement(
 
     /** Before the first file: nothing is blocked and nothing is wanted. */
     static final DesiredPlacement NONE =
-            new DesiredPlacement(0, Mode.BLACKLIST, DEFAULT_HOST_ATTRIBUTE, Set.of(), List.of(), null, null, Map.of());
+            new DesiredPlacement(
+                    0,
+                    Mode.BLACKLIST,
+                    DEFAULT_HOST_ATTRIBUTE,
+                    null,
+                    Set.of(),
+                    Set.of(),
+                    List.of(),
+                    null,
+                    null,
+                    Map.of());
 
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -120,11 +137,24 @@ public record DesiredPlacement(
                 fields.number("version"),
                 fields.choice("mode", Mode.class, Mode.BLACKLIST),
                 fields.textOr("host_attribute", DEFAULT_HOST_ATTRIBUTE),
+                constraint(fields.textOr("constraint", "")),
+                Set.copyOf(fields.texts("tags")),
                 new LinkedHashSet<>(fields.texts("blocked_hosts")),
                 List.copyOf(wanted),
                 fields.textOr("tracking_url", null),
                 finish == null ? null : finish(finish),
                 racks);
+    }
+
+    private static AbstractConstraint constraint(String expression) throws IOException {
+        if (expression.isEmpty()) {
+            return null;
+        }
+        try {
+            return PlacementConstraintParser.parseExpression(expression);
+        } catch (PlacementConstraintParseException wrong) {
+            throw new IOException("constraint: " + wrong.getMessage(), wrong);
+        }
     }
 
     private static Finish finish(FieldReader fields) throws IOException {

@@ -101,7 +101,8 @@ sealed interface RmAsk {
      * <p>The ResourceManager lets a request under the same priority and id change nothing but its size, and raises an
      * exception otherwise: each one has an id of its own, and is taken back exactly as it was, with size 0.
      */
-    record Constrained(long id, int priority, Resource capability, int count, PlacementConstraint constraint)
+    record Constrained(
+            long id, int priority, Resource capability, int count, Set<String> tags, PlacementConstraint constraint)
             implements RmAsk {
 
         @Override
@@ -119,7 +120,7 @@ sealed interface RmAsk {
                     .allocationRequestId(id)
                     .priority(Priority.newInstance(priority))
                     .executionType(ExecutionTypeRequest.newInstance(ExecutionType.GUARANTEED))
-                    .allocationTags(Set.of())
+                    .allocationTags(tags)
                     .resourceSizing(ResourceSizing.newInstance(containers, capability))
                     .placementConstraintExpression(constraint)
                     .build();
@@ -136,20 +137,32 @@ sealed interface RmAsk {
             return wish instanceof Constrained other
                     && count == other.count
                     && capability.equals(other.capability)
+                    && tags.equals(other.tags)
                     && constraint.equals(other.constraint);
         }
     }
 
     /**
-     * The constraint "on one of these hosts, none of those, in this node partition".
+     * The constraint "on one of these hosts, none of those, in this node partition", and the user's own beside it.
      *
      * <p>Never null, although nothing may be left to constrain: the ResourceManager (3.5.0) fails on a request without a
      * constraint when its size changes. Every host is different from a name that no host can have (RFC 6761).
      *
      * <p>The scheduler reads the node partition only from a constraint that is not composed, and takes all the targets of
-     * one such constraint together: so hosts to avoid and the partition make one constraint with many targets.
+     * one such constraint together: so hosts to avoid and the partition make one constraint with many targets. A single
+     * host to seek can stand beside the partition, too; of several the first is taken then.
      */
-    static PlacementConstraint constraint(String attribute, List<String> hosts, Set<String> notHosts, String label) {
+    static PlacementConstraint constraint(
+            String attribute, List<String> hosts, Set<String> notHosts, String label, AbstractConstraint users) {
+        if (users != null && hosts.isEmpty() && notHosts.isEmpty()) {
+            return PlacementConstraints.build(users);
+        }
+        AbstractConstraint ours = constraint(attribute, hosts, notHosts, label);
+        return PlacementConstraints.build(users == null ? ours : PlacementConstraints.and(users, ours));
+    }
+
+    private static AbstractConstraint constraint(
+            String attribute, List<String> hosts, Set<String> notHosts, String label) {
         List<TargetExpression> targets = new ArrayList<>();
         if (!label.isEmpty()) {
             targets.add(PlacementTargets.nodePartition(label));
@@ -163,7 +176,14 @@ sealed interface RmAsk {
                 : PlacementConstraints.targetNodeAttribute(
                         PlacementConstraints.NODE, NodeAttributeOpCode.NE, targets.toArray(TargetExpression[]::new));
         if (hosts.isEmpty()) {
-            return PlacementConstraints.build(avoid);
+            return avoid;
+        }
+        if (!label.isEmpty() && notHosts.isEmpty()) {
+            return PlacementConstraints.targetNodeAttribute(
+                    PlacementConstraints.NODE,
+                    NodeAttributeOpCode.EQ,
+                    PlacementTargets.nodePartition(label),
+                    PlacementTargets.nodeAttribute(attribute, hosts.get(0)));
         }
         AbstractConstraint[] each = hosts.stream()
                 .map(host -> PlacementConstraints.targetNodeAttribute(
@@ -172,6 +192,6 @@ sealed interface RmAsk {
                         PlacementTargets.nodeAttribute(attribute, host)))
                 .toArray(AbstractConstraint[]::new);
         AbstractConstraint seek = each.length == 1 ? each[0] : PlacementConstraints.or(each);
-        return PlacementConstraints.build(avoid == null ? seek : PlacementConstraints.and(seek, avoid));
+        return avoid == null ? seek : PlacementConstraints.and(seek, avoid);
     }
 }

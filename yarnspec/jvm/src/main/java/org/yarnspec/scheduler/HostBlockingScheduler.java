@@ -47,6 +47,7 @@ public final class HostBlockingScheduler extends TaskSchedulerImpl implements Li
     private final boolean speculation;
     private final boolean speculationAsked;
     private final boolean copyWriters;
+    private final TaskSpreading spreading;
     private final Outbox outbox;
     private final StageFacts stages;
     private final TaskInputs inputs;
@@ -64,6 +65,7 @@ public final class HostBlockingScheduler extends TaskSchedulerImpl implements Li
         speculation = context.conf().getBoolean("spark.yarnspec.speculation", false);
         speculationAsked = context.conf().getBoolean("spark.yarnspec.speculationAsked", false);
         copyWriters = context.conf().getBoolean("spark.yarnspec.copyWriters", false);
+        spreading = TaskSpreading.of(context.conf());
     }
 
     /** What is known of the stages that run, for who tells of their tasks. */
@@ -112,6 +114,23 @@ public final class HostBlockingScheduler extends TaskSchedulerImpl implements Li
         } finally {
             refuseImpossibleCopies();
         }
+    }
+
+    /** Called once for each round of offers: tasks start in this order. */
+    @Override
+    public IndexedSeq<WorkerOffer> shuffleOffers(IndexedSeq<WorkerOffer> offers) {
+        if (spreading == null || offers.size() < 2) {
+            return super.shuffleOffers(offers); // one alone is an executor whose task has ended
+        }
+        Map<String, Integer> running = new LinkedHashMap<>();
+        runningTasksByExecutors().foreach(entry -> running.put(entry._1(), (Integer) entry._2()));
+        Map<String, Set<String>> executors = new LinkedHashMap<>();
+        hostToExecutors().foreach(entry -> executors.put(entry._1(), CollectionConverters.asJava(entry._2())));
+        Set<ResourceProfile> waiting = new LinkedHashSet<>();
+        forEachOf(rootPool(), TaskSetManager.class, tasks -> waiting.add(sc().resourceProfileManager()
+                .resourceProfileFromId(tasks.taskSet().resourceProfileId())));
+        List<WorkerOffer> ordered = spreading.order(CollectionConverters.asJava(offers), running, executors, waiting);
+        return CollectionConverters.asScala(ordered).toIndexedSeq();
     }
 
     /** The executors that Spark knows of, and those that only blocks keep back from it. */
@@ -192,14 +211,14 @@ public final class HostBlockingScheduler extends TaskSchedulerImpl implements Li
     }
 
     private void forEachTaskSet(Consumer<WatchedTaskSet> what) {
-        forEachTaskSet(rootPool(), what);
+        forEachOf(rootPool(), WatchedTaskSet.class, what);
     }
 
-    private static void forEachTaskSet(Schedulable one, Consumer<WatchedTaskSet> what) {
-        if (one instanceof WatchedTaskSet tasks) {
-            what.accept(tasks);
+    private static <T extends Schedulable> void forEachOf(Schedulable one, Class<T> kind, Consumer<T> what) {
+        if (kind.isInstance(one)) {
+            what.accept(kind.cast(one));
         } else if (one instanceof Pool pool) {
-            pool.schedulableQueue().forEach(each -> forEachTaskSet(each, what));
+            pool.schedulableQueue().forEach(each -> forEachOf(each, kind, what));
         }
     }
 

@@ -71,6 +71,7 @@ public final class FakeCluster implements AutoCloseable {
     public final List<Long> killed = new CopyOnWriteArrayList<>();
     private final Map<Long, TaskDescription> running = new LinkedHashMap<>();
     private final Map<String, String> hosts = new LinkedHashMap<>();
+    private final Map<String, Integer> cores = new LinkedHashMap<>();
     private final Map<Long, String> hostOfTask = new LinkedHashMap<>();
     private final List<Thread> jobs = new ArrayList<>();
 
@@ -201,19 +202,33 @@ public final class FakeCluster implements AutoCloseable {
 
     /** Adds a slot: an executor with one core on a host of that name. */
     public FakeCluster slot(String executorId, String host) {
+        return executor(executorId, host, 1);
+    }
+
+    /** Adds an executor with so many cores. */
+    public FakeCluster executor(String executorId, String host, int count) {
         hosts.put(executorId, host);
+        cores.put(executorId, count);
         return this;
+    }
+
+    /** How many tasks an executor runs. */
+    public int runningOn(String executorId) {
+        return (int) running.values().stream()
+                .filter(task -> task.executorId().equals(executorId))
+                .count();
     }
 
     /** Offers every slot that runs nothing, and returns what started: the ids of the attempts. */
     public List<Long> offer() {
         List<WorkerOffer> offers = new ArrayList<>();
         hosts.forEach((executorId, host) -> {
-            if (running.values().stream().noneMatch(task -> task.executorId().equals(executorId))) {
+            int free = cores.get(executorId) - runningOn(executorId);
+            if (free > 0) {
                 offers.add(new WorkerOffer(
                         executorId,
                         host,
-                        BigDecimal.valueOf(1),
+                        BigDecimal.valueOf(free),
                         Option.apply(host + ":1"),
                         ExecutorResourcesAmounts.empty(),
                         ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID()));

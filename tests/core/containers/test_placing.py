@@ -1,0 +1,307 @@
+"""Where containers are asked for: spreading, its relaxation, the limit, and what hosts have left."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.world import HOSTS, World, hosts, names, of, only
+from yarnspec.core.containers.placement_model import HostLoad, Loads
+from yarnspec.core.containers.placing import SPREAD_TIMER
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages.commands import (
+    RelaxPlacement,
+    ReleaseContainer,
+    RequestContainers,
+    SetTimer,
+    UpdatePlacement,
+    WantedContainer,
+)
+from yarnspec.core.messages.settings import PlacementSettings
+
+SIZE_MB = 1408
+WAIT_MS = PlacementSettings().spread_wait_ms
+
+
+def begun(*, free: dict[str, int] | None = None, executors: int = 4, **options: Any) -> World:
+    """An attempt whose hosts have room for so many containers; all for 4 by default."""
+    world = World(initial_executors=executors, placement=PlacementSettings(**options))
+    world.start(report=False)
+    world.tell(report(free or dict.fromkeys(HOSTS, 4)))
+    world.driver_ready()
+    return world
+
+
+def report(free: dict[str, int], **more: Any) -> ev.HostsReported:
+    return ev.HostsReported(
+        hosts=tuple(ev.HostReport(host=host, free_memory_mb=count * SIZE_MB, **more) for host, count in free.items())
+    )
+
+
+def wanted(world: World) -> dict[str, WantedContainer]:
+    return {one.id: one for one in of(UpdatePlacement, world.commands)[-1].wanted}
+
+
+def targets(world: World) -> Counter[str]:
+    """How many containers are asked for strictly on one host, by host."""
+    return Counter(one.hosts[0] for one in wanted(world).values() if one.strict and len(one.hosts) == 1)
+
+
+def late(world: World) -> list[Any]:
+    timer = [one for one in of(SetTimer, world.commands) if one.name == SPREAD_TIMER][-1]
+    return world.fire(timer.name, timer.at_ms)
+
+
+@pytest.mark.parametrize(("executors", "counts"), [(2, [1, 1]), (4, [1] * 4), (8, [2] * 4), (9, [2, 2, 2, 3])])
+def test_containers_are_asked_for_evenly(executors: int, counts: list[int]) -> None:
+    world = begun(executors=executors)
+    assert sorted(targets(world).values()) == counts
+    assert {one.rule for one in wanted(world).values()} == {"spread"}
+
+
+def test_what_a_host_has_left_decides_who_gets_the_odd_one() -> None:
+    world = begun(free={**dict.fromkeys(HOSTS, 4), HOSTS[2]: 9}, executors=5)
+    assert targets(world)[HOSTS[2]] == 2
+
+
+def test_full_hosts_do_not_count() -> None:
+    world = begun(free={HOSTS[0]: 0, HOSTS[1]: 1, HOSTS[2]: 9, HOSTS[3]: 9}, executors=7)
+    assert targets(world) == {HOSTS[1]: 1, HOSTS[2]: 3, HOSTS[3]: 3}
+
+
+def test_hosts_of_another_label_are_no_targets() -> None:
+    world = World(executor_label="fast")
+    world.start(report=False)
+    fast = ev.HostReport(host=HOSTS[1], labels=("fast",), free_memory_mb=9 * SIZE_MB)
+    world.tell(ev.HostsReported(hosts=(fast, ev.HostReport(host=HOSTS[2], free_memory_mb=9 * SIZE_MB))))
+    assert targets(world) == {HOSTS[1]: 2}
+
+
+def test_without_spreading_the_resource_manager_places() -> None:
+    world = begun(spread=False)
+    assert [(one.hosts, one.strict) for one in wanted(world).values()] == [((), False)] * 4
+    assert SPREAD_TIMER not in [one.name for one in of(SetTimer, world.commands)]
+
+
+def test_the_replacement_of_an_executor_goes_to_the_emptiest_host() -> None:
+    world = begun()
+    for number, host in enumerate(HOSTS, 1):
+        world.run(str(number), host=host)
+    world.now_ms += 60_000
+    world.lose("3", -102, host=HOSTS[2])
+    assert targets(world) == {HOSTS[2]: 1}
+
+
+def test_executors_that_run_count_when_more_are_wanted() -> None:
+    world = begun(executors=2)
+    world.run("1", "2", host=HOSTS[0])
+    world.tell(ev.TargetExecutorsChanged(count=5))
+    assert targets(world) == dict.fromkeys(HOSTS[1:], 1)
+
+
+def test_what_does_not_come_is_relaxed_in_order_and_then_left_alone() -> None:
+    world = begun(executors=1)
+    (host,) = targets(world)
+    relaxed = only(RelaxPlacement, late(world))
+    assert (relaxed.rule, relaxed.wanted, relaxed.hosts) == ("spread", ("1",), (host,))
+    assert (
+        relaxed.reason == f"1 containers did not come on {host} within 4 s: they may come on any of the emptiest hosts"
+    )
+    several = wanted(world)["1"]
+    assert (several.rule, several.strict, set(several.hosts)) == ("several", True, set(HOSTS) - {host})
+
+    assert only(RelaxPlacement, late(world)).rule == "several"
+    anywhere = wanted(world)["1"]
+    assert (anywhere.rule, anywhere.strict, anywhere.hosts) == ("", False, ())
+
+    before = len(of(SetTimer, world.commands))
+    world.tell(ev.PendingExplained(reason="no room"), after_ms=WAIT_MS)
+    assert len(of(SetTimer, world.commands)) == before
+    found = world.negotiator.explain_host(host, world.now_ms)
+    assert found is not None
+    assert relaxed.reason in found.lines
+
+
+def test_a_host_that_gave_nothing_is_no_target_until_its_room_changes() -> None:
+    world = begun(free={HOSTS[0]: 1, HOSTS[1]: 2}, executors=1)
+    assert targets(world) == {HOSTS[1]: 1}
+    late(world)
+    world.tell(ev.TargetExecutorsChanged(count=2))
+    assert targets(world) == {HOSTS[0]: 1}
+    world.tell(report({HOSTS[0]: 1, HOSTS[1]: 3}))
+    world.tell(ev.TargetExecutorsChanged(count=3))
+    assert targets(world) == {HOSTS[0]: 1, HOSTS[1]: 1}
+
+
+def test_a_host_that_gets_blocked_or_lost_is_asked_no_more() -> None:
+    world = begun(executors=4)
+    world.block(HOSTS[1])
+    assert HOSTS[1] not in targets(world)
+    assert sum(targets(world).values()) == 4
+    world.tell(report(dict.fromkeys(HOSTS[2:], 4)))
+    assert targets(world) == {HOSTS[2]: 2, HOSTS[3]: 2}
+
+
+def test_with_no_room_anywhere_nothing_is_waited_for() -> None:
+    world = begun(free=dict.fromkeys(HOSTS, 0), executors=2)
+    assert [(one.hosts, one.strict) for one in wanted(world).values()] == [((), False)] * 2
+    assert only(RelaxPlacement, world.commands).wanted == ("1", "2")
+
+
+def test_the_limit_is_never_relaxed_and_what_it_leaves_no_place_for_is_not_asked_for() -> None:
+    world = begun(executors=9, max_per_host=2)
+    assert len(wanted(world)) == 8
+    assert targets(world) == dict.fromkeys(HOSTS, 2)
+    assert "1 executors are not asked for: at most 2 may be on one host" in world.warnings[-1]
+    late(world)
+    assert all(one.strict for one in wanted(world).values())
+    claims = Counter(host for one in wanted(world).values() for host in one.hosts)
+    assert max(claims.values()) == 2
+
+
+def test_a_place_that_comes_free_under_the_limit_is_asked_for() -> None:
+    world = begun(executors=5, max_per_host=1)
+    for executor_id in "1234":
+        world.run(executor_id, host=wanted(world)[executor_id].hosts[0])
+    assert "5" not in wanted(world)
+    answer = world.tell(report(dict.fromkeys([*HOSTS, "127.0.0.6"], 4)))
+    assert only(RequestContainers, answer).executor_ids == ("5",)
+    assert targets(world) == {"127.0.0.6": 1}
+
+
+def test_the_limit_asks_for_nothing_until_the_hosts_are_known() -> None:
+    world = World(placement=PlacementSettings(max_per_host=1))
+    world.start(report=False)
+    timer = next(one for one in of(SetTimer, world.commands) if one.name == "hosts-wait-to-spread")
+    assert "RequestContainers" not in names(world.fire(timer.name, timer.at_ms))
+    assert only(RequestContainers, world.tell(hosts(free_mb=9 * SIZE_MB))).executor_ids == ("1", "2")
+
+
+loads = st.builds(HostLoad, st.sampled_from("abcdefgh"), st.integers(0, 4), st.integers(0, 5), st.floats(0.5, 9))
+
+
+@given(st.lists(loads, unique_by=lambda one: one.host), st.none() | st.integers(1, 4), st.sets(st.sampled_from("abc")))
+def test_taking_the_emptiest_host_again_and_again_is_water_filling(
+    given_loads: list[HostLoad], limit: int | None, avoid: set[str]
+) -> None:
+    room = {one.host: one.room for one in given_loads}
+    count = {one.host: one.containers for one in given_loads}
+    plan = Loads(given_loads, limit)
+    while (host := plan.emptiest(avoid)) is not None:
+        able = [
+            each for each in room if room[each] > 0 and each not in avoid and (limit is None or count[each] < limit)
+        ]
+        assert host in able
+        assert count[host] == min(count[each] for each in able)
+        plan.take(host)
+        count[host] += 1
+        room[host] -= 1
+    left = [each for each in room if each not in avoid and room[each] > 0]
+    assert all(limit is not None and count[each] >= limit for each in left)
+
+
+class Yarn:
+    """Gives containers where they may come and where there is room, in an order that hypothesis draws."""
+
+    def __init__(self, world: World, room: dict[str, int]) -> None:
+        self.world = world
+        self.room = room
+        self.on: dict[str, str] = {}
+
+    def give(self, data: st.DataObject) -> bool:
+        ready = [(one, host) for one in wanted(self.world).values() for host in self.room if self._may(one, host)]
+        if not ready:
+            return False
+        one, host = data.draw(st.sampled_from(ready))
+        self.room[host] -= 1
+        self.on[one.id] = host
+        self.world.run(one.id, host=host)
+        return True
+
+    def _may(self, one: WantedContainer, host: str) -> bool:
+        blocked = of(UpdatePlacement, self.world.commands)[-1].blocked_hosts
+        named = not one.strict or host in one.hosts
+        return one.id not in self.on and self.room[host] > 0 and host not in (*blocked, *one.not_hosts) and named
+
+
+@dataclass(frozen=True)
+class Case:
+    """Hosts with room as it is reported and as it is, and what is wanted."""
+
+    reported: tuple[int, ...]
+    wrong: tuple[int, ...]  # empty: the report is right
+    executors: int
+    limit: int
+    spread: bool
+    blocked: frozenset[str]
+
+    @property
+    def truth(self) -> dict[str, int]:
+        return dict(zip(self.hosts, self.wrong or self.reported, strict=False))
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return HOSTS[: len(self.reported)]
+
+
+rooms = st.integers(0, 4)
+cases = st.builds(
+    Case,
+    reported=st.lists(rooms, min_size=1, max_size=4).map(tuple),
+    wrong=st.just(()) | st.tuples(rooms, rooms, rooms, rooms),
+    executors=st.integers(1, 9),
+    limit=st.integers(0, 3),
+    spread=st.booleans(),
+    blocked=st.frozensets(st.sampled_from(HOSTS), max_size=1),
+)
+
+
+@given(cases, st.data())
+def test_no_avoided_host_no_host_beyond_the_limit_an_even_spread_and_an_end(case: Case, data: st.DataObject) -> None:
+    """What may come is given in any order, now or later."""
+    world = World(
+        initial_executors=case.executors, placement=PlacementSettings(spread=case.spread, max_per_host=case.limit)
+    )
+    world.start(report=False)
+    for host in case.blocked:
+        world.block(host)
+    world.tell(report(dict(zip(case.hosts, case.reported, strict=True))))
+    world.driver_ready()
+    blocked = {one.host for one in world.view().blocked_hosts}
+    yarn = Yarn(world, case.truth)
+    for step in itertools.count():
+        assert step <= 4 * case.executors, "it asks without end"
+        while data.draw(st.integers(0, 3)) and yarn.give(data):
+            pass
+        due = [one.at_ms for one in of(SetTimer, world.commands) if one.name == SPREAD_TIMER]
+        if not due or due[-1] < world.now_ms or not late(world):
+            break
+    while yarn.give(data):
+        pass
+
+    counts = Counter(yarn.on.values())
+    assert not blocked & counts.keys()
+    assert not case.limit or max(counts.values(), default=0) <= case.limit
+    assert not of(ReleaseContainer, world.commands)
+    if not case.limit:
+        assert counts.total() == min(case.executors, sum(case.truth[one] for one in case.truth.keys() - blocked))
+    if case.spread and not case.wrong and not of(RelaxPlacement, world.commands):
+        with_room = [one for one in case.truth.keys() - blocked if yarn.room[one] > 0]
+        assert all(counts[one] >= min(max(counts.values()) - 1, case.limit or 99) for one in with_room if counts)
+    assert case.limit or no_rule_comes_back(world)
+
+
+def no_rule_comes_back(world: World) -> bool:
+    ranks = {"spread": 1, "several": 2, "": 3}
+    seen: dict[str, int] = {}
+    for one in (one for update in of(UpdatePlacement, world.commands) for one in update.wanted):
+        if ranks[one.rule] < seen.get(one.id, 0):
+            return False
+        seen[one.id] = ranks[one.rule]
+    return True

@@ -1,0 +1,96 @@
+"""Users' placement constraints: what is taken, what is wrong with the rest, and which hosts suit."""
+
+from __future__ import annotations
+
+import pytest
+
+from yarnspec.errors import UsageError
+from yarnspec.yarn.rm.constraint import check_hosts, check_tags, follows_tags, parse
+
+PYTHON = "rm.yarn.io/python"
+
+
+@pytest.mark.parametrize(
+    ("text", "follows"),
+    [
+        ("notin,node,all/hbase", False),
+        ("NOTIN,rack,a,not-self/b", False),
+        ("in,node,all/hbase", True),
+        ("cardinality,node,spark,0,2", True),
+        ("python=3.11", False),
+        ("nm.yarn.io/disk!=ssd", False),
+        ("or(a=1:and(b=2:in,rack,self/y,z))", True),
+        (" and( python=3 : notin,node,x ) ", False),
+    ],
+)
+def test_what_yarn_reads_is_taken(text: str, follows: bool) -> None:
+    assert follows_tags(parse(text)) is follows
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "why"),
+    [
+        ("python=3:notin,node,x", "python=3:notin,node,x", "only inside and("),
+        ("and(a=1:in,node)", "in,node", "YARN takes this for always true"),
+        ("or(a=1:a=2,3)", "a=2,3", "only the first of several values"),
+        ("in,host,x", "in,host,x", "'host' is no scope"),
+        ("in,node,app-id/x", "in,node,app-id/x", "'app-id/' is no namespace here"),
+        ("notin,node,x,,y", "notin,node,x,,y", "a tag is empty"),
+        ("cardinality,node,x,3,1", "cardinality,node,x,3,1", "the least (3) is more than the most (1)"),
+        ("cardinality,node,x", "cardinality,node,x", "needs a scope, a tag, the least and the most"),
+        ("cardinality,node,x,0,b", "cardinality,node,x,0,b", "no whole numbers"),
+        ("and(a=1)", "and(a=1)", "at least two constraints"),
+        ("and(a=1:b=2", "and(a=1:b=2", "parentheses do not match"),
+        ("and(a=1:b=2)c", "and(a=1:b=2)c", "parentheses do not match"),
+        ("not(a=1:b=2)", "not(", "only and(…) and or(…)"),
+        ("and(a=1:)", "", "a constraint is missing here"),
+        ("near,node,x", "near,node,x", "none of in,SCOPE,TAG"),
+        ("=3", "=3", "no name of a node attribute"),
+        ("a=", "a=", "no value of a node attribute"),
+    ],
+)
+def test_what_is_wrong_is_named(text: str, part: str, why: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(text)
+    assert f"'{part}' (from character {text.index(part, 0 if part else text.index(')')) + 1}) is wrong" in str(
+        refused.value
+    )
+    assert why in str(refused.value)
+
+
+def test_nothing_at_all_is_wrong_too() -> None:
+    with pytest.raises(UsageError, match="it is empty"):
+        parse("  ")
+    with pytest.raises(UsageError, match="'b c' is no allocation tag"):
+        check_tags("a,b c")
+
+
+HOSTS = [{PYTHON: "3.11", "nm.yarn.io/disk": "ssd"}, {PYTHON: "3.9"}, {}]
+
+
+@pytest.mark.parametrize(
+    ("text", "suits"),
+    [
+        ("python=3.11", [True, False, False]),
+        ("python!=3.11", [False, True, True]),
+        ("and(python!=3.9:notin,node,x)", [True, False, True]),
+        ("or(python=3.9:nm.yarn.io/disk=ssd)", [True, True, False]),
+    ],
+)
+def test_hosts_suit_by_their_attributes(text: str, suits: list[bool]) -> None:
+    assert [parse(text).can_hold(host) for host in HOSTS] == suits
+    check_hosts(parse(text), HOSTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("python=3.12", "no running host satisfies 'rm.yarn.io/python=3.12': they have rm.yarn.io/python=3.11, 3.9"),
+        ("and(notin,node,x:gpu=yes)", "none has the attribute rm.yarn.io/gpu"),
+        ("and(python=3.9:nm.yarn.io/disk=ssd)", "none of the 3 running hosts satisfies all of it at once"),
+    ],
+)
+def test_a_constraint_that_no_host_satisfies_is_refused(text: str, why: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        check_hosts(parse(text), HOSTS)
+    assert why in str(refused.value)

@@ -1,0 +1,91 @@
+"""The containers that are asked for and have not come: the rules of each, and how it is asked for now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from yarnspec.core.containers.placement_model import STEPS, Step
+from yarnspec.core.messages.commands import WantedContainer
+
+
+@dataclass(slots=True)
+class Ask:
+    """One container that is asked for.
+
+    ``avoid`` and ``required`` are its rules beside those that hold for all. ``step`` says how far spreading is relaxed
+    for it, ``due_ms`` when it is relaxed further; None: it is not.
+    """
+
+    wanted: WantedContainer
+    extra: bool = False
+    avoid: tuple[str, ...] = ()
+    required: str = ""
+    step: Step = STEPS[0]
+    due_ms: int | None = None
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The hosts on one of which alone it may come; empty: on any."""
+        return self.wanted.hosts if self.wanted.strict else ()
+
+
+class Asks:
+    """All asks by id, in the order in which they were made. What is new has to get a place first."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Ask] = {}
+        self._unplaced: dict[str, Ask] = {}
+        self.changed = False
+        """Whether the desired placement is another one than in the last version that was sent."""
+
+    @property
+    def all(self) -> tuple[Ask, ...]:
+        """Every ask."""
+        return tuple(self._by_id.values())
+
+    @property
+    def wanted(self) -> tuple[WantedContainer, ...]:
+        """How each is asked for now."""
+        return tuple(ask.wanted for ask in self._by_id.values())
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The hosts for which a container is asked for because it is required there."""
+        return frozenset(ask.required for ask in self._by_id.values() if ask.required)
+
+    def add(self, ask: Ask) -> None:
+        """Ask for a container."""
+        self._by_id[ask.wanted.id] = self._unplaced[ask.wanted.id] = ask
+        self.changed = True
+
+    def drop(self, wanted_id: str) -> None:
+        """One container less is to come.
+
+        YARN's answer to one request may have been placed as another one of the same kind: when the named ask is gone
+        already, the newest one goes, so that there are as many asks as requests.
+        """
+        if wanted_id not in self._by_id:
+            wanted_id = next(reversed(self._by_id))
+        del self._by_id[wanted_id]
+        self._unplaced.pop(wanted_id, None)
+
+    def take_unplaced(self) -> list[Ask]:
+        """The asks that need a place, once; those beside the target come last."""
+        unplaced, self._unplaced = self._unplaced, {}
+        return sorted(unplaced.values(), key=lambda ask: ask.extra)
+
+    def place_again(self, which: Callable[[Ask], bool]) -> list[Ask]:
+        """Give those asks a new place of which this holds; returns them."""
+        found = [ask for ask in self._by_id.values() if which(ask)]
+        self._unplaced.update((ask.wanted.id, ask) for ask in found)
+        return found
+
+    def put(self, ask: Ask, **form: object) -> None:
+        """Ask for it in this form from now on."""
+        now = msgspec.structs.replace(ask.wanted, **form)
+        if now != ask.wanted:
+            ask.wanted = now
+            self.changed = True

@@ -1,0 +1,114 @@
+"""Where a container may go: the hosts as the plan sees them, and the emptiest of those that the rules leave.
+
+The rules of one container, in the words of ``docs/placement.md``:
+
+    hard    avoid, the user's constraint, at most K on one host    never relaxed
+    soft    spread                                                 relaxed first, in the order of ``STEPS``
+            require                                                relaxed last, by whoever required the host
+
+Spreading is water-filling: the next container goes to the host with the fewest of ours. Among equals a host that is not
+slow comes first, then the one with the most room. A host without room by the ResourceManager's last report does not
+count. Everything here is plain values: who asks keeps the books (``placing.py``).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Step = Literal["host", "hosts", "anywhere"]
+"""How a container is asked for: on the one host that the plan gives it, on one of several hosts, or on any."""
+
+STEPS: tuple[Step, ...] = ("host", "hosts", "anywhere")
+"""Spreading is relaxed in this order, one step at a time."""
+
+MOST_NAMED = 8
+"""A container is asked for on so many hosts at most: a request for a thousand names would cost the scheduler much."""
+
+_SPEED_CLASSES = 2
+"""Factors of slowness are told apart by halves: what differs less is noise."""
+
+
+@dataclass(slots=True)
+class HostLoad:
+    """One host: our containers there or asked for there, and how many more of this size fit.
+
+    ``factor`` says how many times slower than usual tasks run there, as far as that is known.
+    """
+
+    host: str
+    containers: int = 0
+    room: int = 0
+    factor: float = 1.0
+
+    @property
+    def rank(self) -> tuple[int, int, int, str]:
+        """The emptiest first, then the faster, then the one with more room."""
+        return (self.containers, round(max(1.0, self.factor) * _SPEED_CLASSES), -self.room, self.host)
+
+
+class Loads:
+    """The usable hosts of one moment. Taking a place on a host counts at once.
+
+    ``max_per_host`` is the hard limit of our containers on one host.
+    """
+
+    def __init__(self, hosts: Iterable[HostLoad], max_per_host: int | None = None) -> None:
+        self._by_host = {one.host: one for one in hosts}
+        self._most = max_per_host
+        self._heap = [(one.rank, one.host) for one in self._by_host.values() if self._open(one)]
+        heapq.heapify(self._heap)
+
+    def __contains__(self, host: object) -> bool:
+        return host in self._by_host
+
+    def take(self, host: str) -> None:
+        """One more container of ours is on this host, or asked for there."""
+        load = self._by_host.get(host)
+        if load is None:
+            return
+        load.containers += 1
+        load.room -= 1
+        if self._open(load):
+            heapq.heappush(self._heap, (load.rank, host))
+
+    def emptiest(self, avoid: Collection[str] = ()) -> str | None:
+        """The host on which the next container belongs; None when no host that is left has room."""
+        found = self.several(avoid, 1)
+        return found[0] if found else None
+
+    def several(self, avoid: Collection[str] = (), most: int = MOST_NAMED) -> tuple[str, ...]:
+        """The emptiest hosts with room, at most so many."""
+        found: list[str] = []
+        looked_at = []
+        while self._heap and len(found) < most:
+            rank, host = entry = heapq.heappop(self._heap)
+            load = self._by_host[host]
+            if rank != load.rank or not self._open(load):
+                continue  # outdated: the host has an entry of its newer load, or no room
+            looked_at.append(entry)
+            if host not in avoid:
+                found.append(host)
+        for entry in looked_at:
+            heapq.heappush(self._heap, entry)
+        return tuple(found)
+
+    def full(self, avoid: Collection[str] = ()) -> str | None:
+        """The emptiest of the hosts below the limit, whether it has room now or not; None when all are at the limit."""
+        below = [one for one in self._by_host.values() if self._below(one) and one.host not in avoid]
+        return min(below, key=lambda one: one.rank).host if below else None
+
+    @property
+    def places_left(self) -> int | None:
+        """How many more containers the limit allows on all hosts together; None without a limit."""
+        if self._most is None:
+            return None
+        return sum(max(0, self._most - one.containers) for one in self._by_host.values())
+
+    def _below(self, load: HostLoad) -> bool:
+        return self._most is None or load.containers < self._most
+
+    def _open(self, load: HostLoad) -> bool:
+        return load.room > 0 and self._below(load)

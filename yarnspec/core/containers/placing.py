@@ -1,0 +1,249 @@
+"""Gives each container that is asked for its place, and relaxes what cannot be had.
+
+The places come from the rules of ``placement_model.py``. A container is first asked for strictly on the host that
+spreading gives it. When that host does not answer in time, it may come on one of the emptiest hosts, then anywhere.
+Each step is told as ``RelaxPlacement`` with its reason. A container that is required on a host is asked for there until
+whoever required it lets go (``ExecutorTable.settle_at``).
+
+The limit ``placement.max_per_host`` is hard. Under it every ask names its hosts, and an ask counts on each host that it
+names: so no two asks can fill the same place. What the limit leaves no place for is not asked for at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.containers.asks import Ask
+from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.containers.placement_model import HostLoad, Loads, Step
+from yarnspec.core.messages.commands import Command, PlacementRule, RelaxPlacement, Warn
+from yarnspec.core.messages.settings import Settings
+from yarnspec.core.messages.timers import Timers
+
+SPREAD_TIMER = "placement-spread"
+
+_NEXT: dict[Step, Step] = {"host": "hosts", "hosts": "anywhere"}
+_RULES: dict[Step, PlacementRule] = {"host": "spread", "hosts": "several", "anywhere": ""}
+_SHOWN_HOSTS = 4
+
+
+class Placing:
+    """The places of the containers that are asked for.
+
+    ``blocked`` tells the hosts that containers are kept off, ``factor`` how many times slower than usual a host is.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        containers: ExecutorTable,
+        hosts: Hosts,
+        timers: Timers,
+        blocked: Callable[[], tuple[str, ...]],
+        factor: Callable[[str], float],
+    ) -> None:
+        self._options = settings.placement
+        self._size_mb = settings.executor_memory_mb
+        self._label = settings.executor_label
+        self._containers = containers
+        self._asks = containers.asks
+        self._hosts = hosts
+        self._timers = timers
+        self._blocked = blocked
+        self._factor = factor
+        self._seen: tuple[int, tuple[str, ...]] = (0, ())
+        self._usable: frozenset[str] = frozenset()
+        self._at_report: Counter[str] = Counter()
+        self._silent: dict[str, int | None] = {}
+        self._relaxed: dict[str, str] = {}
+        self._not_asked = 0
+        self._due_ms: int | None = None
+
+    @property
+    def spreads(self) -> bool:
+        """Whether containers get places at all, so that the hosts have to be known before one is asked for."""
+        return self._options.spread or self._limit is not None
+
+    @property
+    def _limit(self) -> int | None:
+        return self._options.max_per_host or None
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing may be asked for yet: a hard limit for each host needs to know the hosts."""
+        return self._limit is not None and not self._hosts.reported
+
+    def ask(self) -> tuple[tuple[str, ...], list[Command]]:
+        """Ask for what is missing, as far as the limit leaves places; the new ids, and what is told of the rest."""
+        self._heed_hosts()
+        if self._limit is None:
+            return self._containers.ask(), []
+        asked = self._containers.ask(self._loads(()).places_left)
+        rest = self._containers.missing
+        if rest == self._not_asked:
+            return asked, []
+        self._not_asked = rest
+        if not rest:
+            return asked, []
+        said = (
+            f"{rest} executors are not asked for: at most {self._limit} may be on one host (placement.max_per_host), "
+            f"and {len(self._usable)} hosts take containers"
+        )
+        return asked, [Warn(reason=said, about="placement.max_per_host")]
+
+    def settle(self, now_ms: int) -> list[Command]:
+        """Place what has no place, and relax what has waited for long enough."""
+        self._heed_hosts()
+        commands = self._relax(now_ms)
+        unplaced = self._asks.take_unplaced()
+        if not unplaced:
+            return [] if self._due_ms is None or now_ms < self._due_ms else self._next_look()
+        loads = self._loads(unplaced)
+        roomless = [ask.wanted.id for ask in unplaced if not self._place(ask, loads, now_ms)]
+        if roomless:
+            said = f"no host has room for {len(roomless)} containers now: they may come anywhere"
+            commands.append(RelaxPlacement(rule="spread", wanted=tuple(roomless), reason=said))
+        return commands + self._next_look()
+
+    def _next_look(self) -> list[Command]:
+        due_ms = [ask.due_ms for ask in self._asks.all if ask.due_ms is not None]
+        self._due_ms = min(due_ms, default=None)
+        if self._due_ms is None:
+            self._timers.cancel(SPREAD_TIMER)
+            return []
+        said = f"{len(due_ms)} containers are asked for on certain hosts, which may not answer"
+        return [self._timers.set(SPREAD_TIMER, self._due_ms, said)]
+
+    def explain(self, host: str) -> tuple[str, ...]:
+        """How many containers of ours a host has and may have, and what was relaxed on its account."""
+        there = self._there()[host]
+        asked = sum(ask.named[:1] == (host,) for ask in self._asks.all)
+        if not (there or asked or host in self._relaxed):
+            return ()
+        limit = f", and at most {self._limit} may be" if self._limit is not None else ""
+        said = f"{there} executors run or start on it, {asked} are asked for there{limit}"
+        return (said, self._relaxed[host]) if host in self._relaxed else (said,)
+
+    # the hosts
+
+    def _heed_hosts(self) -> None:
+        """Ask again for what was asked for on hosts that are blocked or gone now."""
+        seen = (self._hosts.reports_taken, self._blocked())
+        if seen == self._seen:
+            return
+        if seen[0] != self._seen[0]:
+            self._at_report = self._there()
+        self._seen = seen
+        suited = {one.host for one in self._hosts.reports.values() if one.suits and self._takes_label(one.labels)}
+        self._usable = (self._hosts.running & suited) - set(seen[1])
+        if not self.spreads:
+            return
+        for ask in self._asks.place_again(lambda ask: not ask.required and self._misplaced(ask)):
+            ask.step = "host"
+
+    def _takes_label(self, labels: tuple[str, ...]) -> bool:
+        return self._label in labels if self._label else not labels
+
+    def _misplaced(self, ask: Ask) -> bool:
+        if not ask.named:
+            return False
+        usable = [host for host in ask.named if host in self._usable]
+        # Under the limit an ask never becomes free to come anywhere: it moves on to where there is room.
+        stuck = self._limit is not None and ask.step == "hosts" and not any(map(self._room_reported, usable))
+        return not usable or stuck
+
+    def _room_reported(self, host: str) -> int:
+        report = self._hosts.reports.get(host)
+        if report is None or report.free_memory_mb is None:
+            return 0
+        if host in self._silent:
+            if self._silent[host] == report.free_memory_mb:
+                return 0
+            del self._silent[host]
+        return report.free_memory_mb // max(1, self._size_mb)
+
+    def _there(self) -> Counter[str]:
+        return Counter(row.host for row in self._containers.rows if row.state in ("allocated", "running"))
+
+    def _loads(self, unplaced: list[Ask] | tuple[()]) -> Loads:
+        """The usable hosts with what is there, and with what is asked for there, but for the asks without a place."""
+        there, asked = self._there(), Counter[str]()
+        without = {id(ask) for ask in unplaced}
+        for ask in self._asks.all:
+            if id(ask) not in without:
+                # Without the limit an ask for several hosts binds none of them.
+                asked.update(ask.named if self._limit is not None or len(ask.named) == 1 else ())
+        return Loads(
+            (
+                HostLoad(
+                    host,
+                    there[host] + asked[host],
+                    self._room_reported(host) - max(0, there[host] - self._at_report[host]) - asked[host],
+                    self._factor(host),
+                )
+                for host in self._usable
+            ),
+            self._limit,
+        )
+
+    # one ask
+
+    def _place(self, ask: Ask, loads: Loads, now_ms: int) -> bool:
+        """Give the ask a place by its rules as far as they hold; False when no host has room for it."""
+        ask.due_ms = None
+        if ask.required:
+            loads.take(ask.required)
+            self._asks.put(ask, hosts=(ask.required,), strict=True, rule="require")
+            return True
+        hosts = self._hosts_for(ask, loads) if self.spreads and ask.step != "anywhere" else ()
+        if hosts:
+            for host in hosts if self._limit is not None else hosts[:1]:
+                loads.take(host)
+            rule: PlacementRule = _RULES[ask.step] if self._options.spread else "limit"
+            self._asks.put(ask, hosts=hosts, not_hosts=ask.avoid, strict=True, rule=rule)
+            if self._limit is None or ask.step == "host":
+                ask.due_ms = now_ms + self._options.spread_wait_ms
+            return True
+        if self._limit is not None:
+            return True  # it stays as it is until the hosts change
+        told = self.spreads and ask.step != "anywhere" and self._room_is_known
+        ask.step = "anywhere"
+        self._asks.put(ask, hosts=(), not_hosts=ask.avoid, strict=False, rule="avoid" if ask.avoid else "")
+        return not told
+
+    def _hosts_for(self, ask: Ask, loads: Loads) -> tuple[str, ...]:
+        found = loads.several(ask.avoid) if ask.step == "hosts" else loads.several(ask.avoid, 1)
+        if not found and self._limit is not None and (full := loads.full(ask.avoid)) is not None:
+            return (full,)
+        return found
+
+    @property
+    def _room_is_known(self) -> bool:
+        return any(one.free_memory_mb is not None for one in self._hosts.reports.values())
+
+    def _relax(self, now_ms: int) -> list[Command]:
+        """Take the next step with those that have waited for long enough."""
+        if self._due_ms is None or now_ms < self._due_ms:
+            return []
+        late = self._asks.place_again(lambda ask: ask.due_ms is not None and ask.due_ms <= now_ms)
+        by_step = {step: [ask for ask in late if ask.step == step] for step in _NEXT}
+        return [self._relaxed_by(asks, step) for step, asks in by_step.items() if asks]
+
+    def _relaxed_by(self, asks: list[Ask], step: Step) -> RelaxPlacement:
+        hosts = tuple(sorted({host for ask in asks for host in ask.named}))
+        for host in hosts:
+            report = self._hosts.reports.get(host)
+            self._silent[host] = report.free_memory_mb if report is not None else None
+        wider = "on any of the emptiest hosts" if step == "host" else "anywhere"
+        shown = ", ".join(hosts[:_SHOWN_HOSTS]) + (", …" if len(hosts) > _SHOWN_HOSTS else "")
+        said = (
+            f"{len(asks)} containers did not come on {shown} within {self._options.spread_wait_ms / 1000:g} s: "
+            f"they may come {wider}"
+        )
+        self._relaxed.update(dict.fromkeys(hosts, said))
+        for ask in asks:
+            ask.step = _NEXT[step]
+        return RelaxPlacement(rule=_RULES[step], wanted=tuple(ask.wanted.id for ask in asks), hosts=hosts, reason=said)

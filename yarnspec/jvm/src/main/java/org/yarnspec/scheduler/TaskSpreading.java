@@ -1,0 +1,96 @@
+package org.yarnspec.scheduler;
+
+import java.math.BigDecimal;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import org.apache.spark.SparkConf;
+import org.apache.spark.resource.ResourceProfile;
+import org.apache.spark.resource.ResourceProfile$;
+import org.apache.spark.scheduler.WorkerOffer;
+
+/** Puts a round of offers in the order that spreads tasks: see {@link OfferOrder}. */
+final class TaskSpreading {
+    private final SparkConf conf;
+    private final Random ties;
+
+    private TaskSpreading(SparkConf conf) {
+        this.conf = conf;
+        this.ties = new Random(conf.getLong("spark.yarnspec.taskSeed", 0));
+    }
+
+    /** Null where the order is Spark's: at random. */
+    static TaskSpreading of(SparkConf conf) {
+        return conf.getBoolean("spark.yarnspec.spreadTasks", false) ? new TaskSpreading(conf) : null;
+    }
+
+    /**
+     * The offers in their order, one for each free slot where all tasks that wait need the same.
+     *
+     * @param running how many tasks each executor runs, of all stages
+     * @param executors which executors each host has, those that are not offered included
+     * @param waiting the profiles of the stages that have tasks
+     */
+    List<WorkerOffer> order(
+            List<WorkerOffer> offers,
+            Map<String, Integer> running,
+            Map<String, Set<String>> executors,
+            Set<ResourceProfile> waiting) {
+        BigDecimal cpus = cpusOfOne(waiting);
+        boolean whole = cpus == null;
+        OfferOrder order = new OfferOrder(ties);
+        List<OfferOrder.Executor> rows = new ArrayList<>();
+        Set<String> offered = new HashSet<>();
+        for (WorkerOffer offer : offers) {
+            offered.add(offer.executorId());
+            int free = offer.cores()
+                    .bigDecimal()
+                    .divideToIntegralValue(whole ? BigDecimal.ONE : cpus)
+                    .intValue();
+            rows.add(new OfferOrder.Executor(
+                    offer.executorId(), offer.host(), running.getOrDefault(offer.executorId(), 0), free));
+        }
+        for (String host : new HashSet<>(rows.stream().map(OfferOrder.Executor::host).toList())) {
+            for (String executorId : executors.getOrDefault(host, Set.of())) {
+                if (!offered.contains(executorId)) {
+                    order.alsoRunning(host, running.getOrDefault(executorId, 0));
+                }
+            }
+        }
+        List<WorkerOffer> ordered = new ArrayList<>();
+        for (int number : order.of(rows, whole)) {
+            WorkerOffer offer = offers.get(number);
+            ordered.add(whole ? offer : slot(offer, cpus));
+        }
+        return ordered;
+    }
+
+    private static WorkerOffer slot(WorkerOffer offer, BigDecimal cpus) {
+        return offer.copy(
+                offer.executorId(),
+                offer.host(),
+                new scala.math.BigDecimal(cpus),
+                offer.address(),
+                offer.resources(),
+                offer.resourceProfileId());
+    }
+
+    /** The cores that every task that waits needs; null when they differ, or when tasks want other resources too. */
+    private BigDecimal cpusOfOne(Set<ResourceProfile> waiting) {
+        BigDecimal one = null;
+        for (ResourceProfile profile : waiting) {
+            BigDecimal cpus = ResourceProfile$.MODULE$
+                    .getTaskCpusOrDefaultForProfile(profile, conf)
+                    .bigDecimal();
+            boolean plain = profile.getCustomTaskResources().isEmpty();
+            if (!plain || cpus.signum() <= 0 || (one != null && one.compareTo(cpus) != 0)) {
+                return null;
+            }
+            one = cpus;
+        }
+        return one;
+    }
+}

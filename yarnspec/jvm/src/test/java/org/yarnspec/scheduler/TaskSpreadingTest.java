@@ -1,0 +1,108 @@
+package org.yarnspec.scheduler;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.yarnspec.scheduler.OfferOrder.Executor;
+import org.yarnspec.testing.FakeCluster;
+
+/** Tasks go to the executor and the host that have the fewest. */
+class TaskSpreadingTest {
+    private static final Map<String, String> ON = Map.of("spark.yarnspec.spreadTasks", "true");
+
+    private static List<Integer> order(long seed, boolean whole, Executor... executors) {
+        return new OfferOrder(new Random(seed)).of(List.of(executors), whole);
+    }
+
+    @Test
+    void anExecutorThatRunsLessComesFirstUntilBothRunTheSame() {
+        List<Integer> order = order(1, false, new Executor("1", "a", 0, 4), new Executor("2", "b", 3, 1));
+        assertEquals(List.of(0, 0, 0), order.subList(0, 3));
+        assertEquals(5, order.size());
+    }
+
+    @Test
+    void ofExecutorsThatRunTheSameTheOneOnTheEmptierHostComesFirst() {
+        OfferOrder order = new OfferOrder(new Random(1));
+        order.alsoRunning("a", 2);
+        assertEquals(
+                1,
+                order.of(List.of(new Executor("1", "a", 0, 2), new Executor("2", "b", 0, 2)), false)
+                        .get(0));
+    }
+
+    @Test
+    void theOrderOfEqualsComesFromTheSeed() {
+        Executor[] equals = IntStream.range(0, 8)
+                .mapToObj(number -> new Executor("" + number, "h" + number, 0, 1))
+                .toArray(Executor[]::new);
+        assertEquals(order(7, false, equals), order(7, false, equals));
+        assertTrue(IntStream.range(0, 5).anyMatch(seed -> !order(seed, false, equals)
+                .equals(order(seed + 1, false, equals))));
+    }
+
+    @Test
+    void wholeOffersAreSortedOnce() {
+        assertEquals(
+                List.of(1, 0), order(1, true, new Executor("1", "a", 3, 1), new Executor("2", "b", 0, 4)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+    void whateverRunsAnyNumberOfFurtherTasksIsBalanced(long seed) {
+        Random random = new Random(seed);
+        List<Executor> executors = new ArrayList<>();
+        for (int number = 0; number < 12; number++) {
+            int running = random.nextInt(5);
+            executors.add(new Executor("" + number, "h" + number % 4, running, 4 - running));
+        }
+        int[] tasks = executors.stream().mapToInt(Executor::running).toArray();
+        for (int number : order(seed, false, executors.toArray(Executor[]::new))) {
+            int least = IntStream.of(tasks).min().orElseThrow();
+            assertEquals(least, tasks[number], "a slot was offered on an executor that has more than another one");
+            tasks[number]++;
+        }
+        assertEquals(Collections.nCopies(12, 4), IntStream.of(tasks).boxed().toList());
+    }
+
+    @Test
+    void sparksRoundLeavesExecutorsAndHostsBalanced() throws Exception {
+        try (FakeCluster cluster = new FakeCluster(ON)) {
+            cluster.executor("1", "a", 4).executor("2", "a", 4).executor("3", "b", 4).executor("4", "b", 4);
+            start(cluster, 6);
+            assertEquals(6, cluster.offerUntilStarted().size());
+            List<Integer> each = List.of(
+                    cluster.runningOn("1"), cluster.runningOn("2"), cluster.runningOn("3"), cluster.runningOn("4"));
+            assertTrue(Collections.max(each) - Collections.min(each) <= 1, each.toString());
+            assertEquals(3, cluster.runningOn("1") + cluster.runningOn("2"));
+        }
+    }
+
+    @Test
+    void whatRunsAlreadyCountsOverAllStages() throws Exception {
+        try (FakeCluster cluster = new FakeCluster(ON)) {
+            cluster.executor("1", "a", 4);
+            start(cluster, 3);
+            assertEquals(3, cluster.offerUntilStarted().size());
+            cluster.executor("2", "b", 4);
+            start(cluster, 3);
+            assertEquals(3, cluster.offerUntilStarted().size());
+            assertEquals(List.of(3, 3), List.of(cluster.runningOn("1"), cluster.runningOn("2")));
+        }
+    }
+
+    private static void start(FakeCluster cluster, int tasks) {
+        JavaSparkContext context = cluster.context;
+        cluster.start(() -> context.parallelize(Collections.nCopies(tasks, 1), tasks).count());
+    }
+}

@@ -1,0 +1,47 @@
+"""The containers that are asked for, by the rule behind their place, and the rules that gave way."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+from yarnspec.core.messages import commands, events
+from yarnspec.core.messages.commands import Command, WantedContainer
+from yarnspec.core.messages.events import Event
+from yarnspec.observe.forms.document import AskStatus, Relaxation
+
+_RELAXATIONS = 20
+
+
+class Asks:
+    """What is asked for after each record."""
+
+    def __init__(self) -> None:
+        self._wanted: dict[str, WantedContainer] = {}
+        self._relaxations: deque[Relaxation] = deque(maxlen=_RELAXATIONS)
+
+    def apply(self, message: Event | Command, time_ms: int) -> None:
+        """Take in the next event or command; those that are about other things change nothing."""
+        match message:
+            case commands.UpdatePlacement(wanted=wanted):
+                self._wanted = {one.id: one for one in wanted}
+            case commands.RelaxPlacement():
+                self._relaxations.append(
+                    Relaxation(
+                        time_ms=time_ms, rule=message.rule, containers=len(message.wanted), reason=message.reason
+                    )
+                )
+            case events.ContainerAllocated():
+                self._wanted.pop(message.wanted_id or message.executor_id, None)
+            case events.AttemptStarted() | events.DriverFinished() | commands.FinishApplication():
+                self._wanted.clear()
+
+    def status(self) -> tuple[AskStatus, ...]:
+        """What is asked for now, the most first."""
+        alike = Counter((one.rule, one.hosts) for one in self._wanted.values())
+        return tuple(
+            AskStatus(rule=rule, hosts=hosts, containers=count) for (rule, hosts), count in alike.most_common()
+        )
+
+    def relaxations(self) -> tuple[Relaxation, ...]:
+        """The newest rules that gave way, the oldest first."""
+        return tuple(self._relaxations)

@@ -1,0 +1,221 @@
+"""A user's placement constraint in YARN's own syntax: our check of it, and on which hosts it can hold.
+
+YARN reads the expression itself (``PlacementConstraintParser``). Its errors name no place, and some nonsense passes: so
+the expression is checked here first, against the syntax of ``docs/placement.md``. What it says of allocation tags only
+the ResourceManager can judge; what it says of node attributes is compared with the attributes that hosts publish.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
+
+import msgspec
+
+from yarnspec.errors import UsageError
+
+DEFAULT_PREFIX = "rm.yarn.io"
+
+_NAMESPACES = ("self", "not-self", "all")
+_SCOPES = ("node", "rack")
+_KEY = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_SHOWN_VALUES = 5
+_CARDINALITY_PARTS = 5
+
+
+class Attribute(msgspec.Struct, frozen=True):
+    """A node attribute, with its prefix, has this value, or has not."""
+
+    key: str
+    value: str
+    equal: bool
+
+    def can_hold(self, attributes: Mapping[str, str]) -> bool:
+        """Whether it holds; a host without the attribute differs from every value."""
+        return (attributes.get(self.key) == self.value) is self.equal
+
+    def __str__(self) -> str:
+        return f"{self.key}{'=' if self.equal else '!='}{self.value}"
+
+
+class Tags(msgspec.Struct, frozen=True):
+    """Something about containers with allocation tags: near them, away from them, or so many of them."""
+
+    kind: Literal["in", "notin", "cardinality"]
+
+    def can_hold(self, _attributes: Mapping[str, str]) -> bool:
+        """Which containers run where only the ResourceManager knows."""
+        return True
+
+
+class Composed(msgspec.Struct, frozen=True):
+    """All of several constraints, or one of them."""
+
+    kind: Literal["and", "or"]
+    parts: tuple[Constraint, ...]
+
+    def can_hold(self, attributes: Mapping[str, str]) -> bool:
+        """Whether it can hold on a host with these attributes."""
+        each = (part.can_hold(attributes) for part in self.parts)
+        return all(each) if self.kind == "and" else any(each)
+
+
+Constraint = Attribute | Tags | Composed
+
+
+def parse(text: str) -> Constraint:
+    """Read an expression; UsageError with the part that is wrong."""
+    return _Reader(text).whole()
+
+
+def leaves(constraint: Constraint) -> Iterator[Attribute | Tags]:
+    """The single constraints in it."""
+    if isinstance(constraint, Composed):
+        for part in constraint.parts:
+            yield from leaves(part)
+    else:
+        yield constraint
+
+
+def follows_tags(constraint: Constraint) -> bool:
+    """Whether it ties containers to others, so that only the ResourceManager knows the hosts."""
+    return any(isinstance(leaf, Tags) and leaf.kind != "notin" for leaf in leaves(constraint))
+
+
+def check_hosts(constraint: Constraint, hosts: Iterable[Mapping[str, str]]) -> None:
+    """Refuse a constraint that can hold on none of the hosts; each is given by its attributes.
+
+    With the scheduler's own handler the ResourceManager rejects nothing: such a request would wait in silence.
+    """
+    attributes = list(hosts)
+    if any(constraint.can_hold(one) for one in attributes):
+        return
+    for leaf in leaves(constraint):
+        if isinstance(leaf, Attribute) and not any(leaf.can_hold(one) for one in attributes):
+            values = sorted({one[leaf.key] for one in attributes if leaf.key in one})
+            shown = ", ".join(values[:_SHOWN_VALUES]) + (", …" if len(values) > _SHOWN_VALUES else "")
+            has = f"they have {leaf.key}={shown}" if values else f"none has the attribute {leaf.key}"
+            raise UsageError(
+                f"placement.constraint: no running host satisfies '{leaf}': {has}. `yarn nodeattributes -list` shows "
+                "what there is."
+            )
+    raise UsageError(
+        f"placement.constraint: none of the {len(attributes)} running hosts satisfies all of it at once; each part "
+        "alone holds on some host."
+    )
+
+
+def check_tags(text: str) -> None:
+    """Refuse what is no list of allocation tags."""
+    for tag in text.split(","):
+        if not _WORD.fullmatch(tag.strip()):
+            raise UsageError(f"placement.tags: '{tag}' is no allocation tag; tags are words separated by commas")
+
+
+class _Reader:
+    """Reads an expression from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def whole(self) -> Constraint:
+        if not self._text.strip():
+            raise UsageError("placement.constraint: it is empty; write for example notin,node,all/hbase")
+        return self._constraint(0, len(self._text))
+
+    def _constraint(self, start: int, end: int) -> Constraint:
+        start, end = self._stripped(start, end)
+        part = self._text[start:end]
+        if not part:
+            raise self._wrong(start, end, "a constraint is missing here")
+        opens = part.find("(")
+        if opens >= 0:
+            return self._composed(start, end, start + opens)
+        if ":" in part:
+            raise self._wrong(start, end, "several constraints stand only inside and(…:…) or or(…:…)")
+        if "=" in part:
+            return self._attribute(start, end)
+        return self._tags(start, end)
+
+    def _composed(self, start: int, end: int, opens: int) -> Constraint:
+        kind = self._text[start:opens].strip().lower()
+        if kind not in {"and", "or"}:
+            raise self._wrong(start, opens + 1, "only and(…) and or(…) have parentheses")
+        if self._text[end - 1] != ")" or self._closing(opens, end) != end - 1:
+            raise self._wrong(start, end, "its parentheses do not match")
+        bounds, depth, begin = [], 0, opens + 1
+        for at in range(opens + 1, end - 1):
+            depth += {"(": 1, ")": -1}.get(self._text[at], 0)
+            if self._text[at] == ":" and depth == 0:
+                bounds.append((begin, at))
+                begin = at + 1
+        bounds.append((begin, end - 1))
+        if len(bounds) == 1:
+            raise self._wrong(start, end, f"{kind}(…) needs at least two constraints with a colon between them")
+        return Composed("and" if kind == "and" else "or", tuple(self._constraint(*each) for each in bounds))
+
+    def _closing(self, opens: int, end: int) -> int:
+        depth = 0
+        for at in range(opens, end):
+            depth += {"(": 1, ")": -1}.get(self._text[at], 0)
+            if depth == 0:
+                return at
+        return -1
+
+    def _attribute(self, start: int, end: int) -> Attribute:
+        part = self._text[start:end]
+        key, sign, value = part.partition("=")
+        equal = not key.endswith("!")
+        key = key.removesuffix("!").strip()
+        value = value.strip()
+        if not _KEY.fullmatch(key):
+            raise self._wrong(start, end, f"'{key}' is no name of a node attribute")
+        if "," in value:
+            raise self._wrong(start, end, "YARN heeds only the first of several values; write or(KEY=A:KEY=B)")
+        if sign and (not value or not _WORD.fullmatch(value)):
+            raise self._wrong(start, end, f"'{value}' is no value of a node attribute")
+        return Attribute(key if "/" in key else f"{DEFAULT_PREFIX}/{key}", value, equal)
+
+    def _tags(self, start: int, end: int) -> Tags:
+        parts = [one.strip() for one in self._text[start:end].split(",")]
+        kind, scope, tags = parts[0].lower(), "".join(parts[1:2]).lower(), parts[2:]
+        if kind not in {"in", "notin", "cardinality"}:
+            raise self._wrong(
+                start, end, "it is none of in,SCOPE,TAG  notin,SCOPE,TAG  cardinality,SCOPE,TAG,MIN,MAX  KEY=VALUE"
+            )
+        if scope not in _SCOPES:
+            raise self._wrong(start, end, f"'{scope}' is no scope; a scope is node or rack")
+        if kind == "cardinality":
+            if len(parts) < _CARDINALITY_PARTS:
+                raise self._wrong(start, end, "cardinality needs a scope, a tag, the least and the most")
+            self._numbers(start, end, parts[-2:])
+            tags = parts[2:-2]
+        if not tags:
+            raise self._wrong(start, end, "a tag is missing: YARN takes this for always true")
+        for tag in tags:
+            self._tag(start, end, tag)
+        return Tags("in" if kind == "in" else "notin" if kind == "notin" else "cardinality")
+
+    def _numbers(self, start: int, end: int, texts: list[str]) -> None:
+        if not all(text.isdecimal() for text in texts):
+            raise self._wrong(start, end, f"{' and '.join(texts)} are no whole numbers: cardinality ends with MIN,MAX")
+        if int(texts[0]) > int(texts[1]):
+            raise self._wrong(start, end, f"the least ({texts[0]}) is more than the most ({texts[1]})")
+
+    def _tag(self, start: int, end: int, tag: str) -> None:
+        namespace, slash, name = tag.rpartition("/")
+        if slash and namespace not in _NAMESPACES:
+            raise self._wrong(start, end, f"'{namespace}/' is no namespace here; there are {', '.join(_NAMESPACES)}")
+        if not _WORD.fullmatch(name):
+            raise self._wrong(start, end, f"'{tag}' is no allocation tag" if tag else "a tag is empty")
+
+    def _stripped(self, start: int, end: int) -> tuple[int, int]:
+        part = self._text[start:end]
+        return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip()) if part.strip() else 0)
+
+    def _wrong(self, start: int, end: int, what: str) -> UsageError:
+        return UsageError(
+            f"placement.constraint: '{self._text[start:end]}' (from character {start + 1}) is wrong: {what}."
+        )
