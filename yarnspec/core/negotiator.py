@@ -23,6 +23,7 @@ from yarnspec.core.containers.removals import REMOVED_TIMER_FAMILY
 from yarnspec.core.copies import explain
 from yarnspec.core.copies.speculation import Speculation
 from yarnspec.core.copies.speculationview import Explanation, SpeculationView
+from yarnspec.core.lifecycle.application_phase import RESOURCES_TIMER, ApplicationPhase
 from yarnspec.core.lifecycle.driver import Driver
 from yarnspec.core.lifecycle.executor_events import BACKOFF_TIMER, LEFT_OVER_TIMER, Executors
 from yarnspec.core.lifecycle.phases import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
@@ -58,6 +59,7 @@ class Negotiator:
         self._blocklist.register(self._placement)
         self._blocklist.register(self._task_blocks)
         self._lifecycle = Lifecycle(settings, self._timers)
+        self._phase = ApplicationPhase(settings, self._lifecycle, self._containers, self._blocklist, self._timers)
         self._speculation = Speculation(
             settings,
             timers=self._timers,
@@ -130,6 +132,7 @@ class Negotiator:
             BACKOFF_TIMER: self._backoff_over,
             HOSTS_TIMER: self._hosts_unknown,
             WAIT_TIMER: self._wait_over,
+            RESOURCES_TIMER: lambda _: [],
             LEFT_OVER_TIMER: lambda _: self._executors.left_over_overdue(),
             **self._driver.timers,
             **self._recovery.timers,
@@ -152,6 +155,7 @@ class Negotiator:
         route = self._routes.get(type(event))
         commands = route(event, now_ms) if route is not None else []
         if not self._lifecycle.over:
+            commands += self._phase.look(event, now_ms)
             commands += self._settle(ev.after(event), now_ms)
         if not self._lifecycle.over:
             commands += self._carry.look(event, now_ms)
@@ -312,8 +316,8 @@ class Negotiator:
         return [Warn(reason=said), *self._decide_exclusions(now_ms)]
 
     def _wait_over(self, now_ms: int) -> list[Command]:
-        verdict = self._lifecycle.timed_out(self._containers, now_ms, self._blocklist.hosts)
-        return self._lifecycle.fail(EXIT_NO_RESOURCES, verdict) if verdict else []
+        verdict = self._lifecycle.timed_out(self._containers, self._phase.have, now_ms, self._blocklist.hosts)
+        return self._lifecycle.fail(EXIT_NO_RESOURCES, verdict) if verdict else self._phase.wait_over()
 
     # what follows from every event
 

@@ -72,6 +72,49 @@ class StopDriver(Command, frozen=True):
     """End the driver's processes in order, by force after a grace period."""
 
 
+ApplicationPhaseName = Literal[
+    "created", "waiting_for_resources", "creating_graph", "executing", "restarting", "finished", "failed"
+]
+
+
+class EnterPhase(Command, frozen=True):
+    """The application is in this phase now, or waits for something else in it: for the event log and the status.
+
+    The job goes on with ``sufficient`` executors, and can use ``desired``. ``until_ms``: when the wait ends at the
+    latest; None: nobody knows.
+    """
+
+    phase: ApplicationPhaseName
+    sufficient: int = 0
+    desired: int = 0
+    waits_for: str = ""
+    until_ms: int | None = None
+
+
+class DeclareReady(Command, frozen=True):
+    """Tell Spark's scheduler backend that it is ready: the program goes on, and tasks start."""
+
+
+RescaleCause = Literal["new requirements", "new resources"]
+
+
+class BeginRescale(Command, frozen=True):
+    """The number of executors changes from ``before`` to ``wanted``, the ``number``-th time: for log and status."""
+
+    number: int
+    cause: RescaleCause
+    wanted: int
+    before: int
+
+
+class EndRescale(Command, frozen=True):
+    """The rescale that began last is over with ``got`` executors, and ``why``: for the event log and the status."""
+
+    number: int
+    got: int
+    why: str
+
+
 class RequestContainers(Command, frozen=True):
     """Ask Skein for one container per executor id; the ids are new, and never used again in this application."""
 

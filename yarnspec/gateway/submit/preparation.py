@@ -21,6 +21,7 @@ from yarnspec.gateway.submit.sparkarchive import spark_jars_file
 from yarnspec.gateway.translation import recovery, shuffleservice, speculation
 from yarnspec.gateway.translation.packing import as_archive
 from yarnspec.gateway.translation.shipping import ShippedFile
+from yarnspec.gateway.translation.bounds import registered_rule
 from yarnspec.gateway.translation.sizes import Sizes, plan_sizes
 from yarnspec.gateway.translation.sparkconf import OWNED_KEYS, Translation, translate
 from yarnspec.options import Loaded
@@ -155,6 +156,7 @@ def _plan(
     environment = translation.python.environment
     python = environment.python if environment is not None else sys.executable
     spark_jars = translation.spark_jars
+    ratio, wait_ms = registered_rule(translation.properties)
     return Plan(
         name=translation.yarn.name,
         user=cluster.user,
@@ -165,6 +167,8 @@ def _plan(
         ),
         executors=sizes.executor,
         initial_executors=sizes.initial_executors,
+        registered_ratio=ratio,
+        registered_wait_ms=wait_ms,
         placement_mode=placement.mode,
         host_attribute=translation.options.placement.host_attribute,
         excluded_hosts=translation.exclude_hosts,
