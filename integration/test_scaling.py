@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
 from integration.waiting import wait_for
 
@@ -13,7 +12,7 @@ TWO_HOSTS = ["--exclude-hosts", "127.0.0.4,127.0.0.5", "--force"]
 LARGE = ["--executor-memory", "4g", *TWO_HOSTS]
 
 
-def test_bounds_at_submit(submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path) -> None:
+def test_bounds_at_submit(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
     """With room for 2 of at most 3 a job starts after its stabilization; with at least 3 it ends with exit code 6."""
     stop = tmp_path / "stop"
     fewer = submit(

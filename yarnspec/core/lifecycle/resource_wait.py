@@ -16,7 +16,7 @@ from yarnspec.core.messages.settings import Settings
 
 
 class Bounds:
-    """The least and the most executors that the job is to have; ``given`` False: nobody said, and Spark's rule holds."""
+    """The least and the most executors that the job is to have. Not ``given``: nobody said, and Spark's rule holds."""
 
     def __init__(self, settings: Settings) -> None:
         least, most = settings.resources.min_executors, settings.resources.max_executors

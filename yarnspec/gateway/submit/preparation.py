@@ -19,9 +19,9 @@ from yarnspec.gateway.submit.assembly import AmSize, Shipment, assemble
 from yarnspec.gateway.submit.listedhosts import listed_hosts
 from yarnspec.gateway.submit.sparkarchive import spark_jars_file
 from yarnspec.gateway.translation import recovery, shuffleservice, speculation
+from yarnspec.gateway.translation.bounds import registered_rule
 from yarnspec.gateway.translation.packing import as_archive
 from yarnspec.gateway.translation.shipping import ShippedFile
-from yarnspec.gateway.translation.bounds import registered_rule
 from yarnspec.gateway.translation.sizes import Sizes, plan_sizes
 from yarnspec.gateway.translation.sparkconf import OWNED_KEYS, Translation, translate
 from yarnspec.options import Loaded

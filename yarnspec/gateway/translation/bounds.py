@@ -31,9 +31,7 @@ class Bounded(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-def bounded(
-    request: SubmitRequest, given: Mapping[str, str], origins: Mapping[str, str], options: Options
-) -> Bounded:
+def bounded(request: SubmitRequest, given: Mapping[str, str], origins: Mapping[str, str], options: Options) -> Bounded:
     """Work out the bounds; raise UsageError where they contradict each other or the number of executors."""
     least = _count(request.min_executors, _MIN, options.resources.min_executors)
     most = _count(request.max_executors, _MAX, options.resources.max_executors)

@@ -192,7 +192,8 @@ def translate(
     for key, value in (("spark.pyspark.python", python.workers), ("spark.pyspark.driver.python", python.driver)):
         if value is not None:
             properties[key] = value
-    origins = {key: "yarnspec" if key in ours or key in limits.properties else merged.origins.get(key, "yarnspec") for key in properties}
+    ours |= limits.properties
+    origins = {key: "yarnspec" if key in ours else merged.origins.get(key, "yarnspec") for key in properties}
     return Translation(
         properties=properties,
         origins=origins,
