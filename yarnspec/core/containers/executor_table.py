@@ -19,39 +19,18 @@ as homes then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 
+from yarnspec.core.containers.executor_rows import Executor, ExecutorRows, State
 from yarnspec.core.messages.commands import WantedContainer
 from yarnspec.core.messages.events import ContainerAllocated, ContainerLost, ContainerStarted
 from yarnspec.core.messages.settings import Settings
 
-IDS_PER_EPOCH = 10_000
+IDS_PER_EPOCH = 100_000
 
-State = Literal["wanted", "allocated", "running", "releasing"]
-
-
-@dataclass(slots=True)
-class Executor:
-    """One executor and its container."""
-
-    executor_id: str
-    state: State
-    container_id: str = ""
-    host: str = ""
-    cores: int = 0
-    registered_ms: int | None = None
-    why: str = ""
-    of_earlier_context: bool = False
-    """It served a SparkContext that has stopped: the one that runs now never knew it."""
-    preemption_announced: bool = False
-    extra: bool = False
-
-    def healthy(self, now_ms: int, young_ms: int) -> bool:
-        """Whether it has been registered for so long that its start cannot be called a failure."""
-        return self.registered_ms is not None and now_ms - self.registered_ms >= young_ms
+_LIVE: tuple[State, ...] = ("wanted", "allocated", "running")
 
 
 class ExecutorTable:
@@ -59,7 +38,7 @@ class ExecutorTable:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._rows: dict[str, Executor] = {}
+        self._rows = ExecutorRows()
         self._placements: dict[str, WantedContainer] = {}
         self._withdrawn: set[str] = set()
         self._first_id = 0
@@ -91,17 +70,24 @@ class ExecutorTable:
 
     def count(self, *states: State) -> int:
         """How many executors are in one of these states."""
-        return sum(row.state in states for row in self._rows.values())
+        return self._rows.count(*states)
 
     @property
     def live(self) -> int:
         """How many executors count towards the target."""
-        return sum(row.state != "releasing" and not row.extra for row in self._rows.values())
+        return self._rows.count(*_LIVE, extra=False)
 
     @property
     def extras(self) -> tuple[Executor, ...]:
         """The extra executors that are there or to come."""
+        if not self.extra_count:
+            return ()
         return tuple(row for row in self._rows.values() if row.extra and row.state != "releasing")
+
+    @property
+    def extra_count(self) -> int:
+        """How many extra executors are there or to come."""
+        return self._rows.count(*_LIVE, extra=True)
 
     @property
     def ids_left(self) -> int:
@@ -147,7 +133,7 @@ class ExecutorTable:
             f"target {self.target}: {self.count('running')} running, {self.count('allocated')} starting, "
             f"{self.count('wanted')} asked for"
             + (f", {self.held} held back" if self.held else "")
-            + (f", {len(self.extras)} of them beside the target" if self.extras else "")
+            + (f", {self.extra_count} of them beside the target" if self.extra_count else "")
         )
 
     # what is wanted
@@ -181,7 +167,7 @@ class ExecutorTable:
         """Make rows for what is missing, as far as ids are left, and give their new ids."""
         self._absorb_extras()
         ids = [self._ask_one() for _ in range(min(self.missing, self.ids_left))]
-        extra = max(0, self._extra_target - len(self.extras))
+        extra = max(0, self._extra_target - self.extra_count)
         ids += [self._ask_one(extra=True) for _ in range(min(extra, self.ids_left))]
         self.placements_changed |= bool(ids)
         return tuple(ids)
@@ -218,13 +204,15 @@ class ExecutorTable:
     def _absorb_extras(self) -> None:
         for row in self.extras:
             if self.missing and row.state != "wanted":
-                row.extra = False
+                self._rows.be_extra(row, extra=False)
                 self._extra_target = max(0, self._extra_target - 1)
 
     def withdraw_surplus(self) -> tuple[str, ...]:
         """Take back requests beyond what is wanted, the newest first; executors that have a container stay."""
-        surplus = {False: self.live - self.wanted, True: len(self.extras) - self._extra_target}
-        withdrawn = []
+        surplus = {False: self.live - self.wanted, True: self.extra_count - self._extra_target}
+        withdrawn: list[str] = []
+        if max(surplus.values()) <= 0:
+            return ()
         for row in self.rows[::-1]:
             if row.state == "wanted" and surplus[row.extra] > 0:
                 surplus[row.extra] -= 1
@@ -243,7 +231,7 @@ class ExecutorTable:
         if row.state == "wanted":
             self._withdraw(executor_id)
         else:
-            row.state = "releasing"
+            self._rows.become(row, "releasing")
             row.why = why
         return True
 
@@ -257,7 +245,7 @@ class ExecutorTable:
         self._extra_target = 0
         for row in self.rows:
             if row.state == "running":
-                row.state = "releasing"
+                self._rows.become(row, "releasing")
                 row.why = why
                 row.of_earlier_context = True
             elif row.of_earlier_context or self.release(row.executor_id, why):
@@ -291,7 +279,7 @@ class ExecutorTable:
             return "ignored"
         # No new version for this alone: the provider knows what it was given, and a version for each allocation would
         # make it look at its bindings again for nothing. The next version leaves the placement out.
-        row.state = "allocated"
+        self._rows.become(row, "allocated")
         row.container_id = event.container_id
         row.host = event.host
         self._drop_placement(event.wanted_id or event.executor_id)
@@ -307,7 +295,7 @@ class ExecutorTable:
             return "ignored"
         if row.state == "wanted":
             self._drop_placement(event.executor_id)
-        row.state = "running"
+        self._rows.become(row, "running")
         row.container_id = event.container_id or row.container_id
         row.host = event.host
         row.cores = event.cores

@@ -17,7 +17,8 @@ from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.blocking.taskblocks import TaskBlocks
 from yarnspec.core.containers.capacity import Slots
 from yarnspec.core.containers.deaths import YoungDeath
-from yarnspec.core.containers.executor_table import Executor, ExecutorTable
+from yarnspec.core.containers.executor_rows import Executor
+from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.copies.handback import Handback
 from yarnspec.core.copies.notes import Notes, topic_of
 from yarnspec.core.copies.slow_host_policy import SlowHostPolicy

@@ -28,7 +28,8 @@ from yarnspec.core.blocking.blocks import WIDE
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.blocking.taskblocks import TaskBlocks
 from yarnspec.core.containers.capacity import Slots
-from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, Executor, ExecutorTable
+from yarnspec.core.containers.executor_rows import Executor
+from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, ExecutorTable
 from yarnspec.core.copies.task_copies import CopiedTask, TaskKey
 from yarnspec.core.messages.commands import AskHeldBlocks, Command, ReleaseContainer
 from yarnspec.core.messages.events import ONLY_MAP_OUTPUTS, HeldBlocksTold
@@ -37,7 +38,7 @@ from yarnspec.core.tasks.running_jobs import Jobs
 from yarnspec.core.tasks.stagetasks import StageTasks
 from yarnspec.core.tasks.task_table import TaskTable
 
-_MOST_PER_EPOCH = IDS_PER_EPOCH // 10
+_MOST_PER_EPOCH = IDS_PER_EPOCH // 100
 """Executor ids are limited, and the ordinary executors need them more."""
 _LOOKED_AT = 100
 """So many waiting copies are looked at in one pass, the oldest: their containers serve the later ones, too."""

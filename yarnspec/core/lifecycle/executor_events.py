@@ -11,7 +11,8 @@ from collections.abc import Callable
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.blame import blame, shorten
 from yarnspec.core.containers.deaths import YoungDeath, YoungDeaths
-from yarnspec.core.containers.executor_table import Executor, ExecutorTable
+from yarnspec.core.containers.executor_rows import Executor
+from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.removals import Removals
 from yarnspec.core.lifecycle.driver import Route
 from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle

@@ -37,10 +37,9 @@ class Supply:
     @property
     def have(self) -> int:
         """How many are registered, with bounds on hosts that are not blocked."""
-        running = self._containers.running()
-        if not self._bounds.given:
-            return len(running)
-        return sum(host not in self._blocklist for host in running.values())
+        if not self._bounds.given or not self._blocklist.hosts:
+            return self._containers.count("running")
+        return sum(host not in self._blocklist for host in self._containers.running().values())
 
     @property
     def least(self) -> int:
