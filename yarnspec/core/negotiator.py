@@ -23,11 +23,12 @@ from yarnspec.core.containers.removals import REMOVED_TIMER_FAMILY
 from yarnspec.core.copies import explain
 from yarnspec.core.copies.speculation import Speculation
 from yarnspec.core.copies.speculationview import Explanation, SpeculationView
-from yarnspec.core.lifecycle.application_phase import RESOURCES_TIMER, ApplicationPhase
+from yarnspec.core.lifecycle.application_phase import ApplicationPhase
 from yarnspec.core.lifecycle.driver import Driver
 from yarnspec.core.lifecycle.executor_events import BACKOFF_TIMER, LEFT_OVER_TIMER, Executors
 from yarnspec.core.lifecycle.phases import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
 from yarnspec.core.lifecycle.refusals import Refusals
+from yarnspec.core.lifecycle.resource_wait import Bounds
 from yarnspec.core.lifecycle.warnings import Warnings
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
@@ -59,7 +60,7 @@ class Negotiator:
         self._blocklist.register(self._placement)
         self._blocklist.register(self._task_blocks)
         self._lifecycle = Lifecycle(settings, self._timers)
-        self._phase = ApplicationPhase(settings, self._lifecycle, self._containers, self._blocklist, self._timers)
+        self._bounds = Bounds(settings)
         self._speculation = Speculation(
             settings,
             timers=self._timers,
@@ -68,12 +69,23 @@ class Negotiator:
             blocklist=self._blocklist,
             task_blocks=self._task_blocks,
         )
+        self._phase = ApplicationPhase(
+            settings,
+            self._bounds,
+            lifecycle=self._lifecycle,
+            containers=self._containers,
+            hosts=self._hosts,
+            blocklist=self._blocklist,
+            timers=self._timers,
+            dismiss=self._speculation.dismiss,
+        )
         self._executors = Executors(
             settings,
             self._lifecycle,
             self._containers,
             self._hosts,
             self._timers,
+            goal=self._bounds.goal,
             came=self._speculation.executor_came,
             gone=self._speculation.executor_gone,
             died_young=self._speculation.died_young,
@@ -91,6 +103,7 @@ class Negotiator:
             self._lifecycle,
             self._containers,
             self._timers,
+            goal=lambda: self._bounds.goal(settings.initial_executors),
             release_held=self._executors.release_held,
             context_over=self._speculation.context_over,
             context_begun=self._context_begun,
@@ -115,6 +128,7 @@ class Negotiator:
             ev.PlacementProblem: self._placement_problem,
             ev.ProgramWarned: self._program_warned,
             ev.TimerFired: self._timer_fired,
+            ev.ScaleRequested: self._phase.scale,
             **self._driver.routes,
             **self._executors.routes,
             **self._recovery.routes,
@@ -132,7 +146,7 @@ class Negotiator:
             BACKOFF_TIMER: self._backoff_over,
             HOSTS_TIMER: self._hosts_unknown,
             WAIT_TIMER: self._wait_over,
-            RESOURCES_TIMER: lambda _: [],
+            **self._phase.timers,
             LEFT_OVER_TIMER: lambda _: self._executors.left_over_overdue(),
             **self._driver.timers,
             **self._recovery.timers,

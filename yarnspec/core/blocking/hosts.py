@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 
 from yarnspec.core.messages.events import HostReport
 
@@ -23,6 +24,11 @@ class Hosts:
         self._reports = {report.host: report for report in reports}
         self.running = frozenset(host for host, report in self._reports.items() if report.state == "RUNNING")
         self.reported = True
+
+    @property
+    def reports(self) -> Mapping[str, HostReport]:
+        """The last report, by host."""
+        return self._reports
 
     @property
     def known(self) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,23 +40,27 @@ class ExecutorRows(dict[str, Executor]):
     def __init__(self) -> None:
         super().__init__()
         self._counts: Counter[tuple[State, bool]] = Counter()
+        self._running: dict[str, str] | None = None
 
     def __setitem__(self, executor_id: str, row: Executor) -> None:
         if executor_id in self:
             del self[executor_id]
         super().__setitem__(executor_id, row)
         self._counts[row.state, row.extra] += 1
+        self._running = None
 
     def __delitem__(self, executor_id: str) -> None:
         row = self[executor_id]
         super().__delitem__(executor_id)
         self._counts[row.state, row.extra] -= 1
+        self._running = None
 
     def become(self, row: Executor, state: State) -> None:
         """A row gets another state."""
         self._counts[row.state, row.extra] -= 1
         row.state = state
         self._counts[row.state, row.extra] += 1
+        self._running = None
 
     def be_extra(self, row: Executor, *, extra: bool) -> None:
         """A row counts towards the target, or beside it."""
@@ -67,3 +72,9 @@ class ExecutorRows(dict[str, Executor]):
         """How many rows are in one of these states; ``extra``: only those beside the target, or only the others."""
         kinds = (False, True) if extra is None else (extra,)
         return sum(self._counts[state, kind] for state in states for kind in kinds)
+
+    def running(self) -> Mapping[str, str]:
+        """The executors that are registered and stay, with their hosts."""
+        if self._running is None:
+            self._running = {row.executor_id: row.host for row in self.values() if row.state == "running"}
+        return self._running

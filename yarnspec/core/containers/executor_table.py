@@ -19,6 +19,7 @@ as homes then.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -113,9 +114,9 @@ class ExecutorTable:
         """The executors of SparkContexts that are gone whose containers have not ended yet."""
         return tuple(row.executor_id for row in self._rows.values() if row.of_earlier_context)
 
-    def running(self) -> dict[str, str]:
+    def running(self) -> Mapping[str, str]:
         """The executors that are registered and stay, with their hosts."""
-        return {row.executor_id: row.host for row in self._rows.values() if row.state == "running"}
+        return self._rows.running()
 
     def healthy(self, now_ms: int) -> int:
         """How many running executors have outlived the time in which an end counts as a failed start."""
@@ -219,6 +220,17 @@ class ExecutorTable:
                 withdrawn.append(self._withdraw(row.executor_id))
         return tuple(withdrawn)
 
+    def spare_surplus(self) -> tuple[str, ...]:
+        """Of the executors with a container the newest that are too many count beside the target from now on."""
+        surplus = self._rows.count("allocated", "running", extra=False) - self.wanted
+        spared: list[str] = []
+        for row in self.rows[::-1]:
+            if surplus > len(spared) and row.state in ("allocated", "running") and not row.extra:
+                self._rows.be_extra(row, extra=True)
+                spared.append(row.executor_id)
+        self._extra_target += len(spared)
+        return tuple(spared)
+
     def release(self, executor_id: str, why: str) -> bool:
         """Give up an executor that Spark does not want any more; False when there is nothing to give up."""
         row = self._rows.get(executor_id)
@@ -295,9 +307,9 @@ class ExecutorTable:
             return "ignored"
         if row.state == "wanted":
             self._drop_placement(event.executor_id)
-        self._rows.become(row, "running")
         row.container_id = event.container_id or row.container_id
         row.host = event.host
+        self._rows.become(row, "running")
         row.cores = event.cores
         row.registered_ms = now_ms
         return "taken"

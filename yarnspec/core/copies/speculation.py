@@ -145,6 +145,13 @@ class Speculation:
         """An executor registered: perhaps an extra one, for a copy that nobody waits for any more."""
         return self._guard.run(self._look_at_extras, now_ms)
 
+    def dismiss(self, executor_ids: tuple[str, ...], now_ms: int) -> list[Command]:
+        """These executors are too many, and count as extra ones now."""
+        if self.stopped:
+            return []
+        self.extras.dismiss(executor_ids, now_ms)
+        return self._guard.run(self._look_at_extras, now_ms)
+
     def executor_gone(self, row: Executor, now_ms: int) -> list[Command]:
         """An executor left the table of containers: what was said of it is over."""
         ended = self._guard.run(self._forget_executor, row, now_ms)

@@ -9,13 +9,24 @@ A rescale stays in executing. ``Lifecycle`` has the phases that the negotiator i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from yarnspec.core.blocking.blocklist import Blocklist
+from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.lifecycle.phases import WAIT_TIMER, Lifecycle
+from yarnspec.core.lifecycle.rescaling import QUIET_TIMER, RESCALE_TIMER, Rescaling, Room
 from yarnspec.core.lifecycle.resource_wait import Bounds, Supply, wait_of
 from yarnspec.core.lifecycle.transitions import Stabilizing, StateTransitionManager
 from yarnspec.core.messages import events as ev
-from yarnspec.core.messages.commands import ApplicationPhaseName, Command, DeclareReady, EnterPhase
+from yarnspec.core.messages.commands import (
+    ApplicationPhaseName,
+    ChangeBounds,
+    Command,
+    DeclareReady,
+    EnterPhase,
+    RefuseScale,
+)
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 
@@ -26,17 +37,76 @@ class ApplicationPhase:
     """Looks at each event after the part that it concerns."""
 
     def __init__(
-        self, settings: Settings, lifecycle: Lifecycle, containers: ExecutorTable, blocklist: Blocklist, timers: Timers
+        self,
+        settings: Settings,
+        bounds: Bounds,
+        *,
+        lifecycle: Lifecycle,
+        containers: ExecutorTable,
+        hosts: Hosts,
+        blocklist: Blocklist,
+        timers: Timers,
+        dismiss: Callable[[tuple[str, ...], int], list[Command]],
     ) -> None:
         self._settings = settings
         self._lifecycle = lifecycle
         self._timers = timers
-        self._bounds = Bounds(settings)
-        self._supply = Supply(settings, self._bounds, containers, blocklist)
+        self._bounds = bounds
+        self._supply = Supply(settings, bounds, containers, blocklist)
+        self._room = Room(settings, hosts, blocklist)
+        self._rescaling = Rescaling(
+            settings,
+            bounds=bounds,
+            supply=self._supply,
+            room=self._room,
+            containers=containers,
+            blocklist=blocklist,
+            timers=timers,
+            dismiss=dismiss,
+        )
         self._wait: StateTransitionManager | None = None
         self._phase: ApplicationPhaseName = "created"
         self._began = False
         self._told: tuple[ApplicationPhaseName, str, int | None] = ("created", "", None)
+
+    @property
+    def timers(self) -> dict[str, Callable[[int], list[Command]]]:
+        """The timers that it sets; what is due the look after the event does."""
+        return {
+            RESOURCES_TIMER: lambda _: [],
+            RESCALE_TIMER: lambda _: [],
+            QUIET_TIMER: lambda _: self._rescaling.quiet(),
+        }
+
+    def scale(self, event: ev.ScaleRequested, now_ms: int) -> list[Command]:
+        """Somebody wants other bounds."""
+        least, most = event.least, event.most
+        why_not = self._why_not(least, most, force=event.force or event.earlier)
+        if why_not:
+            return [RefuseScale(least=least, most=most, reason=why_not)]
+        commands = self._rescaling.request(least, most, now_ms)
+        waits_for, _ = self._rescaling.waits_for()
+        said = f"it waits for this: {waits_for}" if waits_for else "it holds at once"
+        if self._lifecycle.awaited:
+            self._lifecycle.awaited = self._awaited
+        return [ChangeBounds(least=least, most=most, by=event.by, reason=said), *commands]
+
+    def _why_not(self, least: int, most: int, *, force: bool) -> str:
+        if not 1 <= least <= most:
+            return f"at least {least} and at most {most} executors: the least must be 1 or more, the most no less"
+        dynamic = self._settings.dynamic_bounds
+        if dynamic is not None and (least != max(1, dynamic[0]) or most > dynamic[1]):
+            return (
+                f"with dynamic allocation Spark's bounds are final since the submit, {dynamic[0]} to {dynamic[1]}: "
+                f"only fewer at most can be asked for, with at least {max(1, dynamic[0])}"
+            )
+        room = None if force else self._room.count(whole=True)
+        if room is not None and least > room:
+            return (
+                f"all hosts of the cluster together have room for {room} executors of this size at most; if more hosts "
+                f"will come, say so with --force"
+            )
+        return ""
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
         """What follows from an event for the phase."""
@@ -48,18 +118,23 @@ class ApplicationPhase:
                 self._lifecycle.awaited = self._awaited
             case ev.DriverLost() if not self._lifecycle.over and self._lifecycle.epoch:
                 self._phase, self._wait = "restarting", None
+                self._rescaling.over()
                 self._lifecycle.awaited = self._awaited
+            case ev.DriverStopping():
+                self._rescaling.over()
             case ev.DriverReady() if self._lifecycle.ready:
+                self._rescaling.over()
                 if self._phase != "restarting":
                     self._phase = "waiting_for_resources"
                 self._lifecycle.awaited = self._awaited
                 self._wait = wait_of(self._settings, self._bounds, self._supply, now_ms, again=self._began)
             case ev.JobStarted() if self._phase == "creating_graph":
                 self._phase = "executing"
+                self._rescaling.begin(now_ms)
         if self._wait is not None:
             self._wait.on_change(now_ms)
             commands += self._go() if self._wait.transitioning else self._until(self._wait)
-        return commands + self._tell()
+        return [*commands, *self._rescaling.look(event, now_ms), *self._tell()]
 
     @property
     def have(self) -> int:
@@ -115,7 +190,7 @@ class ApplicationPhase:
 
     def _waits_for(self) -> tuple[str, int | None]:
         if self._wait is None:
-            return "", None
+            return self._rescaling.waits_for()
         if isinstance(self._wait.phase, Stabilizing):
             return "more executors", self._wait.phase.end_ms
         return f"at least {self._supply.least} executors", self._timers.due_ms(WAIT_TIMER)

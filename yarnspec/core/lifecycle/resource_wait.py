@@ -23,6 +23,26 @@ class Bounds:
         self.given = least > 0 or most > 0
         self.least = max(1, least)
         self.most = most or max(settings.initial_executors, self.least)
+        self._dynamic = settings.dynamic_bounds is not None
+        self._asked = settings.initial_executors
+        self._changed = False
+
+    def change(self, least: int, most: int) -> None:
+        """Somebody wants others while the application runs."""
+        self.least, self.most = least, most
+        self.given = self._changed = True
+
+    def goal(self, asked: int | None = None) -> int:
+        """How many executors to ask for; ``asked``: what Spark wants now."""
+        if asked is not None:
+            self._asked = asked
+        if not self.given:
+            return self._asked
+        return self.goal_with(self.most) if self._changed or self._dynamic else min(self._asked, self.most)
+
+    def goal_with(self, most: int) -> int:
+        """The same with another most: with dynamic allocation Spark says how many up to that, else it is that."""
+        return min(self._asked, most) if self._dynamic else most
 
 
 class Supply:

@@ -95,6 +95,27 @@ class DeclareReady(Command, frozen=True):
     """Tell Spark's scheduler backend that it is ready: the program goes on, and tasks start."""
 
 
+class ChangeBounds(Command, frozen=True):
+    """At least and at most so many executors are to be there from now on; ``reason`` says when it takes effect."""
+
+    least: int
+    most: int
+    by: str
+
+
+class RefuseScale(Command, frozen=True):
+    """A request for other bounds was refused; ``reason`` says why."""
+
+    least: int
+    most: int
+
+
+class KeepSurplus(Command, frozen=True):
+    """One executor too many is not given back yet, as ``reason`` says. For the event log: nothing is to be done."""
+
+    executor_id: str
+
+
 RescaleCause = Literal["new requirements", "new resources"]
 
 

@@ -19,7 +19,7 @@ from yarnspec.gateway.submit.assembly import AmSize, Shipment, assemble
 from yarnspec.gateway.submit.listedhosts import listed_hosts
 from yarnspec.gateway.submit.sparkarchive import spark_jars_file
 from yarnspec.gateway.translation import recovery, shuffleservice, speculation
-from yarnspec.gateway.translation.bounds import registered_rule
+from yarnspec.gateway.translation.bounds import dynamic_bounds, registered_rule
 from yarnspec.gateway.translation.packing import as_archive
 from yarnspec.gateway.translation.shipping import ShippedFile
 from yarnspec.gateway.translation.sizes import Sizes, plan_sizes
@@ -169,6 +169,7 @@ def _plan(
         initial_executors=sizes.initial_executors,
         registered_ratio=ratio,
         registered_wait_ms=wait_ms,
+        dynamic_bounds=dynamic_bounds(translation.properties),
         placement_mode=placement.mode,
         host_attribute=translation.options.placement.host_attribute,
         excluded_hosts=translation.exclude_hosts,

@@ -77,6 +77,14 @@ def registered_rule(given: Mapping[str, str]) -> tuple[float, int]:
     return ratio, duration_ms(given.get(_WAIT, "30s"), _WAIT)
 
 
+def dynamic_bounds(given: Mapping[str, str]) -> tuple[int, int] | None:
+    """The bounds of dynamic allocation; None when it is off."""
+    if not dynamic_allocation(given):
+        return None
+    least = whole_number(given.get(f"{_DYNAMIC}minExecutors", "0"), f"{_DYNAMIC}minExecutors", least=0)
+    return least, _most_of_spark(given, dynamic=True)
+
+
 def _count(flag: int | str | None, name: str, option: int) -> int:
     return option if flag is None else whole_number(str(flag), name)
 

@@ -51,7 +51,13 @@ class Scheduler:
     """The driver's scheduler. It obeys the commands about tasks and copies."""
 
     def __init__(
-        self, plan: Plan, *, clock: Clock, rng: random.Random, tell: Callable[[ev.Event], None], over: Callable[[], None]
+        self,
+        plan: Plan,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        tell: Callable[[ev.Event], None],
+        over: Callable[[], None],
     ) -> None:
         self._plan = plan
         self._clock = clock
@@ -194,9 +200,7 @@ class Scheduler:
     def block(self, command: UpdateTaskBlocks) -> None:
         """Take a new list of where no task starts."""
         self._slots.block(frozenset(command.hosts), frozenset(command.executors))
-        self._off = {
-            (one.stage, one.index): (frozenset(one.hosts), frozenset(one.executors)) for one in command.stages
-        }
+        self._off = {(one.stage, one.index): (frozenset(one.hosts), frozenset(one.executors)) for one in command.stages}
         self._fill()
 
     def copy(self, command: LaunchCopy) -> None:

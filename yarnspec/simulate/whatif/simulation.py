@@ -157,9 +157,7 @@ class Simulation:
                 case cm.BlockHost(host=host, level="application" | "cluster"):
                     self._blocked.add(host)
                 case cm.BeginRescale():
-                    self._rescales.append(
-                        Rescale(now_ms - START_MS, command.cause, command.before, command.wanted)
-                    )
+                    self._rescales.append(Rescale(now_ms - START_MS, command.cause, command.before, command.wanted))
                 case cm.EndRescale():
                     last = self._rescales[-1]
                     self._rescales[-1] = Rescale(
