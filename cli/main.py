@@ -29,6 +29,8 @@ COMMANDS = {
     "explain": "Tell why a task or a host was acted on, or was not.",
     "replay": "Tell what would have been found slow in a job that Spark has logged.",
     "journal": "Show, or check, the work that an application has recorded for its next driver.",
+    "scale": "Change how many executors a running application has at least and at most.",
+    "simulate": "Simulate a job on a cluster, in virtual time, with the same decisions.",
     "hosts": "List, block and unblock hosts for a running application, or for all.",
     "metrics": "Print an application's numbers for Prometheus.",
     "doctor": "Check what a submit needs, and say what to do about what is missing.",

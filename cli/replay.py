@@ -12,6 +12,7 @@ from yarnspec.cli.printing import Form, columns, output_option, plain, print_doc
 from yarnspec.errors import UsageError
 from yarnspec.feed.logfiles import UnreadableLogError
 from yarnspec.feed.sparklog import observations
+from yarnspec.gateway.simulation.recorded import scenario_text
 from yarnspec.observe.hindsight.alike import alike_tasks
 from yarnspec.observe.hindsight.offline import Findings, as_it_happened, find
 from yarnspec.options import Options
@@ -20,15 +21,23 @@ EXAMPLES = """
 \b
 Examples:
   yarnspec replay /tmp/logs/application_1700000000000_0001.zstd
+  yarnspec replay /tmp/logs/application_1700000000000_0001.zstd --to-scenario job.yaml
   yarnspec replay /tmp/logs/eventlog_v2_application_1700000000000_0001 --set detector.kind=execution-time -o json
 """
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("log", type=click.Path(exists=True, readable=True, path_type=Path), metavar="LOG")
+@click.option(
+    "--to-scenario",
+    "scenario",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the job as a scenario for `yarnspec simulate` instead.",
+)
 @output_option
 @settings_options
-def command(*, log: Path, form: Form, settings: Options) -> None:
+def command(*, log: Path, scenario: Path | None, form: Form, settings: Options) -> None:
     """Tell which tasks and hosts would have been found slow in a job that is over.
 
     LOG is Spark's own event log (spark.eventLog.dir) of a job on any master: a file, or the directory of a rolled log,
@@ -38,6 +47,10 @@ def command(*, log: Path, form: Form, settings: Options) -> None:
     """
     detector = settings.detector
     try:
+        if scenario is not None:
+            scenario.write_text(scenario_text(observations(log), log.name), encoding="utf-8")
+            click.echo(f"{scenario} holds the job; try  yarnspec simulate {scenario} --compare", err=True)
+            return
         found = find(as_it_happened(observations(log), detector.check_interval_ms), detector)
     except (UnreadableLogError, msgspec.DecodeError, OSError) as error:
         message = f"{log} cannot be read as an event log of Spark: {error}"

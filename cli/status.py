@@ -16,6 +16,8 @@ from yarnspec.observe.forms.document import (
     BlockStatus,
     ContainerStatus,
     RecoveryStatus,
+    RescaleStatus,
+    ResourcesStatus,
     SpeculationStatus,
     StageStatus,
     StatusDocument,
@@ -28,6 +30,7 @@ _SHOWN_ENDED_CONTAINERS = 20
 _SHOWN_ENDED_STAGES = 10
 _SHORTEST_STAGE = 12
 _SHOWN_REASONS = 3
+_SHOWN_RESCALES = 5
 _BETWEEN_COLUMNS = 2
 _SHOWN_ASKS = 4
 _SHOWN_NAMES = 4
@@ -111,6 +114,9 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
         row("asked for", _asks(document))
     if document.relaxations:
         row("relaxed", document.relaxations[-1].reason, "yellow")
+    if document.resources is not None:
+        row("resources", _resources(document.resources, now_ms))
+        row("rescales", "\n".join(_rescale(one, now_ms) for one in document.resources.rescales[-_SHOWN_RESCALES:]))
     if document.tasks.total:
         row("tasks", _tasks(document))
     if document.speculation is not None:
@@ -148,6 +154,27 @@ def _state(document: StatusDocument) -> str:
     if document.epoch > document.attempt:
         words += f", epoch {document.epoch}"
     return words if document.final is None else f"{words}, exit code {document.final.exit_code}"
+
+
+def _resources(resources: ResourcesStatus, now_ms: int) -> str:
+    words = f"{resources.phase.replace('_', ' ')} for {span(now_ms - resources.since_ms)}"
+    if resources.phase in ("finished", "failed"):
+        return words
+    if resources.desired:
+        words += f"; {resources.have} executors, at least {resources.sufficient}, at most {resources.desired}"
+    if resources.waits_for:
+        words += f"; waits for {resources.waits_for}"
+        if resources.until_ms is not None:
+            words += f", {span(max(0, resources.until_ms - now_ms))} more"
+    return words
+
+
+def _rescale(rescale: RescaleStatus, now_ms: int) -> str:
+    end_ms = rescale.end_ms if rescale.end_ms is not None else now_ms
+    return (
+        f"{rescale.number}: {rescale.cause}: {rescale.before} -> {rescale.wanted} executors, got {rescale.got} in "
+        f"{span(end_ms - rescale.begin_ms)}: {rescale.why or 'goes on'}"
+    )
 
 
 def _ran(document: StatusDocument) -> str:

@@ -234,6 +234,7 @@ class _Run:
             host=DRIVER_HOST,
             driver_port=free_port(DRIVER_HOST),
             executors=len(HOSTS),
+            awaits_negotiator=False,
             directory=self._directory,
             secret=None,
         ) | {"spark.yarnspec.bridge.file": str(self._bridge_file)}

@@ -229,6 +229,25 @@ SEEDS = {
     "flink.blacklist.timeout.in.millis": ("90000", "blocklist.slow_duration", "90 s"),
     "jobmanager.adaptive-scheduler.resource-wait-timeout": ("7 min", "resources.wait_timeout", "7 min"),
     "jobmanager.adaptive-scheduler.submission.resource-wait-timeout": ("7 min", "resources.wait_timeout", "7 min"),
+    "jobmanager.adaptive-scheduler.resource-stabilization-timeout": (
+        "11 s",
+        "resources.submission_stabilization",
+        "11 s",
+    ),
+    "jobmanager.adaptive-scheduler.submission.resource-stabilization-timeout": (
+        "11000",
+        "resources.submission_stabilization",
+        "11 s",
+    ),
+    "jobmanager.adaptive-scheduler.scaling-interval.min": ("31 s", "resources.rescale_cooldown", "31 s"),
+    "jobmanager.adaptive-scheduler.executing.cooldown-after-rescaling": ("31 s", "resources.rescale_cooldown", "31 s"),
+    "jobmanager.adaptive-scheduler.executing.resource-stabilization-timeout": (
+        "61 s",
+        "resources.rescale_stabilization",
+        "61 s",
+    ),
+    "jobmanager.adaptive-scheduler.max-delay-for-scale-trigger": ("0", "resources.rescale_max_delay", "0 ms"),
+    "jobmanager.adaptive-scheduler.rescale-trigger.max-delay": ("2 min", "resources.rescale_max_delay", "2 min"),
     "execution.batch.job-recovery.enabled": ("false", "recovery.enabled", False),
     "execution.batch.job-recovery.previous-worker.recovery.timeout": ("1 min", "recovery.window", "1 min"),
     "taskmanager.registration.timeout": ("2 min", "recovery.keep_for", "2 min"),
@@ -268,12 +287,39 @@ def test_each_name_of_the_proposals_sets_its_option_in_its_unit(tmp_path: Path, 
         ("jobmanager.adaptive-batch-scheduler.speculative.block-slow-node-duration=90000",
          "blocklist.slow_duration", "90 s"),
         ("flink.batch.speculative.execution.count=2.0", "speculation.max_concurrent_executions", 3),
+        # There 0 is "not at all" and a negative wait "for ever".
+        (f"{OLD}=0", OURS, "1 ms"),
+        (f"{OLD}=0 s", OURS, "1 ms"),
+        (f"{NEWER}=0ms", OURS, "1 ms"),
+        (f"{NEWER}=-1 ms", OURS, "0 ms"),
+        (f"{NEWER}=-1", OURS, "0 ms"),
     ],
 )  # fmt: skip
 def test_values_are_read_as_the_proposals_wrote_them(tmp_path: Path, setting: str, key: str, meant: object) -> None:
     assert options.load(None, [setting], {}).values()[key] == meant
     file = write(tmp_path / "o.yaml", setting.replace("=", ": ") + "\n")
     assert options.load(file, (), {}).values()[key] == meant
+
+
+def test_a_duration_that_may_be_off_is_off_or_a_duration(tmp_path: Path) -> None:
+    key = "resources.rescale_max_delay"
+    for text, meant in (("off", -1), ("OFF", -1), ("false", -1), ("0", 0), ("3 s", 3_000)):
+        assert options.load(None, [f"{key}={text}"], {}).options.resources.rescale_max_delay_ms == meant
+        file = write(tmp_path / "o.yaml", f"{key}: {text}\n")
+        assert options.load(file, (), {}).options.resources.rescale_max_delay_ms == meant
+    for text, words in (("5", "no unit"), ("-1", "not a duration"), ("soon", "not a duration")):
+        with pytest.raises(UsageError, match=words):
+            options.load(None, [f"{key}={text}"], {})
+    for text in ("off", "-1"):
+        with pytest.raises(UsageError):
+            options.load(None, [f"resources.rescale_cooldown={text}"], {})
+    with pytest.raises(UsageError, match="out of range"):
+        options.load(None, ["resources.min_executors=-1"], {})
+
+
+def test_the_names_that_only_warn_say_which_option_to_set() -> None:
+    (warning,) = options.load(None, ["jobmanager.adaptive-scheduler.scaling-interval.max=5 s"], {}).warnings
+    assert "resources.rescale_stabilization" in warning
 
 
 @pytest.mark.parametrize("name", WITHOUT_COUNTERPART)

@@ -32,6 +32,15 @@ def _duration(value: Value) -> Value:
     return f"{text} ms" if text.isascii() and text.isdigit() else value
 
 
+def _patience(value: Value) -> Value:
+    """A wait: there 0 is "not at all" and a negative one "for ever", which is 0 here."""
+    text = str(_duration(value)).strip()
+    if text.startswith("-") and text[1:2].isdigit():
+        return "0"
+    number = text.partition(" ")[0].rstrip("abcdefghijklmnopqrstuvwxyz")
+    return "1 ms" if number.isdigit() and int(number) == 0 else text
+
+
 def _size(value: Value) -> Value:
     """A number without a unit is one of bytes."""
     text = str(value).strip()
@@ -73,8 +82,21 @@ ALIASES: dict[str, Alias] = {
     "slow-task-detector.execution-time.baseline-lower-bound": Alias("detector.baseline_lower_bound", _duration),
     "slow-task-detector.execution-time.baseline-ratio": Alias("detector.baseline_ratio", _same),
     "slow-task-detector.execution-time.baseline-multiplier": Alias("detector.baseline_multiplier", _same),
-    "jobmanager.adaptive-scheduler.resource-wait-timeout": Alias("resources.wait_timeout", _duration),
-    "jobmanager.adaptive-scheduler.submission.resource-wait-timeout": Alias("resources.wait_timeout", _duration),
+    "jobmanager.adaptive-scheduler.resource-wait-timeout": Alias("resources.wait_timeout", _patience),
+    "jobmanager.adaptive-scheduler.submission.resource-wait-timeout": Alias("resources.wait_timeout", _patience),
+    "jobmanager.adaptive-scheduler.resource-stabilization-timeout": Alias(
+        "resources.submission_stabilization", _duration
+    ),
+    "jobmanager.adaptive-scheduler.submission.resource-stabilization-timeout": Alias(
+        "resources.submission_stabilization", _duration
+    ),
+    "jobmanager.adaptive-scheduler.scaling-interval.min": Alias("resources.rescale_cooldown", _duration),
+    "jobmanager.adaptive-scheduler.executing.cooldown-after-rescaling": Alias("resources.rescale_cooldown", _duration),
+    "jobmanager.adaptive-scheduler.executing.resource-stabilization-timeout": Alias(
+        "resources.rescale_stabilization", _duration
+    ),
+    "jobmanager.adaptive-scheduler.max-delay-for-scale-trigger": Alias("resources.rescale_max_delay", _duration),
+    "jobmanager.adaptive-scheduler.rescale-trigger.max-delay": Alias("resources.rescale_max_delay", _duration),
     "execution.batch.job-recovery.enabled": Alias("recovery.enabled", _same),
     "execution.batch.job-recovery.previous-worker.recovery.timeout": Alias("recovery.window", _duration),
     "taskmanager.registration.timeout": Alias("recovery.keep_for", _duration),
@@ -82,7 +104,18 @@ ALIASES: dict[str, Alias] = {
     "job-event.store.write-buffer.flush-interval": Alias("recovery.flush_interval", _duration),
 }
 
+_NO_CHECKPOINTS = "a batch job has no checkpoints, and the end of a stage always is a good moment to change"
+
 WITHOUT_COUNTERPART = {
+    "jobmanager.adaptive-scheduler.scaling-interval.max": (
+        "it had no default and meant something else; set resources.rescale_stabilization "
+        "(executing.resource-stabilization-timeout there) instead"
+    ),
+    "jobmanager.adaptive-scheduler.min-parallelism-increase": (
+        "any change counts; resources.rescale_cooldown and resources.rescale_stabilization say how often"
+    ),
+    "jobmanager.adaptive-scheduler.scale-on-failed-checkpoints-count": _NO_CHECKPOINTS,
+    "jobmanager.adaptive-scheduler.rescale-trigger.max-checkpoint-failures": _NO_CHECKPOINTS,
     "execution.batch.job-recovery.operator-coordinator-snapshot.min-pause": (
         "Spark has no operator coordinators, so nothing of theirs is recorded"
     ),

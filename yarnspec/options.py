@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+OFF_MS = -1
+"""How a duration that may be off says so."""
+_OFF = ("off", "false", "no")
+"""YAML reads the bare words as false."""
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """All options, in effect: one field for each group."""
 
@@ -86,7 +92,7 @@ class Field:
     def write(self, value: Value) -> Value:
         """Return the value as the configuration file has it."""
         if self.unit == "ms":
-            return format_duration(int(value))
+            return "off" if self.may_be_off and value == OFF_MS else format_duration(int(value))
         if self.unit == "mb":
             return format_size(int(value) * 1024**2)
         if self.unit == "bytes":
@@ -114,6 +120,8 @@ class Field:
         return text
 
     def _read_duration(self, text: str) -> Value:
+        if self.may_be_off and text.lower() in _OFF:
+            return OFF_MS
         value = 0 if text == "0" else parse_duration_ms(text)  # no time at all needs no unit
         return value if self.may_be_zero else _positive(value, text)
 
@@ -125,7 +133,17 @@ class Field:
     @property
     def may_be_zero(self) -> bool:
         """Whether it is a quantity that may be 0."""
-        return any(isinstance(bound, msgspec.Meta) and bound.ge == 0 for bound in typing.get_args(self.bounds)[1:])
+        return self._least in (0, OFF_MS)
+
+    @property
+    def may_be_off(self) -> bool:
+        """Whether it is a duration that may be ``off``."""
+        return self.unit == "ms" and self._least == OFF_MS
+
+    @property
+    def _least(self) -> float | None:
+        bounds = (bound for bound in typing.get_args(self.bounds)[1:] if isinstance(bound, msgspec.Meta))
+        return next((bound.ge for bound in bounds), None)
 
     def _read_number(self, text: str) -> Value:
         try:

@@ -72,6 +72,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     program: Program
     executors: ExecutorSize
     initial_executors: int
+    registered_ratio: float = 0.8
+    registered_wait_ms: int = 30_000
+    dynamic_bounds: tuple[int, int] | None = None
     placement_mode: Literal["blacklist", "constraints"]
     host_attribute: str = "nm.yarn.io/host"
     excluded_hosts: tuple[str, ...] = ()

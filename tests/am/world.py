@@ -74,6 +74,12 @@ class HandMadeBridge:
             raise ConnectionResetError("it did not hear")
         self._tell("blocked", blocks.hosts, *((blocks.executors, blocks.stages) if blocks.stages else ()))
 
+    def declare_ready(self) -> None:
+        if self.deaf:
+            self.deaf -= 1
+            raise ConnectionResetError("it did not hear")
+        self._tell("ready")
+
     def launch_copies(self, copies: Sequence[LaunchCopy]) -> list[str]:
         self._tell("copies", *(copy.index for copy in copies))
         return [self.refusals.get(copy.index, "") for copy in copies]

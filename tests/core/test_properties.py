@@ -36,7 +36,7 @@ ENDS = (FinishApplication, AbandonAttempt)
 SHARE = 0.5
 
 host_names = st.sampled_from([*HOSTS, "127.0.0.99", ""])
-executor_ids = st.sampled_from([str(n) for n in range(8)] + ["10001", "x", ""])
+executor_ids = st.sampled_from([str(n) for n in range(8)] + ["100001", "x", ""])
 container_ids = st.sampled_from(["", *(f"c{n}" for n in range(4))])
 exit_codes = st.sampled_from([0, 1, 137, 143, -100, -101, -102, -104, -105, -1000])
 states = st.sampled_from(["RUNNING", "RUNNING", "RUNNING", "LOST", "SHUTDOWN", "UNHEALTHY", "?"])

@@ -80,6 +80,7 @@ def complete(shipped: dict[str, str], *, secret: bool = True) -> dict[str, str]:
         host="127.0.0.3",
         driver_port=4711,
         executors=5,
+        awaits_negotiator=True,
         directory=Path("/work"),
         secret="s3cret" if secret else None,
     )
@@ -91,6 +92,7 @@ def test_what_only_the_am_knows() -> None:
     assert found["spark.driver.host"] == found["spark.driver.bindAddress"] == "127.0.0.3"
     assert found["spark.driver.port"] == "4711"
     assert found["spark.master"] == "yarn"
+    assert found["spark.yarnspec.start.awaitsNegotiator"] == "true"
     # Until the hook in the program's Python takes it back.
     assert found["spark.yarnspec.sharedThreads"] == "true"
     assert found["spark.plugins.defaultList"] == properties.MASTER_GUARD

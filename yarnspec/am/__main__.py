@@ -140,6 +140,9 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
         executor_vcores=plan.executors.cores,
         executor_label=plan.executors.label,
         task_cpus=plan.executors.task_cpus,
+        registered_ratio=plan.registered_ratio,
+        registered_wait_ms=plan.registered_wait_ms,
+        dynamic_bounds=plan.dynamic_bounds,
         excluded_hosts=tuple(host for host in plan.excluded_hosts if host not in earlier.lifted),
         force_excluded=plan.force_excluded,
         max_executor_failures=plan.max_executor_failures,
@@ -280,7 +283,7 @@ def _begin(
     """Tell the core that the attempt starts, after everything that keeps containers off hosts from the start on."""
     shared.watcher.start()
     shared.wait_for_first_look(_SHARED_LIST_S)
-    for told in (*earlier.refused, *earlier.wishes):
+    for told in (*earlier.refused, *earlier.wishes, *earlier.scale):
         shell.post(told)
     if earlier.problem:
         said = f"not all that users blocked or unblocked in earlier attempts is known: {earlier.problem}"

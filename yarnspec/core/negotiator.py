@@ -23,10 +23,12 @@ from yarnspec.core.containers.removals import REMOVED_TIMER_FAMILY
 from yarnspec.core.copies import explain
 from yarnspec.core.copies.speculation import Speculation
 from yarnspec.core.copies.speculationview import Explanation, SpeculationView
+from yarnspec.core.lifecycle.application_phase import ApplicationPhase
 from yarnspec.core.lifecycle.driver import Driver
 from yarnspec.core.lifecycle.executor_events import BACKOFF_TIMER, LEFT_OVER_TIMER, Executors
 from yarnspec.core.lifecycle.phases import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
 from yarnspec.core.lifecycle.refusals import Refusals
+from yarnspec.core.lifecycle.resource_wait import Bounds
 from yarnspec.core.lifecycle.warnings import Warnings
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
@@ -62,6 +64,7 @@ class Negotiator:
         self._blocklist.register(self._placement)
         self._blocklist.register(self._task_blocks)
         self._lifecycle = Lifecycle(settings, self._timers)
+        self._bounds = Bounds(settings)
         self._speculation = Speculation(
             settings,
             timers=self._timers,
@@ -78,12 +81,23 @@ class Negotiator:
             blocked=lambda: self._placement.blocked,
             factor=self._speculation.speeds.factor,
         )
+        self._phase = ApplicationPhase(
+            settings,
+            self._bounds,
+            lifecycle=self._lifecycle,
+            containers=self._containers,
+            hosts=self._hosts,
+            blocklist=self._blocklist,
+            timers=self._timers,
+            dismiss=self._speculation.dismiss,
+        )
         self._executors = Executors(
             settings,
             self._lifecycle,
             self._containers,
             self._hosts,
             self._timers,
+            goal=self._bounds.goal,
             came=self._speculation.executor_came,
             gone=self._speculation.executor_gone,
             died_young=self._speculation.died_young,
@@ -101,6 +115,7 @@ class Negotiator:
             self._lifecycle,
             self._containers,
             self._timers,
+            goal=lambda: self._bounds.goal(settings.initial_executors),
             release_held=self._executors.release_held,
             context_over=self._speculation.context_over,
             context_begun=self._context_begun,
@@ -127,6 +142,7 @@ class Negotiator:
             ev.PlacementProblem: self._placement_problem,
             ev.ProgramWarned: self._program_warned,
             ev.TimerFired: self._timer_fired,
+            ev.ScaleRequested: self._phase.scale,
             **self._driver.routes,
             **self._executors.routes,
             **self._recovery.routes,
@@ -145,6 +161,7 @@ class Negotiator:
             HOSTS_TIMER: self._hosts_unknown,
             SPREAD_HOSTS_TIMER: self._spread_waited,
             WAIT_TIMER: self._wait_over,
+            **self._phase.timers,
             LEFT_OVER_TIMER: lambda _: self._executors.left_over_overdue(),
             **self._driver.timers,
             **self._recovery.timers,
@@ -168,6 +185,7 @@ class Negotiator:
         route = self._routes.get(type(event))
         commands = route(event, now_ms) if route is not None else []
         if not self._lifecycle.over:
+            commands += self._phase.look(event, now_ms)
             commands += self._settle(ev.after(event), now_ms)
         if not self._lifecycle.over:
             commands += self._carry.look(event, now_ms)
@@ -347,8 +365,8 @@ class Negotiator:
         return [Warn(reason=said), *self._decide_exclusions(now_ms)]
 
     def _wait_over(self, now_ms: int) -> list[Command]:
-        verdict = self._lifecycle.timed_out(self._containers, now_ms, self._blocklist.hosts)
-        return self._lifecycle.fail(EXIT_NO_RESOURCES, verdict) if verdict else []
+        verdict = self._lifecycle.timed_out(self._containers, self._phase.have, now_ms, self._blocklist.hosts)
+        return self._lifecycle.fail(EXIT_NO_RESOURCES, verdict) if verdict else self._phase.wait_over()
 
     # what follows from every event
 

@@ -102,7 +102,9 @@ def _takes(option: Field) -> str:
     if choices := typing.get_args(option.kind):
         return " | ".join(choices)
     if option.unit:
-        return {"ms": "duration", "mb": "size", "bytes": "size"}[option.unit] + (", may be 0" * option.may_be_zero)
+        return {"ms": "duration", "mb": "size", "bytes": "size"}[option.unit] + (
+            ", may be 0 or off" if option.may_be_off else ", may be 0" * option.may_be_zero
+        )
     names: dict[object, str] = {bool: "true or false", int: "whole number", float: "number", str: "text"}
     bounds = {
         words: bound

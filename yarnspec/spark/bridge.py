@@ -67,6 +67,10 @@ class DriverBridge:
         ]
         self._entry.setBlocks(json.dumps({"hosts": blocks.hosts, "executors": blocks.executors, "stages": stages}))
 
+    def declare_ready(self) -> None:
+        """The program goes on, and its tasks may start: there are executors enough."""
+        self._entry.declareReady()
+
     def launch_copies(self, copies: Sequence[LaunchCopy]) -> list[str]:
         """Ask for further attempts of tasks; for each why it was refused, or nothing when it will start."""
         asked = [

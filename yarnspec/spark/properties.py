@@ -53,6 +53,7 @@ def complete(
     host: str,
     driver_port: int,
     executors: int,
+    awaits_negotiator: bool,
     directory: Path,
     secret: str | None,
     saved: Path | None = None,
@@ -79,6 +80,7 @@ def complete(
         # driver would publish what tasks of the last one committed as well: rows twice (algorithm 1).
         "spark.hadoop.mapreduce.job.application.attempt.id": str(epoch),
         "spark.yarnspec.executors": str(executors),
+        "spark.yarnspec.start.awaitsNegotiator": str(awaits_negotiator).lower(),
         # The hook in the program's Python takes this back. Without the hook nobody marks jobs that write.
         "spark.yarnspec.sharedThreads": "true",
         # Spark joins this list with spark.plugins, which the program may set.

@@ -282,3 +282,24 @@ def test_a_driver_that_dies_while_it_connects_is_not_there() -> None:
     world.connect()
     world.give(kill(7))
     assert world.told() == [("blocked", ())]
+
+
+def test_that_tasks_may_start_is_told_until_the_driver_has_heard_it_and_to_no_other_driver(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(orders, "_TELL_AGAIN_S", 0.01)
+    ready = commands.DeclareReady(reason="3 executors")
+    world = World()
+    world.orders.perform([ready])  # before it is connected
+    world.connect()
+    assert world.told() == [("blocked", ()), ("ready",)]
+
+    world = World()
+    world.connect()
+    world.bridge.deaf = 2
+    world.give(ready)
+    assert world.told() == [("blocked", ()), ("ready",)]
+    world.orders.driver_lost()
+    world.bridge = HandMadeBridge()
+    world.connect()
+    assert world.told() == [("blocked", ())]

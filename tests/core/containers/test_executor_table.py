@@ -38,7 +38,7 @@ def test_driver_and_containers_start_at_once() -> None:
 
 
 def test_ids_of_epochs_do_not_meet() -> None:
-    assert only(RequestContainers, World().start(epoch=3)).executor_ids == ("20001", "20002")
+    assert only(RequestContainers, World().start(epoch=3)).executor_ids == ("200001", "200002")
 
 
 def test_a_raised_target_asks_for_the_difference_with_new_ids() -> None:
@@ -190,11 +190,11 @@ def test_an_event_of_another_container_does_not_touch_the_executor() -> None:
 
 
 def test_an_epoch_that_has_used_up_its_ids_ends_with_a_reason() -> None:
-    world = started(initial_executors=9_999)
-    assert len(world.wanted()) == 9_999
-    assert world.wanted()[-1] == "9999"
+    world = started(initial_executors=99_999)
+    assert len(world.wanted()) == 99_999
+    assert world.wanted()[-1] == "99999"
     answer = world.tell(ev.RequestFailed(executor_ids=world.wanted()))
     timer = of(SetTimer, answer)[0]
     answer = world.fire(timer.name, timer.at_ms)
     assert names(answer)[-2:] == ["StopDriver", "FinishApplication"]
-    assert "9999" in answer[-1].reason
+    assert "99999" in answer[-1].reason

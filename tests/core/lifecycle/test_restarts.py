@@ -68,7 +68,7 @@ def test_its_executors_have_ids_that_no_earlier_life_gave() -> None:
     world = running()
     world.tell(KILLED)
     asked = only(cm.RequestContainers, again(world, 2))
-    assert asked.executor_ids == ("10001", "10002")
+    assert asked.executor_ids == ("100001", "100002")
 
 
 def test_containers_that_were_still_to_come_are_given_back_and_one_that_comes_late_too() -> None:
@@ -235,4 +235,4 @@ def test_a_death_at_any_moment_leads_to_one_driver_at_a_time() -> None:
         assert [one.epoch for one in of(cm.BeginEpoch, world.commands)] == [2]
         assert [one.epoch for one in of(cm.StartDriver, world.commands)] == [2]
         asked = [one for command in of(cm.RequestContainers, world.commands) for one in command.executor_ids]
-        assert asked == ["10001", "10002"]
+        assert asked == ["100001", "100002"]

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import msgspec
 
 from yarnspec.core.blocking.blocklist import SUBMIT
-from yarnspec.core.messages.commands import BlockHost, UnblockHost
-from yarnspec.core.messages.events import BlockRequested
+from yarnspec.core.messages.commands import BlockHost, ChangeBounds, UnblockHost
+from yarnspec.core.messages.events import BlockRequested, ScaleRequested
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
@@ -18,11 +18,13 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     """Blocks by users that still hold, as wishes for the next attempt, and the hosts whose blocks are over.
 
     Hosts excluded at submit are no wishes: every attempt knows them, and needs to know which of them were lifted.
+    ``scale``: the bounds for the number of executors that were asked for last.
     ``refused``: the newest count of each kind of message in the name of epochs that were over. ``problem``: why not
     everything is known; empty: everything is.
     """
 
     wishes: tuple[BlockRequested, ...] = ()
+    scale: tuple[ScaleRequested, ...] = ()
     lifted: frozenset[str] = frozenset()
     refused: tuple[EpochRefused, ...] = ()
     problem: str = ""
@@ -39,6 +41,7 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
     blocks: dict[str, BlockHost] = {}
     lifted: set[str] = set()
     refused: dict[int, dict[str, int]] = {}
+    scale: tuple[ScaleRequested, ...] = ()
     problem = ""
     for record in records:
         if isinstance(record, ClusterUnreachable):
@@ -46,7 +49,7 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
             blocks.clear()
             asked.clear()
             continue
-        if record.type not in {"BlockRequested", "BlockHost", "UnblockHost", "EpochRefused"}:
+        if record.type not in {"BlockRequested", "BlockHost", "UnblockHost", "ChangeBounds", "EpochRefused"}:
             continue
         try:
             message = record.message()
@@ -61,6 +64,8 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
             case UnblockHost(level="application", host=host):
                 blocks.pop(host, None)
                 lifted.add(host)
+            case ChangeBounds(least=least, most=most, by=by):
+                scale = (ScaleRequested(least=least, most=most, by=by, earlier=True),)
             case EpochRefused(epoch=epoch, refused=counts):
                 refused.setdefault(epoch, {}).update(counts)
     over = {host for host, block in blocks.items() if block.until_ms is not None and block.until_ms <= now_ms}
@@ -70,7 +75,7 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
         if host not in over and block.by != SUBMIT and block.cause != "slow"
     )
     told = tuple(EpochRefused(epoch=epoch, refused=counts) for epoch, counts in refused.items())
-    return Earlier(wishes=wishes, lifted=frozenset(lifted | over), refused=told, problem=problem)
+    return Earlier(wishes=wishes, scale=scale, lifted=frozenset(lifted | over), refused=told, problem=problem)
 
 
 def _again(block: BlockHost, wish: BlockRequested | None, now_ms: int) -> BlockRequested:

@@ -62,6 +62,7 @@ class DriverEpoch:
             host=self._place.host,
             driver_port=self.port,
             executors=self._plan.initial_executors,
+            awaits_negotiator=self._plan.options.resources.min_executors > 0,
             directory=self._place.directory,
             secret=secret_file.read_text(encoding="utf-8").strip() if secret_file.exists() else None,
             saved=self.saved(),

@@ -13,9 +13,9 @@ from yarnspec.am.loop.shell import Shell
 from yarnspec.core.copies.speculationview import Explanation, SpeculationView
 from yarnspec.core.messages import commands
 from yarnspec.core.messages.commands import Command
-from yarnspec.core.messages.events import BlockRequested, HostReport, UnblockRequested
+from yarnspec.core.messages.events import BlockRequested, HostReport, ScaleRequested, UnblockRequested
 from yarnspec.observe.forms.document import StatusDocument
-from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, UnblockBody
+from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, ScaleBody, UnblockBody
 from yarnspec.observe.log.attempt_log import EventLogs
 from yarnspec.observe.log.eventlog import EventChunk
 from yarnspec.observe.status.speculation import joined
@@ -114,6 +114,14 @@ class Answers:
         answer = self._decision(UnblockRequested(host=body.host, by=body.by))
         left = {one.host for one in self._document().blocks if one.level == "cluster" and one.executor_id is None}
         return msgspec.structs.replace(answer, still_blocked=body.host in left)
+
+    def scale(self, body: ScaleBody, /) -> Answer:
+        """Ask for other bounds and wait for the decision."""
+        event = ScaleRequested(least=body.min_executors, most=body.max_executors, by=body.by, force=body.force)
+        for done in self._shell.ask(event):
+            if isinstance(done, commands.ChangeBounds | commands.RefuseScale):
+                return Answer(accepted=isinstance(done, commands.ChangeBounds), reason=done.reason)
+        return Answer(accepted=False, reason="the application is about to end")
 
     def explain_task(self, stage: int, index: int, /) -> Explanation | None:
         """Why a task was, or was not, acted on."""

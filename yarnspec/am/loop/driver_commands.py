@@ -22,6 +22,7 @@ _log = structlog.get_logger()
 
 ORDERS = (
     commands.UpdateTaskBlocks,
+    commands.DeclareReady,
     commands.LaunchCopy,
     commands.WithdrawCopy,
     commands.AskHeldBlocks,
@@ -41,7 +42,7 @@ class DriverCommandQueue:
     The list of places where no task may start is told on each connection, and again until the driver has heard it. If
     several such lists wait, the newest is told. No copy is ordered before the list is in force. A copy that could not
     be ordered is refused, so that the core can decide anew. Commands that end something are kept, and told on the next
-    connection.
+    connection. That tasks may start is told until the driver has heard it.
     """
 
     def __init__(self, post: Callable[[Event], None]) -> None:
@@ -55,6 +56,7 @@ class DriverCommandQueue:
         self._blocks = commands.UpdateTaskBlocks(hosts=(), reason="nothing is blocked yet")
         self._blocks_told: commands.UpdateTaskBlocks | None = None
         self._core_tells_blocks = False
+        self._ready_untold: commands.DeclareReady | None = None
         self._kept: deque[Command] = deque(maxlen=_KEPT_MAX)
         self._told_why = ""
 
@@ -72,6 +74,8 @@ class DriverCommandQueue:
             self._bridge, self._blocks_told = bridge, blocks
             if self._blocks is not blocks:  # they have changed meanwhile, when there was nobody to be told
                 self._waiting.append([self._blocks])
+            if self._ready_untold is not None:
+                self._waiting.append([self._ready_untold])
             self._waiting.extendleft([kept] for kept in reversed(self._kept))
             self._kept.clear()
             self._wake()
@@ -82,7 +86,7 @@ class DriverCommandQueue:
         Without what it is being told just now. From any thread.
         """
         with self._changed:
-            self._bridge = self._blocks_told = None
+            self._bridge = self._blocks_told = self._ready_untold = None
             self._lives += 1
             dropped = [*self._kept]
             for orders in self._waiting:
@@ -125,18 +129,27 @@ class DriverCommandQueue:
         """
         with self._changed:
             return self._changed.wait_for(
-                lambda: not self._waiting and not self._busy and not self._blocks_unheard, deadline_s
+                lambda: not self._waiting and not self._busy and self._unheard is None, deadline_s
             )
 
     @property
     def _blocks_unheard(self) -> bool:
         return self._bridge is not None and self._blocks_told is not self._blocks
 
+    @property
+    def _unheard(self) -> Command | None:
+        """What the driver is told again until it has heard it."""
+        if self._blocks_unheard:
+            return self._blocks
+        return self._ready_untold if self._bridge is not None else None
+
     def _hand_over(self, orders: Sequence[Command]) -> None:
         with self._changed:
             for command in orders:
                 if isinstance(command, commands.UpdateTaskBlocks):
                     self._blocks = command
+                elif isinstance(command, commands.DeclareReady):
+                    self._ready_untold = command
             self._waiting.append(orders)
             self._wake()
 
@@ -151,8 +164,8 @@ class DriverCommandQueue:
             with self._changed:
                 self._busy = False
                 self._changed.notify_all()
-                self._changed.wait_for(lambda: self._waiting, _TELL_AGAIN_S if self._blocks_unheard else None)
-                doing = self._waiting.popleft() if self._waiting else [self._blocks]
+                self._changed.wait_for(lambda: self._waiting, _TELL_AGAIN_S if self._unheard else None)
+                doing = self._waiting.popleft() if self._waiting else [self._unheard or self._blocks]
                 self._busy = True
                 bridge, life = self._bridge, self._lives
             try:
@@ -181,6 +194,11 @@ class DriverCommandQueue:
         match orders[0]:
             case commands.UpdateTaskBlocks():
                 self._tell_blocks(bridge)
+            case commands.DeclareReady():
+                if self._ready_untold is orders[0]:
+                    self._tell_blocks(bridge)
+                    bridge.declare_ready()
+                    self._ready_untold = None
             case commands.LaunchCopy():
                 # None may start on a host whose block the driver has not heard of.
                 self._tell_blocks(bridge)

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from yarnspec.core.containers.executor_table import Executor, ExecutorTable
+from yarnspec.core.containers.executor_rows import Executor
+from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.tasks.task_table import TaskTable
 

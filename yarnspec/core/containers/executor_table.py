@@ -22,39 +22,19 @@ them ``placing.py`` decides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Literal
 
 from yarnspec.core.containers.asks import Ask, Asks
+from yarnspec.core.containers.executor_rows import Executor, ExecutorRows, State
 from yarnspec.core.containers.placement_model import STEPS
 from yarnspec.core.messages.commands import WantedContainer
 from yarnspec.core.messages.events import ContainerAllocated, ContainerLost, ContainerStarted
 from yarnspec.core.messages.settings import Settings
 
-IDS_PER_EPOCH = 10_000
+IDS_PER_EPOCH = 100_000
 
-State = Literal["wanted", "allocated", "running", "releasing"]
-
-
-@dataclass(slots=True)
-class Executor:
-    """One executor and its container."""
-
-    executor_id: str
-    state: State
-    container_id: str = ""
-    host: str = ""
-    cores: int = 0
-    registered_ms: int | None = None
-    why: str = ""
-    of_earlier_context: bool = False
-    """It served a SparkContext that has stopped: the one that runs now never knew it."""
-    preemption_announced: bool = False
-    extra: bool = False
-
-    def healthy(self, now_ms: int, young_ms: int) -> bool:
-        """Whether it has been registered for so long that its start cannot be called a failure."""
-        return self.registered_ms is not None and now_ms - self.registered_ms >= young_ms
+_LIVE: tuple[State, ...] = ("wanted", "allocated", "running")
 
 
 class ExecutorTable:
@@ -62,7 +42,7 @@ class ExecutorTable:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._rows: dict[str, Executor] = {}
+        self._rows = ExecutorRows()
         self.asks = Asks()
         self._withdrawn: set[str] = set()
         self._first_id = 0
@@ -88,17 +68,24 @@ class ExecutorTable:
 
     def count(self, *states: State) -> int:
         """How many executors are in one of these states."""
-        return sum(row.state in states for row in self._rows.values())
+        return self._rows.count(*states)
 
     @property
     def live(self) -> int:
         """How many executors count towards the target."""
-        return sum(row.state != "releasing" and not row.extra for row in self._rows.values())
+        return self._rows.count(*_LIVE, extra=False)
 
     @property
     def extras(self) -> tuple[Executor, ...]:
         """The extra executors that are there or to come."""
+        if not self.extra_count:
+            return ()
         return tuple(row for row in self._rows.values() if row.extra and row.state != "releasing")
+
+    @property
+    def extra_count(self) -> int:
+        """How many extra executors are there or to come."""
+        return self._rows.count(*_LIVE, extra=True)
 
     @property
     def ids_left(self) -> int:
@@ -124,9 +111,9 @@ class ExecutorTable:
         """The executors of SparkContexts that are gone whose containers have not ended yet."""
         return tuple(row.executor_id for row in self._rows.values() if row.of_earlier_context)
 
-    def running(self) -> dict[str, str]:
+    def running(self) -> Mapping[str, str]:
         """The executors that are registered and stay, with their hosts."""
-        return {row.executor_id: row.host for row in self._rows.values() if row.state == "running"}
+        return self._rows.running()
 
     def healthy(self, now_ms: int) -> int:
         """How many running executors have outlived the time in which an end counts as a failed start."""
@@ -144,7 +131,7 @@ class ExecutorTable:
             f"target {self.target}: {self.count('running')} running, {self.count('allocated')} starting, "
             f"{self.count('wanted')} asked for"
             + (f", {self.held} held back" if self.held else "")
-            + (f", {len(self.extras)} of them beside the target" if self.extras else "")
+            + (f", {self.extra_count} of them beside the target" if self.extra_count else "")
         )
 
     # what is wanted
@@ -175,7 +162,7 @@ class ExecutorTable:
         self._absorb_extras()
         most = self.ids_left if most is None else min(most, self.ids_left)
         ids = [self._ask_one() for _ in range(min(self.missing, most))]
-        extra = max(0, self._extra_target - len(self.extras))
+        extra = max(0, self._extra_target - self.extra_count)
         ids += [self._ask_one(extra=True) for _ in range(min(extra, most - len(ids)))]
         return tuple(ids)
 
@@ -210,18 +197,31 @@ class ExecutorTable:
     def _absorb_extras(self) -> None:
         for row in self.extras:
             if self.missing and row.state != "wanted":
-                row.extra = False
+                self._rows.be_extra(row, extra=False)
                 self._extra_target = max(0, self._extra_target - 1)
 
     def withdraw_surplus(self) -> tuple[str, ...]:
         """Take back requests beyond what is wanted, the newest first; executors that have a container stay."""
-        surplus = {False: self.live - self.wanted, True: len(self.extras) - self._extra_target}
-        withdrawn = []
+        surplus = {False: self.live - self.wanted, True: self.extra_count - self._extra_target}
+        withdrawn: list[str] = []
+        if max(surplus.values()) <= 0:
+            return ()
         for row in self.rows[::-1]:
             if row.state == "wanted" and surplus[row.extra] > 0:
                 surplus[row.extra] -= 1
                 withdrawn.append(self._withdraw(row.executor_id))
         return tuple(withdrawn)
+
+    def spare_surplus(self) -> tuple[str, ...]:
+        """Of the executors with a container the newest that are too many count beside the target from now on."""
+        surplus = self._rows.count("allocated", "running", extra=False) - self.wanted
+        spared: list[str] = []
+        for row in self.rows[::-1]:
+            if surplus > len(spared) and row.state in ("allocated", "running") and not row.extra:
+                self._rows.be_extra(row, extra=True)
+                spared.append(row.executor_id)
+        self._extra_target += len(spared)
+        return tuple(spared)
 
     def release(self, executor_id: str, why: str) -> bool:
         """Give up an executor that Spark does not want any more; False when there is nothing to give up."""
@@ -235,7 +235,7 @@ class ExecutorTable:
         if row.state == "wanted":
             self._withdraw(executor_id)
         else:
-            row.state = "releasing"
+            self._rows.become(row, "releasing")
             row.why = why
         return True
 
@@ -249,7 +249,7 @@ class ExecutorTable:
         self._extra_target = 0
         for row in self.rows:
             if row.state == "running":
-                row.state = "releasing"
+                self._rows.become(row, "releasing")
                 row.why = why
                 row.of_earlier_context = True
             elif row.of_earlier_context or self.release(row.executor_id, why):
@@ -283,7 +283,7 @@ class ExecutorTable:
             return "ignored"
         # No new version for this alone: the provider knows what it was given, and a version for each allocation would
         # make it look at its bindings again for nothing. The next version leaves the placement out.
-        row.state = "allocated"
+        self._rows.become(row, "allocated")
         row.container_id = event.container_id
         row.host = event.host
         self.asks.drop(event.wanted_id or event.executor_id)
@@ -299,9 +299,9 @@ class ExecutorTable:
             return "ignored"
         if row.state == "wanted":
             self.asks.drop(event.executor_id)
-        row.state = "running"
         row.container_id = event.container_id or row.container_id
         row.host = event.host
+        self._rows.become(row, "running")
         row.cores = event.cores
         row.registered_ms = now_ms
         return "taken"

@@ -17,7 +17,8 @@ from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.blocking.taskblocks import TaskBlocks
 from yarnspec.core.containers.capacity import Slots
 from yarnspec.core.containers.deaths import YoungDeath
-from yarnspec.core.containers.executor_table import Executor, ExecutorTable
+from yarnspec.core.containers.executor_rows import Executor
+from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.copies.handback import Handback
 from yarnspec.core.copies.notes import Notes, topic_of
 from yarnspec.core.copies.slow_host_policy import SlowHostPolicy
@@ -142,6 +143,13 @@ class Speculation:
 
     def executor_came(self, now_ms: int) -> list[Command]:
         """An executor registered: perhaps an extra one, for a copy that nobody waits for any more."""
+        return self._guard.run(self._look_at_extras, now_ms)
+
+    def dismiss(self, executor_ids: tuple[str, ...], now_ms: int) -> list[Command]:
+        """These executors are too many, and count as extra ones now."""
+        if self.stopped:
+            return []
+        self.extras.dismiss(executor_ids, now_ms)
         return self._guard.run(self._look_at_extras, now_ms)
 
     def executor_gone(self, row: Executor, now_ms: int) -> list[Command]:

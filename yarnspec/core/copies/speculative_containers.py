@@ -29,16 +29,17 @@ from yarnspec.core.blocking.blocks import WIDE
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.blocking.taskblocks import TaskBlocks
 from yarnspec.core.containers.capacity import Slots
-from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, Executor, ExecutorTable
+from yarnspec.core.containers.executor_rows import Executor
+from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, ExecutorTable
 from yarnspec.core.copies.task_copies import CopiedTask, TaskKey
-from yarnspec.core.messages.commands import AskHeldBlocks, Command, ReleaseContainer
+from yarnspec.core.messages.commands import AskHeldBlocks, Command, KeepSurplus, ReleaseContainer
 from yarnspec.core.messages.events import ONLY_MAP_OUTPUTS, HeldBlocksTold
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.tasks.running_jobs import Jobs
 from yarnspec.core.tasks.stagetasks import StageTasks
 from yarnspec.core.tasks.task_table import TaskTable
 
-_MOST_PER_EPOCH = IDS_PER_EPOCH // 10
+_MOST_PER_EPOCH = IDS_PER_EPOCH // 100
 """Executor ids are limited, and the ordinary executors need them more."""
 _LOOKED_AT = 100
 """So many waiting copies are looked at in one pass, the oldest: their containers serve the later ones, too."""
@@ -78,6 +79,7 @@ class SpeculativeContainers:
         self._leaving_since_ms: dict[str, int] = {}
         self._asked_ms: dict[str, int] = {}
         self._ask_again_ms: dict[str, int] = {}
+        self._dismissed: set[str] = set()
         self._not_before_ms = 0
         self._out_of_work_since_ms: int | None = None
         self.total = 0
@@ -199,11 +201,20 @@ class SpeculativeContainers:
                 done += self._look_at(row, now_ms, copies)
         return done
 
+    def dismiss(self, executor_ids: Iterable[str], now_ms: int) -> None:
+        """These are too many: they take no new task, and go as soon as they are idle and hold nothing."""
+        for executor_id in executor_ids:
+            self._dismissed.add(executor_id)
+            self._leave(executor_id, now_ms)
+
+    def _leave(self, executor_id: str, now_ms: int) -> None:
+        self._leaving_since_ms[executor_id] = now_ms
+        self._task_blocks.leave(executor_id)
+
     def next_look_ms(self, now_ms: int) -> int | None:
         """When to look again although nothing happens; None when nothing can change by itself."""
-        idle_ms = self._settings.speculation.container_idle_ms
         due_ms = [
-            max(since_ms + idle_ms, self._ask_again_ms.get(one, 0))
+            max(since_ms + self._patience_ms(one), self._ask_again_ms.get(one, 0))
             for one, since_ms in self._idle_since_ms.items()
             if one not in self._asked_ms
         ]
@@ -211,19 +222,24 @@ class SpeculativeContainers:
 
     def _look_at(self, row: Executor, now_ms: int, copies: list[tuple[TaskKey, tuple[str, ...]]]) -> list[Command]:
         executor_id = row.executor_id
-        if self._table.running_on(executor_id) or any(self._fits(row, key, taken) for key, taken in copies):
-            self._idle_since_ms.pop(executor_id, None)
+        busy = bool(self._table.running_on(executor_id))
+        if executor_id in self._dismissed:
+            if executor_id not in self._leaving_since_ms and now_ms >= self._ask_again_ms.get(executor_id, 0):
+                self._leave(executor_id, now_ms)
+        elif busy or any(self._fits(row, key, taken) for key, taken in copies):
+            busy = True
             self._stay(executor_id)
+        if busy:
+            self._idle_since_ms.pop(executor_id, None)
             return []
         idle_ms = now_ms - self._idle_since_ms.setdefault(executor_id, now_ms)
-        if idle_ms < self._settings.speculation.container_idle_ms or now_ms < self._ask_again_ms.get(executor_id, 0):
+        if idle_ms < self._patience_ms(executor_id) or now_ms < self._ask_again_ms.get(executor_id, 0):
             return []
         if executor_id in self._asked_ms:
             return []
         since_ms = self._leaving_since_ms.get(executor_id)
         if since_ms is None:
-            self._leaving_since_ms[executor_id] = now_ms
-            self._task_blocks.leave(executor_id)
+            self._leave(executor_id, now_ms)
             return []
         if now_ms - since_ms < self._settings.detector.check_interval_ms:
             return []
@@ -240,7 +256,11 @@ class SpeculativeContainers:
         if self._keeps(event.count, now_ms):
             self._ask_again_ms[executor_id] = now_ms + _ASK_AGAIN_MS
             self._stay(executor_id)
-            return []
+            if executor_id not in self._dismissed:
+                return []
+            held = "map outputs" if event.count == ONLY_MAP_OUTPUTS else "cached data, or the driver did not say"
+            said = f"it holds {held}, which may still be read; it takes tasks and is asked again in a minute"
+            return [KeepSurplus(executor_id=executor_id, reason=said)]
         idle_s = (now_ms - self._idle_since_ms.get(executor_id, now_ms)) / 1000
         self._forget(executor_id)
         held = "nothing that may still be read"
@@ -257,11 +277,18 @@ class SpeculativeContainers:
             return bool(self._table.stages) or self._jobs.none_for_ms(now_ms) < OUTPUTS_KEPT_MS
         return held != 0
 
+    def _patience_ms(self, executor_id: str) -> int:
+        """How long an executor has to be idle before it can go."""
+        if executor_id in self._dismissed:
+            return self._settings.detector.check_interval_ms
+        return self._settings.speculation.container_idle_ms
+
     def _stay(self, executor_id: str) -> None:
         if self._leaving_since_ms.pop(executor_id, None) is not None:
             self._task_blocks.stay(executor_id)
 
     def _forget(self, executor_id: str) -> None:
+        self._dismissed.discard(executor_id)
         self._idle_since_ms.pop(executor_id, None)
         self._asked_ms.pop(executor_id, None)
         self._ask_again_ms.pop(executor_id, None)

@@ -31,6 +31,7 @@ Route = Callable[[Any, int], list[Command]]
 class Driver:
     """Follows the driver of one attempt through its lives.
 
+    ``goal`` says how many executors a new SparkContext is to have.
     ``context_over`` is called when a SparkContext is gone with all its stages, ``context_begun`` when one has started,
     with whether it is the driver's first; ``life_over`` when the driver has died and another life of it will come,
     ``life_begun`` when that has begun, with its epoch and why.
@@ -43,6 +44,7 @@ class Driver:
         containers: ExecutorTable,
         timers: Timers,
         *,
+        goal: Callable[[], int],
         release_held: Callable[[], None],
         context_over: Callable[[str], list[Command]],
         context_begun: Callable[[bool, int], list[Command]],
@@ -52,6 +54,7 @@ class Driver:
         self._settings = settings
         self._lifecycle = lifecycle
         self._containers = containers
+        self._goal = goal
         self._release_held = release_held
         self._seen = False
         self._context_over = context_over
@@ -92,7 +95,7 @@ class Driver:
         again = lifecycle.ready or lifecycle.stopping
         if again:
             commands = self._retire("its SparkContext stopped, and another one started")
-            self._containers.aim(self._settings.initial_executors)
+            self._containers.aim(self._goal())
         elif lifecycle.address and address != lifecycle.address:
             commands = self._retire(f"it looks for the driver at {lifecycle.address}, which listens at {address}")
         lifecycle.address = address
@@ -161,7 +164,7 @@ class Driver:
         epoch = self._lifecycle.epoch + 1
         self._lifecycle.begin(epoch)
         self._containers.begin_epoch(epoch)
-        self._containers.aim(self._settings.initial_executors)
+        self._containers.aim(self._goal())
         began = BeginEpoch(epoch=epoch, restart=self._restarts.count, reason=self._why_again)
         return [began, *self._life_begun(epoch, self._why_again, now_ms)]
 

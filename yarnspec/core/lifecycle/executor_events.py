@@ -11,7 +11,8 @@ from collections.abc import Callable
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.blame import blame, shorten
 from yarnspec.core.containers.deaths import YoungDeath, YoungDeaths
-from yarnspec.core.containers.executor_table import Executor, ExecutorTable
+from yarnspec.core.containers.executor_rows import Executor
+from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.removals import Removals
 from yarnspec.core.lifecycle.driver import Route
 from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle
@@ -27,8 +28,9 @@ LEFT_OVER_TIMER = "left-over-executors"
 class Executors:
     """Follows the executors of one attempt.
 
-    ``came`` is called when one has registered, ``gone`` with every row that leaves the table, ``died_young`` with every
-    death that counts as a failed start, each for the commands that follow from it elsewhere.
+    ``goal`` says how many there shall be when Spark wants so many. ``came`` is called when one has registered, ``gone``
+    with every row that leaves the table, ``died_young`` with every death that counts as a failed start, each for the
+    commands that follow from it elsewhere.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Executors:
         hosts: Hosts,
         timers: Timers,
         *,
+        goal: Callable[[int], int],
         came: Callable[[int], list[Command]],
         gone: Callable[[Executor, int], list[Command]],
         died_young: Callable[[YoungDeath, int], list[Command]],
@@ -48,6 +51,7 @@ class Executors:
         self._containers = containers
         self._hosts = hosts
         self._timers = timers
+        self._goal = goal
         self._came = came
         self._gone = gone
         self._told_young = died_young
@@ -100,7 +104,7 @@ class Executors:
             self._containers.held = 0
 
     def _target_changed(self, event: ev.TargetExecutorsChanged, _now_ms: int) -> list[Command]:
-        self._containers.aim(max(0, event.count))
+        self._containers.aim(self._goal(max(0, event.count)))
         return []
 
     def _unwanted(self, event: ev.ExecutorsUnwanted, _now_ms: int) -> list[Command]:

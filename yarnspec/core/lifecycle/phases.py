@@ -38,6 +38,8 @@ class Lifecycle:
         self.driver: Driver = "none"
         self.over: Literal["", "finished", "abandoned"] = ""
         self.pending_reason = ""
+        self.awaited = 0
+        """How many executors the job waits for before it starts; 0: one is enough, whether it has started or not."""
 
     def begin(self, epoch: int) -> None:
         """Begin an epoch: a new driver starts."""
@@ -98,28 +100,37 @@ class Lifecycle:
         self._waiting_since_ms = now_ms
         return [self._deadline(now_ms, containers)]
 
-    def timed_out(self, containers: ExecutorTable, now_ms: int, blocked: tuple[str, ...]) -> str:
-        """Why the wait for resources is over without success, or an empty string when resources came."""
+    def timed_out(self, containers: ExecutorTable, have: int, now_ms: int, blocked: tuple[str, ...]) -> str:
+        """Why the wait for resources is over without success, or an empty string when resources came.
+
+        ``have``: how many executors count for the start.
+        """
         since_ms = self._waiting_since_ms
-        if since_ms is None or not self._insufficient(containers):
+        if since_ms is None or not self._insufficient(containers) or (self.awaited and have >= self.awaited):
             return ""
+        came = f"only {have} of at least {self.awaited} executors" if self.awaited > 1 else "no executor"
         starting = containers.count("allocated")
         hint = f"; {starting} containers started but did not register, see their logs" if starting else ""
         avoided = f"; blocked hosts: {', '.join(blocked)}" if blocked else ""
         said = self.pending_reason or "no reason given"
         return (
-            f"no executor came within {(now_ms - since_ms) // 1000} s ({containers.summary()}){hint}{avoided}; "
+            f"{came} came within {(now_ms - since_ms) // 1000} s ({containers.summary()}){hint}{avoided}; "
             f"the ResourceManager says: {said}"
         )
 
     def _deadline(self, now_ms: int, containers: ExecutorTable) -> SetTimer:
         limit_ms = self._settings.resources.wait_timeout_ms
-        reason = f"an executor must register within {limit_ms // 1000} s ({containers.summary()})"
+        least = f"{self.awaited} executors" if self.awaited > 1 else "an executor"
+        reason = f"{least} must register within {limit_ms // 1000} s ({containers.summary()})"
         return self._timers.set(WAIT_TIMER, now_ms + limit_ms, reason)
 
     def _insufficient(self, containers: ExecutorTable) -> bool:
-        if not self.lives or self.stopping or self.over or containers.target <= 0 or self.sufficient(containers):
+        if not self.lives or self.stopping or self.over or containers.target <= 0:
             return False
+        if self.ready:
+            # A start that is awaited ends its wait itself, so that it has an end however resources come and go.
+            return self.awaited > 0 or not self.sufficient(containers)
         # Before the driver listens no executor can register, however long the program takes to get there: until then
         # only containers that YARN does not give are waited for.
-        return self.ready or (containers.count("allocated") == 0 and containers.held == 0)
+        there = containers.count("allocated", "running")
+        return there < max(1, self.awaited) and containers.held == 0

@@ -81,6 +81,70 @@ class StopDriver(Command, frozen=True):
     """End the driver's processes in order, by force after a grace period."""
 
 
+ApplicationPhaseName = Literal[
+    "created", "waiting_for_resources", "creating_graph", "executing", "restarting", "finished", "failed"
+]
+
+
+class EnterPhase(Command, frozen=True):
+    """The application is in this phase now, or waits for something else in it: for the event log and the status.
+
+    The job goes on with ``sufficient`` executors, and can use ``desired``. ``until_ms``: when the wait ends at the
+    latest; None: nobody knows.
+    """
+
+    phase: ApplicationPhaseName
+    sufficient: int = 0
+    desired: int = 0
+    waits_for: str = ""
+    until_ms: int | None = None
+
+
+class DeclareReady(Command, frozen=True):
+    """Tell Spark's scheduler backend that it is ready: the program goes on, and tasks start."""
+
+
+class ChangeBounds(Command, frozen=True):
+    """At least and at most so many executors are to be there from now on; ``reason`` says when it takes effect."""
+
+    least: int
+    most: int
+    by: str
+
+
+class RefuseScale(Command, frozen=True):
+    """A request for other bounds was refused; ``reason`` says why."""
+
+    least: int
+    most: int
+
+
+class KeepSurplus(Command, frozen=True):
+    """One executor too many is not given back yet, as ``reason`` says. For the event log: nothing is to be done."""
+
+    executor_id: str
+
+
+RescaleCause = Literal["new requirements", "new resources"]
+
+
+class BeginRescale(Command, frozen=True):
+    """The number of executors changes from ``before`` to ``wanted``, the ``number``-th time: for log and status."""
+
+    number: int
+    cause: RescaleCause
+    wanted: int
+    before: int
+
+
+class EndRescale(Command, frozen=True):
+    """The rescale that began last is over with ``got`` executors, and ``why``: for the event log and the status."""
+
+    number: int
+    got: int
+    why: str
+
+
 class RequestContainers(Command, frozen=True):
     """Ask Skein for one container for each executor id. The ids are new, and never used again in this application."""
 

@@ -108,6 +108,19 @@ class UnblockRequested(Event, frozen=True):
     index: int | None = None
 
 
+class ScaleRequested(Event, frozen=True):
+    """Somebody wants at least and at most so many executors from now on; ``earlier``: in an earlier attempt.
+
+    ``force``: although the hosts that are known have not room for the least.
+    """
+
+    least: int
+    most: int
+    by: str
+    force: bool = False
+    earlier: bool = False
+
+
 class ClusterBlock(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of the list of blocked hosts that all applications of a cluster share.
 

@@ -105,6 +105,7 @@ class Observations:
 
 COLUMNS = tuple(each.name for each in fields(Observations) if each.name not in ("hosts", "executors", "texts"))
 """The names of the columns, in the order in which they travel."""
+_NAMES = frozenset(COLUMNS)
 
 
 class ObservationsBuilder:
@@ -114,31 +115,35 @@ class ObservationsBuilder:
     """
 
     def __init__(self) -> None:
-        self._columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
+        self._rows: list[dict[str, int]] = []
         self._hosts: dict[str, int] = {}
         self._executors: dict[str, int] = {}
         self._texts: dict[int, str] = {}
 
     def __len__(self) -> int:
-        return len(self._columns["kind"])
+        return len(self._rows)
 
     def add(self, kind: RowKind, *, host: str = "", executor: str = "", text: str = "", **numbers: int) -> None:
         """Add a row; ``numbers`` by the names of the columns. Raises KeyError for a name that is no column."""
-        unknown = numbers.keys() - self._columns.keys()
-        if unknown:
-            raise KeyError(f"no such column: {', '.join(sorted(unknown))}")
+        if not numbers.keys() <= _NAMES:
+            raise KeyError(f"no such column: {', '.join(sorted(numbers.keys() - _NAMES))}")
         if text:
             self._texts[len(self)] = text
-        numbers["kind"] = kind
-        numbers["host"] = self._hosts.setdefault(host, len(self._hosts)) if host else NONE
-        numbers["executor"] = self._executors.setdefault(executor, len(self._executors)) if executor else NONE
-        for name, column in self._columns.items():
-            column.append(numbers.get(name, NONE))
+        numbers["kind"] = int(kind)
+        if host:
+            numbers["host"] = self._hosts.setdefault(host, len(self._hosts))
+        if executor:
+            numbers["executor"] = self._executors.setdefault(executor, len(self._executors))
+        self._rows.append(numbers)
 
     def take(self) -> Observations:
         """The batch so far; the builder is empty afterwards."""
+        count = len(self._rows)
         batch = Observations(
-            **{name: np.array(column, dtype=np.int64) for name, column in self._columns.items()},
+            **{
+                name: np.fromiter((row.get(name, NONE) for row in self._rows), dtype=np.int64, count=count)
+                for name in COLUMNS
+            },
             hosts=tuple(self._hosts),
             executors=tuple(self._executors),
             texts=self._texts,

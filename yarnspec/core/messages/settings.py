@@ -54,7 +54,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     ``excluded_hosts`` are blocked before the first container is asked for, so no container can slip onto one while
     the negotiator starts. ``max_executor_failures`` of None means max(3, 2 x target), Spark's own rule. ``task_cpus``
-    is ``spark.task.cpus``: an executor has as many slots as that goes into its cores.
+    is ``spark.task.cpus``: an executor has as many slots as that goes into its cores. ``registered_ratio`` and
+    ``registered_wait_ms`` are Spark's rule for the start, ``spark.scheduler.minRegisteredResourcesRatio`` and
+    ``spark.scheduler.maxRegisteredResourcesWaitingTime``. ``dynamic_bounds``: those of dynamic allocation, if it is on.
     """
 
     initial_executors: int
@@ -62,6 +64,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     executor_vcores: int = 1
     executor_label: str = ""
     task_cpus: int = 1
+    registered_ratio: float = 0.8
+    registered_wait_ms: int = 30_000
+    dynamic_bounds: tuple[int, int] | None = None
 
     excluded_hosts: tuple[str, ...] = ()
     force_excluded: bool = False

@@ -29,6 +29,10 @@ class Timers:
         """Whether ``name`` is set and has not fired."""
         return name in self._due_ms
 
+    def due_ms(self, name: str) -> int | None:
+        """When ``name`` is due; None when it is not wanted."""
+        return self._due_ms.get(name)
+
     def take(self, event: TimerFired, now_ms: int) -> bool | SetTimer:
         """Whether the fired timer is due; it is forgotten then.
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from yarnspec.core.options.types import CountOrZero, FactorOrZero, MsOrZero, Share, TextOrNone
+from yarnspec.core.options.types import CountOrZero, FactorOrZero, MsOrOff, MsOrZero, Share, TextOrNone
 
 
 class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,12 +60,35 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResourcesSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How long an application waits for what it asked for."""
+    """How many executors an application starts and runs with, and when it goes over to another number."""
+
+    min_executors: CountOrZero = 0
+    """The job starts with at least this many executors on hosts that are not blocked, never with fewer
+    (`--min-executors`). 0, with max_executors at 0 as well: it starts when Spark would start it."""
+
+    max_executors: CountOrZero = 0
+    """So many executors are asked for; the job starts as soon as they are there (`--max-executors`). 0: as many as
+    `--num-executors` says."""
 
     wait_timeout_ms: MsOrZero = 300_000
-    """How long an application waits for its first containers. Then it ends with exit code 6, and with the reason that
-    YARN gives for the delay. A submit that waits also counts the time until the application master of each attempt gets
-    a container. It kills an application that got none. 0: wait for ever."""
+    """How long an application waits for its first containers, or for min_executors of them. Then it ends with exit code
+    6, and with the reason that YARN gives for the delay. A submit that waits also counts the time until the application
+    master of each attempt gets a container. It kills an application that got none. 0: wait for ever."""
+
+    submission_stabilization_ms: MsOrZero = 10_000
+    """How long a job that has min_executors waits for more before it starts; max_executors end this wait."""
+
+    rescale_cooldown_ms: MsOrZero = 30_000
+    """After a change of the number of executors, and after the start, the next change waits at least this long."""
+
+    rescale_stabilization_ms: MsOrZero = 60_000
+    """How long further changes are waited for before the number of executors changes. It counts from the first of
+    them, or from the end of the cooldown. A change that makes room for max_executors ends it at the next end of a
+    stage."""
+
+    rescale_max_delay_ms: MsOrOff = -1
+    """After this time a change of the number of executors does not wait for the end of a stage any more. 0: no change
+    waits for one."""
 
 
 class ExecutorSettings(msgspec.Struct, frozen=True, kw_only=True):

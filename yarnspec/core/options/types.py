@@ -16,3 +16,6 @@ TextOrNone = Annotated[str, msgspec.Meta(min_length=0)]
 """A text that may be empty; every other one must not be."""
 MsOrZero = Annotated[int, msgspec.Meta(ge=0)]
 """A duration that may be 0; every other one must be longer."""
+MsOrOff = Annotated[int, msgspec.Meta(ge=-1)]
+"""A duration that may be 0 or `off`, which is -1."""
+CountOrZero = Annotated[int, msgspec.Meta(ge=0)]

@@ -21,7 +21,7 @@ from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record, decode_lines
 from yarnspec.observe.http import rest
-from yarnspec.observe.http.rest import Answer, BlockBody, Endpoint, HostEntry, OutputChunk, UnblockBody
+from yarnspec.observe.http.rest import Answer, BlockBody, Endpoint, HostEntry, OutputChunk, ScaleBody, UnblockBody
 
 _PAUSE_S = 1.0
 _FIRST_RETRY_S = 0.1
@@ -115,6 +115,10 @@ class NegotiatorClient:
     def unblock(self, body: UnblockBody) -> Answer:
         """Ask for a host to be let in again."""
         return self._decoded(self._ask("POST", "/hosts/unblock", body=msgspec.json.encode(body)), Answer)
+
+    def scale(self, body: ScaleBody) -> Answer:
+        """Ask for other bounds for the number of executors."""
+        return self._decoded(self._ask("POST", "/scale", body=msgspec.json.encode(body)), Answer)
 
     def explain_task(self, stage: int, index: int) -> Explanation | None:
         """Why a task was, or was not, acted on; None when the negotiator knows no such task."""

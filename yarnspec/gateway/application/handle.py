@@ -24,7 +24,7 @@ from yarnspec.gateway.logs.outputrest import OutputRest
 from yarnspec.gateway.logs.role_logs import LogContainer, LogPiece, LogReader, Role
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record
-from yarnspec.observe.http.rest import ENDPOINT_FILE, Answer, BlockBody, HostEntry, UnblockBody
+from yarnspec.observe.http.rest import ENDPOINT_FILE, Answer, BlockBody, HostEntry, ScaleBody, UnblockBody
 from yarnspec.observe.log.history import Result
 from yarnspec.observe.status.metrics import exposition
 from yarnspec.observe.status.status_fold import StatusFold
@@ -318,6 +318,23 @@ class Application:
             self.client.unblock(UnblockBody(host=host, by=self._cluster.login)), f"{host} is not unblocked"
         )
 
+    def scale(self, min_executors: int, max_executors: int, *, force: bool = False) -> Answer:
+        """Have at least and at most so many executors from now on, in later attempts as well.
+
+        The answer's ``reason`` says when it takes effect. ``force``: although the hosts that the cluster has now have
+        no room for the least, as more will come.
+
+        Raises:
+            UsageError: the numbers make no sense, or the application has ended.
+            NotAllowed: refused; the message says why.
+        """
+        if not 1 <= min_executors <= max_executors:
+            message = f"at least {min_executors} and at most {max_executors}: the least is 1 or more, the most no less"
+            raise UsageError(message)
+        self._check_runs("a running application is scaled")
+        body = ScaleBody(min_executors=min_executors, max_executors=max_executors, by=self._cluster.login, force=force)
+        return self._accepted(self.client.scale(body), f"{self.id} is not scaled")
+
     def kill(self, because: GivenUp | None = None) -> bool:
         """End it now; False when it had ended already. Its staging directory is removed as well.
 
@@ -419,11 +436,14 @@ class Application:
     def _aggregated(self, container_id: str | None, names: tuple[str, ...]) -> Iterator[bytes]:
         return aggregated_logs(self.id, container_id=container_id, log_files=names, environ=self._cluster.environ)
 
-    def _check_host(self, host: str) -> None:
+    def _check_runs(self, said: str) -> None:
         report = self.report()
         if report is None or report.ended:
-            message = f"{self.id} has ended: hosts are blocked for running applications"
+            message = f"{self.id} has ended: {said}"
             raise UsageError(message)
+
+    def _check_host(self, host: str) -> None:
+        self._check_runs("hosts are blocked for running applications")
         known = [entry.host for entry in self.client.hosts()] or [entry.host for entry in self._cluster.rm.hosts()]
         if host not in known:
             near = difflib.get_close_matches(host, known, n=1)

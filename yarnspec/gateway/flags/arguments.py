@@ -199,6 +199,21 @@ FLAGS: tuple[Flag, ...] = (
     _refused(("--version",), "use `yarnspec --version`.", None),
     _refused(("--usage-error",), "it is Spark's own; use `yarnspec submit --help`.", None),
     Flag(
+        names=("--min-executors",),
+        field="min_executors",
+        metavar="N",
+        group="yarnspec",
+        help="Start with N executors at least, and end with exit code 6 when fewer come in time "
+        "(resources.wait_timeout); without it the job starts when Spark would start it.",
+    ),
+    Flag(
+        names=("--max-executors",),
+        field="max_executors",
+        metavar="N",
+        group="yarnspec",
+        help="Ask for N executors; the job starts at once when they are there. Without it: --num-executors.",
+    ),
+    Flag(
         names=("--exclude-hosts",),
         field="exclude_hosts",
         shape="list",

@@ -53,6 +53,8 @@ class SubmitRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     supervise: bool = False
     total_executor_cores: Size = None
 
+    min_executors: Size = None
+    max_executors: Size = None
     exclude_hosts: tuple[str, ...] = ()
     placement_constraint: str | None = None
     force: bool = False

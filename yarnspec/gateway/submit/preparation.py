@@ -21,6 +21,7 @@ from yarnspec.gateway.submit.constraintcheck import check_constraint
 from yarnspec.gateway.submit.listedhosts import listed_hosts
 from yarnspec.gateway.submit.sparkarchive import spark_jars_file
 from yarnspec.gateway.translation import recovery, shuffleservice, speculation
+from yarnspec.gateway.translation.bounds import dynamic_bounds, registered_rule
 from yarnspec.gateway.translation.packing import as_archive
 from yarnspec.gateway.translation.shipping import ShippedFile
 from yarnspec.gateway.translation.sizes import Sizes, plan_sizes
@@ -164,6 +165,7 @@ def _plan(
     environment = translation.python.environment
     python = environment.python if environment is not None else sys.executable
     spark_jars = translation.spark_jars
+    ratio, wait_ms = registered_rule(translation.properties)
     return Plan(
         name=translation.yarn.name,
         user=cluster.user,
@@ -175,6 +177,9 @@ def _plan(
         ),
         executors=sizes.executor,
         initial_executors=sizes.initial_executors,
+        registered_ratio=ratio,
+        registered_wait_ms=wait_ms,
+        dynamic_bounds=dynamic_bounds(translation.properties),
         placement_mode=placement.mode,
         host_attribute=translation.options.placement.host_attribute,
         excluded_hosts=translation.exclude_hosts,

@@ -15,7 +15,15 @@ import msgspec
 
 from yarnspec.errors import UsageError
 from yarnspec.gateway.flags.merge import conf_directory, merge, redact
-from yarnspec.gateway.translation import python_choice, recovery, shuffleservice, speculation, taskplacing, yarn_keys
+from yarnspec.gateway.translation import (
+    bounds,
+    python_choice,
+    recovery,
+    shuffleservice,
+    speculation,
+    taskplacing,
+    yarn_keys,
+)
 from yarnspec.gateway.translation.cluster_paths import (
     SparkJars,
     class_path,
@@ -176,7 +184,10 @@ def translate(
             own = [variables["PYTHONPATH"]] if "PYTHONPATH" in variables else []
             variables["PYTHONPATH"] = ":".join([*own, *hold.python_path(), *([] if own else ["$PYTHONPATH"])])
     jars = spark_jars(request.spark_jars, given, warnings)
-    translated = apply_to_options(given, options, asked)
+    limits = bounds.bounded(request, given, merged.origins, apply_to_options(given, options, asked))
+    translated = limits.options
+    given |= limits.properties
+    warnings += limits.warnings
     recovery_off = recovery.why_off(given, translated, asked)
     if recovery_off:
         warnings.append(f"finished work is not kept for a next driver: {recovery_off}")
@@ -193,6 +204,7 @@ def translate(
     for key, value in (("spark.pyspark.python", python.workers), ("spark.pyspark.driver.python", python.driver)):
         if value is not None:
             properties[key] = value
+    ours |= limits.properties
     origins = {key: "yarnspec" if key in ours else merged.origins.get(key, "yarnspec") for key in properties}
     return Translation(
         properties=properties,

@@ -220,6 +220,40 @@ class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
     live: tuple[LiveAdoption, ...] = ()
 
 
+class RescaleStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of the number of executors: ``cause``, from how many to how many, how many came, and why it ended.
+
+    ``end_ms`` None: it goes on.
+    """
+
+    number: int
+    cause: str
+    before: int
+    wanted: int
+    got: int = 0
+    begin_ms: int
+    end_ms: int | None = None
+    why: str = ""
+
+
+class ResourcesStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The application's phase by its resources, and what it waits for until when.
+
+    ``have`` executors are registered on hosts that are not blocked. ``sufficient`` are the least that the job starts
+    with, ``desired`` all that it can use. ``until_ms``: when the wait is over at the latest; None: there is no end.
+    ``rescales``: the newest changes of the number of executors, oldest first.
+    """
+
+    phase: str
+    since_ms: int
+    have: int
+    sufficient: int
+    desired: int
+    waits_for: str = ""
+    until_ms: int | None = None
+    rescales: tuple[RescaleStatus, ...] = ()
+
+
 class DriverRestarts(msgspec.Struct, frozen=True, kw_only=True):
     """How often a driver that had died was started again in this attempt, and why the last time."""
 
@@ -292,6 +326,7 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     pending_reason: str = ""
     asks: tuple[AskStatus, ...] = ()
     relaxations: tuple[Relaxation, ...] = ()
+    resources: ResourcesStatus | None = None
     stages: tuple[StageStatus, ...] = ()
     tasks: TaskCounts = TaskCounts()
     speculation: SpeculationStatus | None = None

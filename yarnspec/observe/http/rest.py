@@ -10,6 +10,7 @@ GET    /output        the driver's ``stream`` (stdout, stderr) from ``offset``; 
 GET    /hosts         the cluster's hosts, and which are blocked
 POST   /hosts/block   ``BlockBody`` → ``Answer``
 POST   /hosts/unblock ``UnblockBody`` → ``Answer``
+POST   /scale         ``ScaleBody`` → ``Answer``
 GET    /explain       ``Explanation`` of the task ``stage`` and ``index``, or of the ``host``; null: there is no such
 GET    /metrics       the status' numbers in Prometheus' text form
 ====== ============== ===================================================================================
@@ -55,6 +56,15 @@ class BlockBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     reason: str
     by: str
     duration_ms: int | None = None
+    force: bool = False
+
+
+class ScaleBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request for at least and at most so many executors; ``force``: more hosts will come."""
+
+    min_executors: int
+    max_executors: int
+    by: str
     force: bool = False
 
 

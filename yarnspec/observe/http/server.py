@@ -31,7 +31,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from yarnspec.core.copies.speculationview import Explanation
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.http import rest
-from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, UnblockBody
+from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, ScaleBody, UnblockBody
 from yarnspec.observe.log.eventlog import EventChunk
 from yarnspec.observe.status.metrics import CONTENT_TYPE, exposition
 
@@ -61,6 +61,9 @@ class Requests(Protocol):
 
     def unblock(self, body: UnblockBody, /) -> Answer:
         """Ask for the end of a block and wait for the decision."""
+
+    def scale(self, body: ScaleBody, /) -> Answer:
+        """Ask for other bounds and wait for the decision."""
 
     def explain_task(self, stage: int, index: int, /) -> Explanation | None:
         """Why a task of the newest attempt of a stage was, or was not, acted on; None if no such task is known."""
@@ -138,6 +141,9 @@ def make_app(requests: Requests, token: str, stopping: Callable[[], bool] = lamb
     async def unblock(request: Request) -> Response:
         return _json(await run_in_threadpool(requests.unblock, await _body(request, UnblockBody)))
 
+    async def scale(request: Request) -> Response:
+        return _json(await run_in_threadpool(requests.scale, await _body(request, ScaleBody)))
+
     async def explain(request: Request) -> Response:
         host = request.query_params.get("host", "")
         if host:
@@ -159,6 +165,7 @@ def make_app(requests: Requests, token: str, stopping: Callable[[], bool] = lamb
             Route("/hosts", hosts),
             Route("/hosts/block", block, methods=["POST"]),
             Route("/hosts/unblock", unblock, methods=["POST"]),
+            Route("/scale", scale, methods=["POST"]),
             Route("/explain", explain),
             Route("/metrics", metrics),
         ],

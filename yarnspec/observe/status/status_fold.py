@@ -24,6 +24,7 @@ from yarnspec.observe.status.asks import Asks
 from yarnspec.observe.status.blocks import Blocks
 from yarnspec.observe.status.copies import CopyCounts
 from yarnspec.observe.status.recovery_counts import Kept
+from yarnspec.observe.status.resources import Resources
 from yarnspec.observe.status.stages import Stages
 
 _ENDED_CONTAINERS = 2000
@@ -59,6 +60,7 @@ class StatusFold:
         self._blocks = Blocks()
         self._copies = CopyCounts()
         self._kept = Kept()
+        self._resources = Resources()
         self._restarts: DriverRestarts | None = None
         self._refused: dict[int, dict[str, int]] = {}
         self._list_problems: tuple[str, ...] = ()
@@ -83,6 +85,7 @@ class StatusFold:
         self._asks.apply(message, record.time_ms)
         self._copies.apply(message)
         self._kept.apply(message)
+        self._resources.apply(message, record.time_ms)
         if isinstance(message, commands.Command):
             self._blocks.apply(message, record.time_ms)
             self._apply_command(message, record.time_ms)
@@ -99,7 +102,8 @@ class StatusFold:
         """The status now; ``warnings`` come on top of those from the records."""
         about = about or About()
         containers = sorted((*self._ended.values(), *self._live.values()), key=lambda one: one.id)
-        running = sum(1 for one in self._live.values() if one.role == "executor" and one.state == "RUNNING")
+        hosts = [one.host for one in self._live.values() if one.role == "executor" and one.state == "RUNNING"]
+        running = len(hosts)
         ended = self._final is not None
         on_blocked = any(one.role == "am" and one.host in self._blocks for one in self._live.values())
         if on_blocked:
@@ -127,6 +131,7 @@ class StatusFold:
             pending_reason=self._pending_reason if running < self._wanted and not ended else "",
             asks=self._asks.status(),
             relaxations=self._asks.relaxations(),
+            resources=self._resources.status(sum(host not in self._blocks for host in hosts)),
             stages=tuple(self._copies.with_metrics(stage) for stage in self._stages.newest()),
             tasks=self._stages.counts(running_tasks),
             speculation=self._copies.status(ended=ended),

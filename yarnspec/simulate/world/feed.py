@@ -7,7 +7,6 @@ from collections.abc import Callable
 from yarnspec.core.messages.events import Event, Observed
 from yarnspec.core.messages.observations import NONE, Failure, ObservationsBuilder, RowKind, StageFlag, State
 from yarnspec.simulate.world.clock import Clock
-from yarnspec.simulate.world.scenario import Scenario
 from yarnspec.simulate.world.stagerun import SimulatedAttempt, StageRun
 
 _RECORDS = 1_000
@@ -18,9 +17,9 @@ _READ_AHEAD = 3.0
 class Feed:
     """Collects rows and tells them in batches."""
 
-    def __init__(self, scenario: Scenario, clock: Clock, tell: Callable[[Event], None]) -> None:
-        self._after_ms = scenario.feed_ms
-        self._heartbeat_ms = scenario.heartbeat_ms
+    def __init__(self, after_ms: int, heartbeat_ms: int, clock: Clock, tell: Callable[[Event], None]) -> None:
+        self._after_ms = after_ms
+        self._heartbeat_ms = heartbeat_ms
         self._clock = clock
         self._tell = tell
         self._rows = ObservationsBuilder()

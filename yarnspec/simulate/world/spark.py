@@ -44,7 +44,7 @@ class Spark:
         self._rules = rules
         self._tell = tell
         self._over = over
-        self._feed = Feed(scenario, clock, tell)
+        self._feed = Feed(scenario.feed_ms, scenario.heartbeat_ms, clock, tell)
         self._hosts = {host.name: host for host in scenario.hosts}
         self._dead: set[str] = set()
         self._executors: dict[str, str] = {}

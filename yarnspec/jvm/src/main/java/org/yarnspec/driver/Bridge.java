@@ -221,6 +221,13 @@ public final class Bridge {
         }
     }
 
+    /** Lets the SparkContext go on, which waits for executors: there are enough. */
+    public synchronized void declareReady() {
+        if (backend != null) {
+            backend.declareReady();
+        }
+    }
+
     /**
      * Asks for another attempt of each of these tasks, to start as soon as a slot fits.
      *

@@ -48,6 +48,8 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
     });
     private final int initialExecutors;
     private final int fixedParallelism;
+    private final boolean awaitsNegotiator;
+    private volatile boolean declaredReady;
     private int toldExecutors = -1;
     private volatile boolean stopping;
 
@@ -74,6 +76,7 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
                 context.conf().getTimeAsMs("spark.yarnspec.lossReason.timeoutMs", LOSS_REASON_TIMEOUT_MS + "ms");
         this.initialExecutors = initialExecutors(context.conf());
         this.fixedParallelism = fixedParallelism(context.conf(), initialExecutors);
+        this.awaitsNegotiator = context.conf().getBoolean("spark.yarnspec.start.awaitsNegotiator", false);
     }
 
     /** The fixed number of executors, or the number that dynamic allocation begins with. */
@@ -177,6 +180,20 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
     @Override
     public boolean sufficientResourcesRegistered() {
         return totalRegisteredExecutors().get() >= initialExecutors * minRegisteredRatio();
+    }
+
+    /**
+     * With bounds for the number of executors the negotiator alone says when tasks may start; else Spark's own rule holds.
+     * Spark asks every 100 ms while the program stands in {@code getOrCreate()}.
+     */
+    @Override
+    public boolean isReady() {
+        return awaitsNegotiator ? declaredReady : super.isReady();
+    }
+
+    /** The negotiator says that there are executors enough. */
+    public void declareReady() {
+        declaredReady = true;
     }
 
     @Override

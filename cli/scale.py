@@ -1,0 +1,38 @@
+"""`yarnspec scale`: change how many executors a running application has at least and at most."""
+
+from __future__ import annotations
+
+import click
+
+from yarnspec.cli.printing import Form, output_option, plain, print_document, settings_options
+from yarnspec.gateway.application.handle import Application
+from yarnspec.options import Options
+
+EXAMPLES = """
+\b
+Example:
+  yarnspec scale application_1700000000000_0001 --min 4 --max 16
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("application", metavar="APP")
+@click.option("--min", "least", type=click.IntRange(min=1), required=True, help="The least that is worth a change.")
+@click.option("--max", "most", type=click.IntRange(min=1), required=True, help="How many executors are asked for.")
+@click.option("--force", is_flag=True, help="Although the cluster has no room for so many: more hosts will come.")
+@output_option
+@settings_options
+def command(*, application: str, least: int, most: int, force: bool, form: Form, settings: Options) -> None:
+    """Have at least and at most so many executors from now on.
+
+    It takes effect at the end of a stage, once the hosts have room for MIN: docs/resources.md tells when. Executors
+    that are too many take no new task, and go when nobody needs what they hold. The next attempt has these bounds, too.
+    """
+    with Application.from_id(application, settings=settings) as found:
+        answer = found.scale(least, most, force=force)
+    if form == "table":
+        click.echo(f"{application}: {least} to {most} executors")
+        click.echo(plain(answer.reason).plain, err=True)
+    else:
+        document = {"application_id": application, "min": least, "max": most, "reason": answer.reason}
+        print_document({"schema": 1, **document}, form)

@@ -1,0 +1,91 @@
+"""`yarnspec simulate`: what a scenario would come to, with the same decisions as on a cluster."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+
+from yarnspec.cli.moments import span
+from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, stdout_console
+from yarnspec.errors import UsageError
+from yarnspec.gateway.simulation.comparison import Variant, variants
+from yarnspec.gateway.simulation.scenario_file import read_scenario
+from yarnspec.simulate.whatif.simulation import Outcome, simulate
+
+_BAR = 40
+
+EXAMPLES = """
+\b
+Examples:
+  yarnspec simulate conf/scenarios/slow-host.yaml --compare
+  yarnspec simulate conf/scenarios/burst.yaml --seed 7 -o json
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("scenario", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="SCENARIO.yaml")
+@click.option("--seed", type=click.IntRange(min=0), help="Another chance than the file's seed gives.")
+@click.option("--compare", is_flag=True, help="Also under Spark's rules, the proposal's, and without speculation.")
+@output_option
+def command(*, scenario: Path, seed: int | None, compare: bool, form: Form) -> None:
+    """Simulate a job on a cluster, in virtual time.
+
+    The decisions are those of yarnspec itself: the same code runs against hosts, containers and tasks that SCENARIO
+    describes. The same scenario and seed give the same run, with the same hash. docs/simulate.md tells what a scenario
+    may hold; `yarnspec replay LOG --to-scenario FILE` makes one of a job that ran.
+    """
+    try:
+        text = scenario.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"cannot read {scenario}: {error}"
+        raise UsageError(message) from error
+    found = read_scenario(text, str(scenario), seed)
+    chosen = variants(found) if compare else [Variant("as written", "", found.plan)]
+    begun = time.monotonic()
+    outcomes = [(one, simulate(one.plan)) for one in chosen]
+    took_s = time.monotonic() - begun
+    if form == "table":
+        _print(outcomes, stdout_console(), took_s)
+    else:
+        runs = [{"rules": one.name, **msgspec.to_builtins(outcome)} for one, outcome in outcomes]
+        print_document({"schema": 1, "scenario": str(scenario), "seed": found.plan.seed, "runs": runs}, form)
+
+
+def _print(outcomes: list[tuple[Variant, Outcome]], console: Console, took_s: float) -> None:
+    first = outcomes[0][1]
+    head = f"{first.name}: {first.hosts:,} hosts, {first.tasks:,} tasks, seed {first.seed}"
+    console.print(plain(head, "bold"))
+    table = columns("RULES", "TIME", "FIRST TASK", "EXECUTOR TIME", "COPIES (WON)", "FAILED", "BLOCKED", "RESCALES")
+    for one, outcome in outcomes:
+        table.add_row(
+            plain(one.name),
+            span(outcome.took_ms),
+            "-" if outcome.first_task_ms is None else span(outcome.first_task_ms),
+            span(outcome.container_s * 1000),
+            f"{outcome.copies} ({outcome.copies_won})",
+            str(outcome.failed_attempts),
+            str(outcome.blocked_hosts),
+            str(len(outcome.rescales)),
+        )
+    console.print(table)
+    if len(outcomes) > 1:
+        console.print()
+        longest = max(outcome.took_ms for _, outcome in outcomes)
+        for one, outcome in outcomes:
+            bar = "█" * max(1, round(_BAR * outcome.took_ms / longest))
+            console.print(plain(f"{one.name:<15} {bar:<{_BAR}} {span(outcome.took_ms)}"))
+    for one, outcome in outcomes:
+        for rescale in outcome.rescales:
+            console.print(
+                plain(
+                    f"{one.name}: after {span(rescale.at_ms)} {rescale.cause}: {rescale.before} -> {rescale.wanted} "
+                    f"executors, got {rescale.got}: {rescale.why or 'goes on'}"
+                )
+            )
+        if outcome.state != "SUCCEEDED":
+            console.print(plain(f"{one.name}: {outcome.state}: {outcome.reason}", "red"))
+    console.print(plain(f"trace {first.digest[:16]}, {first.events:,} events; simulated in {took_s:.1f} s"))

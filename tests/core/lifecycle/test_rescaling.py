@@ -1,0 +1,206 @@
+"""Other bounds while a job runs: when they take effect, what the timeline says, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.core.world import HOSTS, START_MS, World, names, of, only
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages.commands import (
+    AskHeldBlocks,
+    BeginRescale,
+    ChangeBounds,
+    Command,
+    EndRescale,
+    EnterPhase,
+    KeepSurplus,
+    RefuseScale,
+    ReleaseContainer,
+    RequestContainers,
+    SetTimer,
+    UpdateTaskBlocks,
+)
+from yarnspec.core.messages.observations import ObservationsBuilder, RowKind, State
+from yarnspec.core.messages.settings import RecoverySettings, ResourcesSettings
+
+S = 1_000
+RESCALE, QUIET = "rescale", "rescale-quiet"
+
+
+def report(*rooms: int) -> ev.HostsReported:
+    """Hosts with room for so many executors each."""
+    return ev.HostsReported(
+        hosts=tuple(ev.HostReport(host=host, memory_mb=1408 * room) for host, room in zip(HOSTS, rooms, strict=False))
+    )
+
+
+def executing(count: int = 2, *rooms: int, max_delay_ms: int = -1, **changes: object) -> World:
+    """A job that has run for longer than the cooldown, on hosts with room."""
+    world = World(initial_executors=count, resources=ResourcesSettings(rescale_max_delay_ms=max_delay_ms), **changes)
+    world.start()
+    world.tell(report(*(rooms or (2, 2, 2, 2))))
+    world.driver_ready()
+    world.run(*world.wanted())
+    world.tell(ev.JobStarted(job=0, stages=(0,)))
+    world.now_ms = START_MS + 100 * S
+    world.commands.clear()
+    return world
+
+
+def scale(world: World, least: int, most: int, **more: bool) -> list[Command]:
+    return world.tell(ev.ScaleRequested(least=least, most=most, by="ann", **more))
+
+
+def stage_ends(world: World, after_ms: int = 0) -> list[Command]:
+    rows = ObservationsBuilder()
+    rows.add(RowKind.STAGE_STARTED, stage=0, stage_attempt=0, tasks=1, flags=0, time_ms=world.now_ms)
+    rows.add(RowKind.STAGE_ENDED, stage=0, stage_attempt=0, state=int(State.SUCCESS), time_ms=world.now_ms)
+    return world.tell(ev.Observed(rows=rows.take()), after_ms)
+
+
+def test_more_executors_are_asked_for_at_the_end_of_a_stage() -> None:
+    world = executing(2)
+    answer = scale(world, 2, 4)
+    assert "the end of a stage" in only(ChangeBounds, answer).reason
+    assert not of(RequestContainers, answer)
+    answer = stage_ends(world, 5 * S)
+    begun = only(BeginRescale, answer)
+    assert (begun.number, begun.cause, begun.before, begun.wanted) == (1, "new requirements", 2, 4)
+    asked = only(RequestContainers, answer).executor_ids
+    assert len(asked) == 2
+    assert not of(EndRescale, world.run(asked[0]))
+    ended = only(EndRescale, world.run(asked[1]))
+    assert (ended.number, ended.got, ended.why) == (1, 4, "succeeded")
+
+
+def test_without_a_stages_end_max_delay_is_the_longest_wait() -> None:
+    world = executing(2, max_delay_ms=10 * S)
+    answer = scale(world, 2, 4)
+    (timer,) = (one for one in of(SetTimer, answer) if one.name == RESCALE)
+    assert timer.at_ms == world.now_ms + 10 * S
+    assert of(BeginRescale, world.fire(RESCALE, timer.at_ms))
+
+
+def test_after_a_rescale_the_cooldown_holds_the_next_one() -> None:
+    world = executing(2)
+    scale(world, 2, 3)
+    stage_ends(world)
+    world.now_ms += S
+    answer = scale(world, 2, 4)
+    assert "the end of the cooldown" in only(ChangeBounds, answer).reason
+    assert not of(BeginRescale, stage_ends(world, S))
+    world.fire(RESCALE, world.now_ms + 28 * S)
+    (begun,) = of(BeginRescale, stage_ends(world, S))
+    assert begun.number == 2
+
+
+def test_with_room_for_the_least_only_more_is_waited_for_and_hosts_that_come_one_by_one_are_one_rescale() -> None:
+    world = executing(1, 1)
+    answer = scale(world, 2, 4, force=True)
+    assert "room for 2 executors" in only(ChangeBounds, answer).reason
+    world.tell(report(1, 1), 10 * S)
+    for rooms in ((1, 1), (1, 1, 1)):
+        world.tell(report(*rooms), 10 * S)
+        assert not of(BeginRescale, stage_ends(world))  # not all that is desired
+    world.now_ms = START_MS + 170 * S
+    waits = world.fire(RESCALE, world.now_ms)
+    assert "the end of a stage" in only(EnterPhase, waits).waits_for
+    assert only(BeginRescale, stage_ends(world)).wanted == 4
+    assert not of(BeginRescale, world.tell(report(1, 1, 1, 1), S))
+    assert len(of(BeginRescale, world.commands)) == 1
+
+
+def test_the_worked_example_of_the_proposal() -> None:
+    """One slot, one executor. A second host comes, and 2 to 3 are asked for; with 3 to 3 all are waited for."""
+    world = executing(1, 1)
+    world.tell(report(1, 1))
+    scale(world, 2, 3)
+    assert not of(BeginRescale, stage_ends(world, 59 * S))
+    world.fire(RESCALE, START_MS + 160 * S)
+    assert of(BeginRescale, stage_ends(world))
+
+    world = executing(1, 1)
+    world.tell(report(1, 1))
+    scale(world, 3, 3, force=True)
+    for _ in range(10):
+        assert not of(BeginRescale, stage_ends(world, 60 * S))
+    world.tell(report(1, 1, 1))
+    assert of(BeginRescale, stage_ends(world, S))
+
+
+def test_fewer_executors_take_no_new_task_and_go_when_they_hold_nothing() -> None:
+    world = executing(3)
+    scale(world, 1, 2)
+    answer = stage_ends(world)
+    assert only(BeginRescale, answer).wanted == 2
+    (gone,) = only(UpdateTaskBlocks, answer).executors
+    assert gone == "3"
+    timers = [one for one in of(SetTimer, world.commands) if one.name == "extra-containers"]
+    asked: list[AskHeldBlocks] = []
+    for _ in range(6):
+        if asked:
+            break
+        due = [one for one in of(SetTimer, world.commands) if one.name not in (RESCALE, QUIET)]
+        for one in sorted(due, key=lambda each: each.at_ms):
+            asked += of(AskHeldBlocks, world.fire(one.name, max(one.at_ms, world.now_ms + S)))
+    assert asked[0].executor_id == "3", timers
+    kept = world.tell(ev.HeldBlocksTold(executor_id="3", count=ev.ONLY_MAP_OUTPUTS))
+    assert "map outputs" in only(KeepSurplus, kept).reason
+    assert not of(ReleaseContainer, kept)
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    world = executing(2, 2, 2)
+    assert "have room for 4 executors of this size" in only(RefuseScale, scale(world, 5, 6)).reason
+    assert "the most no less" in only(RefuseScale, scale(world, 3, 2)).reason
+    assert "1 or more" in only(RefuseScale, scale(world, 0, 2)).reason
+    dynamic = executing(2, dynamic_bounds=(1, 8))
+    assert "final since the submit" in only(RefuseScale, scale(dynamic, 1, 9)).reason
+    assert "final since the submit" in only(RefuseScale, scale(dynamic, 2, 8)).reason
+
+
+def test_with_dynamic_allocation_spark_says_how_many_within_the_bounds() -> None:
+    world = executing(2, dynamic_bounds=(1, 8))
+    scale(world, 1, 3)
+    assert len(only(RequestContainers, world.tell(ev.TargetExecutorsChanged(count=6))).executor_ids) == 1
+    assert world.view().target == 3
+
+
+@pytest.mark.parametrize("ready", [False, True])
+def test_before_the_job_executes_other_bounds_hold_at_once(ready: bool) -> None:
+    world = World(initial_executors=2, resources=ResourcesSettings(min_executors=2, max_executors=2))
+    world.start()
+    if ready:
+        world.driver_ready()
+    answer = scale(world, 1, 4)
+    assert only(ChangeBounds, answer).reason == "it holds at once"
+    assert len(only(RequestContainers, answer).executor_ids) == 2
+
+
+def test_the_next_driver_has_the_bounds_that_were_asked_for() -> None:
+    world = executing(2, recovery=RecoverySettings(driver_restarts=2, enabled=False))
+    scale(world, 2, 4)
+    world.tell(ev.DriverStopping())
+    world.driver_ready()
+    assert world.view().target == 4
+    world.tell(ev.TargetExecutorsChanged(count=2))  # what its configuration says
+    assert world.view().target == 4
+
+
+def test_executors_that_come_after_the_start_are_one_rescale_for_each_burst() -> None:
+    world = World(initial_executors=4, resources=ResourcesSettings(min_executors=1, max_executors=4))
+    world.start()
+    world.driver_ready()
+    ids = world.wanted()
+    world.run(ids[0])
+    world.fire("resources", START_MS + 10 * S)
+    world.tell(ev.JobStarted(job=0, stages=(0,)))
+    assert only(BeginRescale, world.run(ids[1])).cause == "new resources"
+    assert not of(BeginRescale, world.run(ids[2]))
+    ended = only(EndRescale, world.fire(QUIET, world.now_ms + 60 * S))
+    assert (ended.got, ended.why) == (3, "3 of 4 came; what is missing stays asked for")
+    world.lose(ids[2], -102)
+    assert names(world.run("5")) == []  # a replacement is no rescale
+    answer = world.run(ids[3])
+    assert only(BeginRescale, answer).before == 3
+    assert only(EndRescale, answer).why == "succeeded"

@@ -1,0 +1,80 @@
+"""The rows of the table of executors, counted as they change: a cluster may have ten thousand of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["wanted", "allocated", "running", "releasing"]
+
+
+@dataclass(slots=True)
+class Executor:
+    """One executor and its container."""
+
+    executor_id: str
+    state: State
+    container_id: str = ""
+    host: str = ""
+    cores: int = 0
+    registered_ms: int | None = None
+    why: str = ""
+    of_earlier_context: bool = False
+    """It served a SparkContext that has stopped: the one that runs now never knew it."""
+    preemption_announced: bool = False
+    extra: bool = False
+
+    def healthy(self, now_ms: int, young_ms: int) -> bool:
+        """Whether it has been registered for so long that its start cannot be called a failure."""
+        return self.registered_ms is not None and now_ms - self.registered_ms >= young_ms
+
+
+class ExecutorRows(dict[str, Executor]):
+    """The rows by executor id, and how many of them are in each state.
+
+    A row that is in here changes its state by ``become`` and ``be_extra`` only.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._counts: Counter[tuple[State, bool]] = Counter()
+        self._running: dict[str, str] | None = None
+
+    def __setitem__(self, executor_id: str, row: Executor) -> None:
+        if executor_id in self:
+            del self[executor_id]
+        super().__setitem__(executor_id, row)
+        self._counts[row.state, row.extra] += 1
+        self._running = None
+
+    def __delitem__(self, executor_id: str) -> None:
+        row = self[executor_id]
+        super().__delitem__(executor_id)
+        self._counts[row.state, row.extra] -= 1
+        self._running = None
+
+    def become(self, row: Executor, state: State) -> None:
+        """A row gets another state."""
+        self._counts[row.state, row.extra] -= 1
+        row.state = state
+        self._counts[row.state, row.extra] += 1
+        self._running = None
+
+    def be_extra(self, row: Executor, *, extra: bool) -> None:
+        """A row counts towards the target, or beside it."""
+        self._counts[row.state, row.extra] -= 1
+        row.extra = extra
+        self._counts[row.state, row.extra] += 1
+
+    def count(self, *states: State, extra: bool | None = None) -> int:
+        """How many rows are in one of these states; ``extra``: only those beside the target, or only the others."""
+        kinds = (False, True) if extra is None else (extra,)
+        return sum(self._counts[state, kind] for state in states for kind in kinds)
+
+    def running(self) -> Mapping[str, str]:
+        """The executors that are registered and stay, with their hosts."""
+        if self._running is None:
+            self._running = {row.executor_id: row.host for row in self.values() if row.state == "running"}
+        return self._running

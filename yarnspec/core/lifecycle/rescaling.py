@@ -1,0 +1,248 @@
+"""When the number of executors of a running job changes, and the timeline of its changes.
+
+Somebody asks for other bounds (`yarnspec scale`): the transition manager says when they take effect. *Sufficient* means
+that the hosts which are not blocked have room for the least, and that another number would be asked for; *desired*
+means room for the most. The end of a stage is the good moment. Executors beyond the most take no new task then, and go
+when they are idle and hold nothing that may still be read.
+
+Nothing else waits for this: executors that register get tasks at once, replacements and what dynamic allocation wants
+are asked for at once. Executors that come later than the start are a rescale of their own in the timeline, one for each
+burst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from yarnspec.core.blocking.blocklist import Blocklist
+from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.lifecycle.resource_wait import Bounds, Supply
+from yarnspec.core.lifecycle.transitions import Cooldown, Stabilized, Stabilizing, StateTransitionManager, Timing
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages.commands import BeginRescale, Command, EndRescale, RescaleCause
+from yarnspec.core.messages.observations import RowKind
+from yarnspec.core.messages.settings import Settings
+from yarnspec.core.messages.timers import Timers
+from yarnspec.core.options.placement import ResourcesSettings
+
+RESCALE_TIMER = "rescale"
+QUIET_TIMER = "rescale-quiet"
+QUIET_MS = 60_000
+"""A rescale is over when nothing more has come for so long: what is missing stays asked for."""
+_OFF_MS = -1
+
+
+class Room:
+    """For how many executors the cluster has room, whoever uses it now; None: nobody knows."""
+
+    def __init__(self, settings: Settings, hosts: Hosts, blocklist: Blocklist) -> None:
+        self._memory_mb = max(1, settings.executor_memory_mb)
+        self._hosts = hosts
+        self._blocklist = blocklist
+
+    def count(self, *, whole: bool = False) -> int | None:
+        """The room on the hosts that run and are not blocked; ``whole``: on all that are known."""
+        hosts = self._hosts.known if whole else self._hosts.running
+        reports = [self._hosts.reports[host] for host in hosts]
+        if not self._hosts.reported or any(report.memory_mb <= 0 for report in reports):
+            return None
+        blocked = () if whole else self._blocklist.hosts
+        return sum(report.memory_mb // self._memory_mb for report in reports if report.host not in blocked)
+
+
+class Rescaling:
+    """The bounds that are to hold, and the rescale under way. ``dismiss`` is called with executors that are to go."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        bounds: Bounds,
+        supply: Supply,
+        room: Room,
+        containers: ExecutorTable,
+        blocklist: Blocklist,
+        timers: Timers,
+        dismiss: Callable[[tuple[str, ...], int], list[Command]],
+    ) -> None:
+        self._timing = _timing(settings.resources)
+        self._bounds = bounds
+        self._supply = supply
+        self._room = room
+        self._containers = containers
+        self._blocklist = blocklist
+        self._timers = timers
+        self._dismiss = dismiss
+        self._manager: StateTransitionManager | None = None
+        self._pending: tuple[int, int] | None = None
+        self._blocked: tuple[str, ...] = ()
+        self._number = 0
+        self._wanted: int | None = None
+        self._before = 0
+        self._peak = 0
+
+    @property
+    def executing(self) -> bool:
+        """Whether a job runs, whose changes are timed."""
+        return self._manager is not None
+
+    def begin(self, now_ms: int) -> None:
+        """The job executes from now on."""
+        self._peak = self._containers.count("running")
+        self._manager = StateTransitionManager(self._timing, self, now_ms)
+
+    def over(self) -> None:
+        """The driver is gone: what somebody has asked for holds from the start of the next one."""
+        if self._pending is not None:
+            self._bounds.change(*self._pending)
+            self._containers.aim(self._bounds.goal())
+        self._manager = self._pending = self._wanted = None
+        self._timers.cancel(RESCALE_TIMER)
+        self._timers.cancel(QUIET_TIMER)
+
+    def request(self, least: int, most: int, now_ms: int) -> list[Command]:
+        """Other bounds are asked for."""
+        if self._manager is None or self._bounds.goal_with(most) == self._containers.target:
+            self._bounds.change(least, most)
+            self._pending = None
+            self._containers.aim(self._bounds.goal())
+            return []
+        self._pending = (least, most)
+        self._manager.on_change(now_ms)
+        return []
+
+    def look(self, event: ev.Event, now_ms: int) -> list[Command]:
+        """What follows from an event."""
+        if self._manager is None:
+            return []
+        if self._pending is not None:
+            blocked = self._blocklist.hosts
+            if isinstance(event, ev.HostsReported) or blocked != self._blocked:
+                self._blocked = blocked
+                self._manager.on_change(now_ms)
+            if _is_trigger(event):
+                self._manager.on_trigger(now_ms)
+        self._manager.on_time(now_ms)
+        commands = self._go(now_ms) if self._manager.transitioning else []
+        return commands + self._follow(now_ms) + self._until()
+
+    # what the manager asks
+
+    def sufficient(self) -> bool:
+        """Whether the hosts have room for the least, and a change would change something."""
+        if self._pending is None:
+            return False
+        least, most = self._pending
+        room = self._room.count()
+        enough = room is None or room >= least
+        return enough and self._bounds.goal_with(most) != self._containers.target
+
+    def desired(self) -> bool:
+        """Whether they have room for the most as well."""
+        if not self.sufficient():
+            return False
+        room, most = self._room.count(), self._pending[1] if self._pending is not None else 0
+        return room is None or room >= most
+
+    # what is told
+
+    def waits_for(self) -> tuple[str, int | None]:
+        """What a change waits for, and until when at the latest; an empty text when none is asked for."""
+        if self._manager is None or self._pending is None:
+            return "", None
+        least, most = self._pending
+        said = f"{least} to {most} executors are asked for: "
+        match self._manager.phase:
+            case Cooldown(end_ms=end_ms):
+                return said + "the end of the cooldown", end_ms
+            case Stabilizing(end_ms=end_ms):
+                return said + "more room, and the end of a stage", end_ms
+            case Stabilized(due_ms=due_ms):
+                return said + "the end of a stage", due_ms
+        return said + f"room for {least} executors", None
+
+    def _until(self) -> list[Command]:
+        due_ms = self._manager.phase.due_ms if self._manager is not None and self._pending is not None else None
+        if due_ms is None:
+            self._timers.cancel(RESCALE_TIMER)
+            return []
+        if self._timers.due_ms(RESCALE_TIMER) == due_ms:
+            return []
+        return [self._timers.set(RESCALE_TIMER, due_ms, self.waits_for()[0])]
+
+    # a rescale
+
+    def _go(self, now_ms: int) -> list[Command]:
+        if self._pending is not None:
+            self._bounds.change(*self._pending)
+        self._pending = None
+        if self._manager is not None:
+            self._manager.begin(now_ms)
+        goal = self._bounds.goal()
+        self._containers.aim(goal)
+        begun = self._begin("new requirements", goal, self._containers.count("running"), now_ms)
+        self._peak = goal
+        surplus = self._containers.spare_surplus()
+        return [*begun, *self._dismiss(surplus, now_ms)] if surplus else begun
+
+    def _begin(self, cause: RescaleCause, wanted: int, before: int, now_ms: int) -> list[Command]:
+        self._number += 1
+        self._wanted, self._before = wanted, before
+        said = f"{cause}: from {before} executors to {wanted} ({self._containers.summary()})"
+        begun = BeginRescale(number=self._number, cause=cause, wanted=wanted, before=before, reason=said)
+        return [begun, *self._quiet_from(now_ms)]
+
+    def _follow(self, now_ms: int) -> list[Command]:
+        """Keep the timeline up: executors come and go."""
+        have = self._containers.count("running")
+        if self._wanted is None:
+            if not self._bounds.given or have <= self._peak:
+                return []
+            begun = self._begin("new resources", self._containers.target, self._peak, now_ms)
+            self._peak = have
+            return begun + self._ended(have)
+        commands = self._ended(have)
+        if have > self._peak:
+            self._peak = have
+            commands += self._quiet_from(now_ms) if self._wanted is not None else []
+        return commands
+
+    def quiet(self) -> list[Command]:
+        """Nothing more has come for a while."""
+        if self._wanted is None or self._wanted < self._before:
+            return []  # executors that are to go end when their tasks have
+        have = self._containers.count("running")
+        return self._end(have, f"{have} of {self._wanted} came; what is missing stays asked for")
+
+    def _ended(self, have: int) -> list[Command]:
+        if self._wanted is None:
+            return []
+        reached = have >= self._wanted if self._wanted >= self._before else have <= self._wanted
+        return self._end(have, "succeeded") if reached else []
+
+    def _end(self, have: int, why: str) -> list[Command]:
+        self._wanted = None
+        self._timers.cancel(QUIET_TIMER)
+        self._peak = max(self._peak, have) if have >= self._before else have
+        return [EndRescale(number=self._number, got=have, why=why, reason=f"{why} ({self._containers.summary()})")]
+
+    def _quiet_from(self, now_ms: int) -> list[Command]:
+        return [self._timers.set(QUIET_TIMER, now_ms + QUIET_MS, "the rescale ends when nothing more comes")]
+
+
+def _timing(options: ResourcesSettings) -> Timing:
+    max_delay_ms = options.rescale_max_delay_ms
+    return Timing(
+        cooldown_ms=options.rescale_cooldown_ms,
+        stabilization_ms=options.rescale_stabilization_ms,
+        max_delay_ms=None if max_delay_ms == _OFF_MS else max_delay_ms,
+    )
+
+
+def _is_trigger(event: ev.Event) -> bool:
+    if isinstance(event, ev.Observed):
+        return bool(np.any(event.rows.kind == RowKind.STAGE_ENDED))
+    return isinstance(event, ev.JobEnded)

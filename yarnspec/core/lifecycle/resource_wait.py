@@ -1,0 +1,96 @@
+"""What is enough to start with, and what is all that a job can use: by bounds, or by Spark's own rule.
+
+With *bounds* (``resources.min_executors``, ``max_executors``) executors on blocked hosts do not count. Without them it
+is Spark's rule in the words of the transition manager: a share of the executors is desired, anything is sufficient, and
+the stabilization begins with the SparkContext.
+"""
+
+from __future__ import annotations
+
+import math
+
+from yarnspec.core.blocking.blocklist import Blocklist
+from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.lifecycle.transitions import StateTransitionManager, Timing
+from yarnspec.core.messages.settings import Settings
+
+
+class Bounds:
+    """The least and the most executors that the job is to have. Not ``given``: nobody said, and Spark's rule holds."""
+
+    def __init__(self, settings: Settings) -> None:
+        least, most = settings.resources.min_executors, settings.resources.max_executors
+        self.given = least > 0 or most > 0
+        self.least = max(1, least)
+        self.most = most or max(settings.initial_executors, self.least)
+        self._dynamic = settings.dynamic_bounds is not None
+        self._asked = settings.initial_executors
+        self._changed = False
+
+    def change(self, least: int, most: int) -> None:
+        """Somebody wants others while the application runs."""
+        self.least, self.most = least, most
+        self.given = self._changed = True
+
+    def goal(self, asked: int | None = None) -> int:
+        """How many executors to ask for; ``asked``: what Spark wants now."""
+        if asked is not None:
+            self._asked = asked
+        if not self.given:
+            return self._asked
+        return self.goal_with(self.most) if self._changed or self._dynamic else min(self._asked, self.most)
+
+    def goal_with(self, most: int) -> int:
+        """The same with another most: with dynamic allocation Spark says how many up to that, else it is that."""
+        return min(self._asked, most) if self._dynamic else most
+
+
+class Supply:
+    """The executors that the job has and could have."""
+
+    def __init__(self, settings: Settings, bounds: Bounds, containers: ExecutorTable, blocklist: Blocklist) -> None:
+        self._settings = settings
+        self._bounds = bounds
+        self._containers = containers
+        self._blocklist = blocklist
+
+    @property
+    def have(self) -> int:
+        """How many are registered, with bounds on hosts that are not blocked."""
+        if not self._bounds.given or not self._blocklist.hosts:
+            return self._containers.count("running")
+        return sum(host not in self._blocklist for host in self._containers.running().values())
+
+    @property
+    def least(self) -> int:
+        """How many the job has to have before it starts."""
+        return min(self._bounds.least, self._containers.target) if self._bounds.given else 0
+
+    @property
+    def most(self) -> int:
+        """How many end the wait at once."""
+        if self._bounds.given:
+            return min(self._bounds.most, self._containers.target)
+        return math.ceil(self._settings.initial_executors * self._settings.registered_ratio)
+
+    def sufficient(self) -> bool:
+        """Whether the job may start."""
+        return self.have >= self.least
+
+    def desired(self) -> bool:
+        """Whether there is no more to wait for."""
+        return self.have >= max(self.least, self.most)
+
+
+def wait_of(settings: Settings, bounds: Bounds, supply: Supply, now_ms: int, *, again: bool) -> StateTransitionManager:
+    """The wait of a SparkContext that has just begun.
+
+    ``again``: the job has begun before, and goes on as soon as resources are sufficient.
+    """
+    if not bounds.given:
+        patience_ms = settings.registered_wait_ms
+    else:
+        patience_ms = 0 if again else settings.resources.submission_stabilization_ms
+    manager = StateTransitionManager(Timing(stabilization_ms=patience_ms), supply, now_ms)
+    manager.on_change(now_ms)
+    return manager

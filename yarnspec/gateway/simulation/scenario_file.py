@@ -1,0 +1,236 @@
+"""A scenario of the simulator in a file: hosts, executors, the program, and what goes wrong."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from yarnspec import options as yarnspec_options
+from yarnspec.core.messages.events import BlockRequested, Event, ScaleRequested, UnblockRequested
+from yarnspec.core.messages.observations import NONE, StageFlag
+from yarnspec.core.messages.settings import RecoverySettings, Settings
+from yarnspec.errors import UsageError
+from yarnspec.gateway.simulation.located import Section, count, duration, number, read_yaml, share, size, truth
+from yarnspec.options import Options
+from yarnspec.simulate.whatif.plan import HostLife, Plan
+from yarnspec.simulate.world.scenario import HostPlan, JobPlan, StagePlan
+
+_MEMORY_MB = 1024
+_SKEWED = 5
+MOST_HOSTS, MOST_TASKS = 50_000, 1_000_000
+
+
+class Scenario(NamedTuple):
+    """A file's scenario. ``options`` are yarnspec's, as the file has them."""
+
+    plan: Plan
+    options: Options
+
+
+def read_scenario(text: str, file: str, seed: int | None = None) -> Scenario:
+    """Read a scenario; raise UsageError with line and key for what is wrong in it. ``seed`` wins over the file's."""
+    top = read_yaml(text, file)
+    chosen = top.read("seed", 1, partial(count, least=0, most=2**53))
+    seed = chosen if seed is None else seed
+    name = top.read("name", file, str)
+    settings, slots, faults = _executors(top, _options(top))
+    hosts = _hosts(top)
+    jobs = _jobs(top, random.Random(seed))  # noqa: S311 - chance from a seed
+    plan = Plan(
+        name=name,
+        seed=seed,
+        settings=settings.core,
+        hosts=hosts,
+        jobs=jobs,
+        slots=slots,
+        container_ms=settings.container_ms,
+        wishes=tuple(sorted([*_scales(top), *_blocks(top, hosts)], key=lambda one: one[0])),
+        heartbeat_ms=settings.core.detector.heartbeat_interval_ms,
+        never_comes=faults.never_comes,
+        container_dies=faults.container_dies,
+        task_fails=faults.task_fails,
+        fetch_fails=faults.fetch_fails,
+    )
+    top.done()
+    return Scenario(plan, settings.options)
+
+
+class _Faults(NamedTuple):
+    never_comes: float
+    container_dies: float
+    task_fails: float = 0.0
+    fetch_fails: float = 0.0
+
+
+class _Read(NamedTuple):
+    core: Settings
+    options: Options
+    container_ms: tuple[int, int]
+
+
+def _options(top: Section) -> Options:
+    section = top.section("options")
+    given: list[str] = []
+    for name, value, refuse in section.settings() if section is not None else ():
+        try:
+            yarnspec_options.load(None, [f"{name}={value}"], {})
+        except UsageError as error:
+            refuse(error.message.removeprefix("--set: "))
+        given.append(f"{name}={value}")
+    return yarnspec_options.load(None, given, {}).options
+
+
+def core_settings(options: Options, base: Settings) -> Settings:
+    """The core's settings with other options."""
+    return msgspec.structs.replace(
+        base,
+        placement=options.placement,
+        resources=options.resources,
+        executor=options.executor,
+        speculation=options.speculation,
+        detector=options.detector,
+        blocks=options.blocklist,
+    )
+
+
+def _executors(top: Section, options: Options) -> tuple[_Read, int, _Faults]:
+    section = top.section("executors")
+    if section is None:
+        top.refuse("it must say how many executors there are", key="executors")
+        raise AssertionError
+    cores = section.read("cores", 1, count)
+    least = section.read("min", options.resources.min_executors, partial(count, least=0))
+    most = section.read("max", options.resources.max_executors, partial(count, least=0))
+    wanted = section.read("count", most or 2, count)
+    if most and "count" in section and wanted != most:
+        section.refuse("'count' and 'max' both say how many executors are asked for: give one", key="count")
+    if least and not most:
+        most = wanted
+    if least > most > 0:
+        section.refuse(f"at least {least} executors are more than the {most} that are asked for", key="min")
+    delays = section.items("container_after", duration) or [500, 3_000]
+    if len(delays) != len(("least", "most")) or delays[0] > delays[1]:
+        section.refuse("it must be two durations, the shorter one first", key="container_after")
+    faults = _Faults(section.read("never_comes", 0.0, share), section.read("die", 0.0, share))
+    section.done()
+    fails = top.section("faults")
+    if fails is not None:
+        faults = faults._replace(
+            task_fails=fails.read("task_fails", 0.0, share), fetch_fails=fails.read("fetch_fails", 0.0, share)
+        )
+        fails.done()
+    if most:
+        resources = msgspec.structs.replace(options.resources, min_executors=max(1, least), max_executors=most)
+        options = msgspec.structs.replace(options, resources=resources)
+    base = Settings(
+        initial_executors=wanted, executor_memory_mb=_MEMORY_MB, executor_vcores=cores,
+        recovery=RecoverySettings(enabled=False),
+    )  # fmt: skip
+    return _Read(core_settings(options, base), options, (delays[0], delays[1])), cores, faults
+
+
+def _hosts(top: Section) -> tuple[HostLife, ...]:
+    hosts: list[HostLife] = []
+    for section in top.sections("hosts"):
+        how_many = section.read("count", 1, partial(count, most=MOST_HOSTS))
+        name = section.read("name", "", str)
+        room = section.read("executors", 1, count)
+        slow = section.read("slow", 1.0, partial(number, least=0.01, most=1_000))
+        from_ms, until_ms = section.read("from", 0, duration), section.read("until", 0, duration)
+        arrives_ms, every_ms = section.read("arrives", 0, duration), section.read("every", 0, duration)
+        dies_ms = section.read("dies", -1, duration)
+        fails = section.read("fails", 0.0, share)
+        if until_ms and until_ms <= from_ms:
+            section.refuse("it must be later than 'from'", key="until")
+        section.done()
+        speeds: tuple[tuple[int, float], ...] = ((0, slow),) if not from_ms else ((0, 1.0), (from_ms, slow))
+        if until_ms:
+            speeds += ((until_ms, 1.0),)
+        for index in range(how_many):
+            named = f"host{len(hosts) + 1}" if not name else name if how_many == 1 else f"{name}{index + 1}"
+            plan = HostPlan(named, speeds, dies_ms=None if dies_ms < 0 else dies_ms, fails=fails)
+            hosts.append(HostLife(plan, arrives_ms + index * every_ms, room))
+    if not hosts:
+        top.refuse("there must be hosts: a list with 'count' and more", key="hosts")
+    names = [one.plan.name for one in hosts]
+    if len(set(names)) < len(names):
+        top.refuse("two hosts have the same name", key="hosts")
+    if len(hosts) > MOST_HOSTS:
+        top.refuse(f"{len(hosts)} hosts are more than the {MOST_HOSTS} that can be simulated", key="hosts")
+    return tuple(hosts)
+
+
+def _jobs(top: Section, rng: random.Random) -> tuple[JobPlan, ...]:
+    jobs: list[JobPlan] = []
+    tasks = 0
+    for section in top.sections("jobs"):
+        first = sum(len(job.stages) for job in jobs)
+        stages: list[StagePlan] = []
+        listed = section.sections("stages")
+        if not listed:
+            section.refuse("it must have stages", key="stages")
+        for number_, one in enumerate(listed):
+            stages.append(_stage(one, first, number_, last=number_ == len(listed) - 1, rng=rng))
+            tasks += len(stages[-1].work_ms)
+        section.done()
+        jobs.append(JobPlan(len(jobs), tuple(stages)))
+    if not jobs:
+        top.refuse("there must be jobs: a list with 'stages'", key="jobs")
+    if tasks > MOST_TASKS:
+        top.refuse(f"{tasks} tasks are more than the {MOST_TASKS} that can be simulated", key="jobs")
+    return tuple(jobs)
+
+
+def _stage(section: Section, first: int, own: int, *, last: bool, rng: random.Random) -> StagePlan:
+    works = section.items("works", duration)
+    tasks = len(works) or section.read("tasks", 0, partial(count, most=MOST_TASKS))
+    if not tasks:
+        section.refuse("it must say how many 'tasks' there are, or list their 'works'")
+    work_ms = section.read("work", 1_000, duration)
+    skewed = section.read("skewed", 0.0, share)
+    bytes_ = section.read("input", NONE, size)
+    parents = section.items("parents", partial(count, least=0)) if "parents" in section else ([own - 1] if own else [])
+    if any(one >= own for one in parents):
+        section.refuse("a stage reads only stages before it, which are numbered from 0 in their job", key="parents")
+    flags = StageFlag(0) if last else StageFlag.MAP
+    flags |= StageFlag.PYTHON if section.read("python", default=False, convert=truth) else StageFlag(0)
+    flags |= StageFlag.COMMITS if section.read("commits", default=False, convert=truth) else StageFlag(0)
+    section.done()
+    sizes = [_SKEWED if skewed and rng.random() < skewed else 1 for _ in range(tasks)]
+    return StagePlan(
+        first + own,
+        tuple(works) or tuple(work_ms * one for one in sizes),
+        tuple(NONE if bytes_ == NONE else bytes_ * one for one in sizes),
+        flags,
+        tuple(first + one for one in parents),
+    )
+
+
+def _scales(top: Section) -> list[tuple[int, Event]]:
+    found: list[tuple[int, Event]] = []
+    for section in top.sections("scale"):
+        at_ms = section.read("at", 0, duration)
+        least, most = section.read("min", 1, count), section.read("max", 0, partial(count, least=0))
+        if most < least:
+            section.refuse(f"'max' must be {least} or more", key="max")
+        section.done()
+        found.append((at_ms, ScaleRequested(least=least, most=most, by="scenario", force=True)))
+    return found
+
+
+def _blocks(top: Section, hosts: tuple[HostLife, ...]) -> list[tuple[int, Event]]:
+    found: list[tuple[int, Event]] = []
+    names = {one.plan.name for one in hosts}
+    for section in top.sections("block"):
+        host = section.read("host", "", str)
+        at_ms, for_ms = section.read("at", 0, duration), section.read("for", 0, duration)
+        if host not in names:
+            section.refuse(f"there is no host '{host}'.{yarnspec_options.suggest(host, names)}", key="host")
+        section.done()
+        found.append((at_ms, BlockRequested(host=host, reason="the scenario says so", by="scenario", force=True)))
+        if for_ms:
+            found.append((at_ms + for_ms, UnblockRequested(host=host, by="scenario")))
+    return found

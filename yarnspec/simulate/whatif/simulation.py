@@ -1,0 +1,205 @@
+"""One run of a scenario: the real negotiator between many hosts and many tasks, and what came of it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from functools import partial
+
+from yarnspec.core.messages import commands as cm
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages.commands import Command
+from yarnspec.core.negotiator import Negotiator
+from yarnspec.simulate.whatif.cluster import ManyHosts
+from yarnspec.simulate.whatif.plan import Plan
+from yarnspec.simulate.whatif.scheduler import Scheduler
+from yarnspec.simulate.world.clock import START_MS, Clock
+from yarnspec.simulate.world.trace import Trace
+
+_LONGEST_MS = 7 * 86_400_000
+_DRIVER_MS, _FIRST_JOB_MS = 2_000, 200
+
+
+@dataclass(frozen=True, slots=True)
+class Rescale:
+    """One change of the number of executors."""
+
+    at_ms: int
+    cause: str
+    before: int
+    wanted: int
+    got: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a scenario comes to. Times are virtual; ``digest`` is the hash over every event and command."""
+
+    name: str
+    seed: int
+    state: str
+    reason: str
+    took_ms: int
+    first_task_ms: int | None
+    container_s: int
+    hosts: int
+    executors: int
+    tasks: int
+    failed_attempts: int
+    copies: int
+    copies_won: int
+    gained_ms: int
+    wasted_ms: int
+    blocked_hosts: int
+    rescales: tuple[Rescale, ...]
+    events: int
+    commands: int
+    digest: str
+
+
+class Simulation:
+    """Hands events to the core, and what it answers to Spark and the cluster a moment later."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._core = Negotiator(plan.settings)
+        self._clock = Clock()
+        self._trace = Trace()
+        rng = random.Random(plan.seed)
+        self._spark = Scheduler(plan, clock=self._clock, rng=rng, tell=self._tell, over=self._program_ends)
+        self._cluster = ManyHosts(
+            plan,
+            clock=self._clock,
+            rng=rng,
+            tell=self._tell,
+            came=self._executor_came,
+            gone=self._spark.executor_goes,
+            host_dies=self._spark.host_dies,
+        )
+        self._timers: dict[str, int] = {}
+        self._executors = 0
+        self._blocked: set[str] = set()
+        self._rescales: list[Rescale] = []
+        self._finished: cm.FinishApplication | cm.AbandonAttempt | None = None
+
+    def run(self) -> Outcome:
+        """Run it to the end of the program."""
+        self._begin()
+        while self._finished is None and self._clock.step(START_MS + _LONGEST_MS):
+            pass
+        self._cluster.end()
+        ledger = self._core.speculation_view(self._clock.now_ms).ledger
+        finished = self._finished
+        return Outcome(
+            name=self._plan.name,
+            seed=self._plan.seed,
+            state=finished.status if isinstance(finished, cm.FinishApplication) else "UNFINISHED",
+            reason=finished.reason if finished is not None else "the program did not end within a week",
+            took_ms=self._clock.now_ms - START_MS,
+            first_task_ms=self._spark.first_task_ms,
+            container_s=round(self._cluster.container_ms / 1000),
+            hosts=len(self._plan.hosts),
+            executors=self._executors,
+            tasks=self._plan.tasks,
+            failed_attempts=self._spark.failures,
+            copies=self._spark.copies,
+            copies_won=ledger.copies_won,
+            gained_ms=ledger.gained_ms,
+            wasted_ms=ledger.wasted_ms,
+            blocked_hosts=len(self._blocked),
+            rescales=tuple(self._rescales),
+            events=self._trace.events,
+            commands=self._trace.commands,
+            digest=self._trace.digest,
+        )
+
+    def _begin(self) -> None:
+        self._tell(
+            ev.AttemptStarted(
+                application_id="application_1_0001",
+                attempt=1,
+                epoch=1,
+                container_id="container_0",
+                host=self._plan.hosts[0].plan.name,
+                placement_mode="blacklist",
+            )
+        )
+        self._clock.after(100, self._cluster.begin)
+        for at_ms, wish in self._plan.wishes:
+            self._clock.at(START_MS + at_ms, partial(self._tell, wish))
+
+    def _executor_came(self, executor_id: str, host: str) -> None:
+        self._executors += 1
+        self._spark.executor_comes(executor_id, host)
+
+    def _driver_listens(self) -> None:
+        self._tell(ev.DriverStarted(pid=1))
+        self._tell(ev.DriverReady(driver_url="spark://CoarseGrainedScheduler@host1:1"))
+
+    def _program_ends(self) -> None:
+        self._tell(ev.DriverStopping())
+        self._tell(ev.DriverFinished(exit_code=0))
+
+    def _tell(self, event: ev.Event) -> None:
+        if self._finished is not None:
+            return
+        now_ms = self._clock.now_ms
+        commands = self._core.handle(event, now_ms)
+        self._trace.add(now_ms, event, commands)
+        for command in commands:
+            match command:
+                case cm.SetTimer(name=name, at_ms=at_ms):
+                    self._timers[name] = at_ms
+                    self._clock.at(at_ms, partial(self._fire, name, at_ms))
+                case cm.FinishApplication() | cm.AbandonAttempt():
+                    self._finished = command
+                case cm.BlockHost(host=host, level="application" | "cluster"):
+                    self._blocked.add(host)
+                case cm.BeginRescale():
+                    self._rescales.append(Rescale(now_ms - START_MS, command.cause, command.before, command.wanted))
+                case cm.EndRescale():
+                    last = self._rescales[-1]
+                    self._rescales[-1] = Rescale(
+                        last.at_ms, last.cause, last.before, last.wanted, command.got, command.why
+                    )
+        if commands:
+            self._clock.after(self._plan.bridge_ms, partial(self._obey, commands))
+
+    def _fire(self, name: str, at_ms: int) -> None:
+        # A timer of the same name that was asked for later replaces this one.
+        if self._timers.get(name) == at_ms:
+            del self._timers[name]
+            self._tell(ev.TimerFired(name=name, at_ms=at_ms))
+
+    def _obey(self, commands: list[Command]) -> None:
+        for command in commands:
+            match command:
+                case cm.StartDriver():
+                    self._clock.after(_DRIVER_MS, self._driver_listens)
+                case cm.DeclareReady():
+                    self._clock.after(_FIRST_JOB_MS, self._spark.next_job)
+                case cm.UpdateTaskBlocks():
+                    self._spark.block(command)
+                case cm.LaunchCopy():
+                    self._spark.copy(command)
+                case cm.WithdrawCopy():
+                    self._spark.withdraw(command)
+                case cm.KillAttempt():
+                    self._spark.kill(command)
+                case cm.UpdatePlacement():
+                    self._cluster.place(command.blocked_hosts, command.wanted, command.version)
+                case cm.RequestContainers():
+                    self._cluster.request(command.executor_ids)
+                case cm.AskHeldBlocks():
+                    held = self._spark.held(command.executor_id)
+                    self._tell(ev.HeldBlocksTold(executor_id=command.executor_id, count=held))
+                case cm.ReleaseContainer():
+                    self._cluster.release(command.executor_id)
+                case cm.RemoveExecutor():
+                    self._spark.executor_goes(command.executor_id)
+
+
+def simulate(plan: Plan) -> Outcome:
+    """Run a scenario once; the same plan gives the same outcome in any process."""
+    return Simulation(plan).run()
