@@ -36,11 +36,6 @@ class Hosts:
         return self._reports
 
     @property
-    def reports(self) -> Mapping[str, HostReport]:
-        """The last report, by host."""
-        return self._reports
-
-    @property
     def known(self) -> frozenset[str]:
         """Every host in the last report, whatever its state."""
         return frozenset(self._reports)
