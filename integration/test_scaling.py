@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
+from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
+from integration.submitting import ONE_EXECUTOR
 from integration.waiting import wait_for
 
 TWO_HOSTS = ["--exclude-hosts", "127.0.0.4,127.0.0.5", "--force"]
@@ -28,7 +31,7 @@ def test_bounds_at_submit(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) ->
     assert len(fewer.rounds[0]["hosts"]) == 2
     told = yarnspec("events", application, "-o", "json").expect(0).lines
     phases = [one for one in told if one.get("type") == "EnterPhase"]
-    (stabilizes,) = (one for one in phases if one["data"]["waits_for"] == "more executors")
+    (stabilizes,) = (one for one in phases if one["waits_for"] == "more executors")
     (ready,) = (one for one in told if one.get("type") == "DeclareReady")
     assert 5_900 <= ready["time_ms"] - stabilizes["time_ms"] < 12_000
     stop.touch()
@@ -41,3 +44,45 @@ def test_bounds_at_submit(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) ->
     result = starved.wait(90).expect(6)
     assert "only 2 of at least 3 executors came within 15 s" in result.stderr
     assert '"round"' not in result.stdout
+
+
+def test_scale_up_and_down_and_after_the_drivers_death(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """One executor becomes three at the end of a stage, then two; a driver that dies goes on with two."""
+    stop = tmp_path / "stop"
+    quick = ("resources.rescale_cooldown=1s", "resources.rescale_stabilization=1s", "detector.check_interval=200ms")
+    options = [*ONE_EXECUTOR, *(word for one in quick for word in ("--set", one))]
+    job = submit("rounds.py", str(stop), "6", options=options)
+    application = job.application_id()
+
+    def containers() -> int:
+        return len(job.rounds[-1]["containers"]) if job.rounds else 0
+
+    wait_for("a round with one executor", lambda: containers() == 1, 90)
+    assert "at least 9 and at most 2" in yarnspec("scale", application, "--min", "9", "--max", "2").expect(2).stderr
+    refused = yarnspec("scale", application, "--min", "100", "--max", "100")
+    assert refused.exit_code != 0
+    assert "have room for" in refused.stderr
+    yarnspec("scale", application, "--min", "2", "--max", "3").expect(0)
+    wait_for("a round with three", lambda: containers() == 3, 60)
+    yarnspec("scale", application, "--min", "2", "--max", "2").expect(0)
+
+    def resources() -> dict[str, Any]:
+        return cast("dict[str, Any]", yarnspec("status", application, "-o", "json").expect(0).document["resources"])
+
+    wait_for("two executors", lambda: resources()["have"] == 2, 90)
+    rescales = resources()["rescales"]
+    assert [(one["cause"], one["before"], one["wanted"], one["got"]) for one in rescales] == [
+        ("new requirements", 1, 3, 3),
+        ("new requirements", 3, 2, 2),
+    ]
+    assert all(one["why"] == "succeeded" for one in rescales)
+    assert "3 -> 2 executors" in yarnspec("status", application).expect(0).stdout
+
+    next(each for each in cluster.processes(application) if each.what == "driver-jvm").kill()
+    wait_for("the next driver's rounds", lambda: '"round": 1,' in job.stdout.split('"round": 2,')[-1], 90)
+    wait_for("two executors", lambda: resources()["have"] == 2, 60)
+    assert yarnspec("status", application, "-o", "json").expect(0).document["wanted_containers"] == 2
+    stop.touch()
+    job.wait(60).expect(0)

@@ -147,18 +147,16 @@ def test_what_is_no_event_log_is_refused(content: bytes, said: str, tmp_path: Pa
     assert said in ran.err
 
 
-def test_a_job_that_ran_becomes_a_scenario(run: Run, tmp_path: Path) -> None:
+def test_a_job_that_ran_becomes_a_scenario(tmp_path: Path, yarnspec: Run) -> None:
     """The slow host is slow in it, and its tasks are as long as the others' there."""
     scenario = tmp_path / "job.yaml"
     log = write_log(tmp_path / "log", 4)
-    assert run("replay", str(log), "--to-scenario", str(scenario)).exit_code == 0
+    assert yarnspec("replay", str(log), "--to-scenario", str(scenario)).code == 0
     plan = read_scenario(scenario.read_text(), "job.yaml").plan
     assert {life.plan.name: life.plan.speeds[0][1] for life in plan.hosts} == {
         "worker1": 1.0, "worker2": 1.0, "worker3": 1.0, SLOW_HOST: 4.0,
     }  # fmt: skip
     (stage,) = (stage for job in plan.jobs for stage in job.stages)
     assert set(stage.work_ms) == {5_000}
-    ran = run("simulate", str(scenario), "-o", "json")
-    assert ran.exit_code == 0
-    (outcome,) = json.loads(ran.stdout)["runs"]
+    (outcome,) = documented(yarnspec("simulate", str(scenario), "-o", "json"))["runs"]
     assert (outcome["state"], outcome["tasks"]) == ("SUCCEEDED", 32)

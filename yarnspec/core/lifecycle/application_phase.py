@@ -52,6 +52,7 @@ class ApplicationPhase:
         self._lifecycle = lifecycle
         self._timers = timers
         self._bounds = bounds
+        self._containers = containers
         self._supply = Supply(settings, bounds, containers, blocklist)
         self._room = Room(settings, hosts, blocklist)
         self._rescaling = Rescaling(
@@ -67,7 +68,7 @@ class ApplicationPhase:
         self._wait: StateTransitionManager | None = None
         self._phase: ApplicationPhaseName = "created"
         self._began = False
-        self._told: tuple[ApplicationPhaseName, str, int | None] = ("created", "", None)
+        self._told: tuple[ApplicationPhaseName, str, int | None, int | None] = ("created", "", None, None)
 
     @property
     def timers(self) -> dict[str, Callable[[int], list[Command]]]:
@@ -173,7 +174,8 @@ class ApplicationPhase:
     def _tell(self) -> list[Command]:
         """Say the phase when it is another one, or waits for something else."""
         waits_for, until_ms = self._waits_for()
-        told = (self._phase, waits_for, until_ms)
+        asked_for = self._containers.target if self._bounds.given and self._phase != "created" else None
+        told = (self._phase, waits_for, until_ms, asked_for)
         if told == self._told:
             return []
         self._told = told
@@ -182,6 +184,7 @@ class ApplicationPhase:
                 phase=self._phase,
                 sufficient=self._supply.least,
                 desired=self._supply.most,
+                asked_for=asked_for,
                 waits_for=waits_for,
                 until_ms=until_ms,
                 reason=self._numbers(),

@@ -89,13 +89,15 @@ ApplicationPhaseName = Literal[
 class EnterPhase(Command, frozen=True):
     """The application is in this phase now, or waits for something else in it: for the event log and the status.
 
-    The job goes on with ``sufficient`` executors, and can use ``desired``. ``until_ms``: when the wait ends at the
+    The job goes on with ``sufficient`` executors, and can use ``desired``. ``asked_for``: so many are asked for in all;
+    None: as many as Spark says, which has no bounds here. ``until_ms``: when the wait ends at the
     latest; None: nobody knows.
     """
 
     phase: ApplicationPhaseName
     sufficient: int = 0
     desired: int = 0
+    asked_for: int | None = None
     waits_for: str = ""
     until_ms: int | None = None
 

@@ -65,6 +65,7 @@ class StatusFold:
         self._refused: dict[int, dict[str, int]] = {}
         self._list_problems: tuple[str, ...] = ()
         self._wanted = 0
+        self._asked_for: int | None = None
         self._pending_reason = ""
         self._stages = Stages()
         self._spark_ui: str | None = None
@@ -170,7 +171,7 @@ class StatusFold:
             case events.AttemptStarted():
                 self._attempt_started(event)
             case events.TargetExecutorsChanged():
-                self._wanted = max(0, event.count)
+                self._wanted = max(0, event.count) if self._asked_for is None else self._asked_for
             case events.ClusterBlocksRead():
                 self._list_problems = event.problems
             case events.PendingExplained():
@@ -214,6 +215,9 @@ class StatusFold:
 
     def _apply_command(self, command: commands.Command, time_ms: int) -> None:
         match command:
+            case commands.EnterPhase(asked_for=asked_for):
+                self._asked_for = asked_for
+                self._wanted = self._wanted if asked_for is None else asked_for
             case commands.Warn():
                 self._warn(command.reason, about=command.about, times=command.times)
             case commands.RefuseBlock():
