@@ -9,11 +9,11 @@ import click
 import msgspec
 from rich.console import Console
 
-from yarnspec.cli.moments import span
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, stdout_console
 from yarnspec.errors import UsageError
 from yarnspec.gateway.simulation.comparison import Variant, variants
 from yarnspec.gateway.simulation.scenario_file import read_scenario
+from yarnspec.observe.forms.moments import span
 from yarnspec.simulate.whatif.simulation import Outcome, simulate
 
 _BAR = 40

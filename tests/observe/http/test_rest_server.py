@@ -12,7 +12,7 @@ import pytest
 from yarnspec.core.copies.speculationview import Explanation
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.http import rest
-from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, UnblockBody
+from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, ScaleBody, UnblockBody
 from yarnspec.observe.http.server import RestServer
 from yarnspec.observe.log.eventlog import EventChunk, Line
 
@@ -25,7 +25,7 @@ class Negotiator:
         self.stdout = b""
         self.ended = False
         self.readers: list[str] = []
-        self.asked: list[BlockBody | UnblockBody] = []
+        self.asked: list[BlockBody | UnblockBody | ScaleBody] = []
         self.polled = threading.Event()
 
     def status(self) -> StatusDocument:
@@ -54,6 +54,10 @@ class Negotiator:
         return Explanation(subject=host, verdict="healthy", numbers={}, lines=())
 
     def block(self, body: BlockBody, /) -> Answer:
+        self.asked.append(body)
+        return Answer(accepted=True)
+
+    def scale(self, body: ScaleBody, /) -> Answer:
         self.asked.append(body)
         return Answer(accepted=True)
 

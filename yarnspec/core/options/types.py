@@ -18,4 +18,3 @@ MsOrZero = Annotated[int, msgspec.Meta(ge=0)]
 """A duration that may be 0; every other one must be longer."""
 MsOrOff = Annotated[int, msgspec.Meta(ge=-1)]
 """A duration that may be 0 or `off`, which is -1."""
-CountOrZero = Annotated[int, msgspec.Meta(ge=0)]

@@ -57,22 +57,26 @@ class Attempts:
     @cached_property
     def running(self) -> BoolColumn:
         """Which run."""
-        return self.state == State.RUNNING
+        here: BoolColumn = self.state == State.RUNNING
+        return here
 
     @cached_property
     def succeeded(self) -> BoolColumn:
         """Which finished their task."""
-        return self.state == State.SUCCESS
+        here: BoolColumn = self.state == State.SUCCESS
+        return here
 
     @cached_property
     def failed(self) -> BoolColumn:
         """Which failed."""
-        return self.state == State.FAILED
+        here: BoolColumn = self.state == State.FAILED
+        return here
 
     @cached_property
     def copies(self) -> BoolColumn:
         """Which are copies."""
-        return self.speculative == 1
+        here: BoolColumn = self.speculative == 1
+        return here
 
     @cached_property
     def task_keys(self) -> IntColumn:
