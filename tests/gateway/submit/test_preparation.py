@@ -252,7 +252,7 @@ def test_what_cannot_be_read_or_packed_is_named(desk: Desk, tmp_path: Path, monk
         raise OSError(errno.ENOSPC, "No space left on device")
 
     (tmp_path / "lib" / "a.py").write_text("")
-    monkeypatch.setattr(packing, "shutil", SimpleNamespace(copyfileobj=full))
+    monkeypatch.setattr("shutil.copyfileobj", full)
     with pytest.raises(UsageError, match="No space left on device; let TMPDIR"):
         desk.prepare("--py-files", "lib")
 
