@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "submit": "Run a PySpark program on the cluster that HADOOP_CONF_DIR names.",
     "status": "Show what an application is doing, and where.",
+    "plan": "Show where an application's containers would go, or where they are.",
     "logs": "Print what the driver, the negotiator and the executors wrote.",
     "kill": "End an application.",
     "events": "Print what happened to an application and what was decided, with the reasons.",

@@ -45,7 +45,7 @@ from yarnspec.am.sources.sharedblocks import SharedBlocks
 from yarnspec.core.lifecycle.restarts import first_epoch, restarts_in_each
 from yarnspec.core.messages import events
 from yarnspec.core.messages.commands import FinishApplication
-from yarnspec.core.messages.settings import PlacementSettings, RecoverySettings, Settings
+from yarnspec.core.messages.settings import RecoverySettings, Settings
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.observe.http.rest import Endpoint
 from yarnspec.observe.http.server import RestServer
@@ -55,7 +55,7 @@ from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, Plan
 from yarnspec.spark.executor import container_environment
 from yarnspec.spark.properties import EPOCH_MAX
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
-from yarnspec.yarn.rm.constraint import Constraint, follows_tags, parse
+from yarnspec.yarn.rm.constraint import constraint_of, in_effect
 from yarnspec.yarn.rm.reports import AttemptReport
 from yarnspec.yarn.rm.resource_manager import ResourceManager
 from yarnspec.yarn.skein.am_client import SkeinContainers
@@ -105,19 +105,6 @@ def epochs_of(plan: Plan, attempts: Iterable[int]) -> tuple[int, ...]:
     return tuple(epoch for each in attempts for epoch in range(epoch_of(plan, each), epoch_of(plan, each + 1)))
 
 
-def constraint_of(plan: Plan) -> Constraint | None:
-    """The user's placement constraint."""
-    return parse(plan.options.placement.constraint) if plan.options.placement.constraint else None
-
-
-def placement_of(plan: Plan) -> PlacementSettings:
-    """The options of placement; a constraint that ties executors to other containers leaves the hosts to YARN."""
-    constraint, options = constraint_of(plan), plan.options.placement
-    if constraint is not None and follows_tags(constraint):
-        return msgspec.structs.replace(options, spread=False)
-    return options
-
-
 def placement_file(plan: Plan, place: AmContainer) -> PlacementFile:
     """The file that the provider reads."""
     tags = tuple(tag.strip() for tag in plan.options.placement.tags.split(",") if tag.strip())
@@ -146,7 +133,7 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
         excluded_hosts=tuple(host for host in plan.excluded_hosts if host not in earlier.lifted),
         force_excluded=plan.force_excluded,
         max_executor_failures=plan.max_executor_failures,
-        placement=placement_of(plan),
+        placement=in_effect(options.placement),
         resources=options.resources,
         executor=options.executor,
         speculation=options.speculation,
@@ -208,7 +195,9 @@ def _run(plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationH
     shared = SharedBlocks.of(conf, plan.options, shell.post)
     _begin(shell, plan, place, epoch, shared=shared, earlier=earlier, before=before)
     driver.begin(epoch, ended_before(before, place.attempt))
-    watch = ClusterWatch(rm, place.application_id, shell.post, lambda: containers.waiting, constraint_of(plan))
+    watch = ClusterWatch(
+        rm, place.application_id, shell.post, lambda: containers.waiting, constraint_of(plan.options.placement)
+    )
     allocations = Allocations(containers, shell.post)
     provider = ProviderEvents(place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon)
     reports = ProgramReports(place.directory / PROGRAM_REPORT_FILE, shell.post)

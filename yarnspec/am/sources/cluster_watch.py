@@ -13,7 +13,7 @@ from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event, HostReport
 from yarnspec.errors import YarnspecError
 from yarnspec.yarn.rm.constraint import Constraint
-from yarnspec.yarn.rm.hosts import ALL_STATES
+from yarnspec.yarn.rm.hosts import ALL_STATES, report_of
 from yarnspec.yarn.rm.resource_manager import ResourceManager
 
 _log = structlog.get_logger()
@@ -72,19 +72,7 @@ class ClusterWatch:
             _log.warning("the ResourceManager does not answer", why=str(error))
 
     def _look_at_hosts(self) -> None:
-        hosts = tuple(
-            HostReport(
-                host=one.host,
-                rack=one.rack,
-                state=one.state,
-                memory_mb=one.memory_mb,
-                vcores=one.vcores,
-                free_memory_mb=max(0, one.memory_mb - one.used_memory_mb),
-                labels=one.labels,
-                suits=self._constraint is None or self._constraint.can_hold(one.attributes),
-            )
-            for one in self._rm.hosts(ALL_STATES)
-        )
+        hosts = tuple(report_of(one, self._constraint) for one in self._rm.hosts(ALL_STATES))
         if hosts != self._hosts:
             self._hosts = hosts
             self._post(events.HostsReported(hosts=hosts))

@@ -29,6 +29,7 @@ class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int = 1
     exit_code: int | None = None
     diagnostics: str = ""
+    cores: int = 0
 
 
 class BlockStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -288,6 +288,7 @@ class StatusFold:
             state=state,
             executor_id=event.executor_id,
             attempt=self._attempt,
+            cores=event.cores if isinstance(event, events.ContainerStarted) else 0,
         )
 
     def _container_lost(self, event: events.ContainerLost) -> None:

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from yarnspec.core.options.placement import PlacementSettings
 from yarnspec.errors import UsageError
 
 DEFAULT_PREFIX = "rm.yarn.io"
@@ -82,6 +83,19 @@ def leaves(constraint: Constraint) -> Iterator[Attribute | Tags]:
 def follows_tags(constraint: Constraint) -> bool:
     """Whether it ties containers to others, so that only the ResourceManager knows the hosts."""
     return any(isinstance(leaf, Tags) and leaf.kind != "notin" for leaf in leaves(constraint))
+
+
+def constraint_of(options: PlacementSettings) -> Constraint | None:
+    """The user's constraint, which was checked at submit."""
+    return parse(options.constraint) if options.constraint else None
+
+
+def in_effect(options: PlacementSettings) -> PlacementSettings:
+    """The options that hold: a constraint that ties executors to other containers leaves the hosts to YARN."""
+    constraint = constraint_of(options)
+    if constraint is not None and follows_tags(constraint):
+        return msgspec.structs.replace(options, spread=False)
+    return options
 
 
 def check_hosts(constraint: Constraint, hosts: Iterable[Mapping[str, str]]) -> None:

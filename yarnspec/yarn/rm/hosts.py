@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+from yarnspec.core.messages.events import HostReport
 from yarnspec.errors import NotFound, UsageError
+from yarnspec.yarn.rm.constraint import Constraint
 from yarnspec.yarn.rm.reports import Host, Size
 
 ALL_STATES = ("NEW", "RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN")
@@ -38,3 +40,17 @@ def check_fits(what: str, size: Size, hosts: Sequence[Host], maximum: Size) -> N
             f"{what} needs {size.memory_mb} MiB and {size.vcores} cores, and no host has that much; the largest, "
             f"{largest.host}, has {largest.memory_mb} MiB and {largest.vcores} cores."
         )
+
+
+def report_of(host: Host, constraint: Constraint | None = None) -> HostReport:
+    """The host as the core is told of it; ``constraint`` is the user's."""
+    return HostReport(
+        host=host.host,
+        rack=host.rack,
+        state=host.state,
+        memory_mb=host.memory_mb,
+        vcores=host.vcores,
+        free_memory_mb=max(0, host.memory_mb - host.used_memory_mb),
+        labels=host.labels,
+        suits=constraint is None or constraint.can_hold(host.attributes),
+    )

@@ -62,7 +62,8 @@ final class AskForm {
         } else if (!ask.any().getRelaxLocality()) {
             hosts = ask.hosts();
         }
-        List<String> open = hosts.stream().filter(host -> !notHosts.contains(host)).toList();
+        List<String> open =
+                hosts.stream().filter(host -> !notHosts.contains(host)).toList();
         if (!open.isEmpty()) {
             // Named hosts leave out the others by themselves: a change of the blocked hosts changes nothing here.
             hosts = open;

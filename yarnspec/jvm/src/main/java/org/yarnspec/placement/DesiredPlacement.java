@@ -95,18 +95,8 @@ public record DesiredPlacement(
     static final String DEFAULT_HOST_ATTRIBUTE = "nm.yarn.io/host";
 
     /** Before the first file: nothing is blocked and nothing is wanted. */
-    static final DesiredPlacement NONE =
-            new DesiredPlacement(
-                    0,
-                    Mode.BLACKLIST,
-                    DEFAULT_HOST_ATTRIBUTE,
-                    null,
-                    Set.of(),
-                    Set.of(),
-                    List.of(),
-                    null,
-                    null,
-                    Map.of());
+    static final DesiredPlacement NONE = new DesiredPlacement(
+            0, Mode.BLACKLIST, DEFAULT_HOST_ATTRIBUTE, null, Set.of(), Set.of(), List.of(), null, null, Map.of());
 
     private static final ObjectMapper JSON = new ObjectMapper();
 

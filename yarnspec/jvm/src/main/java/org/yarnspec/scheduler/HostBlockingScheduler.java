@@ -127,8 +127,11 @@ public final class HostBlockingScheduler extends TaskSchedulerImpl implements Li
         Map<String, Set<String>> executors = new LinkedHashMap<>();
         hostToExecutors().foreach(entry -> executors.put(entry._1(), CollectionConverters.asJava(entry._2())));
         Set<ResourceProfile> waiting = new LinkedHashSet<>();
-        forEachOf(rootPool(), TaskSetManager.class, tasks -> waiting.add(sc().resourceProfileManager()
-                .resourceProfileFromId(tasks.taskSet().resourceProfileId())));
+        forEachOf(
+                rootPool(),
+                TaskSetManager.class,
+                tasks -> waiting.add(sc().resourceProfileManager()
+                        .resourceProfileFromId(tasks.taskSet().resourceProfileId())));
         List<WorkerOffer> ordered = spreading.order(CollectionConverters.asJava(offers), running, executors, waiting);
         return CollectionConverters.asScala(ordered).toIndexedSeq();
     }

@@ -53,7 +53,8 @@ final class TaskSpreading {
             rows.add(new OfferOrder.Executor(
                     offer.executorId(), offer.host(), running.getOrDefault(offer.executorId(), 0), free));
         }
-        for (String host : new HashSet<>(rows.stream().map(OfferOrder.Executor::host).toList())) {
+        for (String host :
+                new HashSet<>(rows.stream().map(OfferOrder.Executor::host).toList())) {
             for (String executorId : executors.getOrDefault(host, Set.of())) {
                 if (!offered.contains(executorId)) {
                     order.alsoRunning(host, running.getOrDefault(executorId, 0));

@@ -47,14 +47,13 @@ class TaskSpreadingTest {
                 .mapToObj(number -> new Executor("" + number, "h" + number, 0, 1))
                 .toArray(Executor[]::new);
         assertEquals(order(7, false, equals), order(7, false, equals));
-        assertTrue(IntStream.range(0, 5).anyMatch(seed -> !order(seed, false, equals)
-                .equals(order(seed + 1, false, equals))));
+        assertTrue(IntStream.range(0, 5)
+                .anyMatch(seed -> !order(seed, false, equals).equals(order(seed + 1, false, equals))));
     }
 
     @Test
     void wholeOffersAreSortedOnce() {
-        assertEquals(
-                List.of(1, 0), order(1, true, new Executor("1", "a", 3, 1), new Executor("2", "b", 0, 4)));
+        assertEquals(List.of(1, 0), order(1, true, new Executor("1", "a", 3, 1), new Executor("2", "b", 0, 4)));
     }
 
     @ParameterizedTest
@@ -78,7 +77,10 @@ class TaskSpreadingTest {
     @Test
     void sparksRoundLeavesExecutorsAndHostsBalanced() throws Exception {
         try (FakeCluster cluster = new FakeCluster(ON)) {
-            cluster.executor("1", "a", 4).executor("2", "a", 4).executor("3", "b", 4).executor("4", "b", 4);
+            cluster.executor("1", "a", 4)
+                    .executor("2", "a", 4)
+                    .executor("3", "b", 4)
+                    .executor("4", "b", 4);
             start(cluster, 6);
             assertEquals(6, cluster.offerUntilStarted().size());
             List<Integer> each = List.of(
@@ -103,6 +105,7 @@ class TaskSpreadingTest {
 
     private static void start(FakeCluster cluster, int tasks) {
         JavaSparkContext context = cluster.context;
-        cluster.start(() -> context.parallelize(Collections.nCopies(tasks, 1), tasks).count());
+        cluster.start(
+                () -> context.parallelize(Collections.nCopies(tasks, 1), tasks).count());
     }
 }

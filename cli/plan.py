@@ -1,0 +1,86 @@
+"""`yarnspec plan`: a picture of where containers would go, or of where they are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rich.console import Console
+
+from yarnspec.cli.printing import plain, print_document, settings_in_effect, stdout_console
+from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.flags.arguments import SubmitCommand
+from yarnspec.gateway.flags.request import SubmitRequest
+from yarnspec.gateway.submit.placement_plan import (
+    PlacementPlan,
+    PlannedContainer,
+    PlannedHost,
+    plan_of_application,
+    plan_of_request,
+)
+
+_APPLICATION = re.compile(r"application_[0-9]+_[0-9]+")
+_MARKS = {"RUNNING": "●", "ALLOCATED": "◐", "planned": "○", "asked": "○"}
+_MOST_MARKS = 8
+
+EXAMPLES = """
+\b
+Examples:
+  yarnspec plan --num-executors 8 --executor-cores 2 job.py
+  yarnspec plan --num-executors 8 --set placement.max_per_host=2 -o json job.py
+  yarnspec plan application_1700000000000_0001
+"""
+
+
+def run(request: SubmitRequest) -> int:
+    """Print the plan of a submit, or the picture of an application."""
+    if _APPLICATION.fullmatch(request.program):
+        settings = settings_in_effect(Path(request.config_file) if request.config_file else None, request.settings)
+        with Application.from_id(request.program, settings=settings) as found:
+            plan = plan_of_application(found)
+    else:
+        plan = plan_of_request(request)
+    if request.output == "table":
+        print_plan(plan, stdout_console())
+    else:
+        print_document(plan, request.output)
+    return 0
+
+
+def print_plan(plan: PlacementPlan, console: Console) -> None:
+    """One line for each host, a box for each container, a mark for each slot; the rules below."""
+    width = max((len(one.host) for one in plan.hosts), default=0)
+    for host in plan.hosts:
+        console.print(plain(f"{host.host:<{width}}  {_free(host):>10}  {_boxes(host)}"), soft_wrap=True)
+    if plan.anywhere:
+        console.print(plain(f"{'any host':<{width}}  {'':>10}  {' '.join(map(_box, plan.anywhere))}"), soft_wrap=True)
+    if plan.not_asked_for:
+        console.print(plain(f"{plan.not_asked_for} more find no place below the limit, and are not asked for"))
+    console.print()
+    console.print(plain(f"mode {plan.mode}" + (f", constraint {plan.constraint}" if plan.constraint else "")))
+    for line in (*plan.rules, *plan.relaxed):
+        console.print(plain(line), soft_wrap=True)
+    console.print(plain("[executor rule slots]  ● runs  ◐ has its container  ○ is asked for, or would be"))
+
+
+def _free(host: PlannedHost) -> str:
+    return f"{host.free_memory_mb / 1024:.1f}g free"
+
+
+def _boxes(host: PlannedHost) -> str:
+    return " ".join([*map(_box, host.containers), *([f"takes none: {host.why_not}"] if host.why_not else [])])
+
+
+def _box(one: PlannedContainer) -> str:
+    slots = _MARKS[one.state] * max(1, min(one.slots, _MOST_MARKS)) + ("…" if one.slots > _MOST_MARKS else "")
+    return f"[{' '.join(filter(None, (one.executor_id, one.rule, slots)))}]"
+
+
+command = SubmitCommand(
+    name=Path(__file__).stem,
+    callback=run,
+    short_help="Show where an application's containers would go, or where they are.",
+    help="Show where the containers of a program would be asked for, and the rule behind each. For the id of an "
+    "application: where they are. Takes the flags of `yarnspec submit`; nothing is submitted.",
+    epilog=EXAMPLES,
+)

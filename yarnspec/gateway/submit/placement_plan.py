@@ -1,0 +1,189 @@
+"""Where containers would be asked for, and where those of an application are: what ``yarnspec plan`` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.containers.placing import Placing
+from yarnspec.core.messages.commands import PlacementRule
+from yarnspec.core.messages.events import HostReport
+from yarnspec.core.messages.settings import Settings
+from yarnspec.core.messages.timers import Timers
+from yarnspec.core.options.placement import PlacementSettings
+from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.cluster.access import Cluster
+from yarnspec.gateway.flags.request import SubmitRequest
+from yarnspec.gateway.submit.constraintcheck import check_constraint
+from yarnspec.gateway.submit.listedhosts import listed_hosts
+from yarnspec.gateway.submit.preparation import read_request
+from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.units import format_duration
+from yarnspec.yarn.rm.constraint import constraint_of, in_effect
+from yarnspec.yarn.rm.hosts import ALL_STATES, report_of
+from yarnspec.yarn.rm.placement_mode import resolve
+from yarnspec.yarn.rm.reports import Host
+
+
+class PlannedContainer(msgspec.Struct, frozen=True, kw_only=True):
+    """An executor's container with its slots. ``hosts``: where else it may come; ``rule``: why it is there."""
+
+    executor_id: str
+    state: Literal["planned", "asked", "ALLOCATED", "RUNNING"]
+    slots: int
+    rule: PlacementRule = ""
+    hosts: tuple[str, ...] = ()
+
+
+class PlannedHost(msgspec.Struct, frozen=True, kw_only=True):
+    """A host with the containers of the application; ``why_not`` says why it takes none."""
+
+    host: str
+    free_memory_mb: int
+    why_not: str = ""
+    containers: tuple[PlannedContainer, ...] = ()
+
+
+class PlacementPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Hosts, containers and slots, and the rules behind them; ``anywhere``: containers without a host of their own."""
+
+    schema: int = 1
+    application_id: str = ""
+    mode: str
+    constraint: str = ""
+    hosts: tuple[PlannedHost, ...]
+    anywhere: tuple[PlannedContainer, ...] = ()
+    not_asked_for: int = 0
+    rules: tuple[str, ...] = ()
+    relaxed: tuple[str, ...] = ()
+
+
+def plan_of_request(request: SubmitRequest) -> PlacementPlan:
+    """What a submit would ask for now. Nothing is submitted.
+
+    The application master's container comes first and takes room on a host that nobody knows before.
+
+    Raises:
+        UsageError, ClusterUnreachable: as for a submit.
+    """
+    read = read_request(request)
+    translation, sizes = read.translation, read.sizes
+    options = translation.options.placement
+    cluster = Cluster.from_environment(translation.options)
+    try:
+        hosts = cluster.rm.hosts(ALL_STATES)
+        mode = resolve(options.mode, cluster.rm, options.host_attribute)
+        check_constraint(options, mode, hosts, label=sizes.executor.label)
+        running = [host.host for host in hosts if host.state == "RUNNING"]
+        listed, _ = listed_hosts(cluster, translation.options, running, translation.exclude_hosts)
+    finally:
+        cluster.close()
+    settings = Settings(
+        initial_executors=sizes.initial_executors,
+        executor_memory_mb=sizes.executor.container_memory_mb,
+        executor_vcores=sizes.executor.cores,
+        executor_label=sizes.executor.label,
+        placement=in_effect(options),
+    )
+    slots = max(1, sizes.executor.cores // sizes.executor.task_cpus)
+    blocked = dict.fromkeys(listed, "it is on the cluster's list of blocked hosts")
+    blocked |= dict.fromkeys(translation.exclude_hosts, "it is excluded at submit")
+    reports = [report_of(host, constraint_of(options)) for host in hosts]
+    return _planned(settings, reports, blocked, mode=mode.mode, slots=slots)
+
+
+def _planned(
+    settings: Settings, hosts: Iterable[HostReport], blocked: dict[str, str], *, mode: str, slots: int
+) -> PlacementPlan:
+    known, table = Hosts(), ExecutorTable(settings)
+    known.replace(tuple(hosts))
+    placing = Placing(
+        settings,
+        containers=table,
+        hosts=known,
+        timers=Timers(),
+        blocked=lambda: tuple(sorted(blocked)),
+        factor=lambda _: 1.0,
+    )
+    placing.ask()
+    placing.settle(0)
+    asked = [
+        PlannedContainer(executor_id=one.id, state="planned", slots=slots, rule=one.rule, hosts=one.hosts)
+        for one in table.asks.wanted
+    ]
+    return PlacementPlan(
+        mode=mode,
+        constraint=settings.placement.constraint,
+        hosts=tuple(
+            PlannedHost(
+                host=one.host,
+                free_memory_mb=one.free_memory_mb or 0,
+                why_not=blocked.get(one.host, "")
+                or (f"it is {one.state}" if one.state != "RUNNING" else "")
+                or ("" if one.suits else "your constraint does not hold there"),
+                containers=tuple(each for each in asked if each.hosts[:1] == (one.host,)),
+            )
+            for one in sorted(known.reports.values(), key=lambda one: one.host)
+        ),
+        anywhere=tuple(each for each in asked if not each.hosts),
+        not_asked_for=table.missing,
+        rules=rules(settings.placement),
+    )
+
+
+def plan_of_application(application: Application) -> PlacementPlan:
+    """Where the containers of a running application are, and what it asks for."""
+    return _where(application.status(), application.cluster.rm.hosts(ALL_STATES))
+
+
+def _where(document: StatusDocument, hosts: Iterable[Host]) -> PlacementPlan:
+    blocked = {one.host: one.reason for one in document.blocked_hosts}
+    there = [one for one in document.containers if one.role == "executor" and one.state != "COMPLETE"]
+    asked = [
+        PlannedContainer(executor_id="", state="asked", slots=0, rule=ask.rule, hosts=ask.hosts)
+        for ask in document.asks
+        for _ in range(ask.containers)
+    ]
+    return PlacementPlan(
+        application_id=document.application_id,
+        mode=document.placement_mode,
+        constraint=document.placement_constraint,
+        hosts=tuple(
+            PlannedHost(
+                host=host.host,
+                free_memory_mb=max(0, host.memory_mb - host.used_memory_mb),
+                why_not=blocked.get(host.host, "") or (f"it is {host.state}" if host.state != "RUNNING" else ""),
+                containers=(
+                    *(
+                        PlannedContainer(executor_id=one.executor_id or "", state=one.state, slots=one.cores)
+                        for one in there
+                        if one.host == host.host and one.state != "COMPLETE"
+                    ),
+                    *(each for each in asked if each.hosts[:1] == (host.host,)),
+                ),
+            )
+            for host in sorted(hosts, key=lambda one: one.host)
+        ),
+        anywhere=tuple(each for each in asked if not each.hosts),
+        relaxed=tuple(one.reason for one in document.relaxations),
+    )
+
+
+def rules(options: PlacementSettings) -> tuple[str, ...]:
+    """The rules that hold, the hard ones first, and what would be relaxed."""
+    said = ["hard: no container on a blocked host"]
+    if options.constraint:
+        said.append(f"hard: {options.constraint}")
+    if options.max_per_host:
+        said.append(f"hard: at most {options.max_per_host} executors on one host")
+    if options.spread:
+        wait = format_duration(options.spread_wait_ms)
+        said.append(
+            f"soft: spread. What does not come within {wait} may come on any of the emptiest hosts, after as long "
+            + ("again it stays there" if options.max_per_host else "again anywhere")
+        )
+    return tuple(said)
