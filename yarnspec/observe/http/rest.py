@@ -11,6 +11,7 @@ GET    /hosts         the cluster's hosts, and which are blocked
 POST   /hosts/block   ``BlockBody`` → ``Answer``
 POST   /hosts/unblock ``UnblockBody`` → ``Answer``
 GET    /explain       ``Explanation`` of the task ``stage`` and ``index``, or of the ``host``; null: there is no such
+GET    /running       ``RunningAttempt`` of each task attempt that runs, for the page
 GET    /metrics       the status' numbers in Prometheus' text form
 ====== ============== ===================================================================================
 
@@ -33,6 +34,7 @@ BODY_LIMIT_BYTES = 64 * 1024
 CHUNK_LIMIT_BYTES = 1024 * 1024
 WAIT_LIMIT_S = 30.0
 READER_LIMIT = 64
+RUNNING_LIMIT = 20_000
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,6 +29,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from yarnspec.core.copies.speculationview import Explanation
+from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.http import rest
 from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, UnblockBody
@@ -61,6 +62,9 @@ class Requests(Protocol):
 
     def unblock(self, body: UnblockBody, /) -> Answer:
         """Ask for the end of a block and wait for the decision."""
+
+    def running(self) -> tuple[RunningAttempt, ...]:
+        """The task attempts that run now."""
 
     def explain_task(self, stage: int, index: int, /) -> Explanation | None:
         """Why a task of the newest attempt of a stage was, or was not, acted on; None: no such task is known."""
@@ -147,6 +151,9 @@ def make_app(requests: Requests, token: str, stopping: Callable[[], bool] = lamb
         stage, index = _whole_number(request, "stage", 0), _whole_number(request, "index", 0)
         return _json(await run_in_threadpool(requests.explain_task, stage, index))
 
+    async def running(_: Request) -> Response:
+        return _json(await run_in_threadpool(requests.running))
+
     async def metrics(_: Request) -> Response:
         document = await run_in_threadpool(requests.status)
         return Response(await run_in_threadpool(exposition, document), 200, {"Content-Type": CONTENT_TYPE})
@@ -160,6 +167,7 @@ def make_app(requests: Requests, token: str, stopping: Callable[[], bool] = lamb
             Route("/hosts/block", block, methods=["POST"]),
             Route("/hosts/unblock", unblock, methods=["POST"]),
             Route("/explain", explain),
+            Route("/running", running),
             Route("/metrics", metrics),
         ],
         middleware=[Middleware(_OnlyWithToken, token=token)],

@@ -57,22 +57,26 @@ class Attempts:
     @cached_property
     def running(self) -> BoolColumn:
         """Which run."""
-        return self.state == State.RUNNING
+        found: BoolColumn = self.state == State.RUNNING
+        return found
 
     @cached_property
     def succeeded(self) -> BoolColumn:
         """Which finished their task."""
-        return self.state == State.SUCCESS
+        found: BoolColumn = self.state == State.SUCCESS
+        return found
 
     @cached_property
     def failed(self) -> BoolColumn:
         """Which failed."""
-        return self.state == State.FAILED
+        found: BoolColumn = self.state == State.FAILED
+        return found
 
     @cached_property
     def copies(self) -> BoolColumn:
         """Which are copies."""
-        return self.speculative == 1
+        found: BoolColumn = self.speculative == 1
+        return found
 
     @cached_property
     def task_keys(self) -> IntColumn:
