@@ -131,7 +131,9 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
     if document.dropped_containers:
         row("released", f"{document.dropped_containers} containers that came on a blocked host, before launch")
     row("YARN", document.links.resource_manager)
+    row("page", document.links.page)
     row("Spark", document.links.spark_ui)
+    row("report", document.links.report)
     return table
 
 

@@ -219,6 +219,17 @@ def load(
     )
 
 
+def different_options(values: Mapping[str, Mapping[str, Value]]) -> tuple[tuple[str, str], ...]:
+    """Of the options with which an application runs those that are not the defaults, under their names."""
+    usual = msgspec.to_builtins(Options())
+    return tuple(
+        (f"{group}.{name}", _as_text(value))
+        for group, named in values.items()
+        for name, value in named.items()
+        if usual.get(group, {}).get(name) != value
+    )
+
+
 def environment_name(key: str) -> str:
     """Name the environment variable of an option: ``placement.mode`` is ``YARNSPEC_PLACEMENT__MODE``."""
     return "YARNSPEC_" + key.replace(".", "__").replace("-", "_").upper()

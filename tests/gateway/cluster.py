@@ -13,6 +13,7 @@ from yarnspec import options
 from yarnspec.core.copies.speculationview import Explanation
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
+from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.errors import NotAllowed, NotFound
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.observe.forms.document import StatusDocument
@@ -186,6 +187,7 @@ class HandMadeNegotiator:
     def __init__(self, epoch: int = 1) -> None:
         self.log = EventLogs(epoch)
         self.document = StatusDocument(application_id=APP, state="RUNNING", phase="executing", attempt=epoch)
+        self.attempts: tuple[RunningAttempt, ...] = ()
         self.stdout = b""
         self.ended = False
         self.readers: set[str] = set()
@@ -196,6 +198,9 @@ class HandMadeNegotiator:
 
     def status(self) -> StatusDocument:
         return self.document
+
+    def running(self) -> tuple[RunningAttempt, ...]:
+        return self.attempts
 
     def events(self, epoch: int, after: int, limit_bytes: int, /) -> EventChunk:
         self.polled.set()

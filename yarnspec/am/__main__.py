@@ -37,6 +37,8 @@ from yarnspec.am.executors.placement_file import PlacementFile
 from yarnspec.am.journal.epoch_journal import why_off
 from yarnspec.am.loop.answers import Answers
 from yarnspec.am.loop.shell import Shell
+from yarnspec.am.page.application_page import ApplicationPage
+from yarnspec.am.page.routes import TRACKED
 from yarnspec.am.sources.allocations import Allocations
 from yarnspec.am.sources.cluster_watch import ClusterWatch
 from yarnspec.am.sources.event_sources import ProgramReports, ProviderEvents
@@ -47,10 +49,12 @@ from yarnspec.core.messages import events
 from yarnspec.core.messages.commands import FinishApplication
 from yarnspec.core.messages.settings import RecoverySettings, Settings
 from yarnspec.core.negotiator import Negotiator
+from yarnspec.observe.http.page_order import PageOrder
 from yarnspec.observe.http.rest import Endpoint
 from yarnspec.observe.http.server import RestServer
 from yarnspec.observe.log.attempt_log import EventLogs
 from yarnspec.observe.status.status_fold import About, StatusFold
+from yarnspec.options import different_options
 from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, Plan
 from yarnspec.spark.executor import container_environment
 from yarnspec.spark.properties import EPOCH_MAX
@@ -166,7 +170,9 @@ def negotiate(place: AmContainer) -> int:
     return _run(plan, place, conf, history)
 
 
-def _run(plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationHistory) -> int:
+def _run(  # noqa: PLR0915 - one thing after the other
+    plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationHistory
+) -> int:
     epoch = epoch_of(plan, place.attempt)
     rm = ResourceManager.from_conf(conf)
     before = earlier_attempts(place.attempt, lambda: rm.attempts(place.application_id), rm.diagnostics)
@@ -177,6 +183,11 @@ def _run(plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationH
     # Connected: from here on nothing in this container needs the key pair, and the program must not find it.
     place.remove_credentials()
     placement = placement_file(plan, place)
+    page = ApplicationPage(place.log_directory / "page.log", master, wanted=plan.options.am.page)
+    if page.is_shown:
+        placement.track(TRACKED)
+    else:
+        plan = _without_page(plan)
     driver = DriverEpochs(plan, place, history, containers)
     shell = Shell(
         negotiator=Negotiator(settings_of(plan, earlier, epoch, spared=epochs_of(plan, killed(before)))),
@@ -188,6 +199,7 @@ def _run(plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationH
         executor_environment=lambda executor_id: container_environment(
             executor_id, driver.address, driver.gate, driver.epoch
         ),
+        show_spark=page.show_spark,
     )
     driver.listener = shell
     end_on_sigterm(lambda: driver.stop(grace_s=0.2), log.close)
@@ -209,8 +221,9 @@ def _run(plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationH
     watchers.append(shared.watcher)
 
     about = About(
-        name=plan.name, user=plan.user, queue=plan.queue, resource_manager_url=rm.application_url(place.application_id)
-    )
+        name=plan.name, user=plan.user, queue=plan.queue,
+        resource_manager_url=rm.application_url(place.application_id), page=page.is_shown,
+    )  # fmt: skip
     answers = Answers(
         shell=shell,
         log=log,
@@ -227,6 +240,13 @@ def _run(plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationH
         lambda url: history.announce(Endpoint(url=url, token=token, epoch=epoch, attempt=place.attempt)),
     )
     doors.open()
+    page.serve(
+        PageOrder(
+            application_id=place.application_id, prefix="", directory=str(place.directory), first_epoch=epoch,
+            history_directory=plan.history_directory, url=server.url, token=token,
+            options=different_options(msgspec.to_builtins(plan.options)),
+        )
+    )  # fmt: skip
 
     ending = unless_replaced(
         for_good(ending_of(shell), plan, place.attempt - len(taken_away(before))),
@@ -255,8 +275,14 @@ def _run(plan: Plan, place: AmContainer, conf: HadoopConf, history: ApplicationH
     driver.close()
     for watcher in watchers:
         watcher.stop()
+    page.stop()
     server.stop()
     return code
+
+
+def _without_page(plan: Plan) -> Plan:
+    am = msgspec.structs.replace(plan.options.am, page=False)
+    return msgspec.structs.replace(plan, options=msgspec.structs.replace(plan.options, am=am))
 
 
 def _begin(

@@ -38,6 +38,7 @@ from yarnspec.core.messages.timers import Timers
 from yarnspec.core.recovery.epoch_recovery import EpochRecovery
 from yarnspec.core.recovery.master_handover import CARRY_TIMER, MasterHandover
 from yarnspec.core.recovery.saved_output_hosts import LIVE_TIMER_FAMILY, SavedOutputHosts
+from yarnspec.core.tasks.running_attempts import RunningAttempt, running_attempts
 
 HOSTS_TIMER = "hosts-wait"
 SPREAD_HOSTS_TIMER = "hosts-wait-to-spread"
@@ -194,6 +195,10 @@ class Negotiator:
     def speculation_view(self, now_ms: int) -> SpeculationView:
         """A view of slow tasks, copies and blocks."""
         return explain.view_of(self._speculation, now_ms)
+
+    def running_attempts(self, most: int) -> tuple[RunningAttempt, ...]:
+        """The task attempts that run now, at most so many."""
+        return running_attempts(self._speculation.table, most)
 
     def explain_task(self, stage: int, index: int, now_ms: int) -> Explanation | None:
         """Why a task was or was not copied; None when nothing is known of it."""

@@ -172,7 +172,8 @@ class DriverProcess:
             "PYSPARK_PYTHON": plan.worker_python,
             "PYSPARK_DRIVER_PYTHON": plan.driver_python,
             "SPARK_HOME": str(spark_home()),
-            "SPARK_LOCAL_IP": os.environ["NM_HOST"],
+            # Spark's pages listen there: on loopback they are reached through Skein's web server only.
+            "SPARK_LOCAL_IP": "127.0.0.1" if plan.options.am.page else os.environ["NM_HOST"],
             "SPARK_ENV_LOADED": "1",
             "SPARK_SCALA_VERSION": "2.13",
             "YARNSPEC_OWNED_KEYS": str(self._directory / OWNED_KEYS_FILE),

@@ -57,10 +57,12 @@ def complete(
     directory: Path,
     secret: str | None,
     saved: Path | None = None,
+    behind_page: bool = False,
 ) -> dict[str, str]:
     """Add to the shipped properties what is known only where the driver runs.
 
-    ``saved`` is the file with what earlier epochs left, for a driver that goes on with it.
+    ``behind_page``: Spark's pages are one link further than yarnspec's. ``saved`` is the file with what earlier
+    epochs left, for a driver that goes on with it.
     """
     added = {
         "spark.master": MASTER,
@@ -71,7 +73,7 @@ def complete(
         # Ivy's own default is below the home directory of whoever runs the containers on that host.
         "spark.jars.ivy": shipped.get("spark.jars.ivy", str(directory / "ivy")),
         "spark.ui.port": shipped.get("spark.ui.port", "0"),
-        "spark.ui.proxyBase": f"/proxy/{application_id}",
+        "spark.ui.proxyBase": f"/proxy/{application_id}/spark" if behind_page else f"/proxy/{application_id}",
         # A program that says .master("yarn") and cluster mode in its code is refused by Spark without it.
         "spark.yarn.app.id": application_id,
         "spark.yarnspec.app.id": application_id,

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from tests.observe.page.histories import START_MS, attempt, folded, many, recorded, task, told
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.observations import State
+from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.observe.page.attempts import AttemptTable
 from yarnspec.observe.page.container_rows import over_time
 from yarnspec.observe.page.drawing import Scale, busy, strip
 from yarnspec.observe.page.host_rows import host_rows
 from yarnspec.observe.page.scene import Scene, scene_of
 from yarnspec.observe.page.sentences import sentences
-from yarnspec.observe.page.spans import AttemptNow
 from yarnspec.observe.page.stage_rows import stage_rows, verdict_on
 from yarnspec.observe.page.task_rows import copy_rows, task_groups
 from yarnspec.observe.page.timeline import timeline
@@ -24,7 +24,7 @@ from yarnspec.observe.page.timeline import timeline
 STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=12)
 
 
-def scene(*messages: events.Event | commands.Command, running: tuple[AttemptNow, ...] = ()) -> Scene:
+def scene(*messages: events.Event | commands.Command, running: tuple[RunningAttempt, ...] = ()) -> Scene:
     fold, document = folded(told(*messages))
     return scene_of(fold, document, START_MS + 60_000, running)
 
@@ -57,7 +57,7 @@ class TestAttempts:
         assert int(kept.launch_ms.min()) == table.forgotten_until_ms
 
     def test_what_runs_is_there_until_now(self) -> None:
-        now = AttemptNow(
+        now = RunningAttempt(
             stage=0,
             stage_attempt=0,
             index=3,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 import structlog
@@ -20,6 +22,7 @@ from yarnspec.journal.stores import Store
 from yarnspec.journal.writer import Journal, JournalOptions, Stopped
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record
+from yarnspec.observe.http.page_order import copied_events
 from yarnspec.observe.http.rest import ENDPOINT_FILE, Endpoint
 from yarnspec.observe.log.eventlog import LineWriter
 from yarnspec.observe.log.history import ApplicationRecord, History, Result
@@ -29,6 +32,47 @@ from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 from yarnspec.yarn.skein.staging_directory import staging_directory
 
 _log = structlog.get_logger()
+
+
+_COPY_BYTES_MAX = 1024**3
+
+
+class CopiedEvents:
+    """A growing file in the history, with a copy beside it on the local disk, for the page.
+
+    What is on the cluster's file system can be read when its writer has closed it, and the page is looked at before.
+    The copy is no reason for anything to fail, and ends where the local disk would fill up.
+    """
+
+    def __init__(self, writer: LineWriter, copy: Path) -> None:
+        self._writer = writer
+        self._copy: BinaryIO | None = None
+        with contextlib.suppress(OSError):
+            self._copy = copy.open("ab", buffering=0)
+
+    def append(self, data: bytes, /) -> None:
+        """Add bytes at the end of both."""
+        copy = self._copy
+        if copy is not None:
+            try:
+                copy.write(data)
+                full = copy.tell() > _COPY_BYTES_MAX
+            except OSError:
+                full = True
+            if full:
+                copy.close()
+                self._copy = None
+        self._writer.append(data)
+
+    def sync(self) -> None:
+        """Return when what was added would survive the writer."""
+        self._writer.sync()
+
+    def close(self) -> None:
+        """Close both."""
+        if self._copy is not None:
+            self._copy.close()
+        self._writer.close()
 
 
 class ApplicationHistory:
@@ -105,7 +149,9 @@ class ApplicationHistory:
                 options=msgspec.to_builtins(self._plan.options),
             )
         )
-        return self._history.open_events(application_id, epoch)
+        return CopiedEvents(
+            self._history.open_events(application_id, epoch), self._place.directory / copied_events(epoch)
+        )
 
     def begin_journal(
         self,

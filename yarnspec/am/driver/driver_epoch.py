@@ -66,6 +66,7 @@ class DriverEpoch:
             directory=self._place.directory,
             secret=secret_file.read_text(encoding="utf-8").strip() if secret_file.exists() else None,
             saved=self.saved(),
+            behind_page=self._plan.options.am.page,
         )
         properties.write(self._properties, complete)
         owned = (*self._plan.owned_keys, *self._plan.sized_properties)

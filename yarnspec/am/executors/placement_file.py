@@ -18,6 +18,8 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
 
     status: Literal["SUCCEEDED", "FAILED", "KILLED"]
     diagnostics: str
+    tracking_url: str | None = None
+    """Where YARN's link leads afterwards; None: to YARN's own page."""
 
 
 class HostAndRack(msgspec.Struct, frozen=True):

@@ -14,8 +14,17 @@ from yarnspec.core.copies.speculationview import Explanation, SpeculationView
 from yarnspec.core.messages import commands
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import BlockRequested, HostReport, ScaleRequested, UnblockRequested
+from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.observe.forms.document import StatusDocument
-from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, ScaleBody, UnblockBody
+from yarnspec.observe.http.rest import (
+    RUNNING_LIMIT,
+    Answer,
+    BlockBody,
+    HostEntry,
+    OutputChunk,
+    ScaleBody,
+    UnblockBody,
+)
 from yarnspec.observe.log.attempt_log import EventLogs
 from yarnspec.observe.log.eventlog import EventChunk
 from yarnspec.observe.status.speculation import joined
@@ -61,6 +70,10 @@ class Answers:
             _log.info("the core is busy: the status has its older numbers")
         document = self._document()
         return document if self._view is None else joined(document, self._view)
+
+    def running(self) -> tuple[RunningAttempt, ...]:
+        """The task attempts that run now."""
+        return self._shell.inspect(lambda core, _: core.running_attempts(RUNNING_LIMIT))
 
     def events(self, epoch: int, after: int, limit_bytes: int, /) -> EventChunk:
         """Records that follow the one numbered ``after`` of an epoch."""

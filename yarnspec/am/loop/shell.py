@@ -83,6 +83,7 @@ class Shell:
         placement: the file that the provider reads.
         driver: the driver of the running epoch.
         executor_environment: the environment of a new executor's container, by executor id.
+        show_spark: where Spark's page is now; without it YARN's link leads there.
         clock_ms: milliseconds since the Unix epoch.
     """
 
@@ -96,6 +97,7 @@ class Shell:
         placement: PlacementFile,
         driver: DriverLife,
         executor_environment: Callable[[str], dict[str, str]],
+        show_spark: Callable[[str], None] | None = None,
         clock_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     ) -> None:
         self._negotiator = negotiator
@@ -105,6 +107,7 @@ class Shell:
         self._placement = placement
         self._driver = driver
         self._executor_environment = executor_environment
+        self._show_spark = show_spark or placement.track
         self._clock_ms = clock_ms
         self._inbox = Inbox()
         self._orders = DriverCommandQueue(self.post)
@@ -239,7 +242,7 @@ class Shell:
                 _log.exception("a command failed", command=type(group[0]).__name__)
                 self.post(events.PlacementProblem(message=f"{type(group[0]).__name__} failed: {error}"))
         if isinstance(event, events.DriverReady) and event.ui_url:
-            self._placement.track(event.ui_url)
+            self._show_spark(event.ui_url)
         return answer
 
     def _record(self, message: Event | Command, now_ms: int) -> None:

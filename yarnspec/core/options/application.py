@@ -25,6 +25,9 @@ class HistorySettings(msgspec.Struct, frozen=True, kw_only=True):
     """Directory on the cluster's file system where each application's events and result stay after its end. `~` is the
     user's home there."""
 
+    report: bool = True
+    """Whether the application's page is written into its history directory at the end, as report.html."""
+
     retention_ms: int = 604_800_000
     """How long events and results stay. A later submit of the same user deletes older ones."""
 
@@ -41,7 +44,11 @@ class ApplicationMasterSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Memory in the AM container for Skein's JVM. Its heap is 128m; a JVM needs the rest beside its heap."""
 
     negotiator_memory_mb: int = 256
-    """Memory in the AM container for the negotiator, a Python process."""
+    """Memory in the AM container for the negotiator, a Python process, and for the one that draws its page."""
+
+    page: bool = False
+    """Whether YARN's link to the application leads to yarnspec's own page, with Spark's one further. If false, it leads
+    to Spark's. A process of its own draws the page, and runs from the first look at it on."""
 
 
 class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ import msgspec
 import tenacity
 
 from yarnspec.core.copies.speculationview import Explanation
+from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record, decode_lines
@@ -103,6 +104,10 @@ class NegotiatorClient:
         """Records that follow ``after`` of ``epoch``; of the one that runs, when the negotiator does not know that."""
         answer = self._ask("GET", "/events", {"epoch": epoch, "after": after, "wait_s": wait_s}, wait_s=wait_s)
         return EventsRead(epoch=_header(answer, rest.EPOCH_HEADER), records=tuple(decode_lines(answer.content)))
+
+    def running(self) -> tuple[RunningAttempt, ...]:
+        """The task attempts that run now."""
+        return self._decoded(self._ask("GET", "/running"), tuple[RunningAttempt, ...])
 
     def hosts(self) -> list[HostEntry]:
         """The cluster's hosts as the negotiator knows them."""

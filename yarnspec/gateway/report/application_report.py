@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from importlib.metadata import version
 
-import msgspec
-
-from yarnspec.errors import ClusterUnreachable
+from yarnspec.core.tasks.running_attempts import RunningAttempt
+from yarnspec.errors import ClusterUnreachable, NotFound
 from yarnspec.gateway.application.handle import Application
 from yarnspec.observe.forms.records import UnreadableRecordError
-from yarnspec.observe.log.history import ApplicationRecord
 from yarnspec.observe.page.page import Source, page
 from yarnspec.observe.page.page_fold import PageFold
-from yarnspec.options import Options
+from yarnspec.options import different_options
 
 
 def application_report(application: Application) -> str:
@@ -31,21 +30,14 @@ def application_report(application: Application) -> str:
         said = error.message if isinstance(error, ClusterUnreachable) else str(error)
         notes.append(f"Not all records can be read, and what they tell is missing here: {said}")
     document = application.status()
+    running: tuple[RunningAttempt, ...] = ()
+    if not document.ended:
+        # Without them the page has what has ended, and the numbers.
+        with suppress(ClusterUnreachable, NotFound):
+            running = application.client.running()
     if not fold.records:
         notes.append("There are no records of it: the page shows what YARN alone says.")
     entry = application.cluster.history.application(application.id)
-    source = Source(version=version("yarnspec"), notes=tuple(notes), options=different_options(entry))
-    return page(fold, document, int(time.time() * 1000), source=source)
-
-
-def different_options(entry: ApplicationRecord | None) -> tuple[tuple[str, str], ...]:
-    """The options with which an application runs that are not the defaults, under their names."""
-    if entry is None:
-        return ()
-    usual = msgspec.to_builtins(Options())
-    return tuple(
-        (f"{group}.{name}", str(value))
-        for group, values in entry.options.items()
-        for name, value in values.items()
-        if usual.get(group, {}).get(name) != value
-    )
+    options = different_options(entry.options if entry is not None else {})
+    source = Source(version=version("yarnspec"), notes=tuple(notes), options=options)
+    return page(fold, document, int(time.time() * 1000), running=running, source=source)

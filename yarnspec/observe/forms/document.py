@@ -263,10 +263,15 @@ class DriverRestarts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Links(msgspec.Struct, frozen=True, kw_only=True):
-    """Pages about the application; None when there is none (any more)."""
+    """Pages about the application; None when there is none (any more).
+
+    ``page`` is yarnspec's own while it runs, ``report`` the same as a file, in the history directory after the end.
+    """
 
     resource_manager: str | None = None
     spark_ui: str | None = None
+    page: str | None = None
+    report: str | None = None
 
 
 class Final(msgspec.Struct, frozen=True, kw_only=True):

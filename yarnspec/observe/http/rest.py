@@ -12,6 +12,7 @@ POST   /hosts/block   ``BlockBody`` → ``Answer``
 POST   /hosts/unblock ``UnblockBody`` → ``Answer``
 POST   /scale         ``ScaleBody`` → ``Answer``
 GET    /explain       ``Explanation`` of the task ``stage`` and ``index``, or of the ``host``; null: there is no such
+GET    /running       ``RunningAttempt`` of each task attempt that runs, for the page
 GET    /metrics       the status' numbers in Prometheus' text form
 ====== ============== ===================================================================================
 
@@ -34,6 +35,7 @@ BODY_LIMIT_BYTES = 64 * 1024
 CHUNK_LIMIT_BYTES = 1024 * 1024
 WAIT_LIMIT_S = 30.0
 READER_LIMIT = 64
+RUNNING_LIMIT = 20_000
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):

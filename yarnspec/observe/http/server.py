@@ -29,6 +29,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from yarnspec.core.copies.speculationview import Explanation
+from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.http import rest
 from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, ScaleBody, UnblockBody
@@ -64,6 +65,9 @@ class Requests(Protocol):
 
     def scale(self, body: ScaleBody, /) -> Answer:
         """Ask for other bounds and wait for the decision."""
+
+    def running(self) -> tuple[RunningAttempt, ...]:
+        """The task attempts that run now."""
 
     def explain_task(self, stage: int, index: int, /) -> Explanation | None:
         """Why a task of the newest attempt of a stage was, or was not, acted on; None if no such task is known."""
@@ -153,6 +157,9 @@ def make_app(requests: Requests, token: str, stopping: Callable[[], bool] = lamb
         stage, index = _whole_number(request, "stage", 0), _whole_number(request, "index", 0)
         return _json(await run_in_threadpool(requests.explain_task, stage, index))
 
+    async def running(_: Request) -> Response:
+        return _json(await run_in_threadpool(requests.running))
+
     async def metrics(_: Request) -> Response:
         document = await run_in_threadpool(requests.status)
         return Response(await run_in_threadpool(exposition, document), 200, {"Content-Type": CONTENT_TYPE})
@@ -167,6 +174,7 @@ def make_app(requests: Requests, token: str, stopping: Callable[[], bool] = lamb
             Route("/hosts/unblock", unblock, methods=["POST"]),
             Route("/scale", scale, methods=["POST"]),
             Route("/explain", explain),
+            Route("/running", running),
             Route("/metrics", metrics),
         ],
         middleware=[Middleware(_OnlyWithToken, token=token)],

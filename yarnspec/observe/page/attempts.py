@@ -57,26 +57,26 @@ class Attempts:
     @cached_property
     def running(self) -> BoolColumn:
         """Which run."""
-        here: BoolColumn = self.state == State.RUNNING
-        return here
+        found: BoolColumn = self.state == State.RUNNING
+        return found
 
     @cached_property
     def succeeded(self) -> BoolColumn:
         """Which finished their task."""
-        here: BoolColumn = self.state == State.SUCCESS
-        return here
+        found: BoolColumn = self.state == State.SUCCESS
+        return found
 
     @cached_property
     def failed(self) -> BoolColumn:
         """Which failed."""
-        here: BoolColumn = self.state == State.FAILED
-        return here
+        found: BoolColumn = self.state == State.FAILED
+        return found
 
     @cached_property
     def copies(self) -> BoolColumn:
         """Which are copies."""
-        here: BoolColumn = self.speculative == 1
-        return here
+        found: BoolColumn = self.speculative == 1
+        return found
 
     @cached_property
     def task_keys(self) -> IntColumn:

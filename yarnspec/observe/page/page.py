@@ -12,6 +12,7 @@ import jinja2
 import markupsafe
 import msgspec
 
+from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.moments import at_time, clock, day_clock, span
 from yarnspec.observe.forms.told import clipped, told
@@ -21,13 +22,13 @@ from yarnspec.observe.page.host_rows import host_rows
 from yarnspec.observe.page.page_fold import PageFold
 from yarnspec.observe.page.scene import Scene, scene_of
 from yarnspec.observe.page.sentences import sentences, summary
-from yarnspec.observe.page.spans import AttemptNow
 from yarnspec.observe.page.stage_rows import stage_rows
 from yarnspec.observe.page.task_rows import copy_rows, task_groups
 from yarnspec.observe.page.timeline import timeline
 
 _WHOLE_STATUS_BYTES = 160 * 1024
 _TONES = {"SUCCEEDED": "good", "FAILED": "bad", "KILLED": "bad", "RUNNING": "calm"}
+_BODY = "<!--body-->"
 _SIGNS = {"good": "✓", "bad": "✗", "warn": "!", "calm": "•"}
 
 
@@ -35,6 +36,7 @@ class Live(msgspec.Struct, frozen=True, kw_only=True):
     """Of a page that is served while the application runs: where others are, and how often it looks again."""
 
     body_path: str
+    tag: str = ""
     spark_path: str = ""
     every_s: float = 2.0
 
@@ -53,17 +55,20 @@ def page(
     document: StatusDocument,
     now_ms: int,
     *,
-    running: tuple[AttemptNow, ...] = (),
+    running: tuple[RunningAttempt, ...] = (),
     source: Source | None = None,
     live: Live | None = None,
 ) -> str:
     """The whole document."""
-    scene = scene_of(fold, document, now_ms, running)
-    context = {
-        **_context(scene, source or Source(), live),
-        "policy": _policy(live),
-    }
-    return _environment().get_template("page.html").render(context)
+    return page_around(body(fold, document, now_ms, running=running, source=source, live=live), document, live)
+
+
+def page_around(part: str, document: StatusDocument, live: Live | None = None) -> str:
+    """The whole document around its changing part."""
+    title = f"{document.name or document.application_id} ({summary(document)})"
+    around = _environment().get_template("page.html").render(title=title, live=live, policy=_policy(live))
+    # The first one is the template's own: what stands before it holds no string of a user but the escaped title.
+    return around.replace(_BODY, part, 1)
 
 
 def body(
@@ -71,7 +76,7 @@ def body(
     document: StatusDocument,
     now_ms: int,
     *,
-    running: tuple[AttemptNow, ...] = (),
+    running: tuple[RunningAttempt, ...] = (),
     source: Source | None = None,
     live: Live | None = None,
 ) -> str:
@@ -93,7 +98,6 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "fold": scene.fold,
         "source": source,
         "live": live,
-        "title": f"{document.name or document.application_id} ({summary(document)})",
         "tone": _TONES.get(document.state, "calm"),
         "now_ms": scene.now_ms,
         "length_ms": scene.scale.length_ms,

@@ -19,7 +19,7 @@ from yarnspec.core.messages.observations import NONE, Observations, RowKind, Sta
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
 from yarnspec.observe.hindsight.offline import Findings
 from yarnspec.observe.page.attempts import Attempts, AttemptTable, Row, joined, of_rows
-from yarnspec.observe.page.spans import AttemptNow, BlockSpan, ContainerSpan, CopyAsked, Moment, StageSpan
+from yarnspec.observe.page.spans import BlockSpan, ContainerSpan, CopyAsked, Moment, StageSpan
 from yarnspec.observe.status.blocks import BlockKey, block_key
 
 _STATES = {
@@ -139,7 +139,7 @@ class PageFold:
         for host in findings.hosts:
             self.would_be_slow[host.verdict.host] = (host.at_ms, host.verdict.reason)
 
-    def everything(self, now_ms: int, running: tuple[AttemptNow, ...] = ()) -> Attempts:
+    def everything(self, now_ms: int, running: tuple[...] = ()) -> Attempts:
         """All attempts: those that have ended, and those that run as of this moment."""
         started = [(*row[:9], now_ms, row[10]) for row in self._started.values()]
         told = [

@@ -13,7 +13,7 @@ from yarnspec.observe.forms.told import clipped
 from yarnspec.observe.page.attempts import Attempts
 from yarnspec.observe.page.drawing import Scale, took
 from yarnspec.observe.page.page_fold import PageFold
-from yarnspec.observe.page.spans import AttemptNow, StageSpan
+from yarnspec.observe.page.spans import StageSpan
 from yarnspec.observe.page.speeds import Speeds, speeds_of
 
 _HOW = {State.RUNNING: "runs", State.SUCCESS: "ok", State.FAILED: "failed", State.KILLED: "killed"}
@@ -78,7 +78,7 @@ class Scene:
 
 
 def scene_of(
-    fold: PageFold, document: StatusDocument, now_ms: int, running: tuple[AttemptNow, ...] = ()
+    fold: PageFold, document: StatusDocument, now_ms: int, running: tuple[...] = ()
 ) -> Scene:  # fmt: skip
     """Everything that the sections need, worked out once."""
     end_ms = document.finished_ms or (fold.last_ms if document.ended else now_ms)

@@ -76,17 +76,3 @@ class Moment(NamedTuple):
     time_ms: int
     kind: str
     text: str
-
-
-class AttemptNow(msgspec.Struct, frozen=True, kw_only=True):
-    """A task attempt that runs at the moment of the page; the records tell of its end only."""
-
-    stage: int
-    stage_attempt: int
-    index: int
-    attempt: int
-    task_id: int
-    executor_id: str
-    host: str
-    launch_ms: int
-    speculative: bool = False

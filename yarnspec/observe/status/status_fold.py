@@ -38,6 +38,8 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     user: str = ""
     queue: str = ""
     resource_manager_url: str | None = None
+    page: bool = False
+    """Whether YARN's link leads to yarnspec's own page, and Spark's is one further."""
 
 
 class StatusFold:
@@ -140,7 +142,9 @@ class StatusFold:
             driver_restarts=self._restarts,
             refused=dict(sum((Counter(one) for one in self._refused.values()), Counter())),
             links=Links(
-                resource_manager=about.resource_manager_url, spark_ui=None if ended else self._spark_page(about)
+                resource_manager=about.resource_manager_url,
+                spark_ui=None if ended else self._spark_page(about),
+                page=None if ended or not about.page else self._proxied(about),
             ),
             warnings=tuple(
                 dict.fromkeys((*(text for text, _ in self._warnings.values()), *self._list_problems, *warnings))
@@ -151,10 +155,14 @@ class StatusFold:
 
     def _spark_page(self, about: About) -> str | None:
         """Spark's pages through YARN's proxy: their own links lead there, and who is let in is YARN's to say."""
-        root, separator, _ = (about.resource_manager_url or "").partition("/cluster/")
-        if self._spark_ui is None or not separator:
+        proxied = self._proxied(about)
+        if self._spark_ui is None or proxied is None:
             return self._spark_ui
-        return f"{root}/proxy/{self._application_id}/"
+        return f"{proxied}spark/jobs/" if about.page else proxied
+
+    def _proxied(self, about: About) -> str | None:
+        root, separator, _ = (about.resource_manager_url or "").partition("/cluster/")
+        return f"{root}/proxy/{self._application_id}/" if separator else None
 
     def _phase_with(self, running: int) -> Phase:
         if self._final is not None:

@@ -95,6 +95,16 @@ class SkeinContainers:
         """End a container, or withdraw the request for it."""
         _ask(lambda: self._client.kill_container(f"{EXECUTOR_SERVICE}_{instance}"))
 
+    def show_page(self, route: str, target: str) -> None:
+        """Serve what is at the address ``target`` under ``/pages/ROUTE/`` of Skein's own web server."""
+
+        def add() -> None:
+            if route in self._client.ui.get_pages():
+                self._client.ui.remove_page(route)
+            self._client.ui.add_page(route, target)
+
+        _ask(add)
+
     def end(self, diagnostics: str) -> None:
         """End the application: Skein's AM unregisters it as succeeded, with these diagnostics, and ends."""
         _ask(lambda: self._client.shutdown("SUCCEEDED", diagnostics))

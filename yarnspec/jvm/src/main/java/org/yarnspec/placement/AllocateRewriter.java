@@ -1,5 +1,6 @@
 package org.yarnspec.placement;
 
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -109,7 +110,7 @@ public final class AllocateRewriter {
         Set<String> blacklisted =
                 placement.mode() == DesiredPlacement.Mode.BLACKLIST ? placement.blockedHosts() : Set.of();
         ResourceBlacklistRequest difference = blacklist.difference(blacklisted, racks.keySet());
-        String url = placement.trackingUrl() == null ? registeredUrl : placement.trackingUrl();
+        String url = trackingUrl(placement.trackingUrl());
         Set<ContainerId> releases = new TreeSet<>(dropped);
         releases.removeAll(released);
         List<ContainerId> allReleases = new ArrayList<>(request.getReleaseList());
@@ -130,6 +131,14 @@ public final class AllocateRewriter {
             sent.setTrackingUrl(request.getTrackingUrl());
         }
         return new Plan(request, sent, placement.version(), after, difference, url, releases);
+    }
+
+    /** What is wished for, where Skein's own web server is when that is a path on it. */
+    private String trackingUrl(String wished) {
+        if (wished == null || (wished.startsWith("/") && registeredUrl == null)) {
+            return registeredUrl;
+        }
+        return wished.startsWith("/") ? URI.create(registeredUrl).resolve(wished).toString() : wished;
     }
 
     /** Skein's own blacklist is always empty; whatever a future one says stays in, ours goes before it. */

@@ -70,9 +70,14 @@ public record DesiredPlacement(
         }
     }
 
-    /** The application's last word to the ResourceManager. */
-    public record Finish(FinalApplicationStatus status, String diagnostics) {
+    /** The application's last word to the ResourceManager; {@code trackingUrl}: where YARN's link leads then, or null. */
+    public record Finish(FinalApplicationStatus status, String diagnostics, String trackingUrl) {
         private static final String CARRIED = "yarnspec-finish:";
+
+        /** An end after which YARN's link leads to nothing of ours. */
+        public Finish(FinalApplicationStatus status, String diagnostics) {
+            this(status, diagnostics, null);
+        }
 
         /**
          * The last word that came in Skein's diagnostics, or null when these are Skein's own: a negotiator that cannot
@@ -150,7 +155,8 @@ public record DesiredPlacement(
     private static Finish finish(FieldReader fields) throws IOException {
         return new Finish(
                 fields.choice("status", FinalApplicationStatus.class, FinalApplicationStatus.FAILED),
-                fields.textOr("diagnostics", ""));
+                fields.textOr("diagnostics", ""),
+                fields.textOr("tracking_url", null));
     }
 
     /** The fields of one JSON object, read with errors that name the field. */

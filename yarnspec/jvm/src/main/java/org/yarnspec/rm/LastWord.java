@@ -69,7 +69,7 @@ final class LastWord {
         // on.
         for (int poll = 0; !said && poll < POLLS_PER_CALL; poll++) {
             FinishApplicationMasterResponse response = resourceManager.finishApplicationMaster(
-                    FinishApplicationMasterRequest.newInstance(finish.status(), finish.diagnostics(), null));
+                    FinishApplicationMasterRequest.newInstance(finish.status(), finish.diagnostics(), finish.trackingUrl()));
             if (response.getIsUnregistered()) {
                 said = true;
                 events.finished(String.valueOf(finish.status()));

@@ -366,6 +366,9 @@ class AmCallInterceptorTest {
         place(2, "\"tracking_url\":null");
         allocate(FakeResourceManager.asks(1));
         assertEquals("http://skein", rm.last().getTrackingUrl());
+        place(3, "\"tracking_url\":\"/pages/\"");
+        allocate(FakeResourceManager.asks(1));
+        assertEquals("http://skein/pages/", rm.last().getTrackingUrl());
     }
 
     @Test

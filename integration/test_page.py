@@ -1,0 +1,142 @@
+"""The page of a running application: through YARN's proxy, beside a slow host, over the death of its driver."""
+
+from __future__ import annotations
+
+import html
+import http.client
+import json
+import os
+import re
+import urllib.error
+import urllib.request
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from integration import browser
+from integration.cluster import Cluster
+from integration.conftest import Submit, Yarnspec
+from integration.slowhosts import SLOWER, SPREAD, write_sizes
+from integration.waiting import wait_for
+
+pytestmark = pytest.mark.usefixtures("fast_hosts")
+
+SCREENSHOTS = Path(os.environ.get("YARNSPEC_SCREENSHOTS", "/tmp/yarnspec-screenshots"))
+
+
+def fetched(url: str) -> str:
+    """What YARN's proxy answers; empty while it does not."""
+    try:
+        with urllib.request.urlopen(url, timeout=20) as answer:  # noqa: S310 - the mini cluster's
+            assert answer.status == 200
+            return str(answer.read().decode())
+    except (urllib.error.URLError, TimeoutError, ConnectionError):
+        return ""
+
+
+def test_the_page_of_a_running_application(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """The block and the copies appear without a reload; the driver dies, and the page comes back; then the report."""
+    write_sizes(tmp_path, [40] * 8)
+    options = [
+        *SPREAD,
+        "--num-executors",
+        "2",
+        "--executor-cores",
+        "2",
+        "--set",
+        "speculation.slot_patience=500ms",
+        "--set",
+        "am.page=true",
+    ]
+    submission = submit("waits.py", str(tmp_path), options=options)
+    application = submission.application_id()
+    url = f"{cluster.mini.rm_url}/proxy/{application}/"
+    wait_for("rounds on two hosts", lambda: len(submission.last_hosts) == 2, 90)
+    text = wait_for("the page", lambda: page if "Timeline by host" in (page := fetched(url)) else "", 30)
+    assert submission.name in text
+    part = fetched(f"{url}yarnspec/body?after=0")
+    assert part.startswith("<!--page-->")
+    spark = fetched(f"{url}spark/jobs/")
+    assert f"/proxy/{application}/spark/stages/" in spark
+    status = yarnspec("status", application, "-o", "json").expect(0).document
+    assert status["links"]["page"] == url
+    assert status["links"]["spark_ui"] == f"{url}spark/jobs/"
+    only_through_yarn(cluster, application)
+    no_secret(cluster, application, text)
+    am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
+    slow = next(host for host in submission.last_hosts if host != am_host)
+    cluster.mini.host_slow(slow, SLOWER)
+    write_sizes(tmp_path, [60] * 12)
+    if not browser.why_none():
+        beside_a_slow_host(url, slow)
+    wait_for("the block on the page", lambda: re.search(rf"<b>{slow}</b>[^\n]*blocked", fetched(url)), 90)
+    cluster.mini.host_slow(slow, 1)
+    driver = next(one for one in cluster.processes(application) if one.what == "driver-jvm")
+    driver.kill()
+    wait_for("the death on the page", lambda: "the driver died" in fetched(url), 60)
+    wait_for("the next driver on the page", lambda: "driver epoch" in fetched(url), 60)
+    spark = wait_for("the next driver's pages", lambda: fetched(f"{url}spark/jobs/"), 60)
+    assert f"/proxy/{application}/spark/stages/" in spark
+    (tmp_path / "stop").touch()
+    (tmp_path / "end").touch()
+    submission.wait(180).expect(0)
+    the_report(yarnspec, application, tmp_path)
+
+
+def beside_a_slow_host(url: str, slow: str) -> None:
+    """The block and a copy appear on the open page."""
+    with browser.browser_page(url) as (page, said, _):
+        page.screenshot(path=shot("live-1-begin"), full_page=True)
+        page.locator(f".band:has(b:text-is('{slow}')) .badge:has-text('blocked')").first.wait_for(timeout=120_000)
+        page.locator("#copies tbody tr").first.wait_for(timeout=60_000)
+        page.screenshot(path=shot("live-2-blocked"), full_page=True)
+        assert not said
+        assert not browser.faults(page)
+
+
+def the_report(yarnspec: Yarnspec, application: str, directory: Path) -> None:
+    """The file holds what status says, opens from the disk, and asks nobody."""
+    file = directory / "report.html"
+    yarnspec("report", application, "-o", str(file)).expect(0)
+    text = file.read_text()
+    assert len(text.encode()) < 1_500_000
+    status = yarnspec("status", application, "-o", "json").expect(0).document
+    shown = re.search(r'<pre tabindex="0">(.*?)</pre>', text, re.DOTALL)
+    assert shown is not None
+    assert json.loads(html.unescape(shown[1])) == status
+    for width in (browser.WIDE, browser.NARROW) if not browser.why_none() else ():
+        for dark in (False, True):
+            with browser.browser_page(file.as_uri(), width=width, dark=dark) as (page, said, asked):
+                page.screenshot(path=shot(f"report-{width}-{'dark' if dark else 'light'}"), full_page=True)
+                assert (said, asked) == ([], [])
+                assert not browser.faults(page)
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def only_through_yarn(cluster: Cluster, application: str) -> None:
+    """Who is not the ResourceManager is sent to its proxy; what draws the page listens on loopback."""
+    log = "\n".join(
+        text for path, text in cluster.container_log_texts(application).items() if path.name == "application.master.log"
+    )
+    found = re.search(r"WebUI server started at (\S+):(\d+)", log)
+    assert found is not None, log
+    connection = http.client.HTTPConnection(found[1], int(found[2]), timeout=10, source_address=("127.0.0.77", 0))
+    connection.request("GET", "/pages/")
+    answer = connection.getresponse()
+    assert answer.status in (302, 303, 307)
+    assert urlsplit(answer.getheader("Location") or "").path.startswith(f"/proxy/{application}")
+
+
+def no_secret(cluster: Cluster, application: str, page: str) -> None:
+    """The page holds neither the REST's token nor where it listens."""
+    endpoint = json.loads(cluster.hdfs_read(f"/user/{cluster.user}/.skein/{application}/yarnspec-endpoint.json"))
+    assert endpoint["token"] not in page
+
+
+def shot(name: str) -> str:
+    """Where a screenshot goes: to be looked at."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    return str(SCREENSHOTS / f"{name}.png")

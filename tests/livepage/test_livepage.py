@@ -1,0 +1,138 @@
+"""The live page: what was read so far, drawn once for all who look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import html5lib
+import pytest
+from starlette.testclient import TestClient
+
+from tests.observe.page.histories import APP, attempt, task, told
+from yarnspec.core.messages import commands, events
+from yarnspec.core.tasks.running_attempts import RunningAttempt
+from yarnspec.errors import ClusterUnreachable
+from yarnspec.livepage.follower import Drawn, Follower
+from yarnspec.livepage.server import NEWS, SAME, make_app
+from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.records import Record, encode
+from yarnspec.observe.http.page_order import PageOrder, copied_events
+
+STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=2)
+RUNNING = RunningAttempt(
+    stage=0, stage_attempt=0, index=1, attempt=0, task_id=7, executor_id="1", host="w7", launch_ms=1_750_000_003_000
+)
+
+
+class Negotiator:
+    """What the REST would say."""
+
+    def __init__(self) -> None:
+        self.document = StatusDocument(application_id=APP, name="job", state="RUNNING", phase="executing", attempt=1)
+        self.attempts: tuple[RunningAttempt, ...] = ()
+        self.silent = False
+
+    def status(self) -> StatusDocument:
+        if self.silent:
+            raise ClusterUnreachable("no answer")
+        return self.document
+
+    def running(self) -> tuple[RunningAttempt, ...]:
+        return self.attempts
+
+
+@pytest.fixture
+def negotiator() -> Negotiator:
+    return Negotiator()
+
+
+def write(directory: Path, records: list[Record], epoch: int = 1) -> None:
+    with (directory / copied_events(epoch)).open("ab") as file:
+        file.write(b"".join(encode(one) for one in records))
+
+
+def follower(
+    directory: Path, negotiator: Negotiator, earlier: list[Record | ClusterUnreachable] | None = None, first: int = 1
+) -> Follower:
+    order = PageOrder(
+        application_id=APP, prefix="p", directory=str(directory), first_epoch=first, history_directory="/h", url="u",
+        token="t",
+    )  # fmt: skip
+
+    def before() -> Iterator[Record | ClusterUnreachable]:
+        yield from earlier or []
+
+    return Follower(order, negotiator, before, clock_ms=lambda: 1_750_000_010_000, least_pause_s=0)
+
+
+def test_what_is_written_appears_and_what_has_not_changed_is_not_drawn_again(
+    tmp_path: Path, negotiator: Negotiator
+) -> None:
+    page = follower(tmp_path, negotiator)
+    assert "No host has had anything to do" in page.now().whole
+    records = told(attempt(), STAGE, task(0))
+    write(tmp_path, records)
+    drawn = page.now()
+    assert "<b>w1</b>" in drawn.body
+    assert page.now() is drawn
+    html5lib.HTMLParser(strict=True).parse(drawn.whole)
+    negotiator.attempts = (RUNNING,)
+    assert "<b>w7</b>" in page.now().body
+
+
+def test_a_line_that_is_half_written_is_read_when_it_is_whole(tmp_path: Path, negotiator: Negotiator) -> None:
+    page = follower(tmp_path, negotiator)
+    first, second = (encode(one) for one in told(attempt(), commands.Warn(reason="half")))
+    file = tmp_path / copied_events(1)
+    file.write_bytes(first + second[:20])
+    page.now()
+    file.write_bytes(first + second)
+    assert "damaged" not in page.now().body
+    assert "half" in page.now().body
+
+
+def test_the_driver_dies_and_the_next_epoch_follows(tmp_path: Path, negotiator: Negotiator) -> None:
+    page = follower(tmp_path, negotiator)
+    lost = events.DriverLost(exit_code=137, reason="killed")
+    write(tmp_path, told(attempt(), STAGE, task(0), lost))
+    page.now()
+    write(tmp_path, told(commands.BeginEpoch(reason="it died", epoch=2, restart=1), STAGE), epoch=2)
+    body = page.now().body
+    assert "the driver died (exit code 137): killed" in body
+    assert "driver epoch 2 begins: it died" in body
+
+
+def test_earlier_attempts_come_out_of_the_history(tmp_path: Path, negotiator: Negotiator) -> None:
+    earlier: list[Record | ClusterUnreachable] = [*told(attempt()), ClusterUnreachable("a file is damaged")]
+    write(tmp_path, told(attempt(2, "it was killed"), epoch=3), epoch=3)
+    body = follower(tmp_path, negotiator, earlier, first=3).now().body
+    assert "application attempt 2 begins" in body
+    assert "a file is damaged" in body
+
+
+def test_a_silent_negotiator_leaves_the_records(tmp_path: Path, negotiator: Negotiator) -> None:
+    negotiator.silent = True
+    write(tmp_path, [*told(attempt(), STAGE, task(0))])
+    with (tmp_path / copied_events(1)).open("ab") as file:
+        file.write(b"no record\n")
+    body = follower(tmp_path, negotiator).now().body
+    assert "The negotiator does not answer just now" in body
+    assert "<b>w1</b>" in body
+    assert "1 records are damaged" in body
+
+
+def test_every_answer_has_a_body_and_says_whether_there_is_news() -> None:
+    class Drawings:
+        def now(self) -> Drawn:
+            return Drawn("1.7-2", "part", "whole")
+
+    client = TestClient(make_app(Drawings(), "p"))
+    whole = client.get("/p/")
+    assert (whole.status_code, whole.text, whole.headers["cache-control"]) == (200, "whole", "no-store")
+    assert "etag" not in whole.headers
+    assert client.get("/p/body?after=1.7-2").text == SAME
+    assert client.get("/p/body?after=1.6-1").text == f"{NEWS}part"
+    assert client.get("/p/body").text == f"{NEWS}part"
+    assert client.get("/other/").status_code == 404
+    assert client.get("/other/").text

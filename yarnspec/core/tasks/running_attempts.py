@@ -1,0 +1,41 @@
+"""The attempts that run now, for those who look: the records tell of an attempt when it has ended only."""
+
+from __future__ import annotations
+
+import msgspec
+
+from yarnspec.core.tasks.task_table import TaskTable
+
+
+class RunningAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """A task attempt that runs."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+    attempt: int
+    task_id: int
+    executor_id: str
+    host: str
+    launch_ms: int
+    speculative: bool = False
+
+
+def running_attempts(table: TaskTable, most: int) -> tuple[RunningAttempt, ...]:
+    """Those of all stages, at most so many: of each stage those that were launched first."""
+    found: list[RunningAttempt] = []
+    for stage in table.stages.values():
+        rows = stage.running_rows()[: most - len(found)]
+        columns = (
+            stage.rows[name][rows].tolist()
+            for name in ("index", "attempt", "task_id", "executor", "host", "launch_ms", "speculative")
+        )
+        hosts, executors = stage.places.host_names, stage.places.executor_names
+        found += [
+            RunningAttempt(
+                stage=stage.stage, stage_attempt=stage.stage_attempt, index=index, attempt=attempt, task_id=task_id,
+                executor_id=executors[executor], host=hosts[host], launch_ms=launch_ms, speculative=speculative == 1,
+            )
+            for index, attempt, task_id, executor, host, launch_ms, speculative in zip(*columns, strict=True)
+        ]  # fmt: skip
+    return tuple(found)

@@ -1,0 +1,156 @@
+"""Reads an application's records as they come, and draws the page of what they add up to: once for all who look."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from yarnspec.core.tasks.running_attempts import RunningAttempt
+from yarnspec.errors import ClusterUnreachable, YarnspecError
+from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.records import Record, UnreadableRecordError, decode
+from yarnspec.observe.http.page_order import PageOrder, copied_events
+from yarnspec.observe.page.page import Live, Source, body, page_around
+from yarnspec.observe.page.page_fold import PageFold
+from yarnspec.observe.status.status_fold import StatusFold
+
+_LEAST_PAUSE_S = 2.0
+_SHARE = 10
+"""A drawing that takes long is made less often: at most this part of a processor goes into them."""
+_MISSING_FILES = 16
+
+
+class Negotiator(Protocol):
+    """What the negotiator's REST tells; both raise YarnspecError when it does not answer."""
+
+    def status(self) -> StatusDocument:
+        """The status now."""
+
+    def running(self) -> tuple[RunningAttempt, ...]:
+        """The task attempts that run now."""
+
+
+class Drawn(NamedTuple):
+    """A drawing. ``tag`` is another one whenever it is another one."""
+
+    tag: str
+    body: str
+    whole: str
+
+
+class Follower:
+    """The page of one application, as of now or a moment ago; for several threads."""
+
+    def __init__(
+        self,
+        order: PageOrder,
+        negotiator: Negotiator,
+        earlier: Callable[[], Iterator[Record | ClusterUnreachable]],
+        *,
+        clock_ms: Callable[[], int] = lambda: int(time.time() * 1000),
+        least_pause_s: float = _LEAST_PAUSE_S,
+    ) -> None:
+        self._order = order
+        self._negotiator = negotiator
+        self._earlier: Callable[[], Iterator[Record | ClusterUnreachable]] | None = earlier
+        self._clock_ms = clock_ms
+        self._least_pause_s = least_pause_s
+        self._fold = PageFold()
+        self._status = StatusFold(order.application_id)
+        self._document: StatusDocument | None = None
+        self._notes: list[str] = []
+        self._epoch = order.first_epoch
+        self._offset = 0
+        self._lock = threading.Lock()
+        self._drawn: Drawn | None = None
+        self._drawings = 0
+        self._said: object = None
+        self._next_s = 0.0
+
+    def now(self) -> Drawn:
+        """The newest drawing; a new one when there is news, and not too soon after the last."""
+        with self._lock:
+            if self._drawn is None or time.monotonic() >= self._next_s:
+                begun_s = time.monotonic()
+                self._draw()
+                took_s = time.monotonic() - begun_s
+                self._next_s = time.monotonic() + (
+                    max(self._least_pause_s - took_s, took_s * _SHARE) if self._least_pause_s else 0
+                )
+            assert self._drawn is not None  # noqa: S101 - it was drawn just now
+            return self._drawn
+
+    def _draw(self) -> None:
+        self._read()
+        document, running, problem = self._ask()
+        said = (self._fold.position, document, tuple(one.task_id for one in running), problem)
+        if self._drawn is not None and said == self._said and not running:
+            return
+        self._said = said
+        self._drawings += 1
+        tag = f"{self._fold.position}-{self._drawings}"
+        live = Live(body_path="yarnspec/body", spark_path="spark/jobs/" if document.links.spark_ui else "", tag=tag)
+        notes = (*self._notes, *filter(None, (problem,)))
+        source = Source(version=version("yarnspec"), notes=notes, options=self._order.options)
+        part = body(self._fold, document, self._clock_ms(), running=running, source=source, live=live)
+        self._drawn = Drawn(tag, part, page_around(part, document, live))
+
+    def _ask(self) -> tuple[StatusDocument, tuple[RunningAttempt, ...], str]:
+        try:
+            self._document = self._negotiator.status()
+            return self._document, self._negotiator.running(), ""
+        except YarnspecError as error:
+            # The records still tell how things stand.
+            problem = f"The negotiator does not answer just now; the numbers are from the records: {error.message}"
+            return self._document or self._status.document(), (), problem
+
+    def _read(self) -> None:
+        """Take in all records that have come."""
+        earlier, self._earlier = self._earlier, None
+        if earlier is not None:
+            try:
+                for record in earlier():
+                    if isinstance(record, ClusterUnreachable):
+                        self._notes.append(f"Not all records of earlier attempts can be read: {record.message}")
+                    else:
+                        self._take(record)
+            except (YarnspecError, OSError, UnreadableRecordError) as error:
+                self._notes.append(f"Not all records of earlier attempts can be read: {error}")
+        while True:
+            self._read_file()
+            following = self._next_epoch()
+            if following is None:
+                return
+            self._epoch, self._offset = following, 0
+
+    def _read_file(self) -> None:
+        try:
+            with self._file(self._epoch).open("rb") as file:
+                file.seek(self._offset)
+                data = file.read()
+        except FileNotFoundError:
+            return
+        # A last line that is not whole yet is read the next time.
+        whole = data[: data.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        for line in whole.splitlines():
+            try:
+                self._take(decode(line))
+            except UnreadableRecordError:
+                self._fold.unreadable += 1
+
+    def _next_epoch(self) -> int | None:
+        """The epoch after this one, once its file is there."""
+        later = range(self._epoch + 1, self._epoch + 1 + _MISSING_FILES)
+        return next((epoch for epoch in later if self._file(epoch).exists()), None)
+
+    def _file(self, epoch: int) -> Path:
+        return Path(self._order.directory) / copied_events(epoch)
+
+    def _take(self, record: Record) -> None:
+        self._fold.apply(record)
+        self._status.apply(record)
