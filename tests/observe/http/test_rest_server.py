@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from yarnspec.core.copies.speculationview import Explanation
+from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.http import rest
 from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, ScaleBody, UnblockBody
@@ -60,6 +61,9 @@ class Negotiator:
     def scale(self, body: ScaleBody, /) -> Answer:
         self.asked.append(body)
         return Answer(accepted=True)
+
+    def running(self) -> tuple[RunningAttempt, ...]:
+        return ()
 
     def unblock(self, body: UnblockBody, /) -> Answer:
         self.asked.append(body)

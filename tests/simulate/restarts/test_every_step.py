@@ -56,7 +56,7 @@ def test_the_next_life_ends_right_with_any_prefix_of_the_journal() -> None:
 def test_a_cut_between_shuffles_that_are_forgotten_together_leaves_none_of_them_to_mix_with_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    seed = 613
+    seed = 525
     cut_everywhere(seed)
     restored = Shuffles.restored
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from yarnspec.core.messages.commands import PlacementRule
 from yarnspec.core.messages.figures import set_twins
 
 ENDED_STATES = frozenset({"SUCCEEDED", "FAILED", "KILLED"})
@@ -289,7 +290,7 @@ class AskStatus(msgspec.Struct, frozen=True, kw_only=True):
     ``rule`` is ``spread``, ``several``, ``require``, ``limit``, ``avoid`` or empty (``commands.PlacementRule``).
     """
 
-    rule: str
+    rule: PlacementRule
     containers: int
     hosts: tuple[str, ...] = ()
 
@@ -298,7 +299,7 @@ class Relaxation(msgspec.Struct, frozen=True, kw_only=True):
     """A rule of placement gave way for so many containers, and why."""
 
     time_ms: int
-    rule: str
+    rule: PlacementRule
     containers: int
     reason: str
 
