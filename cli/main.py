@@ -28,7 +28,7 @@ COMMANDS = {
     "events": "Print what happened to an application and what was decided, with the reasons.",
     "explain": "Tell why a task or a host was acted on, or was not.",
     "replay": "Tell what would have been found slow in a job that Spark has logged.",
-    "journal": "Show, or check, what an application has recorded for the next life of its driver.",
+    "journal": "Show, or check, the work that an application has recorded for its next driver.",
     "scale": "Change how many executors a running application has at least and at most.",
     "simulate": "Simulate a job on a cluster, in virtual time, with the same decisions.",
     "hosts": "List, block and unblock hosts for a running application, or for all.",
