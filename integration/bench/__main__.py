@@ -3,8 +3,9 @@
 `python -m integration.bench feed` measures the feed of tasks (``integration/bench/feed``), `decisions` how long the
 core looks at many running tasks (``integration/bench/decisions.py``), and `stragglers` jobs beside a slow host (as
 `python -m integration.bench.stragglers` does, which has more options), `recovery` jobs whose application master is
-killed (as `python -m integration.bench.recovery`). `window` compares yarnspec.window with what
-Spark has (``integration/bench/window.py``).
+killed (as `python -m integration.bench.recovery`). `simulator` simulates ten thousand hosts
+(``integration/bench/simulator.py``). `window` compares yarnspec.window with what Spark has
+(``integration/bench/window.py``).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from integration.bench import decisions, journal, window
+from integration.bench import decisions, journal, simulator, window
 from integration.bench.feed import __main__ as feed
 from integration.bench.measured import Bench, Measured, Sample, load, setup, store
 from integration.bench.recovery import __main__ as recovery
@@ -110,7 +111,9 @@ def interleaved(
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument(
     "which",
-    type=click.Choice(["start", "tpch", "all", "feed", "decisions", "journal", "stragglers", "recovery", "window"]),
+    type=click.Choice(
+        ["start", "tpch", "all", "feed", "decisions", "journal", "stragglers", "recovery", "simulator", "window"]
+    ),
     default="all",
 )
 @click.option("--repeats", type=click.IntRange(min=1), help="Pairs of runs; 7 for start and 5 for tpch by default.")
@@ -131,6 +134,8 @@ def main(which: str, repeats: int | None, scale: float, results: Path, fresh: bo
         sys.exit(0 if decisions.run(console) else 1)
     if which == "window":
         sys.exit(0 if window.measure(console, repeats or window.REPEATS) else 1)
+    if which == "simulator":
+        sys.exit(0 if simulator.run(console, repeats or simulator.RUNS) else 1)
     if which == "journal":
         sys.exit(0 if journal.run(console) else 1)
     if which in ("stragglers", "recovery"):
