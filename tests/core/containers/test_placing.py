@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.world import HOSTS, World, hosts, names, of, only
+from tests.core.world import HOSTS, World, names, of, only
 from yarnspec.core.containers.placement_model import HostLoad, Loads
 from yarnspec.core.containers.placing import SPREAD_TIMER
 from yarnspec.core.messages import events as ev
@@ -180,7 +180,7 @@ def test_the_limit_asks_for_nothing_until_the_hosts_are_known() -> None:
     world.start(report=False)
     timer = next(one for one in of(SetTimer, world.commands) if one.name == "hosts-wait-to-spread")
     assert "RequestContainers" not in names(world.fire(timer.name, timer.at_ms))
-    assert only(RequestContainers, world.tell(hosts(free_mb=9 * SIZE_MB))).executor_ids == ("1", "2")
+    assert only(RequestContainers, world.tell(report(dict.fromkeys(HOSTS, 9)))).executor_ids == ("1", "2")
 
 
 loads = st.builds(HostLoad, st.sampled_from("abcdefgh"), st.integers(0, 4), st.integers(0, 5), st.floats(0.5, 9))

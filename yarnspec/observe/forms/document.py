@@ -11,6 +11,8 @@ from typing import Literal
 
 import msgspec
 
+from yarnspec.core.messages.commands import PlacementRule
+
 ENDED_STATES = frozenset({"SUCCEEDED", "FAILED", "KILLED"})
 
 Phase = Literal["", "starting", "waiting", "executing", "finishing", "ended"]
@@ -241,7 +243,7 @@ class AskStatus(msgspec.Struct, frozen=True, kw_only=True):
     ``rule`` is ``spread``, ``several``, ``require``, ``limit``, ``avoid`` or empty (``commands.PlacementRule``).
     """
 
-    rule: str
+    rule: PlacementRule
     containers: int
     hosts: tuple[str, ...] = ()
 
