@@ -13,7 +13,7 @@ from yarnspec.cli.groups import did_you_mean
 from yarnspec.cli.moments import clock
 from yarnspec.cli.printing import Form, as_yaml, output_option, settings_options
 from yarnspec.core.messages.commands import Command
-from yarnspec.core.messages.events import Event
+from yarnspec.core.messages.events import Event, type_name
 from yarnspec.errors import UsageError
 from yarnspec.gateway.application.handle import Application
 from yarnspec.observe.forms.records import Record, encode
@@ -26,8 +26,8 @@ _SHOWN_TASKS = 8
 _BRIEF = frozenset({"stage", "index", "host", "numbers"})
 _IN_REASON = {"JudgeTasks": ("untold",), "Summarize": ("ledger", "stages")}
 _KINDS: dict[tuple[str, str], type[Event] | type[Command]] = {
-    **{("event", one.__name__): one for one in Event.__subclasses__()},
-    **{("command", one.__name__): one for one in Command.__subclasses__()},
+    **{("event", type_name(one)): one for one in Event.__subclasses__()},
+    **{("command", type_name(one)): one for one in Command.__subclasses__()},
 }
 
 EXAMPLES = """
@@ -48,8 +48,8 @@ Examples:
 def command(*, application: str, follow: bool, types: tuple[str, ...], form: Form, settings: Options) -> None:
     """Print every event and decision of an application with its reason, oldest first.
 
-    With -o json one JSON object a line: schema, seq, time_ms, epoch, kind (event or command), type, reason, and the
-    fields of the type. After the end they come from the history directory.
+    With -o json each line is one JSON object: schema, seq, time_ms, epoch, kind (event or command), type, reason, and
+    the fields of the type. After the end the records come from the history directory.
     """
     _check(types)
     shown = 0
@@ -75,7 +75,7 @@ def _why_none(application: Application, types: tuple[str, ...]) -> str:
 
 
 def _check(types: tuple[str, ...]) -> None:
-    known = [one.__name__ for one in (*Event.__subclasses__(), *Command.__subclasses__())]
+    known = [type_name(one) for one in (*Event.__subclasses__(), *Command.__subclasses__())]
     for name in types:
         if name not in known:
             message = f"there is no type of event {name!r}.{did_you_mean(name, known)}"
