@@ -63,5 +63,5 @@ def test_the_rules_say_what_gives_way_and_what_does_not() -> None:
         "hard: no container on a blocked host",
         "hard: python=3",
         "hard: at most 2 executors on one host",
-        "soft: spread. What does not come within 4 s may come on any of the emptiest hosts, and never anywhere",
+        "soft: spread. What does not come within 4 s may come on another host below the limit",
     )
