@@ -22,6 +22,7 @@ from yarnspec.gateway.submit.placement_plan import (
 _APPLICATION = re.compile(r"application_[0-9]+_[0-9]+")
 _MARKS = {"RUNNING": "●", "ALLOCATED": "◐", "planned": "○", "asked": "○"}
 _MOST_MARKS = 8
+_ANYWHERE = "any host"
 
 EXAMPLES = """
 \b
@@ -49,11 +50,12 @@ def run(request: SubmitRequest) -> int:
 
 def print_plan(plan: PlacementPlan, console: Console) -> None:
     """One line for each host, a box for each container, a mark for each slot; the rules below."""
-    width = max((len(one.host) for one in plan.hosts), default=0)
+    names = [one.host for one in plan.hosts] + [_ANYWHERE] * bool(plan.anywhere)
+    width = max(map(len, names), default=0)
     for host in plan.hosts:
         console.print(plain(f"{host.host:<{width}}  {_free(host):>10}  {_boxes(host)}"), soft_wrap=True)
     if plan.anywhere:
-        console.print(plain(f"{'any host':<{width}}  {'':>10}  {' '.join(map(_box, plan.anywhere))}"), soft_wrap=True)
+        console.print(plain(f"{_ANYWHERE:<{width}}  {'':>10}  {' '.join(map(_box, plan.anywhere))}"), soft_wrap=True)
     if plan.not_asked_for:
         console.print(plain(f"{plan.not_asked_for} more find no place below the limit, and are not asked for"))
     console.print()

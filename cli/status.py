@@ -39,7 +39,7 @@ _PLACES: dict[str, str] = {
     "avoid": "anywhere but on certain hosts",
     "spread": "to spread them, on",
     "several": "on one of",
-    "limit": "below the limit, on one of",
+    "limit": "below the limit, on",
     "require": "for saved outputs, on",
 }
 _STATE_STYLES = {"SUCCEEDED": "green", "FAILED": "red", "KILLED": "red", "RUNNING": "cyan"}

@@ -25,16 +25,13 @@ def settings(**changes: Any) -> Settings:
     return Settings(**{"initial_executors": 2, "executor_memory_mb": 1408, **changes})
 
 
-def hosts(*names: str, free_mb: int | None = None, **states: str) -> ev.HostsReported:
+def hosts(*names: str, **states: str) -> ev.HostsReported:
     """A report of these hosts; ``h2="LOST"`` gives the host whose name ends with 2 that state.
 
-    Containers are spread only over hosts of which it is told how much memory is free.
+    What they have free is not told, so that containers are not spread.
     """
     return ev.HostsReported(
-        hosts=tuple(
-            ev.HostReport(host=name, state=states.get(f"h{name[-1]}", "RUNNING"), free_memory_mb=free_mb)
-            for name in names or HOSTS
-        )
+        hosts=tuple(ev.HostReport(host=name, state=states.get(f"h{name[-1]}", "RUNNING")) for name in names or HOSTS)
     )
 
 

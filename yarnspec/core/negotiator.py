@@ -322,8 +322,11 @@ class Negotiator:
 
     # the rest
 
-    def _placement_acknowledged(self, event: ev.PlacementAcknowledged, _now_ms: int) -> list[Command]:
-        return [] if self._placement.acknowledge(event.version) else self._stale()
+    def _placement_acknowledged(self, event: ev.PlacementAcknowledged, now_ms: int) -> list[Command]:
+        if not self._placement.acknowledge(event.version):
+            return self._stale()
+        newest = event.version == self._placement.version
+        return self._placing.acknowledged(now_ms) if newest else []
 
     def _pending_explained(self, event: ev.PendingExplained, _now_ms: int) -> list[Command]:
         self._lifecycle.pending_reason = event.reason

@@ -420,11 +420,12 @@ def test_a_placement_that_could_not_be_written_is_told_once_and_written_later(ma
 
 def test_the_log_holds_the_hosts_once_and_then_what_changed(make: Make) -> None:
     world = make({events.DriverStopping: [FINISH]})
-    a, b = events.HostReport(host="a"), events.HostReport(host="b")
-    lost = events.HostReport(host="b", state="LOST")
-    reports = [events.HostsReported(hosts=hosts) for hosts in ((a, b), (a, lost), (a,))]
+    a, b = events.HostReport(host="a", free_memory_mb=9), events.HostReport(host="b")
+    fuller, lost = events.HostReport(host="a", free_memory_mb=5), events.HostReport(host="b", state="LOST")
+    # What a host has left changes all the time: that alone is not logged.
+    reports = [events.HostsReported(hosts=hosts) for hosts in ((a, b), (fuller, b), (fuller, lost), (a,))]
     world.run(*reports, events.DriverStopping())
-    assert told(world)[:3] == reports  # the core has each one whole
+    assert told(world)[:4] == reports  # the core has each one whole
     records = [msgspec.json.decode(line.data) for line in world.log.after(1, 0, 1 << 20).lines[:3]]
     assert [([one["host"] for one in record["hosts"]], record["whole"], record["gone"]) for record in records] == [
         (["a", "b"], True, []),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.world import HOSTS, World, hosts, names, of, only
+from tests.core.world import HOSTS, World, names, of, only
 from yarnspec.core.containers.placement_model import HostLoad, Loads
 from yarnspec.core.containers.placing import SPREAD_TIMER
 from yarnspec.core.messages import events as ev
@@ -54,8 +54,14 @@ def targets(world: World) -> Counter[str]:
 
 
 def late(world: World) -> list[Any]:
+    """The ResourceManager is told, and gives nothing for as long as spreading waits."""
+    told(world)
     timer = [one for one in of(SetTimer, world.commands) if one.name == SPREAD_TIMER][-1]
     return world.fire(timer.name, timer.at_ms)
+
+
+def told(world: World) -> None:
+    world.tell(ev.PlacementAcknowledged(version=of(UpdatePlacement, world.commands)[-1].version))
 
 
 @pytest.mark.parametrize(("executors", "counts"), [(2, [1, 1]), (4, [1] * 4), (8, [2] * 4), (9, [2, 2, 2, 3])])
@@ -128,6 +134,21 @@ def test_what_does_not_come_is_relaxed_in_order_and_then_left_alone() -> None:
     assert relaxed.reason in found.lines
 
 
+def test_the_wait_counts_from_the_call_that_told_the_resource_manager() -> None:
+    world = begun(executors=1)
+    assert SPREAD_TIMER not in [one.name for one in of(SetTimer, world.commands)]
+    world.now_ms += 60_000
+    told(world)
+    timer = of(SetTimer, world.commands)[-1]
+    assert (timer.name, timer.at_ms) == (SPREAD_TIMER, world.now_ms + WAIT_MS)
+
+
+def test_no_host_is_to_blame_when_all_are_silent() -> None:
+    world = begun(executors=4)
+    late(world)
+    assert {one.rule for one in wanted(world).values()} == {"several"}
+
+
 def test_a_host_that_gave_nothing_is_no_target_until_its_room_changes() -> None:
     world = begun(free={HOSTS[0]: 1, HOSTS[1]: 2}, executors=1)
     assert targets(world) == {HOSTS[1]: 1}
@@ -180,7 +201,7 @@ def test_the_limit_asks_for_nothing_until_the_hosts_are_known() -> None:
     world.start(report=False)
     timer = next(one for one in of(SetTimer, world.commands) if one.name == "hosts-wait-to-spread")
     assert "RequestContainers" not in names(world.fire(timer.name, timer.at_ms))
-    assert only(RequestContainers, world.tell(hosts(free_mb=9 * SIZE_MB))).executor_ids == ("1", "2")
+    assert only(RequestContainers, world.tell(report(dict.fromkeys(HOSTS, 9)))).executor_ids == ("1", "2")
 
 
 loads = st.builds(HostLoad, st.sampled_from("abcdefgh"), st.integers(0, 4), st.integers(0, 5), st.floats(0.5, 9))
@@ -279,8 +300,9 @@ def test_no_avoided_host_no_host_beyond_the_limit_an_even_spread_and_an_end(case
         assert step <= 4 * case.executors, "it asks without end"
         while data.draw(st.integers(0, 3)) and yarn.give(data):
             pass
+        told(world)
         due = [one.at_ms for one in of(SetTimer, world.commands) if one.name == SPREAD_TIMER]
-        if not due or due[-1] < world.now_ms or not late(world):
+        if not due or due[-1] < world.now_ms or not world.fire(SPREAD_TIMER, due[-1]):
             break
     while yarn.give(data):
         pass

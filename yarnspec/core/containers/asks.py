@@ -16,7 +16,8 @@ class Ask:
     """One container that is asked for.
 
     ``avoid`` and ``required`` are its rules beside those that hold for all. ``step`` says how far spreading is relaxed
-    for it, ``due_ms`` when it is relaxed further; None: it is not.
+    for it, ``due_ms`` when it is relaxed further; None: it is not. ``waits``: it will be relaxed, and its time begins
+    when the ResourceManager has been told.
     """
 
     wanted: WantedContainer
@@ -25,6 +26,7 @@ class Ask:
     required: str = ""
     step: Step = STEPS[0]
     due_ms: int | None = None
+    waits: bool = False
 
     @property
     def named(self) -> tuple[str, ...]:

@@ -1,12 +1,14 @@
 """Gives each container that is asked for its place, and relaxes what cannot be had.
 
 The places come from the rules of ``placement_model.py``. A container is first asked for strictly on the host that
-spreading gives it. When that host does not answer in time, it may come on one of the emptiest hosts, then anywhere.
-Each step is told as ``RelaxPlacement`` with its reason. A container that is required on a host is asked for there until
-whoever required it lets go (``ExecutorTable.settle_at``).
+spreading gives it. When that host does not answer in time, it may come on one of the emptiest hosts, then anywhere. The
+time counts from the call that told the ResourceManager. Each step is told as ``RelaxPlacement`` with its reason. A
+container that is required on a host is asked for there until whoever required it lets go
+(``ExecutorTable.settle_at``).
 
-The limit ``placement.max_per_host`` is hard. Under it every ask names its hosts, and an ask counts on each host that it
-names: so no two asks can fill the same place. What the limit leaves no place for is not asked for at all.
+The limit ``placement.max_per_host`` is hard. Under it every ask names one host, and counts on it: so no two asks can
+fill the same place. An ask that waits in vain moves on to another host once, and again when the hosts change. What the
+limit leaves no place for is not asked for at all.
 """
 
 from __future__ import annotations
@@ -102,7 +104,7 @@ class Placing:
         if not unplaced:
             return [] if self._due_ms is None or now_ms < self._due_ms else self._next_look()
         loads = self._loads(unplaced)
-        roomless = [ask.wanted.id for ask in unplaced if not self._place(ask, loads, now_ms)]
+        roomless = [ask.wanted.id for ask in unplaced if not self._place(ask, loads)]
         if roomless:
             said = f"no host has room for {len(roomless)} containers now: they may come anywhere"
             commands.append(RelaxPlacement(rule="spread", wanted=tuple(roomless), reason=said))
@@ -116,6 +118,13 @@ class Placing:
             return []
         said = f"{len(due_ms)} containers are asked for on certain hosts, which may not answer"
         return [self._timers.set(SPREAD_TIMER, self._due_ms, said)]
+
+    def acknowledged(self, now_ms: int) -> list[Command]:
+        """The ResourceManager was told of all places: from now on the time of those runs that wait for containers."""
+        waiting = [ask for ask in self._asks.all if ask.waits]
+        for ask in waiting:
+            ask.waits, ask.due_ms = False, now_ms + self._options.spread_wait_ms
+        return self._next_look() if waiting else []
 
     def explain(self, host: str) -> tuple[str, ...]:
         """How many containers of ours a host has and may have, and what was relaxed on its account."""
@@ -174,8 +183,8 @@ class Placing:
         without = {id(ask) for ask in unplaced}
         for ask in self._asks.all:
             if id(ask) not in without:
-                # Without the limit an ask for several hosts binds none of them.
-                asked.update(ask.named if self._limit is not None or len(ask.named) == 1 else ())
+                # An ask for several hosts binds none of them.
+                asked.update(ask.named if len(ask.named) == 1 else ())
         return Loads(
             (
                 HostLoad(
@@ -191,21 +200,21 @@ class Placing:
 
     # one ask
 
-    def _place(self, ask: Ask, loads: Loads, now_ms: int) -> bool:
+    def _place(self, ask: Ask, loads: Loads) -> bool:
         """Give the ask a place by its rules as far as they hold; False when no host has room for it."""
-        ask.due_ms = None
+        ask.due_ms, ask.waits = None, False
         if ask.required:
             loads.take(ask.required)
             self._asks.put(ask, hosts=(ask.required,), strict=True, rule="require")
             return True
         hosts = self._hosts_for(ask, loads) if self.spreads and ask.step != "anywhere" else ()
         if hosts:
-            for host in hosts if self._limit is not None else hosts[:1]:
-                loads.take(host)
-            rule: PlacementRule = _RULES[ask.step] if self._options.spread else "limit"
+            loads.take(hosts[0])
+            limited = self._limit is not None and (ask.step == "hosts" or not self._options.spread)
+            rule: PlacementRule = "limit" if limited else _RULES[ask.step]
             self._asks.put(ask, hosts=hosts, not_hosts=ask.avoid, strict=True, rule=rule)
             if self._limit is None or ask.step == "host":
-                ask.due_ms = now_ms + self._options.spread_wait_ms
+                ask.waits = True
             return True
         if self._limit is not None:
             return True  # it stays as it is until the hosts change
@@ -215,7 +224,8 @@ class Placing:
         return not told
 
     def _hosts_for(self, ask: Ask, loads: Loads) -> tuple[str, ...]:
-        found = loads.several(ask.avoid) if ask.step == "hosts" else loads.several(ask.avoid, 1)
+        one = ask.step == "host" or self._limit is not None
+        found = loads.several(ask.avoid, 1) if one else loads.several(ask.avoid)
         if not found and self._limit is not None and (full := loads.full(ask.avoid)) is not None:
             return (full,)
         return found
@@ -234,10 +244,14 @@ class Placing:
 
     def _relaxed_by(self, asks: list[Ask], step: Step) -> RelaxPlacement:
         hosts = tuple(sorted({host for ask in asks for host in ask.named}))
-        for host in hosts:
-            report = self._hosts.reports.get(host)
-            self._silent[host] = report.free_memory_mb if report is not None else None
+        # When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame.
+        if any(self._room_reported(host) for host in self._usable.difference(hosts)):
+            for host in hosts:
+                report = self._hosts.reports.get(host)
+                self._silent[host] = report.free_memory_mb if report is not None else None
         wider = "on any of the emptiest hosts" if step == "host" else "anywhere"
+        if self._limit is not None:
+            wider = "on another host below the limit"
         shown = ", ".join(hosts[:_SHOWN_HOSTS]) + (", …" if len(hosts) > _SHOWN_HOSTS else "")
         said = (
             f"{len(asks)} containers did not come on {shown} within {self._options.spread_wait_ms / 1000:g} s: "

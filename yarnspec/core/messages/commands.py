@@ -27,7 +27,7 @@ PlacementRule = Literal["", "spread", "several", "require", "limit", "avoid"]
 """The rule behind the place of a container that is asked for; empty: it may come anywhere.
 
 ``spread``: the one host with the fewest of ours. ``several``: one of the emptiest hosts. ``require``: a host with saved
-outputs. ``limit``: as ``several``, because of ``placement.max_per_host``. ``avoid``: anywhere but on certain hosts.
+outputs. ``limit``: a host below ``placement.max_per_host``. ``avoid``: anywhere but on certain hosts.
 """
 
 

@@ -182,8 +182,7 @@ def rules(options: PlacementSettings) -> tuple[str, ...]:
         said.append(f"hard: at most {options.max_per_host} executors on one host")
     if options.spread:
         wait = format_duration(options.spread_wait_ms)
-        said.append(
-            f"soft: spread. What does not come within {wait} may come on any of the emptiest hosts, after as long "
-            + ("again it stays there" if options.max_per_host else "again anywhere")
-        )
+        wider = "any of the emptiest hosts, after as long again anywhere"
+        wider = "another host below the limit" if options.max_per_host else wider
+        said.append(f"soft: spread. What does not come within {wait} may come on {wider}")
     return tuple(said)

@@ -19,6 +19,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateRequest;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
@@ -314,6 +315,42 @@ class AmCallInterceptorTest {
         place(1, "\"mode\":\"constraints\"");
         allocate(FakeResourceManager.asks(1, 1));
         assertNotNull(rm.last().getSchedulingRequests().get(0).getPlacementConstraint());
+    }
+
+    @Test
+    void aNamedHostLeavesBlockedOnesOutSoThatTheirChangeChangesNothing() throws Exception {
+        String wanted = "\"wanted\":[{\"id\":\"w\",\"memory_mb\":512,\"vcores\":1,\"hosts\":[\"c\"],\"strict\":true}]";
+        place(1, "\"mode\":\"constraints\",\"blocked_hosts\":[\"a\"]," + wanted);
+        allocate(FakeResourceManager.asks(1, 1));
+        assertEquals("node,EQ,nm.yarn.io/host=[c]", constraint());
+        place(2, "\"mode\":\"constraints\",\"blocked_hosts\":[\"a\",\"b\"]," + wanted);
+        allocate(FakeResourceManager.asks(1));
+        assertTrue(rm.last().getSchedulingRequests().isEmpty());
+    }
+
+    @Test
+    void aUsersConstraintStandsBesideOurs() throws Exception {
+        String users = "\"mode\":\"constraints\",\"constraint\":\"and(notin,node,etl:python=3)\",\"tags\":[\"etl\"]";
+        place(1, users);
+        allocate(FakeResourceManager.asks(1, 1));
+        assertTrue(constraint().contains("etl") && constraint().contains("python"), constraint());
+        assertFalse(constraint().contains("no-host.invalid"), constraint());
+        assertEquals(
+                Set.of("etl"), rm.last().getSchedulingRequests().get(0).getAllocationTags());
+        place(2, users + ",\"blocked_hosts\":[\"a\"]");
+        allocate(FakeResourceManager.asks(1));
+        SchedulingRequest now = rm.last().getSchedulingRequests().get(1);
+        String both = now.getPlacementConstraint().getConstraintExpr().toString();
+        assertTrue(both.startsWith("and(") && both.contains("python") && both.contains("nm.yarn.io/host"), both);
+    }
+
+    private String constraint() {
+        return rm.last()
+                .getSchedulingRequests()
+                .get(0)
+                .getPlacementConstraint()
+                .getConstraintExpr()
+                .toString();
     }
 
     @Test
