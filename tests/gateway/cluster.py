@@ -16,7 +16,16 @@ from yarnspec.core.messages.events import Event
 from yarnspec.errors import NotAllowed, NotFound
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.observe.forms.document import StatusDocument
-from yarnspec.observe.http.rest import ENDPOINT_FILE, Answer, BlockBody, Endpoint, HostEntry, OutputChunk, UnblockBody
+from yarnspec.observe.http.rest import (
+    ENDPOINT_FILE,
+    Answer,
+    BlockBody,
+    Endpoint,
+    HostEntry,
+    OutputChunk,
+    ScaleBody,
+    UnblockBody,
+)
 from yarnspec.observe.http.server import RestServer
 from yarnspec.observe.log.attempt_log import EventLogs
 from yarnspec.observe.log.eventlog import EventChunk, EventLog
@@ -178,7 +187,7 @@ class HandMadeNegotiator:
         self.ended = False
         self.readers: set[str] = set()
         self.answer = Answer(accepted=True)
-        self.asked: list[BlockBody | UnblockBody] = []
+        self.asked: list[BlockBody | ScaleBody | UnblockBody] = []
         self.polled = threading.Event()
         self.explanations: dict[str, Explanation] = {}
 
@@ -207,6 +216,10 @@ class HandMadeNegotiator:
         return self.explanations.get(host)
 
     def block(self, body: BlockBody, /) -> Answer:
+        self.asked.append(body)
+        return self.answer
+
+    def scale(self, body: ScaleBody, /) -> Answer:
         self.asked.append(body)
         return self.answer
 

@@ -12,7 +12,7 @@ import pytest
 from yarnspec.core.copies.speculationview import Explanation
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.http import rest
-from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, UnblockBody
+from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, ScaleBody, UnblockBody
 from yarnspec.observe.http.server import RestServer
 from yarnspec.observe.log.eventlog import EventChunk, Line
 
@@ -25,7 +25,7 @@ class Negotiator:
         self.stdout = b""
         self.ended = False
         self.readers: list[str] = []
-        self.asked: list[BlockBody | UnblockBody] = []
+        self.asked: list[BlockBody | ScaleBody | UnblockBody] = []
         self.polled = threading.Event()
 
     def status(self) -> StatusDocument:
@@ -56,6 +56,10 @@ class Negotiator:
     def block(self, body: BlockBody, /) -> Answer:
         self.asked.append(body)
         return Answer(accepted=True)
+
+    def scale(self, body: ScaleBody, /) -> Answer:
+        self.asked.append(body)
+        return Answer(accepted=True, reason="it holds at once")
 
     def unblock(self, body: UnblockBody, /) -> Answer:
         self.asked.append(body)
@@ -158,7 +162,14 @@ def test_blocks_reach_the_negotiator(client: httpx2.Client, negotiator: Negotiat
     assert msgspec.json.decode(answer.content, type=Answer).accepted
     refused = client.post("/hosts/unblock", json={"host": "127.0.0.9", "by": "me"})
     assert msgspec.json.decode(refused.content, type=Answer).reason == "it is not blocked"
-    assert negotiator.asked == [body, UnblockBody(host="127.0.0.9", by="me")]
+    scaled = client.post("/scale", json={"min_executors": 2, "max_executors": 4, "by": "me"})
+    assert msgspec.json.decode(scaled.content, type=Answer).reason == "it holds at once"
+    assert negotiator.asked == [
+        body,
+        UnblockBody(host="127.0.0.9", by="me"),
+        ScaleBody(min_executors=2, max_executors=4, by="me"),
+    ]
+    assert client.post("/scale", json={"min_executors": 2, "by": "me"}).status_code == 400
 
 
 def test_a_task_and_a_host_are_explained(client: httpx2.Client) -> None:

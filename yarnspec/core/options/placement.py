@@ -41,9 +41,9 @@ class ResourcesSettings(msgspec.Struct, frozen=True, kw_only=True):
     `--num-executors` says."""
 
     wait_timeout_ms: MsOrZero = 300_000
-    """How long an application waits for its first containers, or for min_executors of them. Then it ends with exit code 6, and with the reason that
-    YARN gives for the delay. A submit that waits also counts the time until the application master of each attempt gets
-    a container. It kills an application that got none. 0: wait for ever."""
+    """How long an application waits for its first containers, or for min_executors of them. Then it ends with exit
+    code 6, and with the reason that YARN gives for the delay. A submit that waits also counts the time until the
+    application master of each attempt gets a container. It kills an application that got none. 0: wait for ever."""
 
     submission_stabilization_ms: MsOrZero = 10_000
     """How long a job that has min_executors waits for more before it starts; max_executors end this wait."""
