@@ -151,6 +151,7 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.DriverStopping),
     st.builds(ev.DriverLost, exit_code=small, reason=text),
     st.builds(ev.TargetExecutorsChanged, count=small),
+    st.builds(ev.ScaleRequested, least=st.integers(0, 4), most=st.integers(0, 5), by=text, force=st.booleans()),
     st.builds(ev.ExecutorsUnwanted, executor_ids=some_ids),
     st.builds(
         ev.ContainerAllocated,
@@ -236,7 +237,7 @@ def test_every_event_of_the_core_takes_part() -> None:
         "AdoptionOff", "LiveAdoptionBegan", "LiveAdoptionEnded",
         "HeldBlocksTold", "WritesAsked", "WriteResolved", "WriteDeclared", "WriteMissing",
         "WriteBeginning", "WriteClearing", "WriteDeleting", "WriteCommitBeginning", "WriteAborting", "WriteFinished",
-        "WriteRefused", "InputRead", "Unrecorded", "EpochRefused",
+        "WriteRefused", "InputRead", "Unrecorded", "EpochRefused", "ScaleRequested",
     }  # fmt: skip
 
 

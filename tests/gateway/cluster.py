@@ -192,7 +192,7 @@ class HandMadeNegotiator:
         self.ended = False
         self.readers: set[str] = set()
         self.answer = Answer(accepted=True)
-        self.asked: list[BlockBody | UnblockBody | ScaleBody] = []
+        self.asked: list[BlockBody | ScaleBody | UnblockBody] = []
         self.polled = threading.Event()
         self.explanations: dict[str, Explanation] = {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yarnspec.am.attempt.earlier import Earlier, earlier_of
 from yarnspec.core.blocking.blocklist import SUBMIT
-from yarnspec.core.messages.commands import BlockHost, Command, UnblockHost
+from yarnspec.core.messages.commands import BlockHost, ChangeBounds, Command, UnblockHost
 from yarnspec.core.messages.events import BlockRequested, Event
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.errors import ClusterUnreachable
@@ -83,3 +83,9 @@ def test_what_came_of_epochs_that_were_over_is_as_last_told() -> None:
         EpochRefused(epoch=1, refused={"messages": 4, "writes": 1, "records": 9}),
         EpochRefused(epoch=2, refused={"messages": 1}),
     )
+
+
+def test_the_bounds_that_were_asked_for_last_are_kept() -> None:
+    told = [ChangeBounds(least=n, most=n + 2, by="ann", reason="it holds at once") for n in (1, 3)]
+    (scale,) = earlier_of(records(*told), NOW_MS).scale
+    assert (scale.least, scale.most, scale.by, scale.earlier) == (3, 5, "ann", True)

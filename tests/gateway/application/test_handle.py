@@ -13,7 +13,7 @@ from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.application.kill_cleanup import GivenUp
 from yarnspec.observe.forms.document import StatusDocument
-from yarnspec.observe.http.rest import Answer, BlockBody, UnblockBody
+from yarnspec.observe.http.rest import Answer, BlockBody, ScaleBody, UnblockBody
 from yarnspec.observe.http.server import RestServer
 from yarnspec.observe.log.history import Result
 from yarnspec.yarn.files.local_files import LocalFiles
@@ -340,6 +340,16 @@ class TestHosts:
             BlockBody(host=HOSTS[1], reason="slow disk", by="me", duration_ms=600_000),
             UnblockBody(host=HOSTS[1], by="me"),
         ]
+
+    def test_other_bounds_reach_the_negotiator(self, application: Application, negotiator: HandMadeNegotiator) -> None:
+        application.scale(2, 4)
+        assert negotiator.asked == [ScaleBody(min_executors=2, max_executors=4, by="me")]
+        for least, most in ((0, 4), (4, 2)):
+            with pytest.raises(UsageError, match="the least is 1 or more"):
+                application.scale(least, most)
+        negotiator.answer = Answer(accepted=False, reason="all hosts together have room for 3")
+        with pytest.raises(NotAllowed, match="room for 3"):
+            application.scale(9, 9)
 
     def test_a_refusal_says_why(self, application: Application, negotiator: HandMadeNegotiator) -> None:
         negotiator.answer = Answer(accepted=False, reason="1 of 3 hosts is blocked, which is the most")

@@ -26,7 +26,7 @@ class Negotiator:
         self.stdout = b""
         self.ended = False
         self.readers: list[str] = []
-        self.asked: list[BlockBody | UnblockBody | ScaleBody] = []
+        self.asked: list[BlockBody | ScaleBody | UnblockBody] = []
         self.polled = threading.Event()
 
     def status(self) -> StatusDocument:
@@ -60,7 +60,7 @@ class Negotiator:
 
     def scale(self, body: ScaleBody, /) -> Answer:
         self.asked.append(body)
-        return Answer(accepted=True)
+        return Answer(accepted=True, reason="it holds at once")
 
     def running(self) -> tuple[RunningAttempt, ...]:
         return ()
@@ -166,7 +166,14 @@ def test_blocks_reach_the_negotiator(client: httpx2.Client, negotiator: Negotiat
     assert msgspec.json.decode(answer.content, type=Answer).accepted
     refused = client.post("/hosts/unblock", json={"host": "127.0.0.9", "by": "me"})
     assert msgspec.json.decode(refused.content, type=Answer).reason == "it is not blocked"
-    assert negotiator.asked == [body, UnblockBody(host="127.0.0.9", by="me")]
+    scaled = client.post("/scale", json={"min_executors": 2, "max_executors": 4, "by": "me"})
+    assert msgspec.json.decode(scaled.content, type=Answer).reason == "it holds at once"
+    assert negotiator.asked == [
+        body,
+        UnblockBody(host="127.0.0.9", by="me"),
+        ScaleBody(min_executors=2, max_executors=4, by="me"),
+    ]
+    assert client.post("/scale", json={"min_executors": 2, "by": "me"}).status_code == 400
 
 
 def test_a_task_and_a_host_are_explained(client: httpx2.Client) -> None:

@@ -41,9 +41,8 @@ class DriverCommandQueue:
 
     The list of places where no task may start is told on each connection, and again until the driver has heard it. If
     several such lists wait, the newest is told. No copy is ordered before the list is in force. The driver is told that
-    tasks may start until it has heard it, too. A copy that could not
-    be ordered is refused, so that the core can decide anew. Commands that end something are kept, and told on the next
-    connection.
+    tasks may start until it has heard it, too. A copy that could not be ordered is refused, so that the core can decide
+    anew. Commands that end something are kept, and told on the next connection.
     """
 
     def __init__(self, post: Callable[[Event], None]) -> None:

@@ -255,19 +255,19 @@ class Blocklist:
         for block in sorted(guesses, key=lambda block: (block.until_ms or 0, _order(block))):
             running = self._executors()
             covering = list(self._covering(block.key))
-            if not running or _left(running, covering):
+            if not running or next(_left(running, covering), None):
                 continue
             # What is kept off for another reason as well is not gained by lifting a guess.
             proven = [key for key in covering if not _is_guess(self._blocks[key])]
-            gained = {name for one in _left(running, proven).items() for name in one if name}
+            gained = {name for one in _left(running, proven) for name in one if name}
             if gained & {block.key.host, block.key.executor_id}:
                 said = f"none of the {len(running)} running executors was left{block.key.reach}; it was a guess"
                 done.append(self.lift(block.key, said))
         return done
 
-    def _executors_left(self, scope: Key) -> list[str]:
+    def _executors_left(self, scope: Key) -> Iterator[str]:
         """The running executors where tasks of what ``scope`` is about may start."""
-        return list(_left(self._executors(), list(self._covering(scope))))
+        return (one for one, _ in _left(self._executors(), list(self._covering(scope))))
 
     def _nothing_left(self, key: Key) -> str:
         return nothing_left(self._hosts_within(key) | {key.host}, self._hosts.running)
@@ -345,8 +345,7 @@ class Blocklist:
         if wish.executor_id not in executors:
             return f"executor {wish.executor_id} does not run (running: {', '.join(executors) or 'none'})"
         blocked = {one.executor_id for one in self._covering(key) if one.executor_id}
-        left = self._executors_left(key)
-        if left == [wish.executor_id] or not left:
+        if all(one == wish.executor_id for one in self._executors_left(key)):
             return f"none of the {len(executors)} running executors would be left to run tasks on"
         limit = blocked_limit(self._share, len(executors))
         if wish.automatic and key.level != "task" and len(blocked & executors.keys()) + 1 > limit:
@@ -381,10 +380,10 @@ def _on_host(block: Block, key: Key) -> bool:
     return block.automatic and bool(block.executor_id) and (block.level, block.host) == (key.level, key.host)
 
 
-def _left(executors: Mapping[str, str], blocks: Collection[Key]) -> dict[str, str]:
-    """The executors, with their hosts, that none of the blocks keeps off."""
+def _left(executors: Mapping[str, str], blocks: Collection[Key]) -> Iterator[tuple[str, str]]:
+    """The executors, with their hosts, that none of the blocks keeps off; mostly the first one tells enough."""
     hosts, ids = {key.host for key in blocks}, {key.executor_id for key in blocks}
-    return {one: host for one, host in executors.items() if one not in ids and host not in hosts}
+    return ((one, host) for one, host in executors.items() if one not in ids and host not in hosts)
 
 
 def _is_guess(block: Block) -> bool:
