@@ -16,6 +16,7 @@ from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.commands import Command, Verdict
 from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.observations import NONE, Observations, RowKind, State
+from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
 from yarnspec.observe.hindsight.offline import Findings
 from yarnspec.observe.page.attempts import Attempts, AttemptTable, Row, joined, of_rows
@@ -139,7 +140,7 @@ class PageFold:
         for host in findings.hosts:
             self.would_be_slow[host.verdict.host] = (host.at_ms, host.verdict.reason)
 
-    def everything(self, now_ms: int, running: tuple[...] = ()) -> Attempts:
+    def everything(self, now_ms: int, running: tuple[RunningAttempt, ...] = ()) -> Attempts:
         """All attempts: those that have ended, and those that run as of this moment."""
         started = [(*row[:9], now_ms, row[10]) for row in self._started.values()]
         told = [

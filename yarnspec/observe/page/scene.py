@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from yarnspec.core.messages.observations import IntColumn, State
+from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.told import clipped
 from yarnspec.observe.page.attempts import Attempts
@@ -78,7 +79,7 @@ class Scene:
 
 
 def scene_of(
-    fold: PageFold, document: StatusDocument, now_ms: int, running: tuple[...] = ()
+    fold: PageFold, document: StatusDocument, now_ms: int, running: tuple[RunningAttempt, ...] = ()
 ) -> Scene:  # fmt: skip
     """Everything that the sections need, worked out once."""
     end_ms = document.finished_ms or (fold.last_ms if document.ended else now_ms)

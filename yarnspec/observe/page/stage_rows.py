@@ -102,7 +102,7 @@ def stage_rows(scene: Scene) -> tuple[list[StageRow], int]:
     newest_epoch = stages[-1].epoch if stages else 0
     shown = range(max(0, len(stages) - _MOST_STAGES), len(stages))
     longest = max([1.0, *(_span(scene, mine) for one in shown if len(mine := scene.of_stage(one)))])
-    rows = []
+    rows: list[StageRow] = []
     dots = _DOTS_IN_ALL
     for place in reversed(shown):
         stage, mine = stages[place], scene.of_stage(place)
