@@ -16,7 +16,7 @@ _PATIENCE_MS = 3_000
 _MOST = 30
 
 
-class _FromTheCluster(click.ParamType):
+class _FromTheCluster(click.ParamType[str]):
     """Any text; what the cluster knows is offered. A cluster that does not answer offers nothing, and says nothing."""
 
     def __init__(self, name: str, known: Callable[[Cluster], list[CompletionItem]]) -> None:

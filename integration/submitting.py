@@ -180,6 +180,14 @@ def run_yarnspec(
     return Result((YARNSPEC, *arguments), done.returncode, done.stdout, done.stderr, seconds)
 
 
+def write_report(cluster: Cluster, application: str, name: str) -> Path:
+    """Write an application's page beside the cluster, where it stays."""
+    file = cluster.home.parent / "reports" / f"{name}.html"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    run_yarnspec(cluster, "report", application, "-o", str(file)).expect(0)
+    return file
+
+
 def asked(cluster: Cluster, application: str) -> StatusDocument:
     """What ``yarnspec status`` prints, without a process for each question: for who waits for something."""
     gateway = Gateway(HadoopConf.read(cluster.environment), default_options())
