@@ -41,6 +41,7 @@ def test_the_keyboard_is_enough(report: Path) -> None:
         assert page.locator(".inner").evaluate("one => one.clientWidth") == 2 * narrow
         page.locator("#filter").focus()
         page.keyboard.type("blockhost")
-        shown = page.locator("table.events tbody tr:not([hidden]) th").all_inner_texts()
-        assert set(shown) == {"BlockHost"}
+        shown = page.locator("table.events tbody tr:not([hidden])").all_inner_texts()
+        assert 0 < len(shown) < page.locator("table.events tbody tr").count()
+        assert all("blockhost" in one.lower() for one in shown)
         assert not said
