@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import click
-import msgspec
 
 from yarnspec.cli.groups import did_you_mean
-from yarnspec.cli.moments import clock
 from yarnspec.cli.printing import Form, as_yaml, output_option, settings_options
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event, type_name
 from yarnspec.errors import UsageError
 from yarnspec.gateway.application.handle import Application
+from yarnspec.observe.forms.moments import clock
 from yarnspec.observe.forms.records import Record, encode
-from yarnspec.observe.status.progress import visible
+from yarnspec.observe.forms.told import told
 from yarnspec.options import Options
 
 _TYPE_WIDTH = 20
-_SHOWN_TASKS = 8
-# Of a verdict a line shows which task it is about; `explain` and the other forms have its numbers.
-_BRIEF = frozenset({"stage", "index", "host", "numbers"})
-_IN_REASON = {"JudgeTasks": ("untold",), "Summarize": ("ledger", "stages")}
-_KINDS: dict[tuple[str, str], type[Event] | type[Command]] = {
-    **{("event", type_name(one)): one for one in Event.__subclasses__()},
-    **{("command", type_name(one)): one for one in Command.__subclasses__()},
-}
 
 EXAMPLES = """
 \b
@@ -100,43 +90,6 @@ def _print(record: Record, form: Form) -> None:
         click.echo("---\n" + as_yaml(record.as_dict()), nl=False)
     else:
         kind = click.style(f"{record.type:<{_TYPE_WIDTH}}", fg="cyan" if record.kind == "command" else None)
-        usual = _usual(record)
-        said = _IN_REASON.get(record.type, ())
-        told = {
-            name: value
-            for name, value in record.fields.items()
-            if _told(value) and value != usual.get(name) and name not in said
-        }
-        details = " ".join(f"{name}={_value(value)}" for name, value in told.items())
-        reason = f"({record.reason})" if record.reason else ""
-        line = " ".join(filter(None, (details, reason)))
-        click.echo(f"{clock(record.time_ms)} {record.epoch}.{record.seq:<5} {kind} {visible(line)}")
+        click.echo(f"{clock(record.time_ms)} {record.epoch}.{record.seq:<5} {kind} {told(record)}")
     if not sys.stdout.isatty():
         sys.stdout.flush()
-
-
-def _usual(record: Record) -> dict[str, Any]:
-    """What the words of a record say when nothing is out of the ordinary: their defaults."""
-    message = _KINDS.get((record.kind, record.type))
-    if message is None:
-        return {}
-    return {
-        field.name: field.default
-        for field in msgspec.structs.fields(message)
-        if isinstance(field.default, str) and field.default
-    }
-
-
-def _told(value: Any) -> bool:
-    return value is not None and value not in ("", (), [])
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, str):
-        return " ".join(value.split()) if len(value.split()) < 2 else repr(" ".join(value.split()))  # noqa: PLR2004
-    if isinstance(value, list | tuple) and all(isinstance(one, str | int) for one in value):
-        return ",".join(str(one) for one in value)
-    if isinstance(value, list | tuple) and all(isinstance(one, dict) and set(one) >= _BRIEF for one in value):
-        shown = [f"{one['stage']}.{one['index']}@{one['host']}" for one in value[:_SHOWN_TASKS]]
-        return ",".join([*shown, *([f"and {len(value) - _SHOWN_TASKS} more"] if len(value) > _SHOWN_TASKS else [])])
-    return msgspec.json.encode(value).decode()

@@ -7,10 +7,10 @@ import time
 import click
 
 from yarnspec.cli.groups import SuggestingGroup
-from yarnspec.cli.moments import until
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.cluster.clusterhosts import ClusterHosts
+from yarnspec.observe.forms.moments import until
 from yarnspec.options import Options
 from yarnspec.yarn.files.cluster_blocks import Standing
 

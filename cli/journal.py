@@ -29,7 +29,7 @@ from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import JournalDamaged
 from yarnspec.journal.records import JournalEntry, NotOfItsTypeError, decode, type_name
 from yarnspec.journal.verify import EpochReport
-from yarnspec.observe.status.progress import visible
+from yarnspec.observe.forms.told import visible
 from yarnspec.options import Options
 
 _APPLICATION = re.compile(r"application_\d+_\d+")

@@ -27,6 +27,7 @@ COMMANDS = {
     "kill": "End an application.",
     "events": "Print what happened to an application and what was decided, with the reasons.",
     "explain": "Tell why a task or a host was acted on, or was not.",
+    "report": "Write an application's page as one HTML file.",
     "replay": "Tell what would have been found slow in a job that Spark has logged.",
     "journal": "Show, or check, the work that an application has recorded for its next driver.",
     "hosts": "List, block and unblock hosts for a running application, or for all.",

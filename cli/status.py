@@ -9,7 +9,6 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from yarnspec.cli.moments import at_time, span, until
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
 from yarnspec.gateway.application.handle import Application
 from yarnspec.observe.forms.document import (
@@ -20,6 +19,7 @@ from yarnspec.observe.forms.document import (
     StageStatus,
     StatusDocument,
 )
+from yarnspec.observe.forms.moments import at_time, span, until
 from yarnspec.observe.status.progress import short_stage
 from yarnspec.options import Options
 from yarnspec.units import format_size

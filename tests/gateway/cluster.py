@@ -71,6 +71,9 @@ class HandMadeResourceManager:
             raise NotFound("unknown")
         return self.reports[application_id]
 
+    def applications(self, *, user: str | None = None, types: Sequence[str] = ()) -> tuple[Report, ...]:
+        return tuple(one for one in self.reports.values() if user in (None, one.user) and one.type in types)
+
     def application_url(self, application_id: str) -> str:
         return f"http://rm/cluster/app/{application_id}"
 

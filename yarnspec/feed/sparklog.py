@@ -183,19 +183,54 @@ class _Line(_Logged):
     stage_ids: list[int] = msgspec.field(default_factory=list, name="Stage IDs")
     stage_infos: list[_Stage] = []
     job_result: _Result | None = None
+    app_name: str = ""
+    app_id: str = ""
+    user: str = ""
+    timestamp: int = NONE
 
 
 _DECODER = msgspec.json.Decoder(_Line)
 _KINDS = tuple(
     f'{{"Event":"SparkListener{kind}"'.encode()
-    for kind in ("StageSubmitted", "StageCompleted", "TaskStart", "TaskEnd", "JobStart", "JobEnd")
-)
+    for kind in (
+        "StageSubmitted", "StageCompleted", "TaskStart", "TaskEnd", "JobStart", "JobEnd", "ApplicationStart",
+        "ApplicationEnd",
+    )
+)  # fmt: skip
+
+
+class LoggedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What a log tells: everything of stages and tasks, in its order, as one batch, and whose application it was.
+
+    ``started_ms`` and ``ended_ms`` are ``NONE`` where the log does not say.
+    """
+
+    rows: Observations
+    application_id: str = ""
+    name: str = ""
+    user: str = ""
+    started_ms: int = NONE
+    ended_ms: int = NONE
+
+
+def logged_run(path: Path) -> LoggedRun:
+    """The whole log at once; raises as ``events``."""
+    replay = _Replay()
+    rows = [event.rows for event in replay.of(log_lines(path)) if isinstance(event, Observed)]
+    begin, end = replay.application_began, replay.application_ended
+    return LoggedRun(
+        rows=join(rows) if rows else Rows().observations(),
+        application_id=begin.app_id if begin is not None else "",
+        name=begin.app_name if begin is not None else "",
+        user=begin.user if begin is not None else "",
+        started_ms=begin.timestamp if begin is not None else NONE,
+        ended_ms=end.timestamp if end is not None else NONE,
+    )
 
 
 def observations(path: Path) -> Observations:
     """Everything that the log tells of stages and tasks, in its order, as one batch."""
-    rows = [event.rows for event in events(path) if isinstance(event, Observed)]
-    return join(rows) if rows else Rows().observations()
+    return logged_run(path).rows
 
 
 def events(path: Path) -> list[Event]:
@@ -210,6 +245,8 @@ def events(path: Path) -> list[Event]:
 
 class _Replay:
     def __init__(self) -> None:
+        self.application_began: _Line | None = None
+        self.application_ended: _Line | None = None
         self._found: list[Event | Rows] = []
         self._rows = Rows()
         self._newest_ms = NONE
@@ -235,6 +272,10 @@ class _Replay:
             ended = line.job_result or _Result(result="")
             failed = ended.result != "JobSucceeded"
             self._between(JobEnded(job=line.job_id, failure=(ended.exception.message or "failed") if failed else ""))
+        elif kind == "ApplicationStart":
+            self.application_began = line
+        elif kind == "ApplicationEnd":
+            self.application_ended = line
         elif line.stage_info is not None:
             self._stage(kind, line.stage_info)
         elif line.task_info is not None:

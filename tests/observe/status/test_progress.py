@@ -16,7 +16,8 @@ from yarnspec.observe.forms.document import (
     StageStatus,
     StatusDocument,
 )
-from yarnspec.observe.status.progress import Lines, Picture, changes, picture, progress_on, visible
+from yarnspec.observe.forms.told import visible
+from yarnspec.observe.status.progress import Lines, Picture, changes, picture, progress_on
 
 APP = "application_1700000000000_0001"
 RUNNING = StatusDocument(application_id=APP, state="RUNNING", phase="waiting", wanted_containers=2)

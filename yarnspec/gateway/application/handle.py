@@ -19,6 +19,7 @@ from yarnspec.gateway.application.eventstream import EventStream
 from yarnspec.gateway.application.kill_cleanup import GivenUp, clean_up
 from yarnspec.gateway.application.reasons import Explaining
 from yarnspec.gateway.cluster.access import Cluster
+from yarnspec.gateway.cluster.applications import LAST, newest
 from yarnspec.gateway.logs.nodelogs import NodeLogs
 from yarnspec.gateway.logs.outputrest import OutputRest
 from yarnspec.gateway.logs.role_logs import LogContainer, LogPiece, LogReader, Role
@@ -57,7 +58,13 @@ class Application:
 
     @classmethod
     def from_id(cls, application_id: str, *, settings: Options | None = None) -> Application:
-        """An application of the cluster that HADOOP_CONF_DIR names, by its id; nothing is asked yet."""
+        """An application of the cluster that HADOOP_CONF_DIR names, by its id; nothing is asked yet.
+
+        ``"last"`` is the newest one of this user that YARN or the history knows, which is asked for now.
+        """
+        if application_id == LAST:
+            cluster = Cluster.from_environment(settings)
+            return cls(newest(cluster), cluster)
         return cls(_checked(application_id), Cluster.from_environment(settings))
 
     def __repr__(self) -> str:
@@ -448,6 +455,9 @@ class Application:
 
 def _checked(application_id: str) -> str:
     if not _APPLICATION_ID.fullmatch(application_id):
-        message = f"{application_id!r} is not an application id; they look like application_1700000000000_0001"
+        message = (
+            f"{application_id!r} is not an application id; they look like application_1700000000000_0001, and `last` "
+            "is the newest"
+        )
         raise UsageError(message)
     return application_id

@@ -170,6 +170,16 @@ class History:
         """Write once more how it ended, beside the status of then."""
         self._write(f"{self.path(application_id)}/{RESULT_FILE}", result)
 
+    def applications(self) -> list[str]:
+        """The ids of all applications that have a directory here, oldest first."""
+        try:
+            entries = self._files.list(self._directory)
+        except FileNotFoundError:
+            return []
+        return sorted(
+            (one.name for one in entries if one.is_directory and _APPLICATION.fullmatch(one.name)), key=id_order
+        )
+
     def application(self, application_id: str) -> ApplicationRecord | None:
         """Who the application is; None when there is no history of it."""
         return self._read(f"{self.path(application_id)}/{APPLICATION_FILE}", ApplicationRecord)
@@ -296,6 +306,12 @@ class History:
             return msgspec.json.decode(self._files.read(path), type=kind)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
+
+
+def id_order(application_id: str) -> tuple[int, int]:
+    """The order in which YARN gave the ids."""
+    _, cluster, number = application_id.split("_")
+    return int(cluster), int(number)
 
 
 def _events_files() -> Iterator[str]:

@@ -11,7 +11,9 @@ from yarnspec.observe.forms.document import BlockedHost, BlockStatus
 _WIDE = ("application", "cluster")
 
 
-class _Key(NamedTuple):
+class BlockKey(NamedTuple):
+    """What tells blocks apart: a block of the same key replaces the one before it."""
+
     level: str
     target: str
     of_executor: bool
@@ -23,13 +25,13 @@ class Blocks:
     """The blocks of one application after each command."""
 
     def __init__(self) -> None:
-        self._blocks: dict[_Key, BlockStatus] = {}
+        self._blocks: dict[BlockKey, BlockStatus] = {}
 
     def apply(self, command: Command, time_ms: int) -> None:
         """Take in the next command; those that are about other things change nothing."""
         match command:
             case commands.BlockHost() | commands.BlockExecutor():
-                key = _key(command)
+                key = block_key(command)
                 old = self._blocks.get(key)
                 self._blocks[key] = BlockStatus(
                     level=command.level,
@@ -44,7 +46,7 @@ class Blocks:
                     until_ms=command.until_ms,
                 )
             case commands.UnblockHost() | commands.UnblockExecutor():
-                self._blocks.pop(_key(command), None)
+                self._blocks.pop(block_key(command), None)
 
     def clear(self) -> None:
         """A new attempt begins: it decides anew."""
@@ -74,11 +76,12 @@ def _longer(one: BlockStatus, other: BlockedHost) -> bool:
     return one.until_ms is None or one.until_ms > other.until_ms
 
 
-def _key(
+def block_key(
     command: commands.BlockHost | commands.UnblockHost | commands.BlockExecutor | commands.UnblockExecutor,
-) -> _Key:
+) -> BlockKey:
+    """The block that a command is about."""
     of_executor = isinstance(command, commands.BlockExecutor | commands.UnblockExecutor)
     target = (
         command.executor_id if isinstance(command, commands.BlockExecutor | commands.UnblockExecutor) else command.host
     )
-    return _Key(command.level, target, of_executor, command.stage, command.index)
+    return BlockKey(command.level, target, of_executor, command.stage, command.index)

@@ -21,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.told import visible
 
 _SHOWN_STAGES = 4
 _SHOWN_NAME = 44
@@ -277,11 +278,6 @@ def _kept(document: StatusDocument) -> str:
 def short_stage(name: str) -> str:
     """A stage's name without the directories of the program's file, which are long and say nothing on YARN."""
     return _DIRECTORIES.sub("", visible(name))
-
-
-def visible(text: str) -> str:
-    """Text on one line, without control characters that a terminal would obey."""
-    return "".join(one if one.isprintable() else "�" for one in " ".join(text.split()))
 
 
 def _needs(was: StatusDocument, now: StatusDocument) -> Iterator[str]:

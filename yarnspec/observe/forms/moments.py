@@ -7,6 +7,7 @@ from datetime import datetime
 _MINUTE_S = 60
 _HOUR_S = 3600
 _DAY_S = 86400
+_LATEST_MS = 4_000_000_000_000
 
 
 def at_time(time_ms: int) -> str:
@@ -40,5 +41,11 @@ def until(time_ms: int | None, now_ms: int) -> str:
     return f"for {span(time_ms - now_ms)} more"
 
 
+def day_clock(time_ms: int) -> str:
+    """Local time of day, to the second."""
+    return f"{_local(time_ms):%H:%M:%S}"
+
+
 def _local(time_ms: int) -> datetime:
-    return datetime.fromtimestamp(time_ms / 1000).astimezone()
+    # A record can be damaged, and its time then any number.
+    return datetime.fromtimestamp(min(max(time_ms, 0), _LATEST_MS) / 1000).astimezone()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from yarnspec.cli.moments import span, until
+from yarnspec.observe.forms.moments import span, until
 
 
 @pytest.mark.parametrize(

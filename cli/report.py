@@ -1,0 +1,72 @@
+"""`yarnspec report`: an application's page as one file."""
+
+from __future__ import annotations
+
+import re
+import time
+import webbrowser
+from pathlib import Path
+
+import click
+
+from yarnspec.cli.printing import settings_options
+from yarnspec.errors import UsageError
+from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.cluster.applications import LAST
+from yarnspec.gateway.report.application_report import application_report
+from yarnspec.gateway.report.log_report import log_report
+from yarnspec.options import Options
+
+_APPLICATION = re.compile(r"application_\d+_\d+")
+
+EXAMPLES = """
+\b
+Examples:
+  yarnspec report last --open
+  yarnspec report application_1700000000000_0001 -o night.html
+  yarnspec report /tmp/logs/application_1700000000000_0001.zstd
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("what", metavar="APP|LOG")
+@click.option(
+    "-o", "--output", "file", metavar="FILE.html", help="Where to write it (- is stdout). [default: APP.html]"
+)
+@click.option("--open", "show", is_flag=True, help="Open it in a browser.")
+@settings_options
+def command(*, what: str, file: str | None, show: bool, settings: Options) -> None:
+    """Write the page of an application as one HTML file.
+
+    APP is an application of yarnspec, running or ended. LOG is an event log of Spark, of whatever master: a file, or
+    the directory of a rolled one; copy one that is in HDFS with `hdfs dfs -get` first. The file opens offline and asks
+    nobody for anything. Of a log it draws what `yarnspec replay` finds.
+    """
+    if file == "-" and show:
+        message = "--open needs a file: leave out `-o -`"
+        raise click.UsageError(message)
+    log = Path(what)
+    if what != LAST and log.exists():
+        name, text = log.name, log_report(log, settings.detector, int(time.time() * 1000))
+    elif what != LAST and not _APPLICATION.fullmatch(what):
+        message = f"{what!r} is neither an application id nor a file: write an id, `last`, or the path of a log"
+        raise UsageError(message)
+    else:
+        with Application.from_id(what, settings=settings) as found:
+            name, text = found.id, application_report(found)
+    if file == "-":
+        click.echo(text, nl=False)
+        return
+    path = Path(file or f"{name}.html")
+    _write(path, text)
+    click.echo(str(path))
+    if show and not webbrowser.open(path.absolute().as_uri()):
+        click.echo("no browser could be opened", err=True)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror or error}"
+        raise UsageError(message) from error

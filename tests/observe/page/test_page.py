@@ -1,0 +1,215 @@
+"""The whole page: what it holds, how large it gets, and that nothing in it is taken for markup."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import time
+from xml.etree.ElementTree import Element
+
+import html5lib
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.observe.messages import messages
+from tests.observe.page.histories import APP, START_MS, attempt, drawn, folded, many, recorded, task, told
+from yarnspec.core.messages import commands, events
+from yarnspec.core.messages.commands import Command
+from yarnspec.core.messages.events import Event
+from yarnspec.core.messages.recoveryevents import ShuffleRestored
+from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.records import Record
+from yarnspec.observe.page.page import Live, Source, body, page
+from yarnspec.observe.page.page_fold import PageFold
+from yarnspec.observe.status.status_fold import StatusFold
+
+HTML = "{http://www.w3.org/1999/xhtml}"
+SVG = "{http://www.w3.org/2000/svg}"
+SECTIONS = (
+    "words", "timeline", "hosts", "stages", "attempts", "copies", "recovery", "executors", "resources", "events",
+)  # fmt: skip
+STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count at job.py:3", tasks=2)
+KILLED = commands.FinishApplication(reason="killed by me", status="KILLED", exit_code=7)
+LOST = "its application master ended with exit code 137"
+
+
+def parsed(text: str) -> Element:
+    found: Element = html5lib.HTMLParser(strict=True).parse(text)
+    return found
+
+
+def status_of(text: str) -> StatusDocument:
+    said = re.search(r'<pre tabindex="0">(.*?)</pre>', text, re.DOTALL)
+    assert said is not None
+    return msgspec.json.decode(html.unescape(said[1]), type=StatusDocument)
+
+
+def three_attempts() -> list[Record]:
+    return [
+        *told(attempt(1), events.DriverReady(driver_url="spark://d:1"), STAGE, task(0)),
+        *told(attempt(2, LOST), events.DriverLost(exit_code=137, reason="killed", killed=True), epoch=2, step_ms=9_000),
+        *told(
+            attempt(3, LOST),
+            STAGE,
+            task(0, launch_ms=START_MS + 70_000, finish_ms=START_MS + 71_000),
+            commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0),
+            epoch=3,
+            step_ms=20_000,
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [],
+        told(attempt()),
+        told(attempt(), STAGE, task(0), task(1, host="w1")),
+        told(
+            attempt(), STAGE, task(0), commands.FinishApplication(reason="killed by me", status="KILLED", exit_code=7)
+        ),
+        three_attempts(),
+        recorded(18),
+    ],
+    ids=["nothing", "no task", "one host", "killed", "three attempts", "simulated"],
+)
+def test_a_page_is_strict_html_with_all_sections_and_says_what_status_says(history: list[Record]) -> None:
+    fold, document = folded(history)
+    text = page(fold, document, START_MS + 60_000)
+    root = parsed(text)
+    assert [one.get("id") for one in root.iter(f"{HTML}section")] == list(SECTIONS)
+    assert status_of(text) == document
+    # Each drawing says in words what it shows, or is hidden from those who hear the page.
+    for parent in root.iter():
+        if parent.tag.startswith(SVG):
+            continue
+        for svg in parent.findall(f"{SVG}svg"):
+            assert svg.get("aria-hidden") == "true" or (svg.get("role") == "img" and svg.get("aria-label"))
+    ids = [one.get("id") for one in root.iter() if one.get("id")]
+    assert len(ids) == len(set(ids))
+
+
+def test_a_report_asks_nobody_for_anything() -> None:
+    text = drawn(recorded(18))
+    assert not re.findall(r'\b(?:src|href)="(?!#|data:,)[^"]*"', text)
+    assert not re.findall(r"@import|\burl\((?!#)", text)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy is not None
+    assert "default-src &#39;none&#39;" in policy[1]
+    assert "unsafe" not in policy[1]
+    assert " style=" not in text
+    assert not re.findall(r"\son\w+=", text)
+
+
+def test_the_policy_names_the_style_and_the_script_that_are_there() -> None:
+    text = drawn([])
+    for tag in ("style", "script"):
+        inside = re.search(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        assert inside is not None
+        digest = base64.b64encode(hashlib.sha256(inside[1].encode()).digest()).decode()
+        assert html.escape(f"'sha256-{digest}'") in text.replace("&#39;", "&#x27;")
+
+
+HOSTILE = st.one_of(
+    st.sampled_from([
+        "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style><b>", "{{ 7*7 }}", "{% raw %}", "]]>",
+        "\x00\x0b\x7f", "\u202egnp.exe", "javascript:alert(1)", "' onload='x", "<!--", "\ufffe\ufdd0",
+    ]),
+    st.text(max_size=12),
+)  # fmt: skip
+
+
+@settings(max_examples=20, deadline=None)
+@given(HOSTILE, HOSTILE, HOSTILE)
+def test_nothing_that_a_user_or_a_program_says_becomes_markup(host: str, reason: str, name: str) -> None:
+    history = told(
+        attempt(2, reason),
+        events.StageStarted(stage=0, stage_attempt=0, name=name, tasks=2),
+        events.ContainerStarted(executor_id=name, container_id=reason, host=host),
+        commands.BlockHost(reason=reason, host=host, until_ms=None, by=name, cause="slow"),
+        commands.Warn(reason=reason),
+        events.PendingExplained(reason=reason),
+        task(0, host=host, failure=reason, state="FAILED", executor_id=name),
+        task(0, host=host, attempt=1, task_id=9, speculative=True),
+        events.ContainerLost(executor_id=name, container_id=reason, host=host, exit_code=1, diagnostics=reason),
+    )
+    fold, document = folded(history, name=name)
+    document = msgspec.structs.replace(document, links=msgspec.structs.replace(document.links, spark_ui=reason))
+    text = page(fold, document, START_MS + 60_000, source=Source(notes=(reason,), options=((name, reason),)))
+    root = parsed(text)
+    assert len(list(root.iter(f"{HTML}script"))) == 1
+    assert not list(root.iter(f"{HTML}img"))
+    assert not list(root.iter(f"{HTML}b")) or all(one.get("onerror") is None for one in root.iter())
+    assert all(one.get("href", "#").startswith(("#", "http", "data:,")) for one in root.iter(f"{HTML}a"))
+    text.encode()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(messages, max_size=15))
+def test_records_of_any_content_give_a_page(logged: list[Event | Command]) -> None:
+    fold, status = PageFold(), StatusFold(APP)
+    for record in told(*logged):
+        fold.apply(record)
+        status.apply(record)
+    parsed(page(fold, status.document(), START_MS + 60_000))
+
+
+def test_a_page_of_a_hundred_thousand_tasks_is_small_and_quick() -> None:
+    fold, document = folded(many(100_000))
+    page(fold, document, fold.last_ms)
+    begun = time.process_time()
+    text = page(fold, document, fold.last_ms)
+    took_s = time.process_time() - begun
+    assert len(text.encode()) < 1_500_000
+    assert took_s < 5.0  # a few tenths of a second; five on any machine
+    assert 'class="l4"' in text
+    assert 'class="late"' in text
+
+
+def test_what_is_missing_is_said() -> None:
+    history = told(attempt(), STAGE, *(task(index) for index in range(9)))
+    text = drawn([*history[:4], *history[8:]])
+    assert "4 records from before" in text
+    fold, document = folded([*history[:2], msgspec.structs.replace(history[2], fields={"stage": "no number"})])
+    assert "1 records are damaged" in page(fold, document, START_MS)
+
+
+def test_the_live_page_looks_for_news_with_relative_paths_only() -> None:
+    fold, document = folded(recorded(18)[:-1])
+    live = Live(body_path="yarnspec/body", spark_path="spark/jobs/")
+    text = page(fold, document, fold.last_ms, live=live)
+    parsed(text)
+    assert 'data-body="yarnspec/body"' in text
+    assert 'href="spark/jobs/"' in text
+    part = body(fold, document, fold.last_ms, live=live)
+    assert part in text
+
+
+def test_an_outcome_never_hangs_on_colour_alone() -> None:
+    text = drawn(recorded(18))
+    assert "copy that was first" in text
+    assert "another was first" in text
+    assert 'class="failed"' in text
+    assert "url(#p-failed)" in text
+
+
+def test_the_driver_that_went_on_with_outputs_is_told_first() -> None:
+    restored = ShuffleRestored(
+        shuffle=0, wanted=4, restored=3, waited_ms=5, by_host={"w1": 3}, not_restored={"gone": 1}
+    )
+    history = [*three_attempts()[:-1], *told(restored, epoch=4, step_ms=90_000)]
+    words = parsed(drawn(history)).find(f".//{HTML}section[@id='words']")
+    assert words is not None
+    first = "".join(words.find(f".//{HTML}li").itertext())  # type: ignore[union-attr]
+    assert "2 times in all" in first or "3 times in all" in first
+    assert "exit code 137" in first
+
+
+def test_the_status_of_the_page_is_valid_json_whatever_is_in_it() -> None:
+    text = drawn(told(attempt(), commands.Warn(reason="</pre><script>")))
+    assert json.loads(msgspec.json.encode(status_of(text)))["warnings"] == ["</pre><script>"]

@@ -1,0 +1,182 @@
+"""The parts of the page by themselves: numbers, drawings, sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.observe.page.histories import START_MS, attempt, folded, many, recorded, task, told
+from yarnspec.core.messages import commands, events
+from yarnspec.core.messages.observations import State
+from yarnspec.observe.page.attempts import AttemptTable
+from yarnspec.observe.page.container_rows import over_time
+from yarnspec.observe.page.drawing import Scale, busy, strip
+from yarnspec.observe.page.host_rows import host_rows
+from yarnspec.observe.page.scene import Scene, scene_of
+from yarnspec.observe.page.sentences import sentences
+from yarnspec.observe.page.spans import AttemptNow
+from yarnspec.observe.page.stage_rows import stage_rows, verdict_on
+from yarnspec.observe.page.task_rows import copy_rows, task_groups
+from yarnspec.observe.page.timeline import timeline
+
+STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=12)
+
+
+def scene(*messages: events.Event | commands.Command, running: tuple[AttemptNow, ...] = ()) -> Scene:
+    fold, document = folded(told(*messages))
+    return scene_of(fold, document, START_MS + 60_000, running)
+
+
+def slow_host(took_ms: int = 30_000) -> list[events.TaskFinished]:
+    """Twelve tasks on three hosts; those on the last take longer."""
+    return [
+        task(
+            index,
+            host=f"w{index % 3}",
+            finish_ms=START_MS + 3_000 + (took_ms if index % 3 == 2 else 5_000),
+        )
+        for index in range(12)
+    ]
+
+
+class TestAttempts:
+    def test_an_output_that_is_lost_later_is_no_further_attempt(self) -> None:
+        found = scene(attempt(), STAGE, task(0), task(0, state="FAILED", failure="Resubmitted"))
+        assert len(found.attempts) == 1
+        assert found.attempts.succeeded.all()
+
+    def test_the_oldest_are_forgotten_and_that_is_said(self) -> None:
+        table = AttemptTable(most=10_000)
+        for number in range(40_000):
+            table.add((0, number, 0, number, 0, 0, int(State.SUCCESS), 0, number, number + 1, -1))
+        kept = table.table()
+        assert 10_000 <= len(kept) < 40_000
+        assert table.forgotten == 40_000 - len(kept)
+        assert int(kept.launch_ms.min()) == table.forgotten_until_ms
+
+    def test_what_runs_is_there_until_now(self) -> None:
+        now = AttemptNow(
+            stage=0,
+            stage_attempt=0,
+            index=3,
+            attempt=0,
+            task_id=3,
+            executor_id="1",
+            host="w9",
+            launch_ms=START_MS + 4_000,
+        )  # fmt: skip
+        found = scene(attempt(), STAGE, task(0), running=(now,))
+        assert found.attempts.running.tolist() == [False, True]
+        assert int(found.attempts.finish_ms[-1]) == START_MS + 60_000
+        assert {band.host: list(band.bars) for band in timeline(found).bands} == {"w1": ["ok"], "w9": ["running"]}
+
+
+class TestSpeeds:
+    def test_a_host_whose_tasks_take_longer(self) -> None:
+        found = scene(attempt(), STAGE, *slow_host())
+        rows, more = host_rows(found)
+        assert more == 0
+        assert [(one.host, one.factor and round(one.factor, 1)) for one in rows if one.done] == [
+            ("w2", 6.0), ("w0", 1.0), ("w1", 1.0)
+        ]  # fmt: skip
+        assert rows[0].tone == "bad"
+
+    def test_a_slow_host_whose_tasks_were_all_killed_is_still_slow(self) -> None:
+        killed = [task(index, host="w2", state="KILLED", finish_ms=START_MS + 33_000) for index in (2, 5, 8, 11)]
+        found = scene(attempt(), STAGE, *(one for one in slow_host() if one.host != "w2"), *killed)
+        assert host_rows(found)[0][0].host == "w2"
+        assert found.speeds.slow(found.hosts.index("w2"))
+
+
+class TestStages:
+    def test_a_slow_host_is_told_from_skew(self) -> None:
+        assert verdict_on(scene(attempt(), STAGE, *slow_host()), 0).kind == "host"
+        even = slow_host(5_000)
+        one_late = [*even[:-1], task(11, host="w1", finish_ms=START_MS + 43_000)]
+        verdict = verdict_on(scene(attempt(), STAGE, *one_late), 0)
+        assert verdict.kind == "uneven"
+        assert "task 11 took 8.0 times as long" in verdict.words
+        assert verdict_on(scene(attempt(), STAGE, *even), 0).kind == "even"
+
+    def test_a_plot_of_many_keeps_what_stands_out(self) -> None:
+        fold, document = folded(many(20_000))
+        rows, _ = stage_rows(scene_of(fold, document, fold.last_ms))
+        plots = [row.plot for row in rows if row.plot is not None]
+        assert plots
+        assert all(len(plot.dots) <= 500 for plot in plots)
+        assert all(any(dot.copy for dot in plot.dots) for plot in plots[1:])
+
+
+def _copy(reason: str) -> commands.LaunchCopy:
+    return commands.LaunchCopy(stage=0, stage_attempt=0, index=0, not_hosts=(), reason=reason)
+
+
+class TestTasks:
+    def test_attempts_stand_side_by_side(self) -> None:
+        found = scene(
+            attempt(), STAGE, _copy("slow: 4.0 x"),
+            task(0, task_id=1, attempt=1, speculative=True, host="w2", launch_ms=START_MS + 5_000,
+                 finish_ms=START_MS + 8_000),
+            task(0, state="KILLED", finish_ms=START_MS + 8_100),
+        )  # fmt: skip
+        [group] = task_groups(found)
+        assert [one.kind for one in group.tasks[0].attempts] == ["lost", "won"]
+        [copy], more = copy_rows(found)
+        assert (copy.task, copy.winner, copy.original, copy.copy, copy.why, more) == (
+            "0.0", "the copy", "w1, 5.1 s", "w2, 3.0 s", "slow: 4.0 x", 0
+        )  # fmt: skip
+
+    def test_a_copy_that_never_started_says_why(self) -> None:
+        found = scene(
+            attempt(), STAGE, _copy("slow"),
+            events.CopyRefused(stage=0, stage_attempt=0, index=0, why="its task has ended"),
+        )  # fmt: skip
+        [copy], _ = copy_rows(found)
+        assert (copy.copy, copy.balance) == ("never started", "its task has ended")
+
+
+class TestDrawing:
+    @given(
+        st.lists(st.tuples(st.integers(0, 1_000), st.integers(0, 500)), min_size=1, max_size=30),
+        st.integers(1, 40),
+    )
+    def test_what_the_strip_covers_adds_up_to_the_time_that_ran(self, spans: list[tuple[int, int]], bins: int) -> None:
+        begin = np.array([one for one, _ in spans])
+        end = begin + np.array([long for _, long in spans])
+        edges = np.linspace(0, 1_500, bins + 1)
+        assert busy(begin, end, edges).sum() * 1_500 / bins == pytest.approx((end - begin).sum(), abs=1e-6)
+
+    def test_neighbours_of_one_level_are_one_path(self) -> None:
+        assert strip(np.array([1, 1, 0, 1]), 1) == "M0 0h2v10h-2zM3 0h1v10h-1z"
+
+    @given(st.integers(1, 10**10))
+    def test_a_time_axis_has_few_ticks(self, length_ms: int) -> None:
+        assert 1 <= len(Scale(0, length_ms).ticks()) <= 9
+
+    def test_executors_over_time(self) -> None:
+        started = events.ContainerStarted(executor_id="1", container_id="c2", host="w1")
+        lost = events.ContainerLost(executor_id="1", container_id="c2", host="w1", exit_code=137, diagnostics="killed")
+        found = over_time(scene(attempt(), events.TargetExecutorsChanged(count=2), started, lost))
+        assert found is not None
+        assert found.top == 2
+        assert [(one.who, one.exit_code) for one in found.deaths] == [("executor 1", 137)]
+
+
+class TestSentences:
+    def test_there_are_at_most_six_and_the_worst_comes_first(self) -> None:
+        for seed in (0, 6, 12, 18):
+            fold, document = folded(recorded(seed))
+            told_now = sentences(scene_of(fold, document, fold.last_ms))
+            assert 1 <= len(told_now) <= 6
+            ranks = ["bad", "warn", "good", "calm"]
+            assert [ranks.index(one.tone) for one in told_now[:-1]] == sorted(
+                ranks.index(one.tone) for one in told_now[:-1]
+            )
+
+    def test_a_failure_says_how_it_ended(self) -> None:
+        end = commands.FinishApplication(reason="ValueError: no such column", status="FAILED", exit_code=1)
+        first = sentences(scene(attempt(), STAGE, task(0), end))[0]
+        assert first.tone == "bad"
+        assert "FAILED: ValueError: no such column" in first.text

@@ -1,0 +1,71 @@
+"""One record in words: its fields without those that say nothing, and its reason. For the terminal and the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from yarnspec.core.messages.commands import Command
+from yarnspec.core.messages.events import Event, type_name
+from yarnspec.observe.forms.records import Record
+
+_SHOWN_TASKS = 8
+# Of a verdict a line shows which task it is about; `explain` and the other forms have its numbers.
+_BRIEF = frozenset({"stage", "index", "host", "numbers"})
+_IN_REASON = {"JudgeTasks": ("untold",), "Summarize": ("ledger", "stages")}
+_KINDS: dict[tuple[str, str], type[Event] | type[Command]] = {
+    **{("event", type_name(one)): one for one in Event.__subclasses__()},
+    **{("command", type_name(one)): one for one in Command.__subclasses__()},
+}
+
+
+def told(record: Record) -> str:
+    """What a record says beside its type, in one line."""
+    usual = _usual(record)
+    said = _IN_REASON.get(record.type, ())
+    fields = {
+        name: value
+        for name, value in record.fields.items()
+        if _telling(value) and value != usual.get(name) and name not in said
+    }
+    details = " ".join(f"{name}={_value(value)}" for name, value in fields.items())
+    reason = f"({record.reason})" if record.reason else ""
+    return visible(" ".join(filter(None, (details, reason))))
+
+
+def clipped(text: str, most: int) -> str:
+    """The beginning of a text that is longer than so many characters, with a sign that it goes on."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def visible(text: str) -> str:
+    """Text on one line, without control characters that a terminal would obey."""
+    return "".join(one if one.isprintable() else "�" for one in " ".join(text.split()))
+
+
+def _usual(record: Record) -> dict[str, Any]:
+    """What the words of a record say when nothing is out of the ordinary: their defaults."""
+    message = _KINDS.get((record.kind, record.type))
+    if message is None:
+        return {}
+    return {
+        field.name: field.default
+        for field in msgspec.structs.fields(message)
+        if isinstance(field.default, str) and field.default
+    }
+
+
+def _telling(value: Any) -> bool:
+    return value is not None and value not in ("", (), [])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return " ".join(value.split()) if len(value.split()) < 2 else repr(" ".join(value.split()))  # noqa: PLR2004
+    if isinstance(value, list | tuple) and all(isinstance(one, str | int) for one in value):
+        return ",".join(str(one) for one in value)
+    if isinstance(value, list | tuple) and all(isinstance(one, dict) and set(one) >= _BRIEF for one in value):
+        shown = [f"{one['stage']}.{one['index']}@{one['host']}" for one in value[:_SHOWN_TASKS]]
+        return ",".join([*shown, *([f"and {len(value) - _SHOWN_TASKS} more"] if len(value) > _SHOWN_TASKS else [])])
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,199 @@
+"""One application's page as HTML: the sections in their order, out of templates that escape every string."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.resources
+from functools import cache
+from typing import Any
+
+import jinja2
+import markupsafe
+import msgspec
+
+from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.moments import at_time, clock, day_clock, span
+from yarnspec.observe.forms.told import clipped, told
+from yarnspec.observe.page.container_rows import containers_by_host, over_time, shown_containers
+from yarnspec.observe.page.drawing import percent, took
+from yarnspec.observe.page.host_rows import host_rows
+from yarnspec.observe.page.page_fold import PageFold
+from yarnspec.observe.page.scene import Scene, scene_of
+from yarnspec.observe.page.sentences import sentences, summary
+from yarnspec.observe.page.spans import AttemptNow
+from yarnspec.observe.page.stage_rows import stage_rows
+from yarnspec.observe.page.task_rows import copy_rows, task_groups
+from yarnspec.observe.page.timeline import timeline
+
+_WHOLE_STATUS_BYTES = 160 * 1024
+_TONES = {"SUCCEEDED": "good", "FAILED": "bad", "KILLED": "bad", "RUNNING": "calm"}
+_SIGNS = {"good": "✓", "bad": "✗", "warn": "!", "calm": "•"}
+
+
+class Live(msgspec.Struct, frozen=True, kw_only=True):
+    """Of a page that is served while the application runs: where others are, and how often it looks again."""
+
+    body_path: str
+    spark_path: str = ""
+    every_s: float = 2.0
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the page's facts come from, for its foot. ``log``: Spark's event log, and not yarnspec's own records."""
+
+    version: str = ""
+    log: str = ""
+    notes: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+
+
+def page(
+    fold: PageFold,
+    document: StatusDocument,
+    now_ms: int,
+    *,
+    running: tuple[AttemptNow, ...] = (),
+    source: Source | None = None,
+    live: Live | None = None,
+) -> str:
+    """The whole document."""
+    scene = scene_of(fold, document, now_ms, running)
+    context = {
+        **_context(scene, source or Source(), live),
+        "policy": _policy(live),
+    }
+    return _environment().get_template("page.html").render(context)
+
+
+def body(
+    fold: PageFold,
+    document: StatusDocument,
+    now_ms: int,
+    *,
+    running: tuple[AttemptNow, ...] = (),
+    source: Source | None = None,
+    live: Live | None = None,
+) -> str:
+    """What changes of it while the application runs."""
+    scene = scene_of(fold, document, now_ms, running)
+    return _environment().get_template("body.html").render(_context(scene, source or Source(), live))
+
+
+def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
+    document = scene.document
+    hosts, more_hosts = host_rows(scene)
+    stages, more_stages = stage_rows(scene)
+    copies, more_copies = copy_rows(scene)
+    containers, more_containers = shown_containers(scene)
+    shown, whole = _as_json(document)
+    return {
+        "document": document,
+        "ended": scene.ended,
+        "fold": scene.fold,
+        "source": source,
+        "live": live,
+        "title": f"{document.name or document.application_id} ({summary(document)})",
+        "tone": _TONES.get(document.state, "calm"),
+        "now_ms": scene.now_ms,
+        "length_ms": scene.scale.length_ms,
+        "begin_ms": scene.scale.begin_ms,
+        "sentences": sentences(scene),
+        "timeline": timeline(scene),
+        "hosts": hosts,
+        "more_hosts": more_hosts,
+        "stages": stages,
+        "more_stages": more_stages,
+        "groups": task_groups(scene),
+        "copies": copies,
+        "more_copies": more_copies,
+        "executors": over_time(scene),
+        "by_host": containers_by_host(scene),
+        "containers": containers,
+        "more_containers": more_containers,
+        "events": [
+            (clock(one.time_ms), f"{one.epoch}.{one.seq}", one.kind, one.type, clipped(told(one), 400))
+            for one in reversed(scene.fold.last)
+        ],
+        "status_json": shown,
+        "status_is_whole": whole,
+        "attempts": len(scene.attempts),
+    }  # fmt: skip
+
+
+def _as_json(document: StatusDocument) -> tuple[str, bool]:
+    """The status as `yarnspec status -o json` prints it; without its longest lists where it is very long."""
+    whole = msgspec.json.format(msgspec.json.encode(document), indent=2)
+    if len(whole) <= _WHOLE_STATUS_BYTES:
+        return whole.decode(), True
+    brief = msgspec.structs.replace(document, containers=(), stages=())
+    return msgspec.json.format(msgspec.json.encode(brief), indent=2).decode()[:_WHOLE_STATUS_BYTES], False
+
+
+def _policy(live: Live | None) -> str:
+    """Nothing is loaded from anywhere, and only our own style and script count."""
+    rules = ["default-src 'none'", f"style-src {_hash('page.css')}", f"script-src {_hash('page.js')}"]
+    return "; ".join(
+        [
+            *rules,
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            *([] if live is None else ["connect-src 'self'"]),
+        ]
+    )
+
+
+def _hash(name: str) -> str:
+    # A template that is included has lost its last line end.
+    text = _file(name).removesuffix("\n")
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _file(name: str) -> str:
+    return (importlib.resources.files(__package__) / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_file),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_readable,
+        auto_reload=False,
+    )
+    environment.filters |= {
+        "took": took, "at_time": at_time, "day_clock": day_clock, "span": span, "number": _number, "bytes": _bytes,
+        "percent": percent, "safe_link": _safe_link, "clip": clipped,
+    }  # fmt: skip
+    environment.globals |= {"signs": _SIGNS}
+    return environment
+
+
+def _readable(value: object) -> object:
+    """What goes into the page: no control character, no half of a pair, nothing that turns the direction of text."""
+    if not isinstance(value, str) or isinstance(value, markupsafe.Markup) or value.isprintable():
+        return value
+    return "".join(one if one.isprintable() or one == "\n" else " " if one.isspace() else "\ufffd" for one in value)
+
+
+def _safe_link(url: str) -> str:
+    """A link that leads to a page, and never runs anything."""
+    return url if url.startswith(("http://", "https://")) else "#"
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _bytes(value: int) -> str:
+    size = float(value)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:  # noqa: PLR2004
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TiB"

@@ -1,0 +1,374 @@
+"""The fold of an application's records into what its page draws: who ran what, where and when, and what was decided.
+
+It goes beside ``StatusFold``, which says how things are now: this one remembers how they came to be. ``apply`` never
+raises, as there. Memory is bounded; ``gaps`` and the table of attempts say what was forgotten or never read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from yarnspec.core.messages import commands, events
+from yarnspec.core.messages import recoveryevents as rec
+from yarnspec.core.messages.commands import Command, Verdict
+from yarnspec.core.messages.events import Event
+from yarnspec.core.messages.observations import NONE, Observations, RowKind, State
+from yarnspec.observe.forms.records import Record, UnreadableRecordError
+from yarnspec.observe.hindsight.offline import Findings
+from yarnspec.observe.page.attempts import Attempts, AttemptTable, Row, joined, of_rows
+from yarnspec.observe.page.spans import AttemptNow, BlockSpan, ContainerSpan, CopyAsked, Moment, StageSpan
+from yarnspec.observe.status.blocks import BlockKey, block_key
+
+_STATES = {
+    "SUCCESS": State.SUCCESS, "SUCCEEDED": State.SUCCESS, "FINISHED": State.SUCCESS, "KILLED": State.KILLED,
+}  # fmt: skip
+_Step = TypeVar("_Step")
+_MOST_CONTAINERS = 10_000
+_MOST_BLOCKS = 2_000
+_MOST_MOMENTS = 200
+_MOST_COPIES = 5_000
+_MOST_STEPS = 5_000
+_SHOWN_EVENTS = 300
+_NUMBER_LIMIT, _TIME_LIMIT_MS = 2**31, 2**42
+"""What is not below is damaged: no stage has such a number, and no task of this century ended then."""
+_NOISE = frozenset({
+    "TaskFinished", "HostsReported", "UpdatePlacement", "UpdateTaskBlocks", "SetTimer", "TimerFired", "OutputsDurable",
+    "PlacementAcknowledged", "RecordShuffle", "ShuffleDeclared", "AnswerShuffle", "ShuffleDropped", "RecordProgress",
+    "RecordState", "HeldBlocksTold", "AskHeldBlocks", "JobStarted", "JobEnded", "StageStarted", "StageFinished",
+})  # fmt: skip
+"""What comes often and says little alone; the page has it in other forms, and `yarnspec events` has all."""
+
+
+class Gap(NamedTuple):
+    """Records that were not read: so many, before this moment."""
+
+    records: int
+    before_ms: int
+
+
+class PageFold:
+    """What happened so far; see the module."""
+
+    def __init__(self) -> None:
+        self.attempts = AttemptTable()
+        self.stages: list[StageSpan] = []
+        self.hosts: dict[str, int] = {}
+        self.executors: dict[str, int] = {}
+        self.containers: dict[str, ContainerSpan] = {}
+        self.blocks: list[BlockSpan] = []
+        self.moments: list[Moment] = []
+        self.copies: list[CopyAsked] = []
+        self.verdicts: dict[tuple[int, int], tuple[int, Verdict]] = {}
+        self.spared: dict[str, str] = {}
+        self.would_be_slow: dict[str, tuple[int, str]] = {}
+        self.wanted: list[tuple[int, int]] = []
+        self.pending: list[tuple[int, str]] = []
+        self.restored: list[tuple[int, rec.ShuffleRestored]] = []
+        self.last: deque[Record] = deque(maxlen=_SHOWN_EVENTS)
+        self.counts: Counter[str] = Counter()
+        self.gaps: list[Gap] = []
+        self.first_ms = self.last_ms = 0
+        self.unreadable = 0
+        self._open_blocks: dict[BlockKey, BlockSpan] = {}
+        self._now: dict[tuple[int, int], int] = {}
+        self._started: dict[tuple[int, int], Row] = {}
+        self._epoch = self._seq = 0
+
+    def apply(self, record: Record) -> None:
+        """Take in the next record."""
+        self._follow(record)
+        try:
+            message = record.message()
+        except UnreadableRecordError:
+            self.unreadable += 1
+            return
+        self.counts[record.type] += 1
+        if record.type not in _NOISE:
+            self.last.append(record)
+        self.first_ms = self.first_ms or record.time_ms
+        self.last_ms = max(self.last_ms, record.time_ms)
+        if isinstance(message, events.TaskFinished):
+            self._task_finished(message)
+        elif isinstance(message, Command):
+            self._decided(message, record.time_ms)
+        elif message is not None:
+            self._happened(message, record.time_ms)
+
+    def observe(self, rows: Observations) -> None:
+        """Take in what Spark's own event log tells of stages and tasks."""
+        hosts = self._numbers(rows.hosts, self.hosts)
+        executors = self._numbers(rows.executors, self.executors)
+        for row in np.flatnonzero((rows.kind == RowKind.STAGE_STARTED) | (rows.kind == RowKind.STAGE_ENDED)).tolist():
+            key, time_ms = (int(rows.stage[row]), int(rows.stage_attempt[row])), int(rows.time_ms[row])
+            text = rows.texts.get(row, "")
+            if rows.kind[row] == RowKind.STAGE_STARTED:
+                started = events.StageStarted(stage=key[0], stage_attempt=key[1], name=text, tasks=int(rows.tasks[row]))
+                self._stage_started(started, time_ms)
+            else:
+                failure = "" if rows.state[row] == State.SUCCESS else text or "failed"
+                self._stage_finished(events.StageFinished(stage=key[0], stage_attempt=key[1], failure=failure), time_ms)
+        for row in np.flatnonzero(rows.kind == RowKind.TASK_STARTED).tolist():
+            place = self._place(int(rows.stage[row]), int(rows.stage_attempt[row]), int(rows.launch_ms[row]))
+            self._started[place, int(rows.task_id[row])] = (
+                place, int(rows.index[row]), int(rows.attempt[row]), int(rows.task_id[row]),
+                int(hosts[rows.host[row]]), int(executors[rows.executor[row]]), int(State.RUNNING),
+                int(rows.speculative[row] == 1), int(rows.launch_ms[row]), NONE, int(rows.input_bytes[row]),
+            )  # fmt: skip
+        ended = np.flatnonzero(rows.kind == RowKind.TASK_ENDED)
+        if len(ended):
+            keys = zip(rows.stage[ended].tolist(), rows.stage_attempt[ended].tolist(),
+                       rows.launch_ms[ended].tolist(), strict=True)  # fmt: skip
+            places = np.array([self._place(*key) for key in keys], dtype=np.int64)
+            for place, task_id in zip(places.tolist(), rows.task_id[ended].tolist(), strict=True):
+                self._started.pop((place, task_id), None)
+            self.attempts.add_rows(rows, ended, places, hosts[rows.host[ended]], executors[rows.executor[ended]])
+        times = rows.time_ms[rows.time_ms > 0]
+        if len(times):
+            self.first_ms = min(self.first_ms or int(times.min()), int(times.min()))
+            self.last_ms = max(self.last_ms, int(times.max()), int(rows.finish_ms.max()))
+
+    def found(self, findings: Findings) -> None:
+        """Take in what the detectors would have found in a run that nobody watched."""
+        for one in findings.tasks:
+            place = self._now.get((one.verdict.stage, one.verdict.stage_attempt))
+            if place is not None:
+                self.verdicts[place, one.verdict.index] = (one.at_ms, one.verdict)
+        for host in findings.hosts:
+            self.would_be_slow[host.verdict.host] = (host.at_ms, host.verdict.reason)
+
+    def everything(self, now_ms: int, running: tuple[AttemptNow, ...] = ()) -> Attempts:
+        """All attempts: those that have ended, and those that run as of this moment."""
+        started = [(*row[:9], now_ms, row[10]) for row in self._started.values()]
+        told = [
+            (
+                self._place(one.stage, one.stage_attempt, one.launch_ms), one.index, one.attempt, one.task_id,
+                self._number(one.host, self.hosts), self._number(one.executor_id, self.executors), int(State.RUNNING),
+                int(one.speculative), one.launch_ms, max(now_ms, one.launch_ms), NONE,
+            )
+            for one in running
+        ]  # fmt: skip
+        return joined(self.attempts.table(), of_rows([*started, *told]))
+
+    @property
+    def position(self) -> str:
+        """Up to which record it is: a later one gives another page."""
+        return f"{self._epoch}.{self._seq}"
+
+    @property
+    def records(self) -> int:
+        """How many records were read."""
+        return self.counts.total()
+
+    @property
+    def host_names(self) -> list[str]:
+        """The hosts by their numbers."""
+        return list(self.hosts)
+
+    @property
+    def executor_names(self) -> list[str]:
+        """The executors by their numbers."""
+        return list(self.executors)
+
+    def _follow(self, record: Record) -> None:
+        expected = self._seq + 1 if record.epoch == self._epoch else 1
+        if record.seq > expected:
+            self.gaps.append(Gap(record.seq - expected, record.time_ms))
+        if record.epoch != self._epoch:
+            self._now = {}
+        self._epoch, self._seq = record.epoch, record.seq
+
+    # what happened
+
+    def _happened(self, event: Event, time_ms: int) -> None:
+        match event:
+            case events.AttemptStarted():
+                self._attempt_started(event, time_ms)
+            case events.StageStarted():
+                self._stage_started(event, time_ms)
+            case events.StageFinished():
+                self._stage_finished(event, time_ms)
+            case events.ContainerAllocated() | events.ContainerStarted() | events.ContainerLost():
+                self._container(event, time_ms)
+            case events.TargetExecutorsChanged(count=count):
+                self._step(self.wanted, (time_ms, max(0, count)))
+            case events.PendingExplained(reason=reason):
+                self._step(self.pending, (time_ms, reason))
+            case events.DriverReady():
+                self._moment(time_ms, "ready", "the driver takes executors")
+            case events.DriverLost(reason=reason, exit_code=code):
+                self._end_stages(time_ms)
+                self._moment(time_ms, "lost", f"the driver died (exit code {code}): {reason}")
+            case events.CopyRefused():
+                self._not_started(event.stage, event.stage_attempt, event.index, event.why)
+            case rec.ShuffleRestored():
+                self._step(self.restored, (time_ms, event))
+
+    def _attempt_started(self, event: events.AttemptStarted, time_ms: int) -> None:
+        for known in self.containers.values():
+            if known.ended_ms is None:
+                known.ended_ms, known.diagnostics = time_ms, known.diagnostics or "its application attempt ended"
+        for key in list(self._open_blocks):
+            self._open_blocks.pop(key).ended_ms = time_ms
+        self._end_stages(time_ms)
+        before = f": attempt {event.attempt - 1} was lost, {event.attempt_before}" if event.attempt_before else ""
+        kind = "attempt" if event.attempt == 1 else "again"
+        self._moment(time_ms, kind, f"application attempt {event.attempt} begins on {event.host}{before}")
+        self.containers[event.container_id] = ContainerSpan(
+            id=event.container_id, host=event.host, executor_id="", role="am", attempt=event.attempt,
+            began_ms=time_ms, started_ms=time_ms,
+        )  # fmt: skip
+        self._number(event.host, self.hosts)
+
+    def _container(
+        self, event: events.ContainerAllocated | events.ContainerStarted | events.ContainerLost, time_ms: int
+    ) -> None:
+        known = self.containers.get(event.container_id)
+        if isinstance(event, events.ContainerLost):
+            if known is not None and known.ended_ms is None:
+                known.ended_ms, known.exit_code, known.diagnostics = time_ms, event.exit_code, event.diagnostics
+            return
+        if known is None:
+            attempt = max((one.attempt for one in self.containers.values() if one.role == "am"), default=1)
+            known = self.containers[event.container_id] = ContainerSpan(
+                id=event.container_id, host=event.host, executor_id=event.executor_id, role="executor",
+                attempt=attempt, began_ms=time_ms,
+            )  # fmt: skip
+            self._number(event.host, self.hosts)
+            while len(self.containers) > _MOST_CONTAINERS:
+                del self.containers[next(iter(self.containers))]
+        if isinstance(event, events.ContainerStarted) and known.started_ms is None:
+            known.started_ms, known.cores = time_ms, event.cores
+
+    def _task_finished(self, event: events.TaskFinished) -> None:
+        numbers = (event.stage, event.stage_attempt, event.index, event.attempt, event.task_id)
+        times = (event.launch_ms, event.finish_ms)
+        if not all(0 <= one < _NUMBER_LIMIT for one in numbers) or not all(0 <= one < _TIME_LIMIT_MS for one in times):
+            self.unreadable += 1
+            return
+        state = _STATES.get(event.state, State.FAILED)
+        row = (
+            self._place(event.stage, event.stage_attempt, event.launch_ms), event.index, event.attempt, event.task_id,
+            self._number(event.host, self.hosts), self._number(event.executor_id, self.executors), int(state),
+            int(event.speculative), event.launch_ms, event.finish_ms, NONE,
+        )  # fmt: skip
+        self.attempts.add(row, event.failure)
+
+    # stages
+
+    def _stage_started(self, event: events.StageStarted, time_ms: int) -> None:
+        key = (event.stage, event.stage_attempt)
+        known = self._now.get(key)
+        if known is not None and self.stages[known].state == "RUNNING" and not self.stages[known].name:
+            self.stages[known].name, self.stages[known].tasks = event.name, event.tasks
+            return
+        self._now[key] = len(self.stages)
+        self.stages.append(
+            StageSpan(stage=event.stage, stage_attempt=event.stage_attempt, epoch=self._epoch, name=event.name,
+                      tasks=event.tasks, began_ms=time_ms)
+        )  # fmt: skip
+
+    def _stage_finished(self, event: events.StageFinished, time_ms: int) -> None:
+        known = self._now.get((event.stage, event.stage_attempt))
+        if known is not None:
+            stage = self.stages[known]
+            stage.ended_ms, stage.failure = time_ms, event.failure
+            stage.state = "FAILED" if event.failure else "SUCCEEDED"
+
+    def _end_stages(self, time_ms: int) -> None:
+        """Nothing of what ran goes on."""
+        for place in self._now.values():
+            stage = self.stages[place]
+            if stage.ended_ms is None:
+                stage.ended_ms, stage.state, stage.failure = time_ms, "FAILED", "its driver died"
+
+    def _place(self, stage: int, stage_attempt: int, time_ms: int) -> int:
+        place = self._now.get((stage, stage_attempt))
+        if place is None:  # of a stage whose beginning is not among the records
+            place = self._now[stage, stage_attempt] = len(self.stages)
+            self.stages.append(
+                StageSpan(stage=stage, stage_attempt=stage_attempt, epoch=self._epoch, name="", tasks=0,
+                          began_ms=time_ms)
+            )  # fmt: skip
+        return place
+
+    # what was decided
+
+    def _decided(self, command: Command, time_ms: int) -> None:  # noqa: PLR0912 - one for each kind
+        match command:
+            case commands.BlockHost() | commands.BlockExecutor():
+                self._block(command, time_ms)
+            case commands.UnblockHost() | commands.UnblockExecutor():
+                known = self._open_blocks.pop(block_key(command), None)
+                if known is not None:
+                    known.ended_ms, known.why_ended = time_ms, command.reason
+            case commands.JudgeTasks(verdicts=verdicts):
+                for one in verdicts:
+                    place = self._place(one.stage, one.stage_attempt, time_ms)
+                    self.verdicts.setdefault((place, one.index), (time_ms, one))
+                while len(self.verdicts) > _MOST_COPIES:
+                    del self.verdicts[next(iter(self.verdicts))]
+            case commands.LaunchCopy():
+                place = self._place(command.stage, command.stage_attempt, time_ms)
+                self._step(self.copies, CopyAsked(stage=place, index=command.index, asked_ms=time_ms,
+                                                  reason=command.reason, not_hosts=command.not_hosts))  # fmt: skip
+            case commands.WithdrawCopy():
+                self._not_started(command.stage, command.stage_attempt, command.index, command.reason)
+            case commands.SlowHostNotBlocked(host=host, reason=reason) | commands.RefuseBlock(host=host, reason=reason):
+                self.spared[host] = reason
+            case commands.BeginEpoch(epoch=epoch):
+                self._now = {}
+                self._moment(time_ms, "again", f"driver epoch {epoch} begins: {command.reason}")
+            case commands.AbandonAttempt():
+                self._moment(time_ms, "lost", f"the application attempt was given up: {command.reason}")
+            case commands.FinishApplication(status=status):
+                for key in list(self._open_blocks):
+                    self._open_blocks.pop(key).ended_ms = time_ms
+                self._moment(time_ms, "end", f"the end: {status}, {command.reason}")
+
+    def _block(self, command: commands.BlockHost | commands.BlockExecutor, time_ms: int) -> None:
+        key = block_key(command)
+        known = self._open_blocks.get(key)
+        if known is not None:
+            known.until_ms, known.reason = command.until_ms, command.reason
+            return
+        executor = command.executor_id if isinstance(command, commands.BlockExecutor) else ""
+        self._open_blocks[key] = BlockSpan(
+            host=command.host, executor_id=executor, level=command.level, cause=command.cause, by=command.by,
+            reason=command.reason, began_ms=time_ms, until_ms=command.until_ms, stage=command.stage,
+            index=command.index,
+        )  # fmt: skip
+        self.blocks.append(self._open_blocks[key])
+        self._number(command.host, self.hosts)
+        if len(self.blocks) > _MOST_BLOCKS:
+            del self.blocks[: _MOST_BLOCKS // 4]
+
+    def _not_started(self, stage: int, stage_attempt: int, index: int, why: str) -> None:
+        place = self._now.get((stage, stage_attempt))
+        for copy in reversed(self.copies):
+            if (copy.stage, copy.index) == (place, index) and not copy.not_started:
+                copy.not_started = why or "it did not start"
+                return
+
+    # bounds
+
+    def _moment(self, time_ms: int, kind: str, text: str) -> None:
+        self.moments.append(Moment(time_ms, kind, text))
+        if len(self.moments) > _MOST_MOMENTS:
+            del self.moments[1 : _MOST_MOMENTS // 4]
+
+    @staticmethod
+    def _step(steps: list[_Step], step: _Step) -> None:
+        steps.append(step)
+        if len(steps) > _MOST_STEPS:
+            del steps[1 : _MOST_STEPS // 4]
+
+    @staticmethod
+    def _number(name: str, names: dict[str, int]) -> int:
+        return names.setdefault(name, len(names))
+
+    def _numbers(self, found: tuple[str, ...], names: dict[str, int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        # One more at the end: the code for "not known", -1, finds it.
+        return np.array([*(self._number(name, names) for name in found), NONE], dtype=np.int64)

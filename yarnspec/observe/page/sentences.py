@@ -1,0 +1,207 @@
+"""What happened, in three to six sentences with numbers, the worst first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from yarnspec.core.messages.observations import State
+from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.moments import day_clock, span
+from yarnspec.observe.forms.told import clipped
+from yarnspec.observe.page.drawing import took
+from yarnspec.observe.page.scene import Scene
+from yarnspec.observe.page.spans import BlockSpan, Moment
+from yarnspec.observe.page.stage_rows import verdict_on
+from yarnspec.observe.page.timeline import WIDE
+
+_MOST = 6
+_MOST_OF_A_KIND = 2
+_LONG_REASON = 220
+_TONES = {"bad": 0, "warn": 1, "good": 2, "calm": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One thing worth telling. ``tone``: bad, warn, good or calm, which says it in a word and a sign too."""
+
+    tone: str
+    text: str
+
+
+def sentences(scene: Scene) -> list[Sentence]:
+    """The worst few; how it stands comes first where it failed, last where all is well."""
+    found = [*_losses(scene), *_hosts(scene), *_failures(scene), *_stages(scene), *_waiting(scene), *_copies(scene)]
+    if scene.document.final is not None and scene.document.final.status != "SUCCEEDED":
+        found.insert(0, _outcome(scene))
+        return found[:_MOST]
+    found = sorted(found, key=lambda one: _TONES[one.tone])[: _MOST - 1]
+    return [*found, _outcome(scene)]
+
+
+def _outcome(scene: Scene) -> Sentence:
+    document = scene.document
+    tasks, stages = document.tasks, len(scene.fold.stages)
+    whole = took(scene.scale.length_ms)
+    counts = f"{tasks.finished:,} tasks of {_count(stages, 'stage')} finished" if tasks.total else "no task was run"
+    if document.final is not None and document.final.status != "SUCCEEDED":
+        why = _short(document.final.reason or document.final.diagnostics or "no reason was given")
+        return Sentence("bad", f"It ended after {whole} as {document.final.status}: {why}. {counts.capitalize()}.")
+    if scene.ended:
+        if not document.ended:  # Spark's log knows the tasks' ends, and not the program's
+            return Sentence("calm", f"It took {whole}: {counts}.")
+        return Sentence("good", f"It succeeded after {whole}: {counts}.")
+    if not document.started_ms and not scene.fold.first_ms:
+        return Sentence("calm", f"It has not begun: YARN says {document.state}.")
+    if not tasks.total:
+        return Sentence("calm", f"It runs for {whole}, and has run no task so far.")
+    running = f", {tasks.running:,} run" if tasks.running else ""
+    return Sentence("calm", f"It runs for {whole}: {tasks.finished:,} of {tasks.total:,} tasks are done{running}.")
+
+
+def _losses(scene: Scene) -> list[Sentence]:
+    """Deaths of the driver and of the application master, and what the next driver made of what was left."""
+    lost = [one for one in scene.fold.moments if one.kind == "lost" or (one.kind == "again" and "was lost" in one.text)]
+    if not lost:
+        return []
+    last = lost[-1]
+    times = "" if len(lost) == 1 else f"{len(lost)} times in all; the last: "
+    words = [f"At {day_clock(last.time_ms)} {times}{_short(last.text)}."]
+    recovery = scene.document.recovery
+    if recovery is not None and recovery.saved_outputs:
+        again = f"{recovery.restored_outputs:,} of {recovery.saved_outputs:,} map outputs were used again"
+        reasons = sorted(recovery.not_restored.items(), key=lambda one: -one[1])[:2]
+        lost_words = ", ".join(f"{count:,}: {why}" for why, count in reasons)
+        words.append(f"{again} (not used: {lost_words})." if reasons else f"{again}.")
+    if recovery is not None and recovery.skipped_writes:
+        words.append(f"{_count(recovery.skipped_writes, 'write')} of earlier epochs did not run again.")
+    first = _first_task_after(scene, last)
+    if first is not None:
+        words.append(f"The first new task began after {took(first)}.")
+    return [Sentence("bad", " ".join(words))]
+
+
+def _first_task_after(scene: Scene, moment: Moment) -> int | None:
+    later = scene.attempts.launch_ms[scene.attempts.launch_ms > moment.time_ms]
+    return int(later.min()) - moment.time_ms if len(later) else None
+
+
+def _hosts(scene: Scene) -> list[Sentence]:
+    blocks: dict[str, list[BlockSpan]] = {}
+    for one in scene.fold.blocks:
+        if not one.executor_id and one.level in WIDE:
+            blocks.setdefault(one.host, []).append(one)
+    slow = [number for number in range(len(scene.hosts)) if scene.speeds.slow(number)]
+    names = [scene.hosts[one] for one in slow]
+    told = [host for host in blocks if host not in names]
+    order = sorted(slow, key=lambda one: -scene.speeds.factor[one])
+    found = [_slow_host(scene, one, blocks.get(scene.hosts[one], [])) for one in order[:_MOST_OF_A_KIND]]
+    if len(order) > _MOST_OF_A_KIND:
+        more = len(order) - _MOST_OF_A_KIND
+        found.append(Sentence("bad", f"{_count(more, 'more host')} took at least 1.5 times as long as others."))
+    found += [_blocked_host(scene, host, blocks[host]) for host in told[:_MOST_OF_A_KIND]]
+    return found
+
+
+def _slow_host(scene: Scene, number: int, blocks: list[BlockSpan]) -> Sentence:
+    host, compared = scene.hosts[number], int(scene.speeds.compared[number])
+    words = (
+        f"Host {host} took {scene.speeds.factor[number]:.1f} times as long as others ({compared:,} attempts compared)"
+    )
+    if blocks:
+        return Sentence("bad", f"{words}. {_blocked(scene, blocks)}")
+    if host in scene.fold.would_be_slow:
+        at_ms, _ = scene.fold.would_be_slow[host]
+        after = took(at_ms - scene.scale.begin_ms)
+        return Sentence("bad", f"{words}. yarnspec would have found it slow after {after}.")
+    if host in scene.fold.spared:
+        return Sentence("bad", f"{words}. yarnspec left it in use: {_short(scene.fold.spared[host])}.")
+    return Sentence("bad", f"{words}.")
+
+
+def _blocked_host(scene: Scene, host: str, blocks: list[BlockSpan]) -> Sentence:
+    return Sentence("warn", f"Host {host}: {_blocked(scene, blocks)} The reason: {_short(blocks[-1].reason)}.")
+
+
+def _blocked(scene: Scene, blocks: list[BlockSpan]) -> str:
+    whole = sum((one.ended_ms if one.ended_ms is not None else scene.scale.end_ms) - one.began_ms for one in blocks)
+    open_now = blocks[-1].ended_ms is None and not scene.ended
+    verb = "has it blocked since" if open_now else "blocked it"
+    if open_now:
+        return f"yarnspec {verb} {day_clock(blocks[-1].began_ms)} (cause: {blocks[-1].cause})."
+    times = "" if len(blocks) == 1 else f"{len(blocks)} times, "
+    return f"yarnspec {verb} {times}for {took(whole)} (cause: {blocks[-1].cause})."
+
+
+def _failures(scene: Scene) -> list[Sentence]:
+    attempts = scene.attempts
+    failed = np.flatnonzero(attempts.failed)
+    if not len(failed):
+        return []
+    sample = failed[-2000:].tolist()
+    reasons = Counter(scene.failure(row) or "no reason is known" for row in sample)
+    reason, _ = reasons.most_common(1)[0]
+    hosts = Counter(scene.host_at(row) for row in sample)
+    host, on_host = hosts.most_common(1)[0]
+    where = f" {on_host:,} of them ran on {host}." if len(hosts) > 1 and on_host * 2 > len(sample) else ""
+    return [Sentence("warn", f"{_count(len(failed), 'task attempt')} failed.{where} Most often: {_short(reason)}.")]
+
+
+def _stages(scene: Scene) -> list[Sentence]:
+    found = []
+    for place, stage in enumerate(scene.fold.stages):
+        verdict = verdict_on(scene, place)
+        if verdict.kind in {"skew", "uneven"}:
+            found.append((verdict.ratio, f"Stage {stage.label} is {'skewed' if verdict.kind == 'skew' else 'uneven'}: "
+                          f"{verdict.words.partition(': ')[2]}."))  # fmt: skip
+    found.sort(reverse=True)
+    told = [Sentence("warn", text) for _, text in found[:_MOST_OF_A_KIND]]
+    if len(found) > _MOST_OF_A_KIND:
+        told.append(Sentence("warn", f"{_count(len(found) - _MOST_OF_A_KIND, 'more stage')} had such tasks."))
+    return told
+
+
+def _waiting(scene: Scene) -> list[Sentence]:
+    document = scene.document
+    missing = document.wanted_containers - document.running_containers
+    if scene.ended or missing <= 0 or not document.started_ms:
+        return []
+    why = f": {_short(document.pending_reason)}" if document.pending_reason else ""
+    text = f"{missing} of {_count(document.wanted_containers, 'wanted executor')} do not run yet{why}."
+    return [Sentence("warn", text)]
+
+
+def _copies(scene: Scene) -> list[Sentence]:
+    speculation = scene.document.speculation
+    if speculation is None or not speculation.ledger.copies_launched:
+        return _copies_of_spark(scene)
+    ledger = speculation.ledger
+    words = f"{_count(ledger.copies_launched, 'copy', 'copies')} ran, {ledger.copies_won:,} of them finished first"
+    if ledger.gained_ms:
+        words += f": about {span(ledger.gained_ms)} of tasks' time gained, {took(ledger.wasted_ms or 0)} wasted"
+    return [Sentence("good" if ledger.copies_won else "calm", f"{words}.")]
+
+
+def _copies_of_spark(scene: Scene) -> list[Sentence]:
+    attempts = scene.attempts
+    copies = int(np.count_nonzero(attempts.copies))
+    if not copies:
+        return []
+    won = int(np.count_nonzero(attempts.copies & (attempts.state == State.SUCCESS)))
+    return [Sentence("calm", f"{_count(copies, 'copy', 'copies')} ran, {won:,} of them finished first.")]
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split()).rstrip(".")
+    return clipped(words, _LONG_REASON)
+
+
+def summary(document: StatusDocument) -> str:
+    """How it stands, in few words, for the page's title."""
+    return document.final.status.lower() if document.final is not None else document.phase or document.state.lower()

@@ -1,0 +1,92 @@
+"""What the page's fold remembers of stages, containers, blocks, copies and turning points. Times are milliseconds."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import msgspec
+
+
+class StageSpan(msgspec.Struct, kw_only=True):
+    """One stage attempt; ``failure`` is empty unless it failed."""
+
+    stage: int
+    stage_attempt: int
+    epoch: int
+    name: str
+    tasks: int
+    began_ms: int
+    ended_ms: int | None = None
+    state: Literal["RUNNING", "SUCCEEDED", "FAILED"] = "RUNNING"
+    failure: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its number, with that of its attempt where it is not the first."""
+        return f"{self.stage}" if not self.stage_attempt else f"{self.stage} (attempt {self.stage_attempt})"
+
+
+class ContainerSpan(msgspec.Struct, kw_only=True):
+    """One container, from when it was allocated until it ended; ``started_ms``: what runs in it has reported."""
+
+    id: str
+    host: str
+    executor_id: str
+    role: Literal["am", "executor"]
+    attempt: int
+    began_ms: int
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    cores: int = 0
+    exit_code: int | None = None
+    diagnostics: str = ""
+
+
+class BlockSpan(msgspec.Struct, kw_only=True):
+    """One block, from its beginning to its end; ``executor_id`` is empty where it is the host's."""
+
+    host: str
+    executor_id: str
+    level: str
+    cause: str
+    by: str
+    reason: str
+    began_ms: int
+    until_ms: int | None
+    stage: int | None = None
+    index: int | None = None
+    ended_ms: int | None = None
+    why_ended: str = ""
+
+
+class CopyAsked(msgspec.Struct, kw_only=True):
+    """A copy was asked for. ``stage`` is the place in the fold's list; ``not_started``: why nothing came of it."""
+
+    stage: int
+    index: int
+    asked_ms: int
+    reason: str
+    not_hosts: tuple[str, ...] = ()
+    not_started: str = ""
+
+
+class Moment(NamedTuple):
+    """A turning point: an attempt, a driver's death, the end."""
+
+    time_ms: int
+    kind: str
+    text: str
+
+
+class AttemptNow(msgspec.Struct, frozen=True, kw_only=True):
+    """A task attempt that runs at the moment of the page; the records tell of its end only."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+    attempt: int
+    task_id: int
+    executor_id: str
+    host: str
+    launch_ms: int
+    speculative: bool = False

@@ -1,0 +1,95 @@
+"""How fast each host was, out of the attempts that ended: by time alone, over the whole run and over time.
+
+A detector of the core knows more while it runs (inputs, counters, odds), and what it decided is among the records. This
+is the measure that the page can give of every host and of every application, with the same numbers as anybody who
+looks at the tasks' times would find.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from yarnspec.core.messages.observations import IntColumn, State
+from yarnspec.core.tasks.columns import median_by
+from yarnspec.observe.page.attempts import Attempts, BoolColumn
+from yarnspec.observe.page.drawing import FloatColumn
+
+SLOW_FACTOR = 1.5
+"""From here on a host counts as slow on the page; yarnspec's own verdict asks for more."""
+LATE_FACTOR = 2.0
+_ENOUGH = 3
+_BINS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """``ratio``: of each attempt, how many times as long it took as its stage's tasks usually do; NaN: not known.
+
+    ``factor`` and ``compared`` are by the number of a host: the median of its ratios, and of how many.
+    """
+
+    ratio: FloatColumn
+    usual_ms: FloatColumn
+    factor: FloatColumn
+    compared: npt.NDArray[np.int64]
+    tells: BoolColumn
+
+    def slow(self, host: int) -> bool:
+        """Whether a host's tasks took clearly longer than those of others."""
+        return bool(self.compared[host] >= _ENOUGH and self.factor[host] >= SLOW_FACTOR)
+
+
+def speeds_of(attempts: Attempts, hosts: int, stages: int) -> Speeds:
+    """Compare each attempt with its stage: what is usual there is what the middle one of its hosts takes.
+
+    An attempt that was killed counts when it had run for longer than that: it was at least so slow.
+    """
+    took = attempts.took_ms.astype(np.float64)
+    usual = _usual(attempts, took, hosts, stages)
+    of_stage = usual[attempts.stage] if len(attempts) else np.zeros(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(of_stage > 0, took / of_stage, np.nan)
+    late = np.nan_to_num(ratio) > 1.0
+    tells = (attempts.host >= 0) & ~np.isnan(ratio)
+    tells &= attempts.succeeded | (((attempts.state == State.KILLED) | attempts.running) & late)
+    factor, compared = np.ones(hosts), np.zeros(hosts, dtype=np.int64)
+    if tells.any():
+        place = attempts.host[tells]
+        compared = np.bincount(place, minlength=hosts)
+        medians = median_by(place, ratio[tells], hosts)
+        factor = np.where(compared > 0, medians, 1.0)
+    return Speeds(ratio=ratio, usual_ms=usual, factor=factor, compared=compared, tells=tells)
+
+
+def history_of(
+    attempts: Attempts, speeds: Speeds, rows: IntColumn, begin_ms: int, end_ms: int
+) -> list[tuple[float, float]]:  # fmt: skip
+    """The factor over time of the host whose attempts these are: where in the run (0 to 1), and the factor then."""
+    mine = rows[speeds.tells[rows]]
+    if len(mine) < _ENOUGH:
+        return []
+    length = max(end_ms - begin_ms, 1)
+    bins = np.clip((attempts.finish_ms[mine] - begin_ms) * _BINS // length, 0, _BINS - 1)
+    medians = median_by(bins, speeds.ratio[mine], _BINS)
+    return [(place / _BINS, float(medians[place])) for place in np.unique(bins).tolist()]
+
+
+def _usual(attempts: Attempts, took: FloatColumn, hosts: int, stages: int) -> FloatColumn:
+    """What a task of each stage usually takes: the lower middle one of its hosts' medians; 0 where nothing ended."""
+    usual = np.zeros(stages)
+    good = attempts.succeeded & (attempts.host >= 0)
+    if not good.any():
+        return usual
+    pair = attempts.stage[good] * hosts + attempts.host[good]
+    found, place = np.unique(pair, return_inverse=True)
+    medians = median_by(place, took[good], len(found))
+    stage = found // hosts
+    order = np.lexsort((medians, stage))
+    begins = np.flatnonzero(np.concatenate(([True], stage[order][1:] != stage[order][:-1])))
+    sizes = np.diff(np.concatenate((begins, [len(order)])))
+    middle = order[begins + (sizes - 1) // 2]
+    usual[stage[middle]] = np.maximum(medians[middle], 1.0)
+    return usual

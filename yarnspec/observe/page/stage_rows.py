@@ -1,0 +1,242 @@
+"""The table of stages: how the times of each one's tasks are spread, and whether its data or a host made it late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from yarnspec.core.messages.observations import IntColumn
+from yarnspec.observe.forms.document import StageMetrics, StageStatus
+from yarnspec.observe.forms.told import clipped
+from yarnspec.observe.page.drawing import brief, percent, took
+from yarnspec.observe.page.scene import Scene
+from yarnspec.observe.page.spans import StageSpan
+from yarnspec.observe.page.speeds import LATE_FACTOR
+from yarnspec.observe.page.timeline import kind_of
+
+_MOST_STAGES = 200
+_MOST_PLOTS = 40
+_MOST_DOTS = 500
+_DOTS_IN_ALL = 4_000
+_SLOWEST = 10
+_SHORTEST_MS = 1_000
+_SHORT_NAME = 80
+
+
+@dataclass(slots=True)
+class Dot:
+    """One attempt in the plot of its stage."""
+
+    x: str
+    y: str
+    kind: str
+    copy: bool
+    slow_host: bool
+    text: str
+
+
+@dataclass(slots=True)
+class Plot:
+    """The attempts of a stage by their launch and how long they took."""
+
+    dots: list[Dot]
+    left_out: int
+    ticks: list[tuple[str, str]]
+    rules: list[tuple[str, str]]
+    usual: str
+    threshold: str
+    threshold_words: str
+
+
+@dataclass(slots=True)
+class StageRow:
+    """One stage attempt; ``low`` and ``high``: where its median and its maximum lie.
+
+    ``box``: how far the 95th percentile is from the median."""
+
+    place: int
+    label: str
+    name: str
+    state: str
+    epoch: int
+    tasks: int
+    done: int
+    failed: int
+    took: str
+    median: str
+    p95: str
+    longest: str
+    low: str
+    box: str
+    high: str
+    verdict: str
+    tone: str
+    failure: str
+    known: StageStatus | None
+    metrics: StageMetrics | None
+    slowest: list[tuple[str, str, str, str]] = field(default_factory=list)
+    plot: Plot | None = None
+
+    @property
+    def metric_pairs(self) -> list[tuple[str, str]]:
+        """The metrics under the names of the JSON form."""
+        told = msgspec.to_builtins(self.metrics) if self.metrics is not None else {}
+        return [(name, _metric(value)) for name, value in told.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What made a stage late: ``kind`` is host, skew, uneven or even; ``ratio``: the longest to the median."""
+
+    kind: str
+    words: str
+    ratio: float = 1.0
+
+
+def stage_rows(scene: Scene) -> tuple[list[StageRow], int]:
+    """The newest stages, oldest first, and how many more there were; the latest have plots."""
+    stages = scene.fold.stages
+    known = {(one.stage, one.stage_attempt): one for one in scene.document.stages}
+    newest_epoch = stages[-1].epoch if stages else 0
+    shown = range(max(0, len(stages) - _MOST_STAGES), len(stages))
+    longest = max([1.0, *(_span(scene, mine) for one in shown if len(mine := scene.of_stage(one)))])
+    rows: list[StageRow] = []
+    dots = _DOTS_IN_ALL
+    for place in reversed(shown):
+        stage, mine = stages[place], scene.of_stage(place)
+        status = known.get((stage.stage, stage.stage_attempt)) if stage.epoch == newest_epoch else None
+        row = _row(scene, place, status, longest)
+        if len(mine) and dots > 0 and len(rows) < _MOST_PLOTS:
+            row.slowest = _slowest(scene, mine)
+            row.plot = _plot(scene, stage, mine, status, min(_MOST_DOTS, dots))
+            dots -= len(row.plot.dots)
+        rows.append(row)
+    return rows[::-1], len(stages) - len(shown)
+
+
+def verdict_on(scene: Scene, place: int) -> Verdict:
+    """Whether a stage was late, and whose fault that was: a host's, the data's, or nobody's."""
+    attempts, speeds = scene.attempts, scene.speeds
+    mine = scene.of_stage(place)
+    told = mine[speeds.tells[mine]]
+    if len(told) < 3 or speeds.usual_ms[place] <= 0:  # noqa: PLR2004
+        return Verdict("even", "")
+    times, ratios = attempts.took_ms[told], speeds.ratio[told]
+    ratio = float(ratios.max())
+    if ratio < LATE_FACTOR or int(times.max()) - speeds.usual_ms[place] < _SHORTEST_MS:
+        return Verdict("even", "even", ratio)
+    late = told[ratios >= LATE_FACTOR]
+    worst = int(told[np.argmax(ratios)])
+    hosts, counts = np.unique(attempts.host[late], return_counts=True)
+    all_here = np.bincount(attempts.host[told], minlength=int(attempts.host[told].max()) + 1)
+    guilty = [
+        int(host) for host, count in zip(hosts.tolist(), counts.tolist(), strict=True)
+        if count * 2 > all_here[host] and (count > 1 or speeds.slow(host))
+    ]  # fmt: skip
+    by_host = sum(int(np.count_nonzero(attempts.host[late] == host)) for host in guilty)
+    if guilty and by_host * 2 > len(late):
+        names = ", ".join(scene.hosts[host] for host in guilty[:3])
+        return Verdict("host", f"slow host: {by_host} of {len(late)} late tasks ran on {names}", ratio)
+    task, inputs = int(attempts.index[worst]), attempts.input_bytes[told]
+    usual_input = float(np.median(inputs[inputs > 0])) if (inputs > 0).any() else 0.0
+    of_worst = float(attempts.input_bytes[worst])
+    if usual_input and of_worst >= LATE_FACTOR * usual_input:
+        words = (
+            f"skew: task {task} read {of_worst / usual_input:.1f} times the median and took {ratio:.1f} times as long"
+        )
+        return Verdict("skew", words, ratio)
+    unknown = "" if usual_input else "; its input is not in the records"
+    return Verdict(
+        "uneven", f"uneven: task {task} took {ratio:.1f} times as long, and no host is to blame{unknown}", ratio
+    )
+
+
+def _span(scene: Scene, mine: IntColumn) -> float:
+    return float(scene.attempts.took_ms[mine].max())
+
+
+def _row(scene: Scene, place: int, status: StageStatus | None, longest: float) -> StageRow:
+    attempts, stage, mine = scene.attempts, scene.fold.stages[place], scene.of_stage(place)
+    good = mine[attempts.succeeded[mine]]
+    times = attempts.took_ms[good]
+    median, p95, most = np.percentile(times, (50, 95, 100)).tolist() if len(times) else (None, None, None)
+    verdict = verdict_on(scene, place)
+    end_ms = stage.ended_ms if stage.ended_ms is not None else scene.scale.end_ms
+    began_ms = min(stage.began_ms, int(attempts.launch_ms[mine].min())) if len(mine) else stage.began_ms
+    state = status.state if status is not None else stage.state
+    if scene.ended and state == "RUNNING":
+        state = "FAILED"
+    return StageRow(
+        place=place, label=stage.label, name=clipped(stage.name, _SHORT_NAME), state=state, epoch=stage.epoch,
+        tasks=status.tasks if status is not None else stage.tasks,
+        done=status.finished if status is not None else len(np.unique(attempts.index[good])),
+        failed=status.failed if status is not None else int(np.count_nonzero(attempts.failed[mine])),
+        took=took(max(0, end_ms - began_ms)), median=took(median), p95=took(p95), longest=took(most),
+        low=percent((median or 0) / longest), box=percent(((p95 or 0) - (median or 0)) / longest),
+        high=percent((most or 0) / longest),
+        verdict=verdict.words, tone={"host": "bad", "skew": "warn", "uneven": "warn", "even": "calm"}[verdict.kind],
+        failure=stage.failure, known=status, metrics=status.metrics if status is not None else None,
+    )  # fmt: skip
+
+
+def _slowest(scene: Scene, mine: IntColumn) -> list[tuple[str, str, str, str]]:
+    """Task, host, how long, and why; the longest attempts first."""
+    worst = mine[np.argsort(-scene.attempts.took_ms[mine], kind="stable")][:_SLOWEST]
+    found = []
+    for row in worst.tolist():
+        stage, index = int(scene.attempts.stage[row]), int(scene.attempts.index[row])
+        told = scene.fold.verdicts.get((stage, index))
+        why = told[1].reason if told is not None and told[1].task_id == scene.attempts.task_id[row] else ""
+        kind = "copy, " if scene.attempts.speculative[row] == 1 else ""
+        found.append(
+            (f"{scene.fold.stages[stage].stage}.{index}", scene.host_at(row),
+             f"{took(int(scene.attempts.took_ms[row]))} ({kind}{scene.how(row)})", why or scene.failure(row))
+        )  # fmt: skip
+    return found
+
+
+def _plot(scene: Scene, stage: StageSpan, mine: IntColumn, status: StageStatus | None, most: int) -> Plot:
+    attempts = scene.attempts
+    weight = np.nan_to_num(scene.speeds.ratio[mine]) + 1e3 * attempts.copies[mine] + 1e2 * attempts.failed[mine]
+    shown = mine
+    if len(mine) > most:
+        # All that stands out, and of the others each n-th: what is usual has the same shape then.
+        out = mine[np.argsort(-weight, kind="stable")][: most // 2]
+        rest = np.setdiff1d(mine, out)
+        shown = np.concatenate((out, rest[:: max(1, len(rest) // (most - len(out)))]))[:most]
+    begin, end = int(attempts.launch_ms[mine].min()), int(attempts.launch_ms[mine].max())
+    length = max(end - begin, 1)
+    threshold_ms = status.metrics.speculative_threshold_of_time if status is not None and status.metrics else None
+    top = max(float(attempts.took_ms[mine].max()), threshold_ms or 0.0, 1.0) * 1.06
+    dots = [
+        Dot(
+            x=percent(0.01 + 0.98 * (int(attempts.launch_ms[row]) - begin) / length),
+            y=percent(1 - int(attempts.took_ms[row]) / top),
+            kind=kind_of(int(attempts.state[row]), copy=bool(attempts.speculative[row] == 1)),
+            copy=bool(attempts.speculative[row] == 1),
+            slow_host=attempts.host[row] >= 0 and scene.speeds.slow(int(attempts.host[row])),
+            text=f"{scene.host_at(row)}: {scene.words(row)}",
+        )
+        for row in shown.tolist()
+    ]  # fmt: skip
+    usual = float(scene.speeds.usual_ms[int(attempts.stage[mine[0]])])
+    passed = begin - min(stage.began_ms, begin)
+    return Plot(
+        dots=dots,
+        left_out=len(mine) - len(shown),
+        ticks=[("1%", f"+{brief(passed)}"), ("99%", f"+{brief(passed + length)}")],
+        rules=[(percent(1 - share), took(top * share)) for share in (0.0, 0.5, 0.94)],
+        usual=percent(1 - usual / top) if usual else "",
+        threshold=percent(1 - threshold_ms / top) if threshold_ms else "",
+        threshold_words=took(threshold_ms) if threshold_ms else "",
+    )
+
+
+def _metric(value: object) -> str:
+    if not isinstance(value, dict):
+        return "-" if value is None else f"{value:,}" if isinstance(value, int | float) else str(value)
+    longest = sorted(value.items(), key=lambda one: -one[1])
+    words = ", ".join(f"{index}: {took(running_ms)}" for index, running_ms in longest[:_SLOWEST])
+    return words + (f" and {len(longest) - _SLOWEST} more" if len(longest) > _SLOWEST else "") or "none"

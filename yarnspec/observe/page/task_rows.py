@@ -1,0 +1,175 @@
+"""Tasks with more than one attempt, the attempts of each side by side, and the copies among them with the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from yarnspec.core.messages.observations import State
+from yarnspec.observe.forms.told import clipped
+from yarnspec.observe.page.drawing import Scale, took
+from yarnspec.observe.page.scene import Scene
+from yarnspec.observe.page.spans import CopyAsked
+from yarnspec.observe.page.timeline import kind_of
+
+_MOST_OF_A_STAGE = 200
+_MOST_TASKS = 700
+_MOST_ATTEMPTS = 12
+_MOST_COPIES = 400
+
+
+@dataclass(slots=True)
+class AttemptRow:
+    """One attempt in the drawing of its task."""
+
+    x: str
+    width: str
+    kind: str
+    copy: bool
+    words: str
+    why: str
+
+
+@dataclass(slots=True)
+class TaskRow:
+    """A task with several attempts; ``outcome`` is what came of it, in words."""
+
+    task: str
+    outcome: str
+    attempts: list[AttemptRow]
+    more_attempts: int
+    why: str
+
+
+@dataclass(slots=True)
+class TaskGroup:
+    """The tasks of one stage, those that took longest first, and how many more it has."""
+
+    label: str
+    name: str
+    tasks: list[TaskRow]
+    more: int
+
+
+@dataclass(slots=True)
+class CopyRow:
+    """One copied task: its original, its copy, which was first, and what that gained or wasted."""
+
+    task: str
+    original: str
+    copy: str
+    winner: str
+    tone: str
+    balance: str
+    why: str
+
+
+def task_groups(scene: Scene) -> list[TaskGroup]:
+    """By stage, the newest stage first."""
+    attempts = scene.attempts
+    if not len(attempts):
+        return []
+    keys = attempts.task_keys
+    order = np.lexsort((attempts.launch_ms, keys))
+    found, begins, counts = np.unique(keys[order], return_index=True, return_counts=True)
+    several = np.flatnonzero(counts > 1)
+    by_stage: dict[int, list[tuple[int, list[int]]]] = {}
+    for one in several.tolist():
+        rows = order[begins[one] : begins[one] + counts[one]].tolist()
+        by_stage.setdefault(int(found[one] >> 32), []).append((int(attempts.took_ms[rows].max()), rows))
+    groups = []
+    left = _MOST_TASKS
+    for place in sorted(by_stage, reverse=True):
+        tasks = sorted(by_stage[place], key=lambda one: -one[0])
+        shown = tasks[: min(_MOST_OF_A_STAGE, left)]
+        left -= len(shown)
+        stage = scene.fold.stages[place]
+        groups.append(
+            TaskGroup(
+                label=stage.label, name=clipped(stage.name, 80), tasks=[_task(scene, rows) for _, rows in shown],
+                more=len(tasks) - len(shown),
+            )
+        )  # fmt: skip
+    return groups
+
+
+def copy_rows(scene: Scene) -> tuple[list[CopyRow], int]:
+    """What became of each copy, the newest first, and how many more there were."""
+    attempts = scene.attempts
+    copied = np.flatnonzero(attempts.copies)
+    keys = attempts.task_keys
+    newest = copied[np.argsort(-attempts.launch_ms[copied], kind="stable")][:_MOST_COPIES]
+    asked = {(one.stage, one.index): one for one in scene.fold.copies}
+    of_task: dict[int, list[int]] = {}
+    for row in np.flatnonzero(np.isin(keys, keys[newest])).tolist():
+        of_task.setdefault(int(keys[row]), []).append(row)
+    rows = [_copy(scene, row, of_task[int(keys[row])], asked) for row in newest.tolist()]
+    never = [one for one in scene.fold.copies if one.not_started][-50:]
+    for one in reversed(never):
+        stage = scene.fold.stages[one.stage].stage
+        rows.append(CopyRow(f"{stage}.{one.index}", "-", "never started", "-", "calm", one.not_started, one.reason))
+    return rows, len(copied) - len(newest)
+
+
+def _task(scene: Scene, rows: list[int]) -> TaskRow:
+    attempts = scene.attempts
+    shown = rows[:_MOST_ATTEMPTS]
+    begin, end = int(attempts.launch_ms[rows].min()), int(attempts.finish_ms[rows].max())
+    scale = Scale(begin, max(end, begin + 1))
+    first = rows[0]
+    place, index = int(attempts.stage[first]), int(attempts.index[first])
+    told = scene.fold.verdicts.get((place, index))
+    winner = next((row for row in rows if attempts.state[row] == State.SUCCESS), None)
+    if winner is None:
+        outcome = "runs" if any(attempts.state[row] == State.RUNNING for row in rows) else "not finished"
+    else:
+        which = "copy" if attempts.speculative[winner] == 1 else "attempt"
+        outcome = f"{which} {int(attempts.attempt[winner])} finished, {took(end - begin)} in all"
+    return TaskRow(
+        task=f"{scene.fold.stages[place].stage}.{index}",
+        outcome=outcome,
+        attempts=[
+            AttemptRow(
+                x=scale.at(int(attempts.launch_ms[row])),
+                width=scale.width(int(attempts.launch_ms[row]), max(int(attempts.finish_ms[row]), begin + 1)),
+                kind=kind_of(int(attempts.state[row]), copy=bool(attempts.speculative[row] == 1)),
+                copy=bool(attempts.speculative[row] == 1),
+                words=f"{'copy' if attempts.speculative[row] == 1 else 'attempt'} {int(attempts.attempt[row])} on "
+                f"{scene.host_at(row)}: {scene.how(row)}, {took(int(attempts.took_ms[row]))}",
+                why=clipped(scene.failure(row), 160),
+            )
+            for row in shown
+        ],
+        more_attempts=len(rows) - len(shown),
+        why=clipped(told[1].reason, 240) if told is not None else "",
+    )  # fmt: skip
+
+
+def _copy(scene: Scene, row: int, rows: list[int], asked: dict[tuple[int, int], CopyAsked]) -> CopyRow:
+    attempts = scene.attempts
+    place, index = int(attempts.stage[row]), int(attempts.index[row])
+    originals = [one for one in rows if attempts.speculative[one] != 1]
+    original = min(originals, key=lambda one: int(attempts.launch_ms[one]), default=None)
+    winner = next((one for one in rows if attempts.state[one] == State.SUCCESS), None)
+    copy_took = int(attempts.took_ms[row])
+    if attempts.state[row] == State.RUNNING:
+        won, tone, balance = "both run", "calm", ""
+    elif winner == row:
+        won, tone, balance = "the copy", "good", "the original was ended"
+    else:
+        won = "none" if winner is None else "the original" if winner == original else "another attempt"
+        tone, balance = "warn", f"{took(copy_took)} wasted"
+    why = asked.get((place, index))
+    reason = why.reason if why is not None else ""
+    if not reason and (place, index) in scene.fold.verdicts:
+        reason = scene.fold.verdicts[place, index][1].reason
+    return CopyRow(
+        task=f"{scene.fold.stages[place].stage}.{index}",
+        original=f"{scene.host_at(original)}, {took(int(attempts.took_ms[original]))}" if original is not None else "-",
+        copy=f"{scene.host_at(row)}, {took(copy_took)}",
+        winner=won,
+        tone=tone,
+        balance=balance,
+        why=clipped(reason, 240),
+    )

@@ -1,0 +1,99 @@
+"use strict";
+(() => {
+  const page = document.getElementById("page");
+
+  const filter = () => {
+    const input = document.getElementById("filter");
+    if (!input) return;
+    input.closest(".filter").hidden = false;
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of document.querySelectorAll("table.events tbody tr")) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+      shown += row.hidden ? 0 : 1;
+    }
+    document.getElementById("found").textContent = words.length ? `${shown} lines` : "";
+  };
+  document.addEventListener("input", (event) => {
+    if (event.target.id === "filter") filter();
+  });
+  filter();
+
+  const every = Number(page.dataset.every || 0) * 1000;
+  if (!every) return;
+
+  // A part that has not changed is left alone; of one that has, what the reader opened, scrolled and typed stays.
+  const replace = (fresh) => {
+    for (const part of fresh.querySelectorAll("[data-part]")) {
+      const old = page.querySelector(`[data-part="${part.dataset.part}"]`);
+      const html = part.innerHTML;
+      if (!old || old.pageSource === html) continue;
+      const open = new Map([...old.querySelectorAll("details[id]")].map((one) => [one.id, one.open]));
+      const places = [...old.querySelectorAll(".scroll, .timeline")].map((one) => [one.scrollLeft, one.scrollTop]);
+      const zoom = old.querySelector("input[name=zoom]:checked");
+      const typed = document.getElementById("filter");
+      const focused = document.activeElement && old.contains(document.activeElement) ? document.activeElement.id : "";
+      const text = typed && old.contains(typed) ? typed.value : null;
+      old.innerHTML = html;
+      old.pageSource = html;
+      for (const name of ["seq", "ended"]) if (part.dataset[name] !== undefined) old.dataset[name] = part.dataset[name];
+      for (const [id, was] of open) {
+        const one = document.getElementById(id);
+        if (one) one.open = was;
+      }
+      [...old.querySelectorAll(".scroll, .timeline")].forEach((one, at) => {
+        if (places[at]) [one.scrollLeft, one.scrollTop] = places[at];
+      });
+      if (zoom) {
+        const same = document.getElementById(zoom.id);
+        if (same) same.checked = true;
+      }
+      if (text !== null) {
+        document.getElementById("filter").value = text;
+        filter();
+      }
+      if (focused) document.getElementById(focused)?.focus();
+    }
+  };
+
+  let failures = 0;
+  const note = (text) => {
+    let line = document.getElementById("connection");
+    if (!line) {
+      line = document.createElement("p");
+      line.id = "connection";
+      line.setAttribute("role", "status");
+      page.before(line);
+    }
+    line.textContent = text;
+    line.hidden = !text;
+  };
+  const look = async () => {
+    const top = page.querySelector("[data-part=top]");
+    if (top.dataset.ended === "1") return;
+    if (!document.hidden) {
+      try {
+        const answer = await fetch(`${page.dataset.body}?after=${encodeURIComponent(top.dataset.seq)}`, { cache: "no-store" });
+        const text = await answer.text();
+        if (!answer.ok || !/^<!--(same|page)-->/.test(text)) throw new Error("not the page");
+        if (text.startsWith("<!--page-->")) {
+          const fresh = document.createElement("template");
+          fresh.innerHTML = text;
+          replace(fresh.content);
+        }
+        failures = 0;
+        note("");
+      } catch {
+        failures += 1;
+        if (failures > 2) {
+          note("The application master does not answer: a new attempt may be starting, or the application has ended.");
+          // YARN leads to the next attempt, or to what there is after the end.
+          if (failures % 15 === 0) location.reload();
+        }
+      }
+    }
+    setTimeout(look, every);
+  };
+  setTimeout(look, every);
+})();

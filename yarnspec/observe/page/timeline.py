@@ -1,0 +1,231 @@
+"""The timeline by host and slot: the attempts as rectangles, or as a heat strip where there are too many of them."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from yarnspec.core.messages.observations import IntColumn, State
+from yarnspec.observe.page.attempts import Attempts, BoolColumn
+from yarnspec.observe.page.drawing import STRIP_HEIGHT, Scale, busy, percent, strip, took
+from yarnspec.observe.page.scene import Scene
+from yarnspec.observe.page.spans import BlockSpan, ContainerSpan
+from yarnspec.observe.page.speeds import LATE_FACTOR, Speeds
+
+MOST_RECTANGLES = 4_000
+_MOST_SINGLED_OUT = 1_500
+_MOST_HOSTS = 80
+_CELLS = 24_000
+_BINS = 600
+_ROW, _BAR = 9, 7
+_MOST_HEIGHT = 180
+_STRIP_PIXELS = 18
+_LEVELS = (0.0, 0.25, 0.5, 0.75)
+_NOTHING = 0.002
+"""A smaller share than this is a rounding error of the sums."""
+WIDE = ("application", "cluster")
+"""The levels of blocks that keep a host out as a whole."""
+_NARROWEST = 0.0006
+"""What is narrower than this share of the width is drawn that wide: it would not be seen."""
+
+KINDS = ("ok", "won", "lost", "failed", "running")
+"""In the order in which they are drawn: what matters more lies above."""
+
+
+@dataclass(slots=True)
+class Bar:
+    """A rectangle: x and width in percent, y and height in pixels; ``text`` is what it is."""
+
+    x: str
+    width: str
+    y: float
+    height: float
+    text: str
+    copy: bool = False
+
+
+@dataclass(slots=True)
+class Band:
+    """One host."""
+
+    host: str
+    factor: float
+    slow: bool
+    blocked: bool
+    was_blocked: bool
+    height: float
+    label: str
+    bars: dict[str, list[Bar]] = field(default_factory=dict)
+    strips: list[tuple[str, str]] = field(default_factory=list)
+    blocks: list[Bar] = field(default_factory=list)
+    absent: list[Bar] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Timeline:
+    """The whole drawing; ``moments`` are x, kind and words of the lines through all hosts."""
+
+    bands: list[Band]
+    ticks: list[tuple[str, str]]
+    moments: list[tuple[str, str, str]]
+    bins: int
+    strip_height: int
+    singled_out: int
+    more_hosts: int
+    attempts: int
+
+
+def timeline(scene: Scene) -> Timeline:
+    """Draw the attempts of the hosts that matter most: blocked, slow, then busy ones."""
+    fold, attempts, speeds, names = scene.fold, scene.attempts, scene.speeds, scene.hosts
+    blocked = {one.host for one in fold.blocks if not one.executor_id and one.level in WIDE}
+    containers: defaultdict[str, list[ContainerSpan]] = defaultdict(list)
+    for one in fold.containers.values():
+        if one.role == "executor":
+            containers[one.host].append(one)
+    known = [
+        number
+        for number, name in enumerate(names)
+        if len(scene.of_host(number)) or name in blocked or name in containers
+    ]  # fmt: skip
+
+    def matters(number: int) -> tuple[bool, bool, int, str]:
+        return names[number] not in blocked, not speeds.slow(number), -len(scene.of_host(number)), names[number]
+
+    def place(number: int) -> tuple[bool, str]:
+        return names[number] not in blocked and not speeds.slow(number), names[number]
+
+    shown = sorted(sorted(known, key=matters)[:_MOST_HOSTS], key=place)
+    many = len(attempts) > MOST_RECTANGLES
+    bins = min(_BINS, max(60, _CELLS // max(len(shown), 1)))
+    strips = _strips(scene, shown, bins) if many else {}
+    chosen = _singled_out(attempts, speeds) if many else np.ones(len(attempts), dtype=np.bool_)
+    return Timeline(
+        bands=[_band(scene, one, chosen, containers[names[one]], strips.get(one, [])) for one in shown],
+        ticks=scene.scale.ticks(),
+        moments=[(scene.scale.at(one.time_ms), one.kind, one.text) for one in fold.moments if one.kind != "ready"],
+        bins=bins,
+        strip_height=STRIP_HEIGHT,
+        singled_out=int(np.count_nonzero(chosen)) if many else 0,
+        more_hosts=len(known) - len(shown),
+        attempts=len(attempts),
+    )
+
+
+def kind_of(state: int, *, copy: bool) -> str:
+    """How an attempt is drawn."""
+    if state == State.RUNNING:
+        return "running"
+    if state == State.SUCCESS:
+        return "won" if copy else "ok"
+    return "failed" if state == State.FAILED else "lost"
+
+
+def _singled_out(attempts: Attempts, speeds: Speeds) -> BoolColumn:
+    """What keeps a rectangle of its own where there are too many: copies, failures, the latest of the late."""
+    weight = np.nan_to_num(speeds.ratio, nan=0.0)
+    weight = np.where(attempts.copies, 1e6 + weight, np.where(attempts.failed, 1e5 + weight, weight))
+    weight[(weight < LATE_FACTOR * 2) & ~attempts.copies & ~attempts.failed] = 0.0
+    chosen = np.zeros(len(attempts), dtype=np.bool_)
+    most = np.argsort(-weight, kind="stable")[:_MOST_SINGLED_OUT]
+    chosen[most[weight[most] > 0]] = True
+    return chosen
+
+
+def _strips(scene: Scene, shown: list[int], bins: int) -> dict[int, list[tuple[str, str]]]:
+    """For each host a path for each level of how busy it was, and one for where most of that was late."""
+    attempts, scale = scene.attempts, scene.scale
+    edges = np.linspace(scale.begin_ms, scale.begin_ms + scale.length_ms, bins + 1)
+    mine = {one: scene.of_host(one) for one in shown}
+    loads = {one: busy(attempts.launch_ms[rows], attempts.finish_ms[rows], edges) for one, rows in mine.items()}
+    peak = max((float(load.max(initial=0.0)) for load in loads.values()), default=1.0) or 1.0
+    found = {}
+    for one, load in loads.items():
+        share = load / peak
+        levels = np.digitize(share, _LEVELS[1:]) + 1
+        levels[share <= _NOTHING] = 0
+        late = mine[one][np.nan_to_num(scene.speeds.ratio[mine[one]]) >= LATE_FACTOR]
+        slow = busy(attempts.launch_ms[late], attempts.finish_ms[late], edges)
+        paths = [(f"l{level}", strip(levels, level)) for level in range(1, len(_LEVELS) + 1)]
+        paths.append(("late", strip(((slow > load / 2) & (levels > 0)).astype(np.int64), 1)))
+        found[one] = [(name, path) for name, path in paths if path]
+    return found
+
+
+def _band(
+    scene: Scene, number: int, chosen: BoolColumn, containers: list[ContainerSpan], strips: list[tuple[str, str]]
+) -> Band:  # fmt: skip
+    attempts, scale, host = scene.attempts, scene.scale, scene.hosts[number]
+    mine = scene.of_host(number)
+    drawn = mine[chosen[mine]]
+    drawn = drawn[np.argsort(attempts.launch_ms[drawn], kind="stable")]
+    slots, rows = _slots(attempts.launch_ms[drawn], attempts.finish_ms[drawn])
+    top = _STRIP_PIXELS + 4 if strips else 2
+    step = min(_ROW, (_MOST_HEIGHT - top) / max(rows, 1))
+    bars: dict[str, list[Bar]] = {kind: [] for kind in KINDS}
+    for at, slot in zip(drawn.tolist(), slots, strict=True):
+        copy = bool(attempts.speculative[at] == 1)
+        begin, end = int(attempts.launch_ms[at]), int(attempts.finish_ms[at])
+        width = max((min(end, scale.end_ms) - max(begin, scale.begin_ms)) / scale.length_ms, _NARROWEST)
+        y, height = round(top + slot * step, 1), round(min(_BAR, step * 0.8), 1)
+        bar = Bar(scale.at(begin), percent(width), y, height, scene.words(at), copy)
+        bars[kind_of(int(attempts.state[at]), copy=copy)].append(bar)
+    height = round(top + max(rows, 0 if strips else 1) * step + 2, 1)
+    blocks = [one for one in scene.fold.blocks if one.host == host]
+    wide = [one for one in blocks if not one.executor_id and one.level in WIDE]
+    factor, slow = float(scene.speeds.factor[number]), scene.speeds.slow(number)
+    label = f"{host}: {len(mine):,} attempts" + (f", {factor:.1f} times as long as elsewhere" if slow else "")
+    return Band(
+        host=host,
+        factor=factor,
+        slow=slow,
+        blocked=any(one.ended_ms is None for one in wide) and not scene.ended,
+        was_blocked=bool(wide),
+        height=height,
+        label=label + (f", blocked {len(wide)} times" if wide else ""),
+        bars={kind: found for kind, found in bars.items() if found},
+        strips=strips,
+        blocks=[_block_bar(one, scale, height) for one in wide or blocks],
+        absent=_absent(containers, scale, height) if containers else [],
+    )
+
+
+def _slots(begin_ms: IntColumn, end_ms: IntColumn) -> tuple[list[int], int]:
+    """A row for each span, so that none lie over each other; the spans are in the order of their beginnings."""
+    free: list[int] = []
+    taken: list[tuple[int, int]] = []
+    slots, rows = [], 0
+    for begin, end in zip(begin_ms.tolist(), end_ms.tolist(), strict=True):
+        while taken and taken[0][0] <= begin:
+            heapq.heappush(free, heapq.heappop(taken)[1])
+        if free:
+            slot = heapq.heappop(free)
+        else:
+            slot, rows = rows, rows + 1
+        heapq.heappush(taken, (end, slot))
+        slots.append(slot)
+    return slots, rows
+
+
+def _block_bar(block: BlockSpan, scale: Scale, height: float) -> Bar:
+    end_ms = block.ended_ms if block.ended_ms is not None else scale.end_ms
+    about = f"executor {block.executor_id} " if block.executor_id else ""
+    words = f"{about}blocked for the {block.level} ({block.cause}), {took(end_ms - block.began_ms)}: {block.reason}"
+    width = percent(max((min(end_ms, scale.end_ms) - block.began_ms) / scale.length_ms, _NARROWEST * 4))
+    return Bar(scale.at(block.began_ms), width, 0, height, words)
+
+
+def _absent(containers: list[ContainerSpan], scale: Scale, height: float) -> list[Bar]:
+    """The spans in which the host had no container of the application."""
+    spans = sorted((one.began_ms, one.ended_ms if one.ended_ms is not None else scale.end_ms) for one in containers)
+    found: list[Bar] = []
+    free_from = scale.begin_ms
+    for begin, end in [*spans, (scale.end_ms, scale.end_ms)]:
+        if begin > free_from:
+            width = scale.width(free_from, begin)
+            found.append(Bar(scale.at(free_from), width, 0, height, "no container here"))
+        free_from = max(free_from, end)
+    return found
